@@ -1,0 +1,39 @@
+"""Distributed graph analytics. ``dgraph.run("sssp", "road.gr", source=1)`` on one process, or under mpirun on many."""
+
+from importlib import import_module
+
+from dgraph.errors import DataError, DgraphError, InternalError, NotConverged, OutputError, UsageError
+from dgraph.version import __version__
+
+HOMES = {
+    "run": "dgraph.run",
+    "Graph": "dgraph.graph.handle",
+    "Result": "dgraph.result",
+    "Comm": "dgraph.comm",
+    "communicator": "dgraph.comm",
+    "Algorithm": "dgraph.algorithms",
+    "Answer": "dgraph.algorithms",
+    "Parameter": "dgraph.algorithms",
+    "algorithm": "dgraph.algorithms",
+    **dict.fromkeys(
+        ("ADD", "ALL", "CHANGED", "INF", "MAX", "MIN", "OR", "Field", "Global", "Program"), "dgraph.program"
+    ),
+    **dict.fromkeys(("maximum", "minimum", "where"), "dgraph.program"),
+}
+"""Public names and the modules that hold them: imported at first use, so that ``import dgraph`` is quick."""
+
+__all__ = [
+    "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError", "UsageError", "__version__", *HOMES,
+]  # fmt: skip
+
+
+def __getattr__(name: str):
+    if name not in HOMES:
+        raise AttributeError(f"module 'dgraph' has no attribute {name!r}")
+    value = getattr(import_module(HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,138 @@
+"""What an algorithm is: parameters, what it needs of a graph, and ``run``, which drives programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dgraph.engine import Context
+from dgraph.errors import UsageError, unknown
+from dgraph.program import Program
+
+UNREACHED = np.iinfo(np.int64).max
+"""An integer distance where there is no path."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an algorithm: a keyword of :func:`dgraph.run`, an option of the command line.
+
+    Attributes:
+        type: int, float, bool, or "vertices": original ids, or a dict of id → number.
+    """
+
+    name: str
+    type: Any
+    default: Any
+    help: str
+    choices: tuple | None = None
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """This rank's part of an answer.
+
+    Attributes:
+        columns: name → array, shape (masters,), in the order of masters.
+        summary: figures of the whole answer.
+        finished: False if a limit ended the run; ``limit`` says which.
+    """
+
+    columns: dict[str, np.ndarray]
+    summary: dict[str, Any] = field(default_factory=dict)
+    finished: bool = True
+    limit: str | None = None
+
+
+class Algorithm:
+    """Base of every algorithm: construct it with its parameters, then ``run(ctx) -> Answer`` on every rank.
+
+    Class attributes:
+        name: on the command line.
+        parameters: name → Parameter.
+        needs_source: takes ``source``, an original id.
+        weighted: uses edge weights.
+        undirected: needs an undirected graph; a directed one is made so.
+    """
+
+    name: ClassVar[str] = ""
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    needs_source: ClassVar[bool] = False
+    weighted: ClassVar[bool] = False
+    undirected: ClassVar[bool] = False
+
+    def __init__(self, **values: Any):
+        for name, parameter in self.parameters.items():
+            setattr(self, name, values.pop(name, parameter.default))
+        if values:
+            raise unknown(f"parameter of {self.name}", next(iter(values)), self.parameters)
+
+    def run(self, ctx: Context) -> Answer:
+        raise NotImplementedError
+
+    def settings(self) -> dict[str, Any]:
+        """Parameters as they were given."""
+        return {name: getattr(self, name) for name in self.parameters}
+
+
+ALGORITHMS: dict[str, type[Algorithm]] = {}
+
+
+def algorithm(name: str, *parameters: Parameter):
+    """Decorator: register a subclass of :class:`Algorithm` under its name on the command line."""
+
+    def register(cls: type[Algorithm]) -> type[Algorithm]:
+        if name in ALGORITHMS:
+            raise UsageError(f"two algorithms are named {name!r}; rename one")
+        cls.name, cls.parameters = name, {p.name: p for p in parameters}
+        ALGORITHMS[name] = cls
+        return cls
+
+    return register
+
+
+class ProgramAlgorithm(Algorithm):
+    """A user's own program as an algorithm: its fields are the columns."""
+
+    def __init__(self, program: Program):
+        self.program, self.name = program, type(program).__name__.lower()  # type: ignore[misc]
+
+    def run(self, ctx: Context) -> Answer:
+        state = ctx.run(self.program)
+        limit = None if state.finished else f"{state.rounds} rounds"
+        return Answer(state.fields, dict(state.globals), state.finished, limit)
+
+    def settings(self) -> dict[str, Any]:
+        return dict(self.program.parameters)
+
+
+SOURCE = Parameter("source", int, None, "vertex to start from, by its original id")
+
+
+def check_source(ctx: Context, source: int | None, name: str) -> int:
+    """The source, if it is a vertex; refused on all ranks if not."""
+    if source is None:
+        raise UsageError(f"{name} starts from a vertex and none was given; pass source=, one of the graph's ids")
+    original = ctx.local.original[: ctx.local.masters]
+    if not ctx.total(int(np.count_nonzero(original == source))):
+        low = int(ctx.comm.allreduce(np.array([original.min(initial=UNREACHED)]), "min")[0])
+        high = ctx.largest(int(original.max(initial=-1)))
+        raise UsageError(
+            f"source {source} is no vertex of the graph: its {ctx.local.n} ids lie between {low} and {high}; pick one"
+        )
+    return int(source)
+
+
+def widened(values: np.ndarray) -> np.ndarray:
+    """Integer distances as int64, ``UNREACHED`` where there is no path; floats as they are."""
+    if values.dtype.kind == "f":
+        return values
+    return np.where(values == np.iinfo(values.dtype).max, UNREACHED, values.astype(np.int64))
+
+
+def limited(finished: bool, rounds: int) -> str | None:
+    """What a run that did not finish says of its limit."""
+    return None if finished else f"{rounds} rounds"

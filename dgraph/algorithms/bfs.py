@@ -1,0 +1,80 @@
+"""Breadth-first search.   [Beamer et al., SC 2012: direction-optimising]"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.base import SOURCE, UNREACHED, Algorithm, Answer, Parameter, algorithm
+from dgraph.algorithms.base import check_source, limited, widened
+from dgraph.program import INF, MIN, Field, Program, where
+
+
+class Levels(Program):
+    """Hops from the source. What an edge proposes is the round's number, so no value travels, only who is new."""
+
+    source: int = 0
+    limit: int = UNREACHED
+
+    level = Field("int32", reduce=MIN)
+
+    def init(self, v, g):
+        here = v.id == self.source
+        return {"level": where(here, 0, INF), "active": here & (self.limit > 0)}
+
+    def cond(self, v, g):
+        return v.level == INF
+
+    def edge(self, u, e, v, g):
+        return {"level": g.round + 1}
+
+    def step(self, g):
+        return {"done": (g.active == 0) | (g.round >= self.limit)}
+
+
+class Parents(Program):
+    """The smallest original id among the neighbours one level up."""
+
+    level = Field("int32", given=True)
+    parent = Field("int64", reduce=MIN)
+
+    def init(self, v, g):
+        return {"active": v.level != INF}
+
+    def edge(self, u, e, v):
+        return {"parent": where(u.level + 1 == v.level, u.id, INF)}
+
+    def step(self, g):
+        return {"done": g.n >= 0}
+
+
+@algorithm(
+    "bfs",
+    SOURCE,
+    Parameter("depth_limit", int, None, "visit vertices up to this many hops", aliases=("cutoff",)),
+    Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
+)
+class Bfs(Algorithm):
+    """Breadth-first search: hops from a source, and parents."""
+
+    needs_source = True
+
+    def run(self, ctx):
+        source = check_source(ctx, self.source, "bfs")
+        limit = UNREACHED if self.depth_limit is None else self.depth_limit
+        state = ctx.run(Levels(source=source, limit=limit))
+        distance = widened(state["level"])
+        columns = {"distance": distance}
+        if self.return_predecessors:
+            columns["predecessor"] = parents(ctx.run(Parents(), {"level": state["level"]})["parent"])
+        reached = distance != UNREACHED
+        summary = {
+            "source": source,
+            "reached": ctx.total(int(reached.sum())),
+            "depth": ctx.largest(int(distance[reached].max(initial=0))),
+        }
+        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds))
+
+
+def parents(found: np.ndarray) -> np.ndarray:
+    """A column of predecessors: -1 where there is none."""
+    return np.where(found == UNREACHED, -1, found)

@@ -1,0 +1,36 @@
+"""Connected components, directions ignored: the smallest id spreads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, algorithm, limited
+from dgraph.program import MIN, Field, Program
+
+
+class Labels(Program):
+    """Every vertex takes the smallest original id that reaches it."""
+
+    label = Field("int64", reduce=MIN)
+
+    def init(self, v, g):
+        return {"label": v.id, "active": v.out_degree > 0}
+
+    def edge(self, u, e, v):
+        return {"label": u.label}
+
+
+@algorithm("cc")
+class Cc(Algorithm):
+    """Connected components (weak where directed): the smallest id of each vertex's component."""
+
+    undirected = True
+
+    def run(self, ctx):
+        state = ctx.run(Labels())
+        labels = state["label"]
+        roots = np.count_nonzero(labels == ctx.local.original[: ctx.local.masters])
+        return Answer(
+            {"labels": labels}, {"components": ctx.total(int(roots))}, state.finished,
+            limited(state.finished, state.rounds),
+        )  # fmt: skip

@@ -1,0 +1,81 @@
+"""Core numbers by peeling.   [Batagelj & Zaversnik 2003; Dhulipala et al., SPAA 2017: one k at a time]"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
+from dgraph.errors import UsageError
+from dgraph.program import ADD, Field, Global, Program, maximum, where
+
+
+class Peel(Program):
+    """Drop every vertex with at most k neighbours left, until none is; then k grows.
+
+    ``core`` is what is left of a vertex's degree, and from the moment it is dropped its core number.
+    """
+
+    first: int = 0
+    single: bool = False
+    directions = ("push",)
+    monotone = True
+
+    core = Field("int32")
+    lost = Field("int64", reduce=ADD)
+    k = Global("int64")
+    fresh = Global("int64", init=1)
+    dropped = Global("int64", reduce=ADD, keep=True)
+
+    def init(self, v, g):
+        return {"core": v.out_degree, "active": False}
+
+    def live(self, v, g):
+        return v.core > self.first + g.k
+
+    def cond(self, v, g):
+        return v.core > self.first + g.k
+
+    def edge(self, u, e, v):
+        return {"lost": 1}
+
+    def apply(self, v, g):
+        """``fresh``: the first round at this k, which looks at every vertex that is left."""
+        k = self.first + g.k
+        left = where(self.single & (g.round == 0), True, v.core > k - g.fresh)
+        rest = maximum(v.core - v.lost, k)
+        drop = left & (rest <= k)
+        return {"core": where(left, rest, v.core), "active": drop, "dropped": drop}
+
+    def step(self, g):
+        quiet = g.active == 0
+        return {
+            "k": where(quiet, g.k + 1, g.k),
+            "fresh": quiet,
+            "whole": quiet,
+            "done": (g.dropped >= g.n) | (self.single & quiet),
+        }
+
+
+@algorithm("kcore", Parameter("k", int, None, "only find the k-core of this k (default: every core number)"))
+class KCore(Algorithm):
+    """Core numbers of an undirected graph, or the members of one k-core."""
+
+    undirected = True
+
+    def run(self, ctx):
+        if self.k is not None and self.k < 0:
+            raise UsageError(f"k = {self.k} names no core; give k ≥ 0, or none for every core number")
+        first = 0 if self.k is None else max(self.k - 1, 0)
+        program = Peel(first=first, single=self.k is not None)
+        if ctx.largest(int(ctx.local.out_degree.max(initial=0))) >= 2**31:
+            program = program.retype(core="int64")
+        state = ctx.run(program)
+        core = state["core"].astype(np.int64)
+        limit = limited(state.finished, state.rounds)
+        if self.k is None:
+            most = ctx.largest(int(core.max(initial=0)))
+            summary = {"largest_core": most, "largest_core_size": ctx.total(int((core == most).sum()))}
+            return Answer({"core_number": core}, summary, state.finished, limit)
+        inside = (core >= self.k) if self.k > 0 else np.ones(len(core), bool)
+        summary = {"k": self.k, "members": ctx.total(int(inside.sum()))}
+        return Answer({"in_core": inside.astype(np.int64)}, summary, state.finished, limit)

@@ -1,0 +1,104 @@
+"""PageRank, dangling mass spread evenly or by the personalisation, as NetworkX and LDBC Graphalytics have it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm
+from dgraph.errors import UsageError
+from dgraph.program import ADD, ALL, Field, Global, Program, where
+
+
+class PageRank(Program):
+    """Power iteration in float64; ``tol`` bounds the L1 change of the whole vector. What crosses edges is ``share``."""
+
+    alpha: float = 0.85
+    tol: float = 1e-6
+    max_iter: int = 100
+    domain = ALL
+
+    rank = Field("float64")
+    share = Field("float64")
+    inflow = Field("float64", reduce=ADD)
+    dangling = Global("float64", reduce=ADD)
+    change = Global("float64", reduce=ADD)
+
+    def state(self, v, rank):
+        sink = v.out_degree == 0
+        return {"rank": rank, "share": where(sink, 0.0, rank / v.out_degree), "dangling": where(sink, rank, 0.0)}
+
+    def teleport(self, v, g):
+        return 1.0 / g.n
+
+    def init(self, v, g):
+        return self.state(v, 1.0 / g.n)
+
+    def edge(self, u, e, v):
+        return {"inflow": u.share}
+
+    def apply(self, v, g):
+        jump = self.teleport(v, g)
+        rank = (1.0 - self.alpha) * jump + self.alpha * (v.inflow + g.dangling * jump)
+        return self.state(v, rank) | {"change": abs(rank - v.rank)}
+
+    def step(self, g):
+        return {"done": (g.change < self.tol) | (g.round >= self.max_iter)}
+
+
+class PersonalizedPageRank(PageRank):
+    """The same, jumping to vertices in proportion to ``weight`` (which sums to 1)."""
+
+    weight = Field("float64", given=True)
+
+    def teleport(self, v, g):
+        return v.weight
+
+
+@algorithm(
+    "pagerank",
+    Parameter("alpha", float, 0.85, "damping: the chance to follow an edge", aliases=("damping",)),
+    Parameter("tol", float, 1e-6, "stop when the whole vector changes by less (L1); 0: run max_iter rounds"),
+    Parameter("max_iter", int, 100, "rounds at most"),
+    Parameter("personalization", "vertices", None, "vertices to jump to, all alike or id=weight (default: every one)"),
+)
+class Pagerank(Algorithm):
+    """PageRank: the share of time a random walk spends at each vertex."""
+
+    def run(self, ctx):
+        self._check()
+        settings = {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
+        if self.personalization is None:
+            state = ctx.run(PageRank(**settings))
+        else:
+            state = ctx.run(PersonalizedPageRank(**settings), {"weight": self._weights(ctx)})
+        change = state.globals["change"]
+        met = self.tol == 0 or change < self.tol or self.max_iter == 0
+        summary = {"sum": ctx.total(float(state["rank"].sum())), "change": change, "iterations": state.rounds}
+        limit = None if met else f"{state.rounds} rounds with an L1 change of {change:.3g}, above tol = {self.tol:g}"
+        return Answer({"pagerank": state["rank"]}, summary, met and state.finished, limit)
+
+    def _check(self):
+        if not 0 <= self.alpha <= 1:
+            raise UsageError(f"alpha = {self.alpha} is no probability; give 0 … 1")
+        if not self.tol >= 0:
+            raise UsageError(f"tol = {self.tol} can never be met; give a number ≥ 0")
+        if self.max_iter < 1:
+            raise UsageError(f"max_iter = {self.max_iter} leaves nothing to do; give 1 or more")
+
+    def _weights(self, ctx) -> np.ndarray:
+        """This rank's part of the jump vector."""
+        given = self.personalization
+        pairs = dict(given) if isinstance(given, dict) else dict.fromkeys(np.atleast_1d(given).tolist(), 1.0)
+        ids = np.array(sorted(pairs), np.int64)
+        values = np.array([float(pairs[i]) for i in ids.tolist()])
+        if not ids.size or not np.isfinite(values).all() or (values < 0).any() or values.sum() <= 0:
+            raise UsageError("personalization needs vertices with weights ≥ 0 that are not all 0")
+        original = ctx.local.original[: ctx.local.masters]
+        at = np.minimum(np.searchsorted(ids, original), ids.size - 1)
+        here = ids[at] == original
+        found = np.zeros(ids.size, np.int64)
+        found[at[here]] = 1
+        missing = ids[ctx.comm.allreduce(found) == 0]
+        if missing.size:
+            raise UsageError(f"personalization names vertex {missing[0]}, which the graph does not have; leave it out")
+        return np.where(here, values[at] / values.sum(), 0.0)

@@ -1,0 +1,201 @@
+"""Single-source shortest paths: near and far piles.   [Davidson et al., IPDPS 2014; Meyer & Sanders 2003]"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.algorithms.base import SOURCE, UNREACHED, Algorithm, Answer, Parameter, algorithm
+from dgraph.algorithms.base import check_source, limited, widened
+from dgraph.algorithms.bfs import parents
+from dgraph.errors import DataError, UsageError
+from dgraph.program import INF, MIN, Field, Program, where
+
+
+class Distances(Program):
+    """A vertex whose distance fell tells its neighbours; those of a farther pile wait until the nearer are through."""
+
+    source: int = 0
+    delta: float = 1.0
+
+    dist = Field("int64", reduce=MIN)
+
+    def init(self, v, g):
+        here = v.id == self.source
+        return {"dist": where(here, 0, INF), "active": here}
+
+    def edge(self, u, e, v):
+        return {"dist": u.dist + e.weight}
+
+    def priority(self, v):
+        return v.dist / self.delta
+
+
+class LimitedDistances(Distances):
+    """The same, up to a distance."""
+
+    cutoff: float = 0.0
+
+    def edge(self, u, e, v):
+        dist = u.dist + e.weight
+        return {"dist": where(dist <= self.cutoff, dist, INF)}
+
+
+class NearerParents(Program):
+    """The smallest original id among strictly nearer neighbours that a shortest path can come from."""
+
+    dist = Field("int64", given=True)
+    parent = Field("int64", reduce=MIN)
+
+    def init(self, v, g):
+        return {"active": v.dist != INF}
+
+    def edge(self, u, e, v):
+        tight = (u.dist + e.weight == v.dist) & (u.dist < v.dist)
+        return {"parent": where(tight, u.id, INF)}
+
+    def step(self, g):
+        return {"done": g.n >= 0}
+
+
+class PlateauHops(Program):
+    """Hops inside a plateau, vertices of one distance joined by edges that add nothing, from those with a parent."""
+
+    dist = Field("int64", given=True)
+    settled = Field("bool", given=True)
+    hop = Field("int64", reduce=MIN)
+
+    def init(self, v, g):
+        return {"hop": where(v.settled, 0, INF), "active": v.settled}
+
+    def edge(self, u, e, v):
+        tight = (u.dist + e.weight == v.dist) & (u.dist == v.dist)
+        return {"hop": where(tight, u.hop + 1, INF)}
+
+
+class PlateauParents(Program):
+    """The smallest original id among plateau neighbours one hop nearer to a vertex with a parent: so no cycles."""
+
+    dist = Field("int64", given=True)
+    hop = Field("int64", given=True)
+    parent = Field("int64", reduce=MIN)
+
+    def init(self, v, g):
+        return {"active": v.hop != INF}
+
+    def edge(self, u, e, v):
+        tight = (u.dist + e.weight == v.dist) & (u.dist == v.dist) & (u.hop + 1 == v.hop)
+        return {"parent": where(tight, u.id, INF)}
+
+    def step(self, g):
+        return {"done": g.n >= 0}
+
+
+class Overflowed(Program):
+    """Edges from a reached vertex to one that is not: there are some only where a sum passed the field's range."""
+
+    dist = Field("int64", given=True)
+    beyond = Field("int64", reduce=MIN)
+
+    def init(self, v, g):
+        return {"active": v.dist != INF}
+
+    def edge(self, u, e, v):
+        return {"beyond": where(v.dist == INF, u.id, INF)}
+
+    def step(self, g):
+        return {"done": g.n >= 0}
+
+
+@algorithm(
+    "sssp",
+    SOURCE,
+    Parameter("cutoff", float, None, "find distances up to this one"),
+    Parameter("delta", float, None, "width of a pile (default: 32 · mean weight / mean degree)"),
+    Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
+)
+class Sssp(Algorithm):
+    """Single-source shortest paths over weights that are not negative."""
+
+    needs_source = True
+    weighted = True
+
+    def run(self, ctx):
+        source = check_source(ctx, self.source, "sssp")
+        most, mean = _weights(ctx)
+        delta = self.delta if self.delta is not None else _delta(ctx, mean)
+        if not delta > 0:
+            raise UsageError(f"delta = {delta} is no width of a pile; give a number above 0")
+        settings = {"source": source, "delta": float(delta)}
+        if self.cutoff is None:
+            program = Distances(**settings)
+        else:
+            program = LimitedDistances(cutoff=float(self.cutoff), **settings)
+        dtype = _dtype(ctx, most)
+        state = ctx.run(program.retype(dist=dtype))
+        dist = state["dist"]
+        if dtype == "int64" and self.cutoff is None and most * max(ctx.local.n - 1, 1) >= UNREACHED:
+            _refuse_overflow(ctx, dist)
+        columns = {"distance": widened(dist)}
+        if self.return_predecessors:
+            columns["predecessor"] = _parents(ctx, source, dist, dtype)
+        reached = columns["distance"] != UNREACHED if dtype[0] == "i" else np.isfinite(dist)
+        summary = {"source": source, "reached": ctx.total(int(reached.sum())), "delta": delta}
+        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds))
+
+
+def _weights(ctx) -> tuple[float, float]:
+    """The largest and the mean weight; negative and undefined ones are refused."""
+    weights = ctx.local.out.weights
+    if weights is None:
+        return 1, 1.0
+    low = weights.min() if weights.size else 0
+    with ctx.comm.together():
+        if not low >= 0:
+            at = int(np.argmax(~(weights >= 0)))
+            row = int(np.searchsorted(ctx.local.out.offsets, at, side="right")) - 1
+            u, v = ctx.local.original[row], ctx.local.original[ctx.local.out.neighbours[at]]
+            raise DataError(
+                f"the edge {u} → {v} weighs {weights[at]}; sssp needs weights ≥ 0, since a negative one may make paths "
+                "shorter without end; correct the data, or give --weights"
+            )
+    most = weights.max() if weights.size else 0
+    every = ctx.comm.allgather(np.array([most]))
+    total = ctx.total(float(weights.sum(dtype=np.float64)))
+    return every.max().item(), total / max(ctx.local.arcs, 1)
+
+
+def _delta(ctx, mean: float) -> float:
+    """Δ = 32 · mean weight / mean degree, and at least what keeps piles apart."""
+    degree = max(ctx.local.arcs / max(ctx.local.n, 1), 1.0)
+    return max(32 * mean / degree, 1e-300)
+
+
+def _dtype(ctx, most: float) -> str:
+    """The narrowest dtype that no distance can leave."""
+    weights = ctx.local.out.weights
+    if weights is not None and weights.dtype.kind == "f":
+        return weights.dtype.name
+    return "int32" if int(most) * max(ctx.local.n - 1, 1) < 2**31 - 1 else "int64"
+
+
+def _refuse_overflow(ctx, dist: np.ndarray) -> None:
+    beyond = ctx.run(Overflowed(), {"dist": dist})["beyond"]
+    at = int(ctx.comm.allreduce(np.array([beyond.min(initial=UNREACHED)]), "min")[0])
+    if at != UNREACHED:
+        raise DataError(f"a distance through vertex {at} passes 2**63 - 1; store the weights as floats")
+
+
+def _parents(ctx, source: int, dist: np.ndarray, dtype: str) -> np.ndarray:
+    """Predecessors: strictly nearer where there are some, else through the plateau of equal distances."""
+    found = ctx.run(NearerParents().retype(dist=dtype), {"dist": dist})["parent"].copy()
+    end = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
+    here = ctx.local.original[: ctx.local.masters] == source
+    settled = (found != UNREACHED) | here
+    lost = (dist != end) & ~settled
+    if ctx.total(int(lost.sum())):
+        given = {"dist": dist, "settled": settled.astype(np.uint8)}
+        hop = ctx.run(PlateauHops().retype(dist=dtype), given)["hop"]
+        plateau = ctx.run(PlateauParents().retype(dist=dtype), {"dist": dist, "hop": hop})["parent"]
+        found[lost] = plateau[lost]
+    found[here] = UNREACHED
+    return parents(found)

@@ -1,0 +1,41 @@
+"""The CPU backend: programs rendered to Numba, a team of threads a rank."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from dgraph.backend.cpu.machine import Machine
+from dgraph.backend.cpu.threads import Team, cores
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Traced
+
+
+@cache
+def _team(size: int) -> Team:
+    return Team(size)
+
+
+class CpuBackend:
+    """``threads`` threads on each of the ranks that share this node.
+
+    Attributes:
+        name: "cpu".
+        threads: threads of this rank.
+        reason: why that many.
+    """
+
+    name = "cpu"
+
+    def __init__(self, threads: int | None, ranks_here: int):
+        share = max(1, cores() // ranks_here)
+        self.threads = min(threads or share, share)
+        self.reason = f"{cores()} cores for {ranks_here} rank{'s' if ranks_here > 1 else ''} of this node"
+        self.warning = ""
+        if threads and threads > share:
+            self.warning = f"{threads} threads a rank wanted, {self.threads} taken: {self.reason}"
+        if ranks_here > cores():
+            self.warning = f"{ranks_here} ranks share {cores()} cores: they take turns, timings mean little"
+
+    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
+        """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
+        return Machine(traced, local, _team(self.threads), direction)

@@ -1,0 +1,139 @@
+"""What Numba lacks on the CPU, as LLVM intrinsics: atomics, loads and stores without a negative-index branch, a
+barrier between threads. Indices are int64 and are not checked."""
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+INLINE = {"nogil": True, "cache": True, "error_model": "numpy", "forceinline": True}
+OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
+
+
+def _pointer(context, builder, array_type, array, index, index_type):
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.gep(data, [context.cast(builder, index, index_type, types.intp)])
+
+
+@intrinsic
+def load(typing, array, index):
+    """``array[index]``."""
+
+    def generate(context, builder, signature, args):
+        return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1]))
+
+    return array.dtype(array, index), generate
+
+
+@intrinsic
+def store(typing, array, index, value):
+    """``array[index] = value``."""
+
+    def generate(context, builder, signature, args):
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
+        builder.store(args[2], pointer)
+        return context.get_dummy_value()
+
+    return types.void(array, index, array.dtype), generate
+
+
+@intrinsic
+def load_acquire(typing, array, index):
+    """``array[index]``, and everything that its writer wrote before. Integers only."""
+
+    def generate(context, builder, signature, args):
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
+        return builder.load_atomic(pointer, "acquire", array.dtype.bitwidth // 8)
+
+    return array.dtype(array, index), generate
+
+
+@intrinsic
+def compare_and_swap(typing, array, index, expected, desired):
+    """Whether ``array[index]`` was bitwise ``expected``, and is ``desired`` now. Integers and floats."""
+
+    def generate(context, builder, signature, args):
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
+        old, new = args[2], args[3]
+        if isinstance(array.dtype, types.Float):
+            word = ir.IntType(array.dtype.bitwidth)
+            pointer = builder.bitcast(pointer, word.as_pointer())
+            old, new = builder.bitcast(old, word), builder.bitcast(new, word)
+        return builder.extract_value(builder.cmpxchg(pointer, old, new, "acq_rel", "acquire"), 1)
+
+    return types.boolean(array, index, array.dtype, array.dtype), generate
+
+
+def _read_modify_write(operation, doc):
+    def function(typing, array, index, value):
+        def generate(context, builder, signature, args):
+            pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
+            return builder.atomic_rmw(operation, pointer, args[2], "acq_rel")
+
+        return array.dtype(array, index, array.dtype), generate
+
+    function.__doc__ = doc
+    function.__name__ = f"fetch_{operation}"
+    return intrinsic(function)
+
+
+fetch_add = _read_modify_write("add", "Add to an integer; the value before.")
+fetch_or = _read_modify_write("or", "Or into an integer; the value before.")
+fetch_min = _read_modify_write("min", "Lower a signed integer; the value before.")
+fetch_fadd = _read_modify_write("fadd", "Add to a float; the value before.")
+swap = _read_modify_write("xchg", "Replace an integer; the value before.")
+
+
+@intrinsic
+def trailing_zeros(typing, word):
+    """The index of the lowest set bit of a uint64 that is not 0."""
+
+    def generate(context, builder, signature, args):
+        return builder.cttz(args[0], cgutils.true_bit)
+
+    return types.int64(types.uint64), generate
+
+
+sched_yield = types.ExternalFunction("sched_yield", types.int32())
+
+SPINS = 2000
+"""Looks at the flag before a waiting thread gives its core away."""
+
+
+@njit(inline="never", nogil=True, cache=True)
+def barrier(gate, threads):
+    """Wait for all threads. ``gate`` is int64, [0] arrivals and [8] generation, a cache line apart."""
+    if threads == 1:
+        return
+    generation = load_acquire(gate, 8)
+    if fetch_add(gate, 0, 1) == threads - 1:
+        fetch_add(gate, 0, -threads)
+        fetch_add(gate, 8, 1)
+    else:
+        spins = 0
+        while load_acquire(gate, 8) == generation:
+            spins += 1
+            if spins > SPINS:
+                sched_yield()
+
+
+@njit(**INLINE)
+def saturating_add(a, b):
+    """a + b, stopped at the ends of int64: an unreached vertex stays unreached."""
+    total = a + b
+    if a > 0 and b > 0 and total < 0:
+        return 0x7FFFFFFFFFFFFFFF
+    if a < 0 and b < 0 and total >= 0:
+        return -0x7FFFFFFFFFFFFFFF - 1
+    return total
+
+
+@njit(**INLINE)
+def saturating_subtract(a, b):
+    """a - b, stopped at the ends of int64."""
+    total = a - b
+    if a >= 0 and b < 0 and total < 0:
+        return 0x7FFFFFFFFFFFFFFF
+    if a < 0 and b > 0 and total >= 0:
+        return -0x7FFFFFFFFFFFFFFF - 1
+    return total

@@ -1,0 +1,248 @@
+"""One program on one rank's graph: its arrays, and the compiled phases that work on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from dgraph.backend.cpu import layout as at
+from dgraph.backend.cpu.compile import module_for
+from dgraph.backend.cpu.render import NUMPY
+from dgraph.backend.cpu.threads import Team
+from dgraph.errors import UsageError
+from dgraph.graph.local import Csr, LocalGraph
+from dgraph.program import Traced
+
+SMALL = 4096
+"""Frontier vertices and edges below which one thread is faster than waking the others."""
+
+
+class Machine:
+    """State and compiled rounds of one program.
+
+    Attributes:
+        state: field → array, shape (masters + mirrors,); bool fields as uint8.
+        controls: int64 words, see ``layout.py``.
+    """
+
+    def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
+        self.traced, self.local, self.team = traced, local, team
+        self.module = module_for(traced)
+        size, blocks = local.size, local.masters // at.BLOCK + 1
+        fields = traced.fields
+        self.state = {k: np.empty(size, NUMPY.get(f.dtype, f.dtype)) for k, f in fields.items()}
+        self.integers = np.array([int(g.init) if g.dtype == "int64" else 0 for g in traced.globals.values()] or [0])
+        self.floats = np.array([float(g.init) for g in traced.globals.values()] or [0.0])
+        self.sums = np.zeros(8 * max(len(traced.sums), 1), np.int64)
+        self.float_sums = np.zeros(max(len(traced.sums), 1))
+        self.ring = np.zeros(3 * at.RING, np.int64)
+        if len(traced.sums) > at.MOST_SUMS:
+            raise UsageError(f"{len(traced.sums)} summed globals in one program; {at.MOST_SUMS} is the most")
+
+        def lids(wanted: bool = True) -> np.ndarray:
+            return np.empty(size if wanted else 0, np.uint32)
+
+        words = (size + 63) // 64 if "pull" in traced.program.directions else 0
+        piled, dirty = traced.priority is not None, bool(self.module.DIRTY)
+        self._work = (
+            lids(), lids(), lids(), lids(dirty),
+            np.zeros(size, np.uint8), np.zeros(words, np.uint64), np.zeros(words, np.uint64),
+            np.zeros(size if piled else 0, np.uint8), lids(piled), lids(piled),
+            lids(traced.live is not None), np.zeros(blocks, np.int64),
+            np.zeros(blocks * max(self.module.FLOAT_SUMS, 1)),
+            np.zeros(4 * at.SLOT, np.int64), np.zeros(16, np.int64),
+            np.empty((team.size, 2, at.BUFFER), np.uint32),
+        )  # fmt: skip
+        self.controls = np.zeros(at.CONTROLS, np.int64)
+        self.controls[[at.MASTERS, at.ROWS, at.N, at.M, at.ARCS]] = (
+            local.masters, size, local.n, local.m, local.arcs,
+        )  # fmt: skip
+        self.controls[at.UNEXPLORED] = local.arcs
+        self.controls[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[
+            forced
+        ]
+        self.controls[at.WHOLE] = int("whole" in (traced.step or {}))
+        self._push = self._graph(local.out)
+        self._pull = self._graph(local.out if not local.directed else self._incoming())
+
+    def _incoming(self) -> Csr:
+        return self.local.incoming if "pull" in self.traced.program.directions else self.local.out
+
+    def _graph(self, csr: Csr) -> tuple:
+        weights = csr.weights if self.traced.weighted else np.empty(0, np.int32)
+        return csr.offsets, csr.neighbours.view(np.uint32), weights
+
+    @property
+    def _fields(self) -> tuple:
+        return (*self.state.values(), self.local.original, self.local.out_degree)
+
+    @property
+    def _parameters(self) -> tuple:
+        return tuple(
+            bool(x) if isinstance(x, (bool, np.bool_)) else int(x) if isinstance(x, (int, np.integer)) else float(x)
+            for x in self.traced.program.parameters.values()
+        ) or (0,)
+
+    def _call(self, phases: int, limit: int = 1, threads: int | None = None, small: int = 0) -> int:
+        return self.team.run(
+            self.module.work, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
+            self._fields, self._parameters, self.integers, self.floats, self.sums, self.float_sums, self.ring,
+            self._work, self.controls,
+        )  # fmt: skip
+
+    def _threads(self, phases: int) -> int:
+        c = self.controls
+        if self.traced.all or phases == at.START or c[at.WHOLE] or c[at.MODE] == at.PULL:
+            return self.team.size if self.local.arcs > at.BUFFER else 1
+        return self.team.size if c[at.QUEUED] + c[at.EDGES] > SMALL else 1
+
+    # what the engine asks for
+
+    @property
+    def direction(self) -> str:
+        """Of the next round: push or pull."""
+        return "pull" if self.controls[at.MODE] == at.PULL else "push"
+
+    @property
+    def done(self) -> bool:
+        return bool(self.controls[at.DONE])
+
+    @property
+    def round(self) -> int:
+        """Rounds finished."""
+        return int(self.controls[at.ROUND])
+
+    @property
+    def active(self) -> int:
+        """Masters in the next frontier, on this rank."""
+        return self.local.masters if self.traced.all else int(self.controls[at.ACTIVE])
+
+    @property
+    def edges(self) -> int:
+        """Edges that leave them, in the whole graph."""
+        return int(self.controls[at.EDGES])
+
+    @property
+    def total_active(self) -> int:
+        """Masters in the next frontier, on all ranks."""
+        return int(self.controls[at.TOTAL_ACTIVE])
+
+    @property
+    def total_edges(self) -> int:
+        """Edges that leave them."""
+        return int(self.controls[at.TOTAL_EDGES])
+
+    @property
+    def waiting(self) -> int:
+        """Vertices in the far pile; some may be stale."""
+        return int(self.controls[at.FAR])
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
+        masters = self.local.masters
+        for name, field in self.traced.fields.items():
+            if field.given and name not in self.traced.init:
+                if name not in given:
+                    raise UsageError(f"{type(self.traced.program).__name__}.{name} is given=True, but no state has it")
+                self.state[name][:masters] = given[name][:masters]
+            self.state[name][masters:] = field.identity
+        self._call(at.START)
+
+    def edge(self) -> None:
+        """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
+        self._call(at.EDGE)
+
+    def vertex(self) -> None:
+        """One vertex phase; the new frontier of masters is :meth:`frontier`."""
+        self._call(at.VERTEX)
+
+    def fused(self, limit: int) -> int:
+        """Up to ``limit`` whole rounds, for a graph without mirrors; the rounds run."""
+        c, run = self.controls, 0
+        while run < limit and not self.done:
+            threads = self._threads(at.FUSED)
+            small = 0
+            if self.team.size > 1 and not self.traced.all:
+                small = 2 * SMALL if threads == 1 else -SMALL // 2
+            run += self._call(at.FUSED, limit - run, threads, small)
+        return run if c is self.controls else 0
+
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """This rank's part of the round's totals: integers [active, edges, sums …], float sums."""
+        sums = self.sums[::8][: self.module.SUMS]
+        return np.array([self.active, self.edges, *sums], np.int64), self.float_sums[: self.module.FLOAT_SUMS].copy()
+
+    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+        """Take in the totals of all ranks: ``step``, the end, the next direction."""
+        self.sums[::8][: self.module.SUMS] = integers[2:]
+        self.float_sums[: self.module.FLOAT_SUMS] = floats
+        self.module.agreed(
+            self._parameters, self.integers, self.floats, self.controls, self.sums, self.float_sums,
+            int(integers[0]), int(integers[1]), starting,
+        )  # fmt: skip
+
+    def globals(self) -> dict[str, int | float]:
+        """The globals' values, the same on every rank."""
+        return {
+            name: float(self.floats[i]) if g.dtype == "float64" else int(self.integers[i])
+            for i, (name, g) in enumerate(self.traced.globals.items())
+        }
+
+    def figures(self, first: int) -> Iterator[tuple[int, int, str]]:
+        """Frontier vertices, frontier edges and direction of fused rounds from ``first`` on, the last ones if many."""
+        for r in range(max(first, self.round - at.RING), self.round):
+            vertices, edges, mode = self.ring[3 * (r % at.RING) :][:3]
+            yield int(vertices), int(edges), "pull" if mode == at.PULL else "push"
+
+    def lowest_pile(self) -> int:
+        """The lowest pile that a vertex waits in; a number past every pile if none does."""
+        self._call(at.LOWEST)
+        return int(self.controls[at.LOWEST_PILE])
+
+    def open_pile(self, pile: int) -> None:
+        """Vertices that wait in it join the frontier."""
+        self.controls[at.LOWEST_PILE] = pile
+        self._call(at.OPEN)
+
+    # what the synchronisation asks for
+
+    def _touched(self) -> np.ndarray:
+        return self._work[0] if self.controls[at.SWAPPED] & 1 else self._work[1]
+
+    def _queue(self) -> np.ndarray:
+        return self._work[1] if self.controls[at.SWAPPED] & 1 else self._work[0]
+
+    def frontier(self) -> np.ndarray:
+        """lids of active masters (uint32, a view)."""
+        return self._queue()[: self.controls[at.ACTIVE]]
+
+    def dirty(self) -> np.ndarray:
+        """lids of masters that mirrors must hear of: active, or with a field that edges read changed."""
+        return self._work[3][: self.controls[at.DIRTIED]] if self.module.DIRTY else self.frontier()
+
+    def take_mirrors(self) -> np.ndarray:
+        """lids of mirrors that got a proposal in this round; their marks are cleared."""
+        lids = self._work[2][: self.controls[at.MIRRORS_TOUCHED]]
+        if self.traced.flagged:
+            self._work[4][lids] = 0
+        return lids
+
+    def reset(self, lids: np.ndarray | slice) -> None:
+        """Accumulators whose values were sent go back to their identity, unless combining twice does no harm."""
+        for name in self.traced.proposes:
+            field = self.traced.fields[name]
+            if not field.reduce.idempotent:  # type: ignore[union-attr]
+                self.state[name][lids] = field.identity
+
+    def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
+        """Mirrors' proposals into masters ``lids[positions]``."""
+        self.module.combine(
+            lids, positions, len(positions), values, self._fields, self._touched(), self._work, self.controls
+        )
+
+    def join(self, lids: np.ndarray) -> None:
+        """Mirrors join the frontier."""
+        end = int(self.controls[at.QUEUED])
+        self._queue()[end : end + len(lids)] = lids
+        self.controls[at.QUEUED] = end + len(lids)

@@ -1,0 +1,76 @@
+"""``python -m dgraph list``: every name that a command line may hold, read off the registers."""
+
+from __future__ import annotations
+
+import json as encoder
+from typing import Any
+
+from dgraph.cli.parser import summary
+
+WIDEST = 22
+"""Characters of a name that its help stands beside; below a longer one."""
+
+
+def registers() -> dict[str, list[dict[str, Any]]]:
+    """The rows of every register, as JSON can hold them."""
+    from dgraph.algorithms import ALGORITHMS
+    from dgraph.graph.formats import FORMATS
+    from dgraph.graph.generate import GENERATORS
+    from dgraph.output import WRITERS
+    from dgraph.report.trace import plain
+    from partitioning import POLICIES
+
+    return {
+        "algorithms": [
+            {
+                "name": name,
+                "help": summary(algorithm),
+                "needs_source": algorithm.needs_source,
+                "weighted": algorithm.weighted,
+                "undirected": algorithm.undirected,
+                "parameters": [
+                    {
+                        "name": parameter.name,
+                        "type": getattr(parameter.type, "__name__", str(parameter.type)),
+                        "default": plain(parameter.default),
+                        "help": parameter.help,
+                        "choices": plain(parameter.choices),
+                        "aliases": list(parameter.aliases),
+                    }
+                    for parameter in algorithm.parameters.values()
+                ],
+            }
+            for name, algorithm in ALGORITHMS.items()
+        ],
+        "policies": [{"name": name, "help": policy.help} for name, policy in POLICIES.items()],
+        "generators": [
+            {"name": name, "form": generator.form, "help": generator.help} for name, generator in GENERATORS.items()
+        ],
+        "formats": [{"name": suffix, "help": summary(reader)} for suffix, reader in FORMATS.items()],
+        "outputs": [{"name": suffix, "help": summary(writer)} for suffix, writer in WRITERS.items()],
+    }
+
+
+def listing(json: bool = False) -> str:
+    """The registers as JSON or as text for people."""
+    found = registers()
+    if json:
+        return encoder.dumps(found, indent=1)
+    lines: list[str] = []
+    for title, rows in found.items():
+        lines += [f"{title}:"]
+        names = [row.get("form", row["name"]) for row in rows]
+        width = max((len(name) for name in names if len(name) <= WIDEST), default=0) + 2
+        for name, row in zip(names, rows, strict=True):
+            lines += (
+                [f"  {name:{width}}{row['help']}"] if len(name) <= WIDEST else [f"  {name}", f"{'':8}{row['help']}"]
+            )
+            lines += [_parameter(parameter) for parameter in row.get("parameters", ())]
+        lines.append("")
+    return "\n".join(lines).rstrip().replace("``", "")
+
+
+def _parameter(parameter: dict[str, Any]) -> str:
+    values = "|".join(map(str, parameter["choices"] or ())) or parameter["type"]
+    default = "" if parameter["default"] is None else f", default {parameter['default']}"
+    return f"    {parameter['name']} ({values}{default}): {parameter['help']}"

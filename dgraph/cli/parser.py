@@ -1,0 +1,272 @@
+"""argv to a :class:`Request`. The options of an algorithm come from its parameters, the names from the registers."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dgraph.cli.sources import sources, weighted
+from dgraph.errors import UsageError, unknown
+
+PROGRAM = "python -m dgraph"
+LOAD = ("directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed")
+RUN = ("policy", "backend", "threads", "direction", "sync", "max_rounds")
+BACKENDS = ("auto", "cpu")
+DIRECTIONS = ("auto", "push", "pull", "flip")
+SYNCS = ("auto", "full", "poison")
+READERS = {"vertices": weighted}
+"""How a parameter whose type is not a Python type is read."""
+
+EXAMPLES = """\
+examples:
+  mpirun -n 4 python -m dgraph sssp
+  mpirun -n 4 python -m dgraph bfs web.el --source 7 --output levels.txt
+  mpirun -n 4 python -m dgraph sssp rmat:20 --weights 1..255 --source @sources.txt --output dist.npz
+  python -m dgraph pagerank graph.mtx --alpha 0.9 --tol 1e-8 --policy metis --report run.json
+  python -m dgraph list
+
+exit codes: 0 done; 2 the request cannot be carried out; 3 a tolerance or round limit was not met (output is written);
+65 bad data; 70 a fault of dgraph; 74 reading or writing failed; 130 interrupted."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for.
+
+    Attributes:
+        algorithm: its name in the register.
+        graph: file or generator; None: a generated one of dgraph's choice.
+        load, run: keyword arguments of :class:`~dgraph.graph.load.LoadOptions` and of :func:`dgraph.run`.
+        parameters: of the algorithm, only those given.
+        sources: one run each; None where the user named none.
+        output, report: files to write.
+        quiet: nothing is printed but errors.
+        command: the words that asked for it.
+    """
+
+    algorithm: str
+    graph: str | None
+    load: dict[str, Any]
+    run: dict[str, Any]
+    parameters: dict[str, Any]
+    sources: list[int] | None
+    output: Path | None
+    report: Path | None
+    quiet: bool
+    command: tuple[str, ...]
+
+
+def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | str:
+    """The request of a command line, or the text that answers it (help, version, lists).
+
+    ``algorithms`` is the register: name → :class:`~dgraph.algorithms.Algorithm`.
+
+    Raises:
+        UsageError: an unknown name or option, or a value that is none.
+        DataError, OutputError: ``--source @FILE`` is not a list of vertices, or cannot be read.
+    """
+    first = words[0] if words else ""
+    try:
+        if first == "list":
+            return _list(words[1:])
+        if first in algorithms:
+            return _request(_algorithm_parser(algorithms[first]), words[1:], algorithms[first])
+        if first.startswith("-"):
+            _general_parser(algorithms).parse_known_args(words)
+            raise UsageError(f"got {first} first; the algorithm comes first: {PROGRAM} ALGORITHM [GRAPH] [options]")
+    except _Said as said:
+        return str(said)
+    if not first:
+        raise UsageError(f"no algorithm named; known are {', '.join(sorted(algorithms))}; see {PROGRAM} --help")
+    raise unknown("algorithm", first, [*algorithms, "list"])
+
+
+class _Said(Exception):
+    """The text that was asked for in place of a run."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse that raises: never prints, never exits, so that all ranks can end together."""
+
+    def __init__(self, **options: Any):
+        super().__init__(formatter_class=_Formatter, allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+    def print_help(self, file: Any = None) -> NoReturn:
+        raise _Said(self.format_help().rstrip())
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str):
+        super().__init__(prog, max_help_position=30, width=100)
+
+
+class _Version(argparse.Action):
+    def __call__(self, *_: Any) -> NoReturn:
+        from dgraph.version import __version__
+
+        raise _Said(f"dgraph {__version__}")
+
+
+def _general_parser(algorithms: Mapping[str, Any]) -> _Parser:
+    width = max(map(len, [*algorithms, "list"])) + 2
+    lines = [f"  {name:{width}}{summary(algorithm)}" for name, algorithm in algorithms.items()]
+    lines.append(f"  {'list':{width}}Algorithms with their parameters, policies, formats, generators (--json).")
+    parser = _Parser(
+        prog=PROGRAM,
+        usage=f"{PROGRAM} ALGORITHM [GRAPH] [options]",
+        description="Distributed graph analytics. Start it alone, or on every rank with mpirun, mpiexec or srun.\n\n"
+        "algorithms:\n" + "\n".join(lines) + f"\n\nThe parameters of one: {PROGRAM} ALGORITHM --help",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    _add_shared(parser)
+    return parser
+
+
+def _algorithm_parser(algorithm: Any) -> _Parser:
+    prog = f"{PROGRAM} {algorithm.name}"
+    notes = []
+    if algorithm.weighted:
+        notes.append("Uses the edges' weights.")
+    if algorithm.undirected:
+        notes.append("Needs an undirected graph: a directed one is taken with every edge in both directions.")
+    parser = _Parser(
+        prog=prog,
+        usage=f"{prog} [GRAPH] [options]",
+        description="\n".join([summary(algorithm), *notes]),
+        epilog=EXAMPLES,
+    )
+    _add_parameters(parser.add_argument_group("algorithm"), algorithm)
+    _add_shared(parser, algorithm)
+    return parser
+
+
+def summary(member: object) -> str:
+    """The first line of its docstring."""
+    return (member.__doc__ or "").strip().partition("\n")[0]
+
+
+def _add_parameters(group: Any, algorithm: Any) -> None:
+    if algorithm.needs_source:
+        group.add_argument(
+            "--source",
+            "--source-vertex",
+            "--root",
+            metavar="ID",
+            help="start vertex, by its id in the input; 1,2,3 or @FILE: several, one run each on the graph loaded "
+            "once (default: the input's own suggestion, else the vertex with most out-edges)",
+        )
+    for parameter in algorithm.parameters.values():
+        if parameter.name == "source" and algorithm.needs_source:
+            continue
+        names = [f"--{name.replace('_', '-')}" for name in (parameter.name, *parameter.aliases)]
+        default = "" if parameter.default is None else f" (default {parameter.default})"
+        options: dict[str, Any] = {"dest": f"parameter {parameter.name}"}
+        options["help"] = f"{parameter.help}{default}".replace("%", "%%")
+        if parameter.type is bool:
+            options["action"] = argparse.BooleanOptionalAction
+        else:
+            options |= {"type": READERS.get(parameter.type, parameter.type), "choices": parameter.choices}
+            options["metavar"] = None if parameter.choices else parameter.name.upper()
+        group.add_argument(*names, **options)
+
+
+def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
+    graph = parser.add_argument_group("graph")
+    graph.add_argument(
+        "graph",
+        nargs="?",
+        metavar="GRAPH",
+        help="a file, known by its suffix, or a generator NAME:SIZE[,key=value...] such as rmat:20,seed=7; "
+        f"'{PROGRAM} list' names all (default: a small generated graph)",
+    )
+    way = graph.add_mutually_exclusive_group()
+    way.add_argument("--directed", **_flag(True), help="an edge goes one way, whatever the input says")
+    way.add_argument("--undirected", **_flag(False, "directed"), help="an edge goes both ways")
+    graph.add_argument("--weights", metavar="RULE", help="replace the weights: unit (1), LO..HI, or hash (1..255)")
+    graph.add_argument("--keep-loops", **_flag(), help="keep self-loops (default: dropped and counted)")
+    graph.add_argument("--keep-parallel", **_flag(), help="keep parallel edges (default: the lightest one, counted)")
+    graph.add_argument("--sparse-ids", **_flag(), help="the vertices are the ids that occur, not 0 .. n-1")
+    graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
+    parser.add_argument_group("partition").add_argument(
+        "--policy", metavar="NAME", help="who owns which vertex and edge (default auto: says what it took and why)"
+    )
+    run = parser.add_argument_group("run")
+    run.add_argument("--backend", choices=BACKENDS, help="where the rounds run (default auto)")
+    run.add_argument("--threads", type=int, metavar="N", help="threads a rank (default: its share of the cores)")
+    run.add_argument("--direction", choices=DIRECTIONS, help="how edges are walked; flip: changes every round")
+    run.add_argument("--sync", choices=SYNCS, help="what is exchanged (default auto: what the partition makes needed)")
+    rounds = ["--max-rounds"]
+    if algorithm is None or not {"max_iter"} & algorithm.parameters.keys():
+        rounds += ["--max-iter"]
+    run.add_argument(*rounds, dest="max_rounds", type=int, metavar="N", help="stop after N rounds, with exit code 3")
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the answer by vertex id: .txt ('vertex value' lines) or .npz (every column); "
+        "with several sources FILE.SOURCE.txt",
+    )
+    output.add_argument("--report", type=Path, metavar="FILE", help="timings of every rank and round, as JSON")
+    output.add_argument("-q", "--quiet", **_flag(), help="print nothing but errors")
+    output.add_argument("--traceback", **_flag(), help="show where in the code an error was raised")
+
+
+def _flag(value: bool = True, of: str | None = None) -> dict[str, Any]:
+    """An option without an argument that is absent from what was parsed unless it was given."""
+    action = {"action": "store_const", "const": value, "default": argparse.SUPPRESS}
+    return action | ({"dest": of} if of else {})
+
+
+def _request(parser: _Parser, words: Sequence[str], algorithm: Any) -> Request:
+    found, rest = parser.parse_known_intermixed_args(words)
+    if rest:
+        _refuse(rest, parser)
+    given = vars(found)
+    for name in ("max_rounds", "threads"):
+        if given.get(name, 1) < 1:
+            parser.error(f"got --{name.replace('_', '-')} {given[name]}, but it is 1 or more")
+    return Request(
+        algorithm=algorithm.name,
+        graph=given.get("graph"),
+        load={name: given[name] for name in LOAD if name in given},
+        run={name: given[name] for name in RUN if name in given},
+        parameters={
+            name.removeprefix("parameter "): value for name, value in given.items() if name.startswith("parameter ")
+        },
+        sources=sources(given["source"]) if "source" in given else None,
+        output=given.get("output"),
+        report=given.get("report"),
+        quiet=given.get("quiet", False),
+        command=(*PROGRAM.split(), algorithm.name, *words),
+    )
+
+
+def _refuse(words: Sequence[str], parser: _Parser) -> NoReturn:
+    options = [word for word in words if word.startswith("-")]
+    if not options:
+        parser.error(f"got {words[0]!r} beside the graph, but there is one graph a run")
+    name = options[0].partition("=")[0]
+    close = difflib.get_close_matches(name, parser._option_string_actions, 1)
+    parser.error(f"unknown option {name}" + (f": did you mean {close[0]}?" if close else ""))
+
+
+def _list(words: Sequence[str]) -> str:
+    from dgraph.cli.listing import listing
+
+    parser = _Parser(prog=f"{PROGRAM} list", description="What can be named on the command line.")
+    parser.add_argument("--json", **_flag(), help="as JSON")
+    parser.add_argument("--traceback", **_flag(), help=argparse.SUPPRESS)
+    found, rest = parser.parse_known_args(words)
+    if rest:
+        _refuse(rest, parser)
+    return listing(json="json" in found)

@@ -1,0 +1,83 @@
+"""What is shown while a run goes: a live line on a terminal, else one plain line a phase and one every 30 s."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TextIO
+
+from dgraph.report import Progress
+
+EVERY = 30.0
+"""Seconds between signs of life in a log."""
+
+
+def progress_for(rank: int, quiet: bool, began: float, stream: TextIO | None = None) -> Progress:
+    """The progress of this rank: only rank 0 speaks, on stderr. ``began``: ``perf_counter`` at the start."""
+    stream = stream or sys.stderr
+    if rank or quiet:
+        return Progress()
+    return Live(stream) if stream.isatty() else Plain(stream, began)
+
+
+class Plain(Progress):
+    """Lines that a log can keep, each with the seconds since the start."""
+
+    def __init__(self, stream: TextIO, began: float, every: float = EVERY):
+        self.stream, self.began = stream, began
+        self.now = "start"
+        self._closed = threading.Event()
+        self._clock = threading.Thread(target=self._sign_of_life, args=(every,), name="dgraph-progress", daemon=True)
+        self._clock.start()
+
+    def phase(self, name, detail=""):
+        self.now = name
+        self.line(f"{name} {detail}".rstrip())
+
+    def round(self, number, vertices, edges=None, direction=""):
+        self.now = round_text(number, vertices, edges, direction)
+
+    def line(self, text):
+        print(f"[{time.perf_counter() - self.began:8.2f} s] {text}", file=self.stream, flush=True)
+
+    def close(self):
+        self._closed.set()
+        self._clock.join()
+
+    def _sign_of_life(self, every: float) -> None:
+        while not self._closed.wait(every):
+            self.line(f"... {self.now}")
+
+
+class Live(Progress):
+    """A line that is drawn over: the phase, the round and its frontier, the time; lines that stay scroll above it."""
+
+    def __init__(self, stream: TextIO):
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        console = Console(file=stream, highlight=False, markup=False)
+        columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+        self.bar = Bar(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+        self.bar.start()
+        self.task = self.bar.add_task("start")
+
+    def phase(self, name, detail=""):
+        self.bar.update(self.task, description=f"{name} {detail}".rstrip())
+
+    def round(self, number, vertices, edges=None, direction=""):
+        self.bar.update(self.task, description=round_text(number, vertices, edges, direction))
+
+    def line(self, text):
+        self.bar.console.print(text, soft_wrap=True)
+
+    def close(self):
+        self.bar.stop()
+
+
+def round_text(number: int, vertices: int, edges: int | None, direction: str) -> str:
+    """Where a run is, in words."""
+    where = f"round {number:,}" + (f" ({direction})" if direction else "")
+    return f"{where}: frontier of {vertices:,} vertices" + (f", {edges:,} edges" if edges is not None else "")

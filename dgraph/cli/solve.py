@@ -1,0 +1,127 @@
+"""One load, a run for each source; the answer, the report and the table of each."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import partitioning
+from dgraph import output, report
+from dgraph.algorithms import ALGORITHMS
+from dgraph.cli.parser import Request
+from dgraph.cli.progress import progress_for
+from dgraph.cli.sources import name_of
+from dgraph.comm import Comm
+from dgraph.errors import NotConverged, OutputError, unknown
+from dgraph.graph.generate import DEFAULT
+from dgraph.graph.handle import Graph
+from dgraph.graph.load import describe
+from dgraph.report import Progress, Trace
+from dgraph.run import run
+
+
+def solve(request: Request, comm: Comm) -> int:
+    """Do what the command line asks; collective. The exit code 0.
+
+    Raises:
+        NotConverged: a limit ended a run early; everything that was asked for has been written.
+        UsageError, DataError, OutputError: on every rank alike.
+    """
+    began = time.perf_counter()
+    with comm.together():
+        if comm.rank == 0:
+            _refuse_early(request)
+    trace = Trace(comm, request.command)
+    with progress_for(comm.rank, request.quiet, began) as progress:
+        graph = _load(request, comm, trace, progress)
+        starts = _starts(request, graph, trace, progress)
+    early = []
+    for source in starts:
+        options: dict[str, Any] = request.run | request.parameters | ({} if source is None else {"source": source})
+        with progress_for(comm.rank, request.quiet, began) as progress:
+            result = run(request.algorithm, graph, trace=trace, progress=progress, **options)
+            if request.output:
+                path = name_of(request.output, source, len(starts) > 1)
+                progress.phase("output", str(path))
+                with trace("output"):
+                    result.save(path)
+        told = trace.collect()
+        with comm.together():
+            if comm.rank == 0 and request.report:
+                report.write(told, name_of(request.report, source, len(starts) > 1))
+        if comm.rank == 0 and not request.quiet:
+            report.show(told)
+        if not result.converged:
+            early.append(f"source {source}: {result.limit}" if len(starts) > 1 else str(result.limit))
+        trace = Trace(comm, request.command)
+    if early:
+        raise NotConverged(
+            f"{request.algorithm} did not converge: it was stopped after {'; '.join(early)}. What it had found by then "
+            "is printed, and written where that was asked for; allow more rounds, or a larger tolerance"
+        )
+    return 0
+
+
+def _refuse_early(request: Request) -> None:
+    """What would fail after a long load fails now."""
+    policy, weights = request.run.get("policy", "auto"), request.load.get("weights")
+    if policy not in partitioning.POLICIES:
+        raise unknown("policy", policy, partitioning.POLICIES)
+    if weights is not None:
+        from dgraph.graph.weigh import check_rule
+
+        check_rule(weights)
+    if request.output:
+        output.check(request.output)
+    if request.report and not request.report.parent.is_dir():
+        raise OutputError(
+            f"{request.report} cannot be written: there is no folder {request.report.parent}; make it first"
+        )
+
+
+def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Graph:
+    algorithm = ALGORITHMS[request.algorithm]
+    spec, options = request.graph or DEFAULT, dict(request.load)
+    if request.graph is None:
+        if algorithm.weighted:
+            options.setdefault("weights", "hash")
+        trace.choose("graph", spec, "none was named")
+        progress.line(f"no graph was named: taking {spec}")
+    progress.phase("load", spec)
+    with trace("load"):
+        graph = Graph.load(spec, comm=comm, **options)
+    facts = graph.block.facts
+    progress.line(describe(graph.block))
+    trace.describe("graph", weighted=graph.block.weights is not None, **vars(facts))
+    if algorithm.weighted and graph.block.weights is None and "weights" not in options:
+        trace.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")
+    return graph
+
+
+def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) -> list[int | None]:
+    """The sources, or one None where the algorithm takes none."""
+    if not ALGORITHMS[request.algorithm].needs_source:
+        return [None]
+    if request.sources:
+        return list(request.sources)
+    suggested = graph.block.facts.defaults.get(request.algorithm, {}).get("source")
+    if suggested is not None:
+        source, reason = suggested, "the input suggests it, and none was named"
+    else:
+        source, reason = _hub(graph), "it has the most out-edges, and none was named"
+    trace.choose("source", str(source), reason)
+    progress.line(f"source {source}: {reason}")
+    return [source]
+
+
+def _hub(graph: Graph) -> int:
+    """The vertex with most out-edges, by original id; the first of several. Collective."""
+    block, comm = graph.block, graph.comm
+    degrees = np.diff(block.offsets)
+    row = int(np.argmax(degrees)) if degrees.size else 0
+    mine = np.array([degrees[row] if degrees.size else -1, block.first + row], np.int64)
+    found = comm.allgather(mine)
+    gid = found[np.argmax(found[:, 0]), 1]
+    return int(block.ids.to_original(np.array([gid]), comm)[0])

@@ -1,0 +1,143 @@
+"""The contract of a communicator.
+
+Collectives take and give NumPy arrays; small structured values travel as JSON, never as pickle.
+Everything is collective unless it says otherwise: every rank calls it, in the same order.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from dgraph import errors
+
+
+class Comm(ABC):
+    """``size`` ranks, of which this process is number ``rank``."""
+
+    rank: int
+    size: int
+    transport: str
+
+    @abstractmethod
+    def barrier(self) -> None: ...
+
+    @abstractmethod
+    def allreduce(self, values: np.ndarray, op: str = "sum") -> np.ndarray:
+        """Element-wise ``sum``, ``min`` or ``max`` over ranks of a small int64 or float64 array of one shape."""
+
+    @abstractmethod
+    def allgather(self, values: np.ndarray) -> np.ndarray:
+        """Small arrays of one shape and dtype, stacked by rank: shape ``(size, *values.shape)``."""
+
+    @abstractmethod
+    def allgatherv(self, values: np.ndarray) -> list[np.ndarray]:
+        """1-D arrays of one dtype and any length, by rank."""
+
+    @abstractmethod
+    def alltoallv(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Give ``parts[r]`` (1-D, one dtype everywhere) to rank r; get what each rank gave to this one."""
+
+    @abstractmethod
+    def exchange(
+        self, sends: Mapping[int, tuple[np.ndarray, int]], inboxes: Mapping[int, np.ndarray]
+    ) -> dict[int, int]:
+        """Point to point: send ``(message, bound)`` to each peer, receive into ``inboxes[peer]`` (uint8).
+
+        ``bound`` is the most bytes that this message could have had, and equals the length of the peer's inbox:
+        so both sides cut a message at the same places. Returns the bytes received from each peer.
+        """
+
+    def twin(self) -> Comm:
+        """The same ranks again, with messages that never meet this communicator's; itself where there are none."""
+        return self
+
+    @abstractmethod
+    def abort(self, code: int) -> None:
+        """End every rank at once (not collective): the last resort when one rank cannot go on."""
+
+    def allgather_json(self, value) -> list:
+        """One JSON-able value a rank, by rank."""
+        raw = np.frombuffer(json.dumps(value).encode(), np.uint8)
+        return [json.loads(part.tobytes()) for part in self.allgatherv(raw)]
+
+    def bcast_json(self, value, root: int = 0):
+        """The value that ``root`` holds; the others' are ignored."""
+        return self.allgather_json(value if self.rank == root else None)[root]
+
+    def total(self, value: int) -> int:
+        """The sum of one integer over ranks."""
+        return int(self.allreduce(np.array([value], np.int64))[0])
+
+    def largest(self, value: int) -> int:
+        """The largest of one integer over ranks."""
+        return int(self.allreduce(np.array([value], np.int64), "max")[0])
+
+    def before(self, value: int) -> int:
+        """The sum of one integer over the ranks below this one."""
+        return int(self.allgather(np.array([value], np.int64))[: self.rank].sum())
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Local work that may fail on some ranks: then all ranks raise, with the lowest failing rank's message.
+
+        The block must not communicate. An exception that is not a :class:`~dgraph.errors.DgraphError` becomes an
+        :class:`~dgraph.errors.InternalError`, or :class:`~dgraph.errors.OutputError` for an :class:`OSError`.
+        """
+        error: BaseException | None = None
+        try:
+            yield
+        except Exception as caught:
+            error = caught
+        self.agree(error)
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """A fault that one rank alone meets must not leave the others waiting: it is shown, and all ranks end.
+
+        Errors that dgraph raises on purpose were agreed on, so they pass.
+        """
+        try:
+            yield
+        except errors.DgraphError:
+            raise
+        except Exception:
+            if self.size == 1:
+                raise
+            import sys
+            import traceback
+
+            print(f"[rank {self.rank}]", traceback.format_exc(), sep="\n", file=sys.stderr, flush=True)
+            self.abort(errors.InternalError.exit_code)
+
+    def agree(self, error: BaseException | None) -> None:
+        """Raise on every rank if any rank brings an error; return on every rank if none does."""
+        if self.size == 1:
+            if error is not None:
+                raise error
+            return
+        worst = int(self.allreduce(np.array([self.rank if error else self.size], np.int64), "min")[0])
+        if worst == self.size:
+            return
+        told = None if error is None else [_kind(error), _text(error)]
+        name, text = self.bcast_json(told, root=worst)
+        raise getattr(errors, name)(text) from error
+
+
+def _kind(error: BaseException) -> str:
+    if isinstance(error, errors.DgraphError):
+        known = (cls.__name__ for cls in type(error).__mro__ if getattr(errors, cls.__name__, None) is cls)
+        return next(known)
+    return "OutputError" if isinstance(error, OSError) else "InternalError"
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, (errors.DgraphError, OSError)):
+        return str(error)
+    import traceback
+
+    return "".join(traceback.format_exception(error)).rstrip()

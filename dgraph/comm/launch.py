@@ -1,0 +1,67 @@
+"""Which ranks this process belongs to, and whether the launcher agrees with MPI about it."""
+
+import os
+import sys
+
+from dgraph.comm.base import Comm
+from dgraph.comm.serial import SerialComm
+from dgraph.errors import UsageError
+
+STARTED_BY = {
+    "PMI_SIZE": "mpiexec",
+    "OMPI_COMM_WORLD_SIZE": "mpirun",
+    "PMIX_RANK": "a PMIx launcher",
+    "SLURM_STEP_NUM_TASKS": "srun",
+}
+"""What each launcher tells its processes. PMIX_RANK names a rank, not a count: it only says that there is one."""
+
+_world: Comm | None = None
+
+
+def world() -> Comm:
+    """All ranks that were started together; a :class:`SerialComm` where no launcher started this process.
+
+    Raises:
+        UsageError: the launcher started several processes that MPI cannot join (a launcher of another MPI).
+    """
+    global _world
+    if _world is None:
+        _world = _join()
+    return _world
+
+
+def _join() -> Comm:
+    name, count = _launcher()
+    if name is None and "mpi4py.MPI" not in sys.modules:
+        return SerialComm()
+    try:
+        from dgraph.comm.mpi import MpiComm, library
+    except (ImportError, RuntimeError) as missing:
+        if count > 1:
+            raise UsageError(
+                f"{name} started {count} ranks, but MPI cannot be loaded from Python ({missing}); "
+                "install it with: pip install 'dgraph[mpi]', or mpi4py alone beside a site's own MPI"
+            ) from missing
+        return SerialComm()
+    comm = MpiComm()
+    if comm.size == 1 and count > 1:
+        raise UsageError(
+            f"{name} started {count} processes, but each is alone in its MPI world, so each would solve the whole "
+            f"graph: the launcher and the MPI library ({library()}) do not belong together; use the mpiexec that "
+            "came with mpi4py's MPI, or under Slurm: srun --mpi=pmi2 (MPICH), srun --mpi=pmix (Open MPI)"
+        )
+    if comm.size != count > 1:
+        raise UsageError(
+            f"{name} says {count} ranks, but MPI has {comm.size}: some processes belong to another launch; "
+            "start all ranks with one mpiexec or srun"
+        )
+    return comm if comm.size > 1 else SerialComm()
+
+
+def _launcher() -> tuple[str | None, int]:
+    """The launcher's name and how many processes it says it started (1 where it does not say)."""
+    for variable, name in STARTED_BY.items():
+        value = os.environ.get(variable, "")
+        if value.isdigit():
+            return name, 1 if variable == "PMIX_RANK" else int(value)
+    return None, 1

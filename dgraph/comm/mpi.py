@@ -1,0 +1,106 @@
+"""Ranks over MPI, through mpi4py. This is the only file that imports it; importing it initialises MPI."""
+
+from __future__ import annotations
+
+import copy
+import sys
+
+import mpi4py
+import numpy as np
+
+mpi4py.rc.thread_level = "funneled"
+
+from mpi4py import MPI  # noqa: E402
+
+from dgraph.comm.base import Comm  # noqa: E402
+
+CHUNK = 1 << 30
+"""Bytes a message at most: MPI counts above 2^31 - 1 fail in some libraries (Open MPI 5.0's wheel)."""
+
+OPS = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
+
+
+class MpiComm(Comm):
+    """A duplicate of an mpi4py communicator, so that the user's own messages never meet ours."""
+
+    transport = "mpi-host"
+    _duplicates: dict[int, MPI.Comm] = {}
+
+    def __init__(self, comm: MPI.Comm = MPI.COMM_WORLD):
+        handle = MPI._handleof(comm)
+        if handle not in self._duplicates:
+            self._duplicates[handle] = comm.Dup()
+        self.comm = self._duplicates[handle]
+        self.rank, self.size = self.comm.rank, self.comm.size
+
+    def barrier(self):
+        self.comm.Barrier()
+
+    def allreduce(self, values, op="sum"):
+        values = np.ascontiguousarray(values)
+        out = np.empty_like(values)
+        self.comm.Allreduce(values, out, OPS[op])
+        return out
+
+    def allgather(self, values):
+        values = np.ascontiguousarray(values)
+        out = np.empty((self.size, *values.shape), values.dtype)
+        self.comm.Allgather(values, out)
+        return out
+
+    def allgatherv(self, values):
+        return self.alltoallv([values] * self.size)
+
+    def alltoallv(self, parts):
+        parts = [np.ascontiguousarray(part) for part in parts]
+        counts = np.array([part.size for part in parts], np.int64)
+        incoming = np.empty_like(counts)
+        self.comm.Alltoall(counts, incoming)
+        gotten = [np.empty(int(count), parts[0].dtype) for count in incoming]
+        gotten[self.rank] = parts[self.rank]
+        requests = []
+        for step in range(1, self.size):
+            peer = (self.rank - step) % self.size
+            requests += [self.comm.Irecv([piece, MPI.BYTE], peer) for piece in _pieces(gotten[peer])]
+        for step in range(1, self.size):
+            peer = (self.rank + step) % self.size
+            requests += [self.comm.Isend([piece, MPI.BYTE], peer) for piece in _pieces(parts[peer])]
+        MPI.Request.Waitall(requests)
+        return gotten
+
+    def exchange(self, sends, inboxes):
+        status = {}
+        requests, statuses = [], []
+        for peer, inbox in inboxes.items():
+            for start in range(0, max(inbox.size, 1), CHUNK):
+                requests.append(self.comm.Irecv([inbox[start : start + CHUNK], MPI.BYTE], peer))
+                statuses.append((peer, len(requests) - 1))
+        posted = len(requests)
+        for peer, (message, bound) in sends.items():
+            for start in range(0, max(bound, 1), CHUNK):
+                requests.append(self.comm.Isend([message[start : start + CHUNK], MPI.BYTE], peer))
+        ends = [MPI.Status() for _ in requests]
+        MPI.Request.Waitall(requests, ends)
+        for peer, i in statuses[:posted]:
+            status[peer] = status.get(peer, 0) + ends[i].Get_count(MPI.BYTE)
+        return status
+
+    def twin(self):
+        out = copy.copy(self)
+        out.comm = self.comm.Dup()
+        return out
+
+    def abort(self, code):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.comm.Abort(code)
+
+
+def library() -> str:
+    """The MPI library's name and version."""
+    return MPI.Get_library_version().split("\n")[0].split(",")[0].strip()
+
+
+def _pieces(array: np.ndarray):
+    raw = array.view(np.uint8)
+    return [raw[start : start + CHUNK] for start in range(0, raw.size, CHUNK)]

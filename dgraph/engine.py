@@ -1,0 +1,181 @@
+"""Rounds: the reference loop, one phase after the other, and the context that an algorithm works with.
+
+compute → reduce → apply → agree → broadcast. Agreement comes before the broadcast: so the broadcast already knows the
+next round's direction, and a last round broadcasts nothing. Where no vertex has a mirror the backend runs the same
+phases fused, many rounds a call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Program, trace
+from dgraph.sync import Sync
+
+FUSED_ROUNDS = 1 << 16
+"""Fused rounds before Python looks around, for signals and for what it tells the user."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What a program left: fields of masters and the globals.
+
+    Attributes:
+        fields: name → array, shape (masters,); bool fields as uint8.
+        globals: name → value, the same on every rank.
+        rounds: rounds run.
+        finished: whether the program's own end was reached, and not a round limit.
+    """
+
+    fields: dict[str, np.ndarray]
+    globals: dict[str, int | float]
+    rounds: int
+    finished: bool
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.fields[name]
+
+
+class Context:
+    """What an algorithm's ``run`` works with: the graph, programs, small agreements. Collective throughout."""
+
+    def __init__(
+        self, local: LocalGraph, comm: Comm, backend, record, progress,
+        direction: str = "auto", sync: str = "auto", max_rounds: int | None = None,
+    ):  # fmt: skip
+        self.local, self.comm, self.backend = local, comm, backend
+        self.record, self.progress = record, progress
+        self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
+        self.rounds = 0
+
+    def run(self, program: Program, state: Mapping[str, np.ndarray] | None = None) -> State:
+        """Run a program to its end, or to the round limit.
+
+        Args:
+            state: initial values of its ``given`` fields, shape (masters,).
+        """
+        weights = self.local.out.weights
+        with self.comm.together(), self.record("compile"):
+            machine = self.backend.machine(
+                trace(program, None if weights is None else weights.dtype), self.local, self._direction(program)
+            )
+        limit = self.max_rounds if self.max_rounds is not None else np.iinfo(np.int64).max
+        run = Run(machine, self)
+        run.start(state or {})
+        run.fused(limit) if self.comm.size == 1 else run.rounds(limit)
+        self.rounds += machine.round
+        masters = self.local.masters
+        return State(
+            fields={name: values[:masters] for name, values in machine.state.items()},
+            globals=machine.globals(),
+            rounds=machine.round,
+            finished=machine.done,
+        )
+
+    def _direction(self, program: Program) -> str:
+        """The direction asked for, where the program can go it."""
+        wanted = {"flip": {"push", "pull"}}.get(self.direction, {self.direction})
+        able = set(program.directions)
+        return self.direction if self.direction == "auto" or wanted <= able else min(able)
+
+    def total(self, value: float) -> float:
+        """The sum over ranks of one number a rank: an int stays one, floats are added in rank order."""
+        if isinstance(value, (int, np.integer)):
+            return self.comm.total(int(value))
+        return float(self.comm.allgather(np.array([value], np.float64)).sum())
+
+    def largest(self, value: int) -> int:
+        """The largest of one integer a rank."""
+        return self.comm.largest(value)
+
+
+class Run:
+    """One program's rounds on all ranks."""
+
+    def __init__(self, machine, context: Context):
+        self.machine, self.comm, self.context = machine, context.comm, context
+        self.record = context.record
+        self.sync = Sync(machine, context.local, context.comm, context.sync, context.record)
+        self.error: BaseException | None = None
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """``init`` on every rank, and the first totals."""
+        with self.record("compile"):
+            self._attempt(lambda: self.machine.start(given))
+            self._agree(starting=True)
+
+    def rounds(self, limit: int) -> None:
+        """The reference: round after round, every phase on every rank."""
+        machine, sync, record = self.machine, self.sync, self.record
+        if not machine.done and limit > 0:
+            sync.broadcast()
+        while not machine.done and machine.round < limit:
+            began, direction = time.perf_counter(), machine.direction
+            frontier, edges = machine.total_active, machine.total_edges
+            with record("compute"):
+                self._attempt(machine.edge)
+            sync.reduce(failed=self.error is not None)
+            with record("compute"):
+                self._attempt(machine.vertex)
+            with record("agree"):
+                self._agree()
+            if not machine.done and machine.round < limit:
+                sync.broadcast()
+            record.rounds.add(direction, frontier, edges, time.perf_counter() - began)
+            self.context.progress.round(machine.round, frontier, edges, direction)
+
+    def fused(self, limit: int) -> None:
+        """The same rounds where no mirror exists, many a call."""
+        machine, record = self.machine, self.record
+        while not machine.done and machine.round < limit:
+            began, first = time.perf_counter(), machine.round
+            with record("compute"):
+                machine.fused(min(FUSED_ROUNDS, limit - first))
+            seconds = (time.perf_counter() - began) / max(machine.round - first, 1)
+            for vertices, edges, direction in machine.figures(first):
+                record.rounds.add(direction, vertices, edges, seconds)
+            self.context.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
+
+    def _attempt(self, work: Callable[[], None]) -> None:
+        """Local work. A rank that failed goes on with empty messages, and raises where all ranks agree."""
+        if self.error is not None:
+            return
+        try:
+            work()
+        except Exception as error:
+            self.error = error
+
+    def _agree(self, starting: bool = False) -> None:
+        """The round's totals on every rank; vertices that wait are let in when nobody else is active."""
+        machine = self.machine
+        integers, floats, waiting = self._totals()
+        if integers[0] == 0 and waiting:
+            pile = self.comm.allreduce(np.array([machine.lowest_pile()], np.int64), "min")
+            self._attempt(lambda: machine.open_pile(int(pile[0])))
+            opened, _, _ = self._totals()
+            integers[:2] = opened[:2]
+        machine.agreed(integers, floats, starting)
+
+    def _totals(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """Sums over ranks in one exchange: integers by allreduce; with floats, everything gathered and added in rank
+        order, so that every rank has the same bits."""
+        machine, failed = self.machine, self.error is not None
+        integers, floats = machine.totals()
+        mine = np.array([failed, machine.waiting, *integers], np.int64)
+        if self.comm.size > 1 and floats.size:
+            gathered = self.comm.allgather(np.concatenate([mine, floats.view(np.int64)]))
+            whole = gathered[:, : mine.size].sum(axis=0)
+            floats = np.zeros_like(floats)
+            for part in gathered[:, mine.size :]:
+                floats += np.ascontiguousarray(part).view(np.float64)
+        else:
+            whole = self.comm.allreduce(mine)
+        if whole[0]:
+            self.comm.agree(self.error)
+        return whole[2:], floats, int(whole[1])

@@ -1,0 +1,77 @@
+"""Arrays from outside, a user's or a file's, to the dtypes that a graph holds; copied only where they must change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.errors import DataError, UsageError
+
+WEIGHTS = tuple(np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64))
+STEP = 1 << 20
+"""values checked at a time"""
+
+
+def as_ids(values, name: str) -> np.ndarray:
+    """Vertex ids as uint32 (from 32-bit integers) or int64, 1-D.
+
+    Raises:
+        UsageError: not a 1-D array of integers.
+        DataError: a negative id or one above 2^63 - 1, with its index.
+    """
+    array = _vector(values, name)
+    if array.size == 0:
+        return array.astype(np.uint32)
+    if array.dtype.kind not in "iu":
+        raise UsageError(f"{name}: got an array of {array.dtype}; ids are integers; convert it, for example to int64")
+    check_range(array, 0, np.iinfo(np.int64).max, name)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.itemsize == 4:
+        return array.view(np.uint32)
+    return array.astype(np.int64 if array.dtype.itemsize == 8 else np.uint32, copy=False)
+
+
+def as_weights(values, name: str, before: int = 0) -> np.ndarray:
+    """Weights as int32, int64, float32 or float64, 1-D; smaller types are widened. Indices count from ``before``.
+
+    Raises:
+        UsageError: not a 1-D array of real numbers.
+        DataError: a weight that is NaN or infinite, or an integer above 2^63 - 1, with its index.
+    """
+    array = _vector(values, name)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise UsageError(
+            f"{name}: got an array of {array.dtype}; weights are real numbers of 64 bits at most; convert it"
+        )
+    check_finite(array, name, before)
+    if array.dtype == np.uint64:
+        check_range(array, 0, np.iinfo(np.int64).max, name, before)
+        return array.astype(np.int64)
+    for kind in WEIGHTS:
+        if np.can_cast(array.dtype, kind, "safe"):
+            return array.astype(kind, copy=False)
+    raise UsageError(f"{name}: got an array of {array.dtype}; convert it to float64")
+
+
+def check_finite(weights: np.ndarray, name: str, before: int = 0) -> None:
+    """Refuse NaN and infinity, with the index counted from ``before``."""
+    if weights.dtype.kind != "f":
+        return
+    for start in range(0, weights.size, STEP):
+        finite = np.isfinite(weights[start : start + STEP])
+        if not finite.all():
+            at = start + int(np.argmin(finite))
+            raise DataError(f"{name}[{before + at}] is {weights[at]}; a weight is a finite number; correct it")
+
+
+def check_range(values: np.ndarray, low: int, high: int, name: str, before: int = 0) -> None:
+    """Refuse integers outside ``low .. high``, with the index counted from ``before``."""
+    if values.size and not (low <= int(values.min()) and int(values.max()) <= high):
+        at = int(np.argmax((values < low) | (values > high)))
+        raise DataError(f"{name}[{before + at}] is {values[at]}; it must be within {low} .. {high}; correct it")
+
+
+def _vector(values, name: str) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise UsageError(f"{name}: got shape {array.shape}; it is one value an edge; pass a 1-D array")
+    return np.ascontiguousarray(array)

@@ -1,0 +1,221 @@
+"""Sparse original ids to gids: a distributed sample sort of the ids that occur, then look-ups at the ranks that hold
+them. No rank ever holds more ids than its part of them, and a chunk.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+from dgraph.graph.block import gid_type
+from dgraph.graph.generators.counter import mix
+from dgraph.graph.ids import SparseIds
+
+CHUNK = 1 << 18
+"""ids that a rank sends at a time"""
+SAMPLES = 1024
+"""ids that each rank shows the others, to agree who holds what"""
+
+
+def number_ids(columns: list[np.ndarray], listed: np.ndarray | None, name: str, comm: Comm) -> SparseIds:
+    """Number the ids that occur in ``columns`` on any rank, or those ``listed``, ascending; collective.
+
+    Args:
+        columns: integer arrays of original ids, not negative; this rank's share, repetitions allowed.
+        listed: this rank's share of the vertices, where the input lists them; then on all ranks.
+        name: the input, for messages.
+
+    Raises:
+        DataError: an id listed twice.
+    """
+    columns = columns if listed is None else [listed]
+    lowest = _lowest(columns, comm)
+    held = _Held(distinct=listed is None)
+    for chunk in _chunks(columns, comm):
+        for part in comm.alltoallv(_cut(np.sort(chunk).astype(np.int64, copy=False), lowest)):
+            held.add(part)
+    here = held.ascending()
+    with comm.together():
+        twice = here[1:][here[1:] == here[:-1]]
+        if twice.size:
+            raise DataError(f"{name}: vertex {twice[0]} is listed twice; list every vertex once")
+    starts = np.concatenate([[0], np.cumsum(comm.allgather(np.array([here.size], np.int64))[:, 0])])
+    return SparseIds(here, starts, lowest)
+
+
+def to_gids(ids: SparseIds, column: np.ndarray, name: str, comm: Comm) -> np.ndarray:
+    """The gids of a column of original ids, in the dtype of the graph's gids; collective.
+
+    Raises:
+        DataError: an id that is no vertex.
+    """
+    start, at = int(ids.starts[comm.rank]), 0
+    look_up = _LookUp(ids.here, gid_type(int(ids.starts[-1])), start)
+    out = np.empty(column.size, look_up.dtype)
+    for chunk in _chunks([column], comm):
+        counts, dealt, places = _deal(chunk.astype(np.int64, copy=False), ids.lowest)
+        asked = comm.alltoallv(np.split(dealt, np.cumsum(counts)[:-1]))
+        answers = comm.alltoallv([look_up(part) for part in asked])
+        out[at + places] = np.concatenate(answers)
+        at += chunk.size
+    with comm.together():
+        if look_up.missing is not None:
+            raise DataError(
+                f"{name}: an edge ends at {look_up.missing}, which the list of vertices does not hold; "
+                "add the vertex, or give the edges alone"
+            )
+    return out
+
+
+def _chunks(columns, comm):
+    """Pieces of the columns, as many on every rank."""
+    for column in columns:
+        for step in range(comm.largest(-(-column.size // CHUNK))):
+            yield column[step * CHUNK : (step + 1) * CHUNK]
+
+
+class _Held:
+    """The ids that come to this rank; ``distinct``: each once, with room for little more."""
+
+    def __init__(self, distinct: bool):
+        self.distinct = distinct
+        self.pieces, self.waiting, self.merged = [np.empty(0, np.int64)], 0, 0
+
+    def add(self, ascending: np.ndarray) -> None:
+        ids = _unique(ascending) if self.distinct else ascending
+        self.pieces.append(ids)
+        self.waiting += ids.size
+        if self.distinct and self.waiting > self.merged + 4 * CHUNK:
+            self.pieces = [self.ascending()]
+            self.merged, self.waiting = self.pieces[0].size, 0
+
+    def ascending(self) -> np.ndarray:
+        ids = np.concatenate(self.pieces)
+        ids.sort()
+        return _unique(ids) if self.distinct else ids
+
+
+def _unique(ascending):
+    new = np.ones(ascending.size, bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
+    return ascending[new]
+
+
+def _lowest(columns, comm):
+    """The lowest id that each rank holds, so that all hold about as many.
+
+    The ids whose hash is below a bound are a fair sample of the distinct ids, however often each of them occurs.
+    """
+    bound, hashes, ids = np.uint64(0xFFFFFFFFFFFFFFFF), np.empty(0, np.uint64), np.empty(0, np.int64)
+    for column in columns:
+        for at in range(0, column.size, CHUNK):
+            found = _below(column[at : at + CHUNK], bound)
+            hashes, first = np.unique(np.concatenate([hashes, found[0]]), return_index=True)
+            ids = np.concatenate([ids, found[1]])[first]
+            if hashes.size > SAMPLES:
+                hashes, ids = hashes[:SAMPLES], ids[:SAMPLES]
+                bound = hashes[-1]
+    bound = comm.allgather(np.array([bound]))[:, 0].min()
+    sample = np.unique(np.concatenate(comm.allgatherv(ids[hashes <= bound])))
+    lowest = np.zeros(comm.size, np.int64)
+    if sample.size:
+        lowest[1:] = sample[sample.size * np.arange(1, comm.size) // comm.size]
+    return lowest
+
+
+def _cut(ids, lowest):
+    """Ascending ids by the rank that holds them, as :meth:`SparseIds.to_gid` finds it."""
+    owner = np.searchsorted(lowest, ids, side="right") - 1
+    cuts = np.searchsorted(owner, np.arange(lowest.size + 1))
+    return [ids[cuts[r] : cuts[r + 1]] for r in range(lowest.size)]
+
+
+class _LookUp:
+    """The gids of the ids on this rank; remembers one that is not there."""
+
+    def __init__(self, ids: np.ndarray, dtype: np.dtype, start: int):
+        self.ids, self.dtype, self.start = ids, dtype, start
+        self.missing: int | None = None
+        self.low = int(ids[0]) if ids.size else 0
+        span = int(ids[-1]) - self.low if ids.size else 0
+        # About one bucket an id, each a range of ids of equal length: a short search where ids are spread evenly.
+        self.shift = max(0, span.bit_length() - max(1, ids.size).bit_length())
+        positions = np.zeros((span >> self.shift) + 2, np.int32 if ids.size < 1 << 31 else np.int64)
+        _fill_buckets(ids, self.low, self.shift, positions)
+        self.buckets = positions
+
+    def __call__(self, wanted: np.ndarray) -> np.ndarray:
+        out = np.empty(wanted.size, self.dtype)
+        missing = _look_up(wanted, self.ids, self.low, self.shift, self.buckets, self.start, out)
+        if missing >= 0 and self.missing is None:
+            self.missing = int(wanted[missing])
+        return out
+
+
+@njit(cache=True)
+def _below(ids, bound):
+    """Hashes and ids of those whose hash does not pass the bound."""
+    hashes, kept, count = np.empty(ids.size, np.uint64), np.empty(ids.size, np.int64), 0
+    for i in range(ids.size):
+        bits = mix(ids[i])
+        if bits <= bound:
+            hashes[count], kept[count] = bits, ids[i]
+            count += 1
+    return hashes[:count], kept[:count]
+
+
+@njit(cache=True)
+def _deal(ids, lowest):
+    """How many ids go to each rank, the ids in that order, and where each of them stood."""
+    counts = np.zeros(lowest.size, np.int64)
+    owner = np.empty(ids.size, np.int32)
+    for i in range(ids.size):
+        low, high = 0, lowest.size - 1
+        while low < high:
+            middle = (low + high + 1) >> 1
+            if lowest[middle] <= ids[i]:
+                low = middle
+            else:
+                high = middle - 1
+        owner[i] = low
+        counts[low] += 1
+    cursor = np.cumsum(counts) - counts
+    dealt, places = np.empty_like(ids), np.empty(ids.size, np.int64)
+    for i in range(ids.size):
+        at = cursor[owner[i]]
+        cursor[owner[i]] = at + 1
+        dealt[at], places[at] = ids[i], i
+    return counts, dealt, places
+
+
+@njit(cache=True)
+def _fill_buckets(ids, low, shift, buckets):
+    """``buckets[b]``: how many ids lie below bucket b."""
+    for i in range(ids.size):
+        buckets[((ids[i] - low) >> shift) + 1] += 1
+    for b in range(buckets.size - 1):
+        buckets[b + 1] += buckets[b]
+
+
+@njit(cache=True)
+def _look_up(wanted, ids, low, shift, buckets, start, out):
+    """Fill in gids; returns the position of an id that is not there, or -1."""
+    missing = np.int64(-1)
+    for i in range(wanted.size):
+        at, end = np.int64(0), np.int64(0)
+        if ids.size and ids[0] <= wanted[i] <= ids[-1]:
+            bucket = (wanted[i] - low) >> shift
+            at, end = np.int64(buckets[bucket]), np.int64(buckets[bucket + 1])
+        last = end
+        while at < end:
+            middle = (at + end) >> 1
+            if ids[middle] < wanted[i]:
+                at = middle + 1
+            else:
+                end = middle
+        if at == last or ids[at] != wanted[i]:
+            missing = i
+        out[i] = start + at
+    return missing

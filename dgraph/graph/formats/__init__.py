@@ -1,0 +1,28 @@
+"""Graph files: a reader a format, found by the file's suffix.
+
+A reader is ``read(path, comm, options) -> RawEdges``: collective, each rank with its own share of the edges.
+"""
+
+from dgraph.graph.formats.dimacs import read_col, read_gr
+from dgraph.graph.formats.edge_list import read_cedge, read_edge_list, read_el, read_wel
+from dgraph.graph.formats.ldbc import read_ldbc
+from dgraph.graph.formats.matrix_market import read_mtx
+from dgraph.graph.formats.scipy_npz import read_npz
+
+FORMATS = {
+    ".cedge": read_cedge,
+    ".col": read_col,
+    ".csv": read_edge_list,
+    ".e": read_ldbc,
+    ".edges": read_edge_list,
+    ".el": read_el,
+    ".gr": read_gr,
+    ".mtx": read_mtx,
+    ".npz": read_npz,
+    ".properties": read_ldbc,
+    ".snap": read_edge_list,
+    ".tsv": read_edge_list,
+    ".txt": read_edge_list,
+    ".v": read_ldbc,
+    ".wel": read_wel,
+}

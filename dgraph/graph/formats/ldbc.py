@@ -1,0 +1,144 @@
+"""LDBC Graphalytics: ``NAME.v`` lists the vertices, ``NAME.e`` the edges, ``NAME.properties`` says what they mean."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+from dgraph.graph.clean import RawEdges
+from dgraph.graph.formats.dense import check_count, set_direction
+from dgraph.graph.formats.head import file_size, read_head
+from dgraph.graph.formats.scan import NUMBER, REST, SOURCE, TARGET
+from dgraph.graph.formats.text import Layout, read_table
+
+if TYPE_CHECKING:
+    from dgraph.graph.load import LoadOptions
+
+
+DEFAULTS = {
+    "bfs.source-vertex": ("bfs", "source", int),
+    "sssp.source-vertex": ("sssp", "source", int),
+    "pr.damping-factor": ("pagerank", "alpha", float),
+    "pr.num-iterations": ("pagerank", "max_iter", int),
+}
+"""Keys of a .properties file that suggest parameters: of which algorithm, by which name, of which type."""
+
+
+@dataclass
+class Properties:
+    """What a .properties file says, or what holds where there is none."""
+
+    vertices: str | None
+    edges: str
+    directed: bool = True
+    why: str = "the default for .e without .properties"
+    weighted: bool | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    defaults: dict[str, dict] = field(default_factory=dict)
+
+
+def read_ldbc(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
+    """The graph that NAME.e, NAME.v or NAME.properties belongs to; the vertices are those listed.
+
+    Without NAME.v the vertices are the ids that occur. Without NAME.properties the graph is directed, and weighted
+    where the first edge has three columns. Columns of NAME.v after the first are not read.
+    """
+    told = None
+    with comm.together():
+        if comm.rank == 0:
+            told = vars(_properties(path))
+    said = Properties(**comm.bcast_json(told))
+    raw = _edges(said, comm)
+    set_direction(raw, path, said.directed, said.why)
+    raw.facts.defaults = said.defaults
+    if said.vertices is None:
+        raw.facts.notes.append("no .v file: the vertices are the ids that occur")
+    else:
+        raw.vertices = _vertices(said.vertices, raw, comm)
+    edges = comm.total(raw.src.size)
+    vertices = None if raw.vertices is None else comm.total(raw.vertices.size)
+    with comm.together():
+        if not edges and not vertices:
+            raise DataError(f"{said.edges}: no edge and no vertex; is the file written to its end?")
+        for found, what in ((edges, "edges"), (vertices, "vertices")):
+            if what in said.counts and found is not None:
+                check_count(said.edges, found, said.counts[what], f"meta.{what} in the .properties", what)
+    return raw
+
+
+def _edges(said: Properties, comm: Comm) -> RawEdges:
+    head = read_head(said.edges, "#", comm, empty=True)
+    weighted = len(head.line.split()) > 2 if said.weighted is None else said.weighted
+    columns, example = (
+        ((SOURCE, TARGET, NUMBER), "SOURCE TARGET WEIGHT") if weighted else ((SOURCE, TARGET), "SOURCE TARGET")
+    )
+    layout = Layout(columns, example, comments="#")
+    table = read_table(said.edges, layout, head.start, head.number, head.size, comm)
+    return RawEdges(table.src, table.dst, table.weights)
+
+
+def _vertices(path: str, raw: RawEdges, comm: Comm) -> np.ndarray:
+    head = read_head(path, "#", comm)
+    layout = Layout((SOURCE, REST), "VERTEX", comments="#")
+    if len(head.line.split()) > 1:
+        raw.facts.notes.append(f"only the first column of {os.path.basename(path)} is read")
+    return read_table(path, layout, head.start, head.number, head.size, comm).src
+
+
+def _properties(path: str) -> Properties:
+    name = Path(path).with_suffix("")
+    file = name.with_name(name.name + ".properties")
+    vertices, edges = (name.with_name(name.name + suffix) for suffix in (".v", ".e"))
+    if not file.exists() and Path(path).suffix.lower() != ".properties":
+        said = Properties(str(vertices), str(edges))
+    else:
+        file_size(str(file))
+        said = _parse(str(file), str(vertices), str(edges))
+    if said.vertices and not os.path.exists(said.vertices) and Path(path).suffix.lower() == ".e":
+        said.vertices = None
+    return said
+
+
+def _parse(path: str, vertices: str, edges: str) -> Properties:
+    said = Properties(vertices, edges)
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            line = line.strip()
+            if not line or line[0] in "#!":
+                continue
+            key, equals, value = (part.strip() for part in line.partition("="))
+            try:
+                if not equals:
+                    raise ValueError("a line is 'KEY = VALUE'")
+                _take(said, key, value, os.path.dirname(path))
+            except ValueError as wrong:
+                raise DataError(f"{path}:{number}: got {line[:60]!r}; {wrong}; correct it") from None
+    return said
+
+
+def _take(said: Properties, key: str, value: str, folder: str) -> None:
+    for ending, (algorithm, parameter, kind) in DEFAULTS.items():
+        if key.endswith("." + ending):
+            said.defaults.setdefault(algorithm, {})[parameter] = kind(value)
+    if key.endswith(".vertex-file"):
+        said.vertices = os.path.join(folder, value)
+    elif key.endswith(".edge-file"):
+        said.edges = os.path.join(folder, value)
+    elif key.endswith((".meta.vertices", ".meta.edges")):
+        said.counts[key.rpartition(".")[2]] = int(value)
+    elif key.endswith(".directed"):
+        if value.lower() not in ("true", "false"):
+            raise ValueError("it is true or false")
+        said.directed = value.lower() == "true"
+        said.why = f".properties says directed = {value.lower()}"
+    elif key.endswith(".edge-properties.names"):
+        names = [name for name in value.replace(",", " ").split() if name]
+        if len(names) > 1:
+            raise ValueError("an edge has one property at most, its weight: remove the other columns")
+        said.weighted = bool(names)

@@ -1,0 +1,78 @@
+"""Matrix Market ``.mtx``: a square sparse matrix is a graph, entry (i, j) the arc i → j."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+from dgraph.graph.clean import RawEdges
+from dgraph.graph.formats.dense import check_count, check_size, header_number, set_direction
+from dgraph.graph.formats.head import Head, read_head
+from dgraph.graph.formats.scan import INTEGER, NUMBER, SOURCE, TARGET
+from dgraph.graph.formats.text import Layout, read_table
+
+if TYPE_CHECKING:
+    from dgraph.graph.load import LoadOptions
+
+
+VALUES = {"pattern": (), "integer": (INTEGER,), "real": (NUMBER,), "double": (NUMBER,)}
+
+
+def read_mtx(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
+    """``coordinate`` matrices, ``general`` (directed) or ``symmetric`` (undirected: one triangle is stored)."""
+    head = read_head(path, "%", comm)
+    with comm.together():
+        field, symmetry = _banner(path, head)
+        n, entries = _size(path, head)
+    columns = (SOURCE, TARGET, *VALUES[field])
+    example = "ROW COLUMN VALUE" if VALUES[field] else "ROW COLUMN"
+    layout = Layout(
+        columns, example, comments="%", lowest=1, highest=n, limit=f"the size line says {n} rows and columns"
+    )
+    table = read_table(path, layout, head.after, head.number + 1, head.size, comm)
+    lines = comm.total(table.src.size)
+    with comm.together():
+        check_count(path, lines, entries, f"the size line (line {head.number})", "entries")
+        check_size(path, n, lines, options)
+    raw = RawEdges(table.src, table.dst, table.weights, n=n, base=1)
+    set_direction(raw, path, symmetry == "general", f"the .mtx header says {symmetry}")
+    return raw
+
+
+def _banner(path: str, head: Head) -> tuple[str, str]:
+    words = head.first.lower().split()
+    if len(words) != 5 or words[0] != "%%matrixmarket":
+        raise DataError(
+            f"{path}:1: got {head.first[:60]!r}; a Matrix Market file begins with "
+            "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'; add it, or is this another format?"
+        )
+    _, kind, storage, field, symmetry = words
+    for got, known, cure in (
+        (kind, ("matrix",), "convert it to a matrix"),
+        (storage, ("coordinate",), "a dense array is no sparse graph: write it with coordinates"),
+        (field, tuple(VALUES), "weights are real: write the values as such"),
+        (symmetry, ("general", "symmetric"), "an arc and its reverse weigh the same: write the matrix as general"),
+    ):
+        if got not in known:
+            raise DataError(f"{path}:1: got {got!r}; read are {', '.join(known)}; {cure}")
+    return field, symmetry
+
+
+def _size(path: str, head: Head) -> tuple[int, int]:
+    words = head.line.split()
+    if len(words) != 3:
+        raise DataError(
+            f"{path}:{head.number}: got {head.line[:60]!r}; after the comments a line says 'ROWS COLUMNS ENTRIES'; "
+            "was the file cut short?"
+        )
+    rows, columns, entries = (
+        header_number(word, what, path, head.number)
+        for word, what in zip(words, ("rows", "columns", "entries"), strict=True)
+    )
+    if rows != columns:
+        raise DataError(
+            f"{path}:{head.number}: got {rows} rows and {columns} columns; the matrix of a graph is square; "
+            "make it so, for example by numbering columns after rows"
+        )
+    return rows, entries

@@ -1,0 +1,226 @@
+"""One strict pass over lines of text: columns of integers and numbers, exact to the last bit.
+
+The kernel knows nothing of files. It gets whole lines, and answers with values or with the first line that is not
+what the columns say.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SOURCE, TARGET, INTEGER, NUMBER, WHOLE, REST = range(6)
+"""Columns: ends of the edge (ids); a weight, integer or any; an integer that is not kept; all that is left."""
+
+OK, TAG, MISSING, EMPTY, EXTRA, WORD, NEGATIVE, TOO_BIG, TOO_LOW, TOO_HIGH, FRACTION = range(11)
+"""What is wrong with a line."""
+
+OTHER, BLANK, DELIMITER, COMMENT, COMMENT_WORD, LINE_FEED, RETURN = range(7)
+"""Classes of bytes. A comment word (DIMACS' ``c``) begins a comment only where a blank or the line's end follows."""
+
+LARGEST = np.iinfo(np.int64).max
+EXACT = 1 << 53
+POWERS = np.array([float(10**e) for e in range(23)])
+"""Powers of ten that a double holds exactly: a mantissa up to 2^53 times or over one of them is rounded once."""
+
+
+def byte_classes(comments: str, delimiters: str) -> np.ndarray:
+    """uint8 (256,): the class of every byte."""
+    classes = np.zeros(256, np.uint8)
+    classes[list(b" \t")] = BLANK
+    classes[ord("\n")], classes[ord("\r")] = LINE_FEED, RETURN
+    for mark in delimiters:
+        classes[ord(mark)] = DELIMITER
+    for mark in comments:
+        classes[ord(mark)] = COMMENT_WORD if mark.isalpha() else COMMENT
+    return classes
+
+
+def correctly_rounded(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
+    """The doubles nearest to the number tokens ``text[start:end]`` of int64 ``spans`` (k, 2)."""
+    out = np.empty(len(spans))
+    step = max(1, (1 << 22) // int((spans[:, 1] - spans[:, 0]).max(initial=1)))
+    for at in range(0, len(spans), step):
+        part = spans[at : at + step]
+        tokens = np.zeros((len(part), int((part[:, 1] - part[:, 0]).max())), np.uint8)
+        _copy_tokens(text, part, tokens)
+        out[at : at + step] = tokens.view(f"S{tokens.shape[1]}")[:, 0].astype(np.float64)
+    return out
+
+
+@njit(cache=True)
+def _copy_tokens(text, spans, tokens):
+    for i in range(spans.shape[0]):
+        for j in range(spans[i, 0], spans[i, 1]):
+            tokens[i, j - spans[i, 0]] = text[j]
+
+
+@njit(cache=True)
+def _blank_end(text, classes, at):
+    while at < text.size and classes[text[at]] == BLANK:
+        at += 1
+    return at
+
+
+@njit(cache=True)
+def _ends_line(text, classes, at):
+    if at >= text.size or classes[text[at]] == LINE_FEED:
+        return True
+    return classes[text[at]] == RETURN and (at + 1 == text.size or classes[text[at + 1]] == LINE_FEED)
+
+
+@njit(cache=True)
+def _ends_token(text, classes, at):
+    if at >= text.size:
+        return True
+    kind = classes[text[at]]
+    return kind in (BLANK, DELIMITER) or _ends_line(text, classes, at)
+
+
+@njit(cache=True)
+def _is_comment(text, classes, at):
+    kind = classes[text[at]]
+    return kind == COMMENT or (kind == COMMENT_WORD and _ends_token(text, classes, at + 1))
+
+
+@njit(cache=True)
+def _digits(text, at):
+    """(value, end): the digits from ``at`` on; -1 where they pass 2^63 - 1."""
+    value = np.int64(0)
+    while at < text.size and np.uint8(48) <= text[at] <= np.uint8(57):
+        digit = np.int64(text[at]) - 48
+        if value >= 0:
+            if value > LARGEST // 10 or (value == LARGEST // 10 and digit > 7):
+                value = np.int64(-1)
+            else:
+                value = value * 10 + digit
+        at += 1
+    return value, at
+
+
+@njit(cache=True)
+def _number(text, at):
+    """(whole, value, exact, end): a number's value as integer if ``whole``, else as double, right if ``exact``.
+
+    The end is ``at`` where no number begins.
+    """
+    start = at
+    negative = at < text.size and text[at] == 45
+    if at < text.size and (text[at] == 45 or text[at] == 43):
+        at += 1
+    begin = at
+    integer, at = _digits(text, at)
+    digits = at - begin
+    mantissa, exponent = integer, np.int64(0)
+    whole = integer >= 0
+    if at < text.size and text[at] == 46:
+        whole = False
+        at += 1
+        point = at
+        while at < text.size and np.uint8(48) <= text[at] <= np.uint8(57):
+            if mantissa >= 0:
+                mantissa = mantissa * 10 + (np.int64(text[at]) - 48) if mantissa < EXACT else np.int64(-1)
+            at += 1
+        exponent = point - at
+        digits += at - point
+    if digits == 0:
+        return False, np.int64(0), 0.0, True, start
+    if at < text.size and (text[at] == 101 or text[at] == 69):
+        whole = False
+        mark = at
+        at += 1
+        down = at < text.size and text[at] == 45
+        if at < text.size and (text[at] == 45 or text[at] == 43):
+            at += 1
+        begin = at
+        power, at = _digits(text, at)
+        if at == begin:
+            return False, np.int64(0), 0.0, True, mark
+        power = LARGEST // 2 if power < 0 or power > LARGEST // 2 else power
+        exponent += -power if down else power
+    exact = 0 <= mantissa <= EXACT and -22 <= exponent <= 22
+    value = 0.0
+    if exact:
+        value = float(mantissa) / POWERS[-exponent] if exponent < 0 else float(mantissa) * POWERS[exponent]
+        value = -value if negative else value
+    return whole, -integer if negative else integer, value, exact, at
+
+
+@njit(cache=True)
+def scan(text, classes, tag, columns, lowest, highest, src, dst, integers, reals, late):
+    """Read lines until the text ends or a line is wrong.
+
+    Args:
+        text: uint8; whole lines, the last with or without its end.
+        tag: the byte that begins every line of values, or 0.
+        columns: int64 kinds.
+        lowest, highest: of the ids.
+        src, dst, integers, reals: room for a value a line.
+        late: int64 (lines, 4): room for (edge, line, start, end) of numbers that this pass cannot round.
+
+    Returns:
+        edges, lines, late numbers, whether every weight is an integer, then what is wrong (``OK``) in which column,
+        and where: the line's start and the token's start. Wrong: ``lines`` counts the wrong line too.
+    """
+    edges, lines, lates, integral = 0, 0, 0, True
+    at = 0
+    while at < text.size:
+        line = at
+        lines += 1
+        at = _blank_end(text, classes, at)
+        if not _ends_line(text, classes, at) and not _is_comment(text, classes, at):
+            if tag:
+                if text[at] != tag or not _ends_token(text, classes, at + 1):
+                    return edges, lines, lates, integral, TAG, 0, line, at
+                at = _blank_end(text, classes, at + 1)
+            for column in range(columns.size):
+                kind = columns[column]
+                if kind == REST:
+                    while not _ends_line(text, classes, at):
+                        at += 1
+                    break
+                if column:
+                    at = _blank_end(text, classes, at)
+                    if at < text.size and classes[text[at]] == DELIMITER:
+                        at = _blank_end(text, classes, at + 1)
+                if _ends_line(text, classes, at):
+                    return edges, lines, lates, integral, MISSING, column, line, at
+                if classes[text[at]] == DELIMITER:
+                    return edges, lines, lates, integral, EMPTY, column, line, at
+                start = at
+                if kind in (INTEGER, NUMBER):
+                    whole, integer, value, exact, at = _number(text, at)
+                    if at == start or not _ends_token(text, classes, at):
+                        return edges, lines, lates, integral, WORD, column, line, start
+                    if kind == INTEGER and not whole:
+                        return edges, lines, lates, integral, FRACTION, column, line, start
+                    integral = integral and whole
+                    integers[edges], reals[edges] = integer, value
+                    if not exact:
+                        late[lates, 0], late[lates, 1] = edges, lines
+                        late[lates, 2], late[lates, 3] = start, at
+                        lates += 1
+                else:
+                    value, at = _digits(text, at)
+                    if at == start or not _ends_token(text, classes, at):
+                        wrong = NEGATIVE if text[start] == 45 and _digits(text, start + 1)[1] > start + 1 else WORD
+                        return edges, lines, lates, integral, wrong, column, line, start
+                    if value < 0:
+                        return edges, lines, lates, integral, TOO_BIG, column, line, start
+                    if kind != WHOLE:
+                        if value < lowest:
+                            return edges, lines, lates, integral, TOO_LOW, column, line, start
+                        if value > highest:
+                            return edges, lines, lates, integral, TOO_HIGH, column, line, start
+                        if kind == SOURCE:
+                            src[edges] = value
+                        else:
+                            dst[edges] = value
+            at = _blank_end(text, classes, at)
+            if not _ends_line(text, classes, at):
+                return edges, lines, lates, integral, EXTRA, columns.size, line, at
+            edges += 1
+        while at < text.size and text[at] != 10:
+            at += 1
+        at += 1
+    return edges, lines, lates, integral, OK, 0, 0, 0

@@ -1,0 +1,147 @@
+"""Sparse matrices as ``scipy.sparse.save_npz`` writes them (csr, csc, coo), read with NumPy alone.
+
+The arrays are streamed out of the archive, so that a rank holds no more than its share of the entries.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+from numpy.lib import format as npy
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+from dgraph.graph.arrays import as_weights, check_range
+from dgraph.graph.block import gid_type
+from dgraph.graph.clean import RawEdges
+from dgraph.graph.formats.dense import check_size, set_direction
+from dgraph.graph.formats.head import file_size
+
+if TYPE_CHECKING:
+    from dgraph.graph.load import LoadOptions
+
+
+STEP = 1 << 20
+"""values read at a time"""
+DEFLATE = 1100
+"""A deflated byte stands for at most 1032 bytes; an archive that promises more lies."""
+
+
+def read_npz(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
+    """Entry (i, j) is the arc i → j and its value the weight; a matrix of booleans has none."""
+    with comm.together():
+        file_size(path)
+        try:
+            with zipfile.ZipFile(path) as archive, ExitStack() as members:
+                raw, n, entries = _read(path, archive, members, comm)
+        except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError) as wrong:
+            raise DataError(
+                f"{path}: not a sparse matrix of scipy.sparse.save_npz ({wrong}); write it again with save_npz"
+            ) from wrong
+        check_size(path, n, entries, options)
+    set_direction(raw, path, True, "the default for .npz")
+    return raw
+
+
+def _read(path: str, archive: zipfile.ZipFile, members: ExitStack, comm: Comm) -> tuple[RawEdges, int, int]:
+    def column(name: str) -> _Column:
+        return _Column(name, archive.getinfo(f"{name}.npy"), members.enter_context(archive.open(f"{name}.npy")))
+
+    kind = column("format").read(1)[0]
+    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+    if kind not in ("csr", "csc", "coo"):
+        raise DataError(f"{path}: got a matrix in format {kind!r}; read are csr, csc, coo; convert it with .tocsr()")
+    shape = column("shape").read(2)
+    if shape.size != 2 or shape[0] != shape[1]:
+        raise DataError(f"{path}: got shape {tuple(shape.tolist())}; the matrix of a graph is square; make it so")
+    n = int(shape[0])
+    major, minor = ("row", "col") if kind == "coo" else ("indptr", "indices")
+    data, ends = column("data"), column(minor)
+    entries = ends.size
+    if data.size != entries:
+        raise DataError(f"{path}: {data.size} values for {entries} entries; write it again with save_npz")
+    lo, hi = (entries * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+    dst = _ids(ends, lo, hi, n, f"{path}: {minor}")
+    start = column(major)
+    if kind == "coo":
+        if start.size != entries:
+            raise DataError(f"{path}: {start.size} rows for {entries} entries; write it again with save_npz")
+        src = _ids(start, lo, hi, n, f"{path}: row")
+    else:
+        src = _rows(start, lo, hi, n, entries, path)
+    if data.dtype.kind not in "biuf":
+        raise DataError(f"{path}: got values of {data.dtype}; a weight is a real number; convert the matrix")
+    weights = None if data.dtype == bool else as_weights(data.part(lo, hi), f"{path}: data", lo)
+    return RawEdges(*((dst, src) if kind == "csc" else (src, dst)), weights, n=n), n, entries
+
+
+class _Column:
+    """One array of the archive, read from its beginning on."""
+
+    def __init__(self, name: str, info: zipfile.ZipInfo, file: IO[bytes]):
+        self.name, self.file = name, file
+        version = npy.read_magic(self.file)
+        header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, self.dtype = header(self.file)
+        if self.dtype.hasobject or len(shape) > 1:
+            raise ValueError(f"{name} is not a plain 1-D array")
+        self.size = shape[0] if shape else 1
+        if self.size * self.dtype.itemsize > min(info.file_size, info.compress_size * DEFLATE):
+            raise ValueError(f"{name} promises more than the file holds")
+
+    def read(self, count: int) -> np.ndarray:
+        """The next ``count`` values, fewer at the end."""
+        raw = self.file.read(min(count, self.size) * self.dtype.itemsize)
+        return np.frombuffer(raw, self.dtype).astype(self.dtype.newbyteorder("="), copy=False)
+
+    def pieces(self, lo: int, hi: int) -> Iterator[np.ndarray]:
+        """Values ``lo .. hi - 1``, some at a time."""
+        at = 0
+        while at < hi:
+            piece = self.read(min(STEP, (lo if at < lo else hi) - at))
+            if not piece.size:
+                raise ValueError(f"{self.name} ends early")
+            if at >= lo:
+                yield piece
+            at += piece.size
+
+    def part(self, lo: int, hi: int) -> np.ndarray:
+        """Values ``lo .. hi - 1`` in one array."""
+        out, at = np.empty(hi - lo, self.dtype.newbyteorder("=")), 0
+        for piece in self.pieces(lo, hi):
+            out[at : at + piece.size] = piece
+            at += piece.size
+        return out
+
+
+def _ids(column: _Column, lo: int, hi: int, n: int, name: str) -> np.ndarray:
+    if column.dtype.kind not in "iu":
+        raise ValueError(f"{column.name} holds {column.dtype}, not integers")
+    out, at = np.empty(hi - lo, gid_type(n)), 0
+    for piece in column.pieces(lo, hi):
+        check_range(piece, 0, n - 1, name, lo + at)
+        out[at : at + piece.size] = piece
+        at += piece.size
+    return out
+
+
+def _rows(offsets: _Column, lo: int, hi: int, n: int, entries: int, path: str) -> np.ndarray:
+    """The rows of entries ``lo .. hi - 1``."""
+    if offsets.size != n + 1:
+        raise DataError(f"{path}: {offsets.size} offsets for {n} rows; write it again with save_npz")
+    rows, row, last = [np.empty(0, gid_type(n))], -1, 0
+    for piece in offsets.pieces(0, n + 1):
+        ends = np.concatenate([[last], piece]).astype(np.int64)
+        if (row < 0 and piece[0] != 0) or (np.diff(ends) < 0).any() or ends[-1] > entries:
+            raise DataError(f"{path}: indptr does not ascend from 0 to {entries}; write it again with save_npz")
+        lengths: np.ndarray = np.diff(np.clip(ends, lo, hi))
+        rows.append(np.repeat(np.arange(row, row + piece.size), lengths).astype(gid_type(n)))
+        row, last = row + piece.size, int(ends[-1])
+    if last != entries:
+        raise DataError(f"{path}: indptr ends at {last}, not at {entries}; write it again with save_npz")
+    return np.concatenate(rows)

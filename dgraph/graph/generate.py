@@ -1,0 +1,131 @@
+"""Generated graphs: ``NAME:SIZE[,option…]``, such as ``rmat:20,edge_factor=8,symmetric``.
+
+Edge e is a pure function of e and the seed, and each rank makes a contiguous slice of the edges: any number of
+ranks makes the same graph, and no rank holds more than its slice.
+"""
+
+from __future__ import annotations
+
+from dgraph.comm.base import Comm
+from dgraph.errors import UsageError
+from dgraph.graph.block import LoadFacts
+from dgraph.graph.clean import RawEdges
+from dgraph.graph.generators import classic, drawn, lattice
+from dgraph.graph.generators.counter import MAX_ITEMS
+from dgraph.graph.generators.spec import COUNT, MAX_SCALE, SCALE, SIDES, Generator, Option, parse
+
+DEFAULT = "rmat:16"
+"""The graph of a command line that names none."""
+
+_EDGE_FACTOR = Option(16.0, "edges drawn, divided by vertices", high=1 << 20)
+_SEED = Option(1, "another seed, another graph of the same kind")
+_SYMMETRIC = Option(False, "undirected")
+_MANY = 1 << MAX_SCALE
+
+GENERATORS: dict[str, Generator] = {
+    generator.name: generator
+    for generator in (
+        Generator(
+            "rmat",
+            drawn.rmat,
+            SCALE,
+            "R-MAT: a few vertices have many edges; directed unless `symmetric`",
+            {
+                "edge_factor": _EDGE_FACTOR,
+                "seed": _SEED,
+                "a": Option(0.57, "share of edges between the lower halves of the ids, at every level", high=1),
+                "b": Option(0.19, "share from the lower to the upper half", high=1),
+                "c": Option(0.19, "share from the upper to the lower half; the rest, d, stays in the upper", high=1),
+                "symmetric": _SYMMETRIC,
+                "permute": Option(True, "permute the ids; 0: vertex 0 is the hub"),
+            },
+        ),
+        Generator(
+            "kron",
+            drawn.kron,
+            SCALE,
+            "Graph500's Kronecker graph: R-MAT, undirected, ids permuted",
+            {"edge_factor": _EDGE_FACTOR, "seed": _SEED},
+        ),
+        Generator(
+            "uniform",
+            drawn.uniform,
+            SCALE,
+            "Erdős–Rényi G(n, m): both ends of an edge are any vertex; directed unless `symmetric`",
+            {"edge_factor": _EDGE_FACTOR, "seed": _SEED, "symmetric": _SYMMETRIC},
+        ),
+        Generator(
+            "grid",
+            lattice.grid,
+            SIDES,
+            "4-neighbour grid, undirected unless `directed`",
+            {
+                "torus": Option(False, "join the far sides, where there are 3 rows or columns or more"),
+                "directed": Option(False, "arcs to the right and down only"),
+            },
+        ),
+        Generator(
+            "road",
+            lattice.road,
+            SIDES,
+            "road-like: a jittered grid that lacks some edges, weighted by length and slowness, undirected",
+            {"drop": Option(0.1, "share of the grid's edges that is missing", high=1), "seed": _SEED},
+        ),
+        Generator("star", classic.star, COUNT, "vertex 0 joined to all others, undirected"),
+        Generator("path", classic.path, COUNT, "each vertex joined to the next, undirected"),
+        Generator("complete", classic.complete, COUNT, "every two vertices joined, undirected"),
+        Generator(
+            "tree",
+            classic.tree,
+            COUNT,
+            "a tree filled level by level from root 0, undirected",
+            {"arity": Option(2, "children of a vertex", low=1, high=_MANY)},
+        ),
+        Generator(
+            "smallworld",
+            classic.smallworld,
+            COUNT,
+            "Watts and Strogatz: a ring of near neighbours with some edges rewired, undirected",
+            {
+                "k": Option(4, "neighbours on the ring, even", high=_MANY),
+                "p": Option(0.1, "share of edges rewired", high=1),
+                "seed": _SEED,
+            },
+        ),
+    )
+}
+
+
+def is_generator(spec: str) -> bool:
+    """Whether ``spec`` begins with the name of a generator and a colon."""
+    name, colon, _ = spec.partition(":")
+    return bool(colon) and name in GENERATORS
+
+
+def generate(spec: str, comm: Comm) -> RawEdges:
+    """This rank's slice of the graph that ``spec`` describes; collective.
+
+    Loops and repeated edges are still in it; an undirected edge is in it once. ``facts.name`` is the spec with every
+    option spelled out, and generates the same graph. ``road`` has int32 weights, the others have none.
+
+    Raises:
+        UsageError: an unknown name or option, a value that is none, or a slice that memory cannot hold.
+    """
+    generator, size, options = parse(spec, GENERATORS)
+    try:
+        recipe = generator.make(size, **options)
+    except UsageError as error:
+        raise UsageError(f"{spec}: {error}") from None
+    if recipe.items > MAX_ITEMS:
+        raise UsageError(f"{spec}: {recipe.items} edges are more than can be numbered ({MAX_ITEMS}); ask for fewer")
+    first, last = (recipe.items * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+    with comm.together():
+        try:
+            src, dst, weights = recipe.edges(first, last)
+        except MemoryError:
+            raise UsageError(
+                f"{spec}: {last - first} of its {recipe.items} edges fall to a rank, more than memory holds; "
+                "use more ranks on more machines, or a smaller graph"
+            ) from None
+    facts = LoadFacts(name=generator.spell(size, options), notes=[f"generated {recipe.note}"])
+    return RawEdges(src, dst, weights, recipe.directed, recipe.n, facts=facts)

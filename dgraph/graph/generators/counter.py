@@ -1,0 +1,70 @@
+"""Random numbers by counter: draw k of item i is output ``64 i + k`` of a splitmix64 sequence, computed on its own.
+
+So an edge is a pure function of its index and the seed, whichever rank makes it. A sequence does not repeat below
+``MAX_ITEMS`` items. Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
+"""
+
+import numpy as np
+from numba import njit
+
+MAX_ITEMS = 1 << 58
+"""Items that one sequence can number."""
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_SCRAMBLE_ROUNDS = 3
+
+
+@njit(inline="always")
+def mix(x):
+    """A bijection on 64 bits in which every output bit depends on every input bit (splitmix64's finaliser)."""
+    x = np.uint64(x)
+    x ^= x >> np.uint64(30)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(inline="always")
+def draw(key, item, k):
+    """64 random bits: draw ``k`` < 64 of ``item`` in the sequence of ``key``."""
+    return mix(key + (np.uint64(item) * np.uint64(64) + np.uint64(k)) * _GOLDEN)
+
+
+@njit(inline="always")
+def fraction(bits):
+    """A float64 in [0, 1) of 64 random bits."""
+    return np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+def key(seed: int, purpose: int) -> np.uint64:
+    """The start of the sequence that ``seed`` gives to one purpose; purposes are independent of each other."""
+    mixed = _mix_int(_mix_int(seed) + purpose)
+    return np.uint64(mixed)
+
+
+def scramble_keys(seed: int, purpose: int) -> np.ndarray:
+    """What :func:`scramble` needs: uint64, an odd factor and a summand for each round."""
+    start = int(key(seed, purpose))
+    keys = [_mix_int(start + i) for i in range(2 * _SCRAMBLE_ROUNDS)]
+    return np.array([k | 1 if i % 2 == 0 else k for i, k in enumerate(keys)], np.uint64)
+
+
+@njit(inline="always")
+def scramble(x, bits, keys):
+    """A bijection on [0, 2**bits) chosen by ``keys``: each xor-shift, odd factor and sum can be undone."""
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    half = np.uint64((bits + 1) // 2)
+    x = np.uint64(x)
+    for i in range(_SCRAMBLE_ROUNDS):
+        x ^= x >> half
+        x = (x * keys[2 * i] + keys[2 * i + 1]) & mask
+    return x ^ (x >> half)
+
+
+def _mix_int(x: int) -> int:
+    low = (1 << 64) - 1
+    x = (x + int(_GOLDEN)) & low
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & low
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & low
+    return x ^ (x >> 31)

@@ -1,0 +1,89 @@
+"""Grids, and roads made of them. Vertex ``row * columns + column``; edges are numbered row by row, so that a slice
+of them touches a slice of the vertices."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from dgraph.graph.generators.counter import draw, fraction, key
+from dgraph.graph.generators.recipe import Recipe, empty_ends
+
+_DROP, _JITTER = 1, 2
+_SPREAD = 0.3
+"""How far a road's crossing lies off its grid point along each axis, at most; the grid's spacing is 1."""
+_SCALE = 620.0
+"""A road's weight is 620 × its length × a factor in [0.1, 1): how slow it is."""
+
+
+def grid(size: tuple[int, int], *, torus: bool, directed: bool) -> Recipe:
+    """Four neighbours; ``torus`` joins the far sides (of 3 or more); directed arcs point right and down."""
+    rows, columns = size
+    across = columns if torus and columns > 2 else columns - 1
+    down = rows if torus and rows > 2 else rows - 1
+
+    def edges(first, last):
+        src, dst = empty_ends(rows * columns, last - first)
+        _fill_grid(first, rows, columns, across, src, dst)
+        return src, dst, None
+
+    shape = "torus" if torus else "grid"
+    return Recipe(rows * columns, rows * across + columns * down, directed, edges, f"{shape} of {rows} x {columns}")
+
+
+def road(size: tuple[int, int], *, drop: float, seed: int) -> Recipe:
+    """A grid whose points are jittered and of whose edges a share ``drop`` is missing; weights as on a road map."""
+    columns = size[1]
+    whole = grid(size, torus=False, directed=False)
+    drop_key, jitter_key = key(seed, _DROP), key(seed, _JITTER)
+
+    def edges(first, last):
+        src, dst, _ = whole.edges(first, last)
+        weights = np.empty(last - first, np.int32)
+        kept = _thin_and_weigh(first, columns, drop, drop_key, jitter_key, src, dst, weights)
+        return src[:kept], dst[:kept], weights[:kept]
+
+    shortest, longest = 1 - 2 * _SPREAD, math.hypot(1 + 2 * _SPREAD, 2 * _SPREAD)
+    low, high = int(0.1 * _SCALE * shortest), int(_SCALE * longest)
+    note = f"road: {whole.note}, {100 * drop:g} % of its edges dropped, weights {low}..{high}"
+    return Recipe(whole.n, whole.items, False, edges, note)
+
+
+@njit(cache=True)
+def _fill_grid(first, rows, columns, across, src, dst):
+    row, at = divmod(first, across + columns)
+    for i in range(src.size):
+        if at < across:
+            u, v = row * columns + at, row * columns + (at + 1) % columns
+        else:
+            u = row * columns + at - across
+            v = (u + columns) % (rows * columns)
+        src[i], dst[i] = u, v
+        at += 1
+        if at == across + columns:
+            row, at = row + 1, 0
+
+
+@njit(cache=True)
+def _thin_and_weigh(first, columns, drop, drop_key, jitter_key, src, dst, weights):
+    kept = 0
+    for i in range(src.size):
+        if fraction(draw(drop_key, first + i, 0)) < drop:
+            continue
+        u, v = np.int64(src[i]), np.int64(dst[i])
+        (ux, uy), (vx, vy) = _point(u, columns, jitter_key), _point(v, columns, jitter_key)
+        slowness = 0.1 + 0.9 * fraction(draw(drop_key, first + i, 1))
+        length = np.sqrt((ux - vx) ** 2 + (uy - vy) ** 2)
+        src[kept], dst[kept] = src[i], dst[i]
+        weights[kept] = np.int32(_SCALE * slowness * length)
+        kept += 1
+    return kept
+
+
+@njit(inline="always")
+def _point(vertex, columns, jitter_key):
+    x = vertex % columns + _SPREAD * (2 * fraction(draw(jitter_key, vertex, 0)) - 1)
+    y = vertex // columns + _SPREAD * (2 * fraction(draw(jitter_key, vertex, 1)) - 1)
+    return x, y

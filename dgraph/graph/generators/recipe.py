@@ -1,0 +1,38 @@
+"""Recipe: a graph that is not made yet, of which any rank can make any piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgraph.graph.block import gid_type
+
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""Sources and targets (uint32 where n ≤ 2**32, else int64) and weights, or None."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a generator returns.
+
+    Attributes:
+        n: vertices, numbered 0 .. n-1.
+        items: edges before any is dropped, numbered 0 .. items-1.
+        directed: whether an edge is one arc.
+        edges: ``edges(first, last)`` makes the edges of items first .. last-1: a pure function, so slices of any
+            cut, put end to end, are the same list.
+        note: what was generated, one sentence for the load line.
+    """
+
+    n: int
+    items: int
+    directed: bool
+    edges: Callable[[int, int], Edges]
+    note: str
+
+
+def empty_ends(n: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two uninitialised arrays for the ends of ``count`` edges of a graph of n vertices."""
+    return np.empty(count, gid_type(n)), np.empty(count, gid_type(n))

@@ -1,0 +1,115 @@
+"""A graph's name, a file or a generator, to its :class:`EdgeBlock`; and the line that says what was loaded."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from dgraph.comm.base import Comm
+from dgraph.errors import UsageError, unknown
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.clean import RawEdges, assemble
+from dgraph.graph.formats import FORMATS
+from dgraph.graph.ids import ConsecutiveIds
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """How an input becomes a graph.
+
+    Attributes:
+        directed: True or False whatever the input says; None: as it says, directed where it says nothing.
+        weights: replaces the input's weights: "unit" (every edge weighs 1), "LO..HI" or "hash" (see ``weigh.py``).
+        keep_loops, keep_parallel: keep self-loops, keep parallel edges.
+        sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
+        seed: of the weights that are made.
+    """
+
+    directed: bool | None = None
+    weights: str | None = None
+    keep_loops: bool = False
+    keep_parallel: bool = False
+    sparse_ids: bool = False
+    seed: int = 1
+
+
+def load(spec: str, comm: Comm, options: LoadOptions = LoadOptions()) -> EdgeBlock:
+    """The graph that ``spec`` names: a generator (``NAME:SIZE…``) or a file; collective.
+
+    Raises:
+        UsageError: no such file or generator, or a format that is not known.
+        DataError: the file is not what its format says, with file and line.
+    """
+    block = assemble(_read(spec, comm, options), comm, options)
+    if options.weights is not None:
+        reweigh(block, options.weights, options.seed)
+    return block
+
+
+def reweigh(block: EdgeBlock, rule: str, seed: int) -> None:
+    """Replace the weights of a block by those of a rule, in place."""
+    if rule == "unit":
+        block.weights = None
+        return
+    from dgraph.graph.weigh import hashed_weights
+
+    block.weights = hashed_weights(block.sources(), block.targets, rule, seed, block.directed)
+
+
+def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges:
+    from dgraph.graph.generate import generate, is_generator
+    from dgraph.graph.weigh import check_rule
+
+    if options.weights is not None:
+        check_rule(options.weights)
+    if is_generator(spec):
+        raw = generate(spec, comm)
+    else:
+        reader = FORMATS.get(Path(spec).suffix.lower())
+        with comm.together():
+            if reader is None:
+                raise _not_a_graph(spec)
+        raw = reader(spec, comm, options)
+    if options.weights is not None:
+        raw.weights = None
+    return raw
+
+
+def _not_a_graph(spec: str) -> UsageError:
+    known = " ".join(sorted(FORMATS))
+    if os.path.exists(spec):
+        return UsageError(
+            f"{spec}: the format of a file is told by its suffix, and this one is not known; known: {known}"
+        )
+    if ":" in spec:
+        from dgraph.graph.generate import GENERATORS
+
+        return unknown("generator", spec.partition(":")[0], GENERATORS)
+    return UsageError(f"{spec}: no such file, and not a generator NAME:SIZE; files are known by suffix: {known}")
+
+
+def describe(block: EdgeBlock) -> str:
+    """The load line."""
+    facts = block.facts
+    weights = "unweighted" if block.weights is None else f"weights {block.weights.dtype}"
+    ids = (
+        f"ids {block.ids.base} .. {block.ids.base + block.n - 1} not remapped"
+        if isinstance(block.ids, ConsecutiveIds)
+        else "sparse ids remapped"
+    )
+    parts = [
+        f"{block.n:,} vertices",
+        f"{block.m:,} edges, {'directed' if block.directed else 'undirected'}, {weights}",
+        f"{_count(facts.loops, 'self-loop')} {'kept' if facts.loops_kept else 'dropped'}",
+        f"{_count(facts.duplicates, 'parallel edge')} {'kept' if facts.duplicates_kept else 'merged'}",
+        f"{facts.isolated:,} isolated",
+        f"largest degree {facts.largest_degree:,}",
+        ids,
+        f"{_count(facts.lines_dropped, 'line')} dropped",
+    ]
+    return f"{facts.name}: {' · '.join(parts)}" + "".join(f" · {note}" for note in facts.notes)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")

@@ -1,0 +1,90 @@
+"""LocalGraph: what one rank works on. Masters first, then mirrors grouped by owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Csr:
+    """Rows of neighbours. ``offsets`` int64 (rows + 1,), ``neighbours`` uint32 lids, ``weights`` or None."""
+
+    offsets: np.ndarray
+    neighbours: np.ndarray
+    weights: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Mirrors:
+    """The mirrors that one rank holds of another's masters, as both of them number them.
+
+    Positions 0 .. count-1 are [column only | both | row only]: a mirror is a *column* where a local arc enters it
+    and a *row* where a local arc leaves it; so columns and rows are both slices. Within a group gids ascend.
+
+    Attributes:
+        count: positions.
+        columns: columns are ``0 .. columns``.
+        rows: rows are ``rows .. count``.
+        lids: on the owner's side, uint32 (count,): the master of each position. On the mirrors' side, None.
+        first: on the mirrors' side, the lid of position 0.
+    """
+
+    count: int
+    columns: int
+    rows: int
+    lids: np.ndarray | None = None
+    first: int = 0
+
+    def span(self, role: str) -> tuple[int, int]:
+        """The positions of a role: ``row``, ``column``, ``any`` or ``none``."""
+        return {"row": (self.rows, self.count), "column": (0, self.columns), "any": (0, self.count), "none": (0, 0)}[
+            role
+        ]
+
+
+@dataclass
+class LocalGraph:
+    """One rank's partition.
+
+    Attributes:
+        n, m, arcs: of the whole graph; an undirected edge is one of m, two of arcs.
+        masters: vertices that this rank owns: lids 0 .. masters-1, by gid.
+        gids: int64 (masters + mirrors,).
+        original: int64, the original ids in the same order.
+        out_degree: int64, in the whole graph, of masters and mirrors.
+        out: local arcs by source; rows for masters and mirrors.
+        directed: False where every arc has its reverse (on whichever rank).
+        mine: by peer, the mirrors that this rank holds of the peer's masters.
+        theirs: by peer, the mirrors that the peer holds of this rank's masters.
+    """
+
+    n: int
+    m: int
+    arcs: int
+    masters: int
+    gids: np.ndarray
+    original: np.ndarray
+    out_degree: np.ndarray
+    out: Csr
+    directed: bool
+    mine: dict[int, Mirrors] = field(default_factory=dict)
+    theirs: dict[int, Mirrors] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Masters and mirrors."""
+        return len(self.gids)
+
+    @property
+    def mirrors(self) -> int:
+        return self.size - self.masters
+
+    @cached_property
+    def incoming(self) -> Csr:
+        """Local arcs by target. A graph whose arcs all have their reverse needs none: its ``out`` serves."""
+        from dgraph.graph.rows import transpose
+
+        return Csr(*transpose(self.size, self.out.offsets, self.out.neighbours, self.out.weights))

@@ -1,0 +1,218 @@
+"""Rows of neighbours from pairs: counting sort by row, sorting and merging within a row, transposition.
+
+All kernels are serial and in one pass over the arcs where that is possible; ``weights`` is an array or None.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SHORT = 48
+"""Rows up to this length are sorted by insertion, longer ones by radix."""
+
+
+def transpose(
+    rows: int, offsets: np.ndarray, neighbours: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """The rows of the reversed arcs of a square structure of ``rows`` rows and columns.
+
+    Args:
+        offsets: int64 (rows + 1,).
+        neighbours: int32, uint32 or int64, below ``rows``.
+        weights: in the order of ``neighbours``, or None.
+
+    Returns:
+        offsets int64 (rows + 1,), neighbours uint32 ascending in each row, weights in their order or None.
+    """
+    starts = np.zeros(rows + 1, np.int64)
+    _count(neighbours, 0, starts)
+    np.cumsum(starts, out=starts)
+    sources = np.empty(neighbours.size, np.uint32)
+    carried = None if weights is None else np.empty_like(weights)
+    _turn(offsets, neighbours, weights, starts[:-1].copy(), sources, carried)
+    return starts, sources, carried
+
+
+def count_rows(sources: np.ndarray, first: int, offsets: np.ndarray) -> None:
+    """Add the number of arcs that leave gid ``first + r`` to ``offsets[r + 1]``."""
+    _count(sources, first, offsets)
+
+
+def place_rows(
+    arcs: tuple[np.ndarray, np.ndarray, np.ndarray | None],
+    first: int,
+    cursor: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray | None,
+) -> None:
+    """Put arcs ``(sources, targets, weights)`` into their rows, which are filled up to ``cursor``."""
+    _place(*arcs, first, cursor, targets, weights)
+
+
+def sort_rows(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> None:
+    """Put the targets of every row in ascending order, in place; weights go with them."""
+    _sort(offsets, targets, weights)
+
+
+def merge_parallel(
+    offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, first: int, keep: bool
+) -> tuple[np.ndarray, np.ndarray | None, int, int]:
+    """Merge equal targets of every sorted row, in place; the smallest weight stays.
+
+    With ``keep`` nothing is merged, only counted, and the weights of equal targets are put in ascending order.
+
+    Returns:
+        targets and weights (shortened), and how many entries were equal to the one before them: all of them, and
+        those of self-loops. ``offsets`` is changed in place.
+    """
+    if keep:
+        equal, loops = _order_parallel(offsets, targets, weights, first)
+        return targets, weights, equal, loops
+    equal, loops = _merge(offsets, targets, weights, first)
+    if equal:
+        targets = _shortened(targets, offsets[-1])
+        weights = None if weights is None else _shortened(weights, offsets[-1])
+    return targets, weights, equal, loops
+
+
+def _shortened(array, size):
+    array.resize(int(size), refcheck=False)
+    return array
+
+
+@njit(cache=True)
+def _count(sources, first, offsets):
+    """Add the length of row r to ``offsets[r + 1]``."""
+    for i in range(sources.size):
+        offsets[np.int64(sources[i]) - first + 1] += 1
+
+
+@njit(cache=True)
+def _place(sources, targets, weights, first, cursor, out, out_weights):
+    for i in range(sources.size):
+        row = np.int64(sources[i]) - first
+        at = cursor[row]
+        cursor[row] = at + 1
+        out[at] = targets[i]
+        if weights is not None:
+            out_weights[at] = weights[i]
+
+
+@njit(cache=True)
+def _turn(offsets, neighbours, weights, cursor, sources, carried):
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            at = cursor[neighbours[i]]
+            cursor[neighbours[i]] = at + 1
+            sources[at] = row
+            if weights is not None:
+                carried[at] = weights[i]
+
+
+@njit(cache=True)
+def _sort(offsets, targets, weights):
+    longest = 0
+    for row in range(offsets.size - 1):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    spare = np.empty(longest if longest > SHORT else 0, targets.dtype)
+    spare_weights = None if weights is None else np.empty(spare.size, weights.dtype)
+    for row in range(offsets.size - 1):
+        lo, hi = offsets[row], offsets[row + 1]
+        if _ascending(targets, lo, hi):
+            continue
+        if hi - lo <= SHORT:
+            _insertion(targets, weights, lo, hi)
+        else:
+            _radix(targets, weights, lo, hi, spare, spare_weights)
+
+
+@njit(cache=True)
+def _ascending(targets, lo, hi):
+    for i in range(lo + 1, hi):  # noqa: SIM110 - numba compiles no generator inside all()
+        if targets[i - 1] > targets[i]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _insertion(targets, weights, lo, hi):
+    for i in range(lo + 1, hi):
+        target = targets[i]
+        if weights is not None:
+            weight = weights[i]
+        j = i
+        while j > lo and targets[j - 1] > target:
+            targets[j] = targets[j - 1]
+            if weights is not None:
+                weights[j] = weights[j - 1]
+            j -= 1
+        targets[j] = target
+        if weights is not None:
+            weights[j] = weight
+
+
+@njit(cache=True)
+def _radix(targets, weights, lo, hi, spare, spare_weights):
+    """Least significant byte first; bytes that are equal in the whole row cost nothing."""
+    differ = np.int64(0)
+    for i in range(lo + 1, hi):
+        differ |= np.int64(targets[i]) ^ np.int64(targets[lo])
+    starts = np.empty(257, np.int64)
+    for shift in range(0, 64, 8):
+        if (differ >> shift) & 255 == 0:
+            continue
+        starts[:] = 0
+        for i in range(lo, hi):
+            starts[((np.int64(targets[i]) >> shift) & 255) + 1] += 1
+        for digit in range(256):
+            starts[digit + 1] += starts[digit]
+        for i in range(lo, hi):
+            digit = (np.int64(targets[i]) >> shift) & 255
+            at = starts[digit]
+            starts[digit] = at + 1
+            spare[at] = targets[i]
+            if weights is not None:
+                spare_weights[at] = weights[i]
+        for i in range(hi - lo):
+            targets[lo + i] = spare[i]
+            if weights is not None:
+                weights[lo + i] = spare_weights[i]
+
+
+@njit(cache=True)
+def _merge(offsets, targets, weights, first):
+    equal, loops = 0, 0
+    end, lo = 0, offsets[0]
+    for row in range(offsets.size - 1):
+        begin, hi = end, offsets[row + 1]
+        for i in range(lo, hi):
+            if end > begin and targets[end - 1] == targets[i]:
+                equal += 1
+                loops += np.int64(targets[i]) == row + first
+                if weights is not None:
+                    weights[end - 1] = min(weights[end - 1], weights[i])
+            else:
+                targets[end] = targets[i]
+                if weights is not None:
+                    weights[end] = weights[i]
+                end += 1
+        lo = hi
+        offsets[row + 1] = end
+    return equal, loops
+
+
+@njit(cache=True)
+def _order_parallel(offsets, targets, weights, first):
+    equal, loops = 0, 0
+    for row in range(offsets.size - 1):
+        begin = offsets[row]
+        for i in range(offsets[row] + 1, offsets[row + 1] + 1):
+            if i < offsets[row + 1] and targets[i] == targets[begin]:
+                equal += 1
+                loops += np.int64(targets[i]) == row + first
+                continue
+            if weights is not None and i - begin > 1:
+                weights[begin:i].sort()
+            begin = i
+    return equal, loops

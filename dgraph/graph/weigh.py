@@ -1,0 +1,86 @@
+"""Weights by rule: the weight of an edge is a pure function of its ends and a seed.
+
+A rule is ``LO..HI`` (integers: uniform in [LO, HI]; with a decimal point or exponent in either: uniform float64 in
+[LO, HI)), ``hash`` (1..255) or ``unit`` (1).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+from numba import njit
+
+from dgraph.errors import UsageError
+from dgraph.graph.generators.counter import fraction, key, mix
+
+_WEIGHT = 16
+_HASH = (1, 255)
+_UNIT = (1, 1)
+_NUMBER = r"[-+]?[0-9]{1,99}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+
+
+def hashed_weights(src_gid: np.ndarray, dst_gid: np.ndarray, rule: str, seed: int, directed: bool) -> np.ndarray:
+    """The weight of every edge ``src_gid[i] → dst_gid[i]``, of the unordered pair unless ``directed``.
+
+    Integer rules give int32 where LO and HI fit, else int64; others float64. An edge from the smaller to the larger
+    gid weighs the same in a directed and in an undirected graph.
+
+    Raises:
+        UsageError: the rule is none.
+    """
+    low, high = _bounds(rule)
+    start = key(seed, _WEIGHT)
+    if isinstance(low, float):
+        weights = np.empty(len(src_gid), np.float64)
+        _fill_reals(src_gid, dst_gid, directed, start, low, high, np.nextafter(high, low), weights)
+        return weights
+    narrow = low >= -(1 << 31) and high < 1 << 31
+    weights = np.empty(len(src_gid), np.int32 if narrow else np.int64)
+    _fill_integers(src_gid, dst_gid, directed, start, low, np.uint64(high - low + 1), weights)
+    return weights
+
+
+def check_rule(rule: str) -> None:
+    """Raise a UsageError for a rule of weights that is none: malformed, empty, or beyond what a weight can hold."""
+    _bounds(rule)
+
+
+def _bounds(rule: str) -> tuple[int, int] | tuple[float, float]:
+    if rule in ("unit", "hash"):
+        return _UNIT if rule == "unit" else _HASH
+    ends = re.fullmatch(rf"({_NUMBER})\.\.({_NUMBER})", rule)
+    if not ends:
+        raise UsageError(
+            f"weights {rule!r}: not a rule; write unit, hash, or LO..HI with two numbers, such as 1..255 or 0.5..2.0"
+        )
+    whole = all(re.fullmatch("[-+]?[0-9]+", end) for end in ends.groups())
+    low, high = (int(end) if whole else float(end) for end in ends.groups())
+    if low > high:
+        raise UsageError(f"weights {rule!r}: LO is above HI; write {ends[2]}..{ends[1]}")
+    fits = max(-1 - low, high, high - low) < 1 << 63 if whole else math.isfinite(high - low)
+    if not fits:
+        raise UsageError(f"weights {rule!r}: more than 64 bits can tell apart; bring LO and HI closer to 0")
+    return low, high
+
+
+@njit(inline="always")
+def _bits(u, v, directed, start):
+    u, v = np.uint64(u), np.uint64(v)
+    if not directed and u > v:
+        u, v = v, u
+    return mix(mix(start + u) + v)
+
+
+@njit(cache=True)
+def _fill_integers(src, dst, directed, start, low, width, weights):
+    for i in range(weights.size):
+        weights[i] = low + np.int64(_bits(src[i], dst[i], directed, start) % width)
+
+
+@njit(cache=True)
+def _fill_reals(src, dst, directed, start, low, high, below, weights):
+    for i in range(weights.size):
+        # Rounding may reach HI.
+        weights[i] = min(low + (high - low) * fraction(_bits(src[i], dst[i], directed, start)), below)

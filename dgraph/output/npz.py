@@ -1,0 +1,116 @@
+"""The layout of an uncompressed .npz, known before a byte of it is written, so that ranks can write side by side.
+
+An .npz is a zip archive of .npy members. Here members are stored, every record has its zip64 form, and a member's
+checksum is combined from those of the ranks' pieces.        [PKWARE APPNOTE 6.3.10; crc32_combine of zlib]
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+VERSION = 45
+"""Of the zip format: the first with zip64."""
+
+NEW_YEAR_1980 = 1 << 5 | 1
+"""Every member's date, so that equal results are equal files."""
+
+IN_ZIP64 = 0xFFFFFFFF
+"""In place of a size or offset: see the zip64 extra field."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One column of the archive.
+
+    Attributes:
+        name: as np.load names it.
+        head: the .npy header.
+        begin: offset of the member's record in the file.
+        size: bytes of the column's data.
+    """
+
+    name: str
+    head: bytes
+    begin: int
+    size: int
+
+    @property
+    def data(self) -> int:
+        """Offset in the file at which the column's first value stands."""
+        return self.begin + len(self.record(0))
+
+    @property
+    def end(self) -> int:
+        """Offset just after the column's last value."""
+        return self.data + self.size
+
+    @property
+    def _file(self) -> bytes:
+        return f"{self.name}.npy".encode()
+
+    @property
+    def _stored(self) -> int:
+        return len(self.head) + self.size
+
+    def record(self, checksum: int) -> bytes:
+        """What stands before the data."""
+        sizes = struct.pack("<HHQQ", 1, 16, self._stored, self._stored)
+        kind = (b"PK\3\4", VERSION, 0x800, 0, 0, NEW_YEAR_1980)
+        fixed = struct.pack("<4sHHHHHIIIHH", *kind, checksum, IN_ZIP64, IN_ZIP64, len(self._file), len(sizes))
+        return fixed + self._file + sizes + self.head
+
+    def entry(self, checksum: int) -> bytes:
+        """Its line in the archive's directory."""
+        sizes = struct.pack("<HHQQQ", 1, 24, self._stored, self._stored, self.begin)
+        kind = (b"PK\1\2", VERSION, VERSION, 0x800, 0, 0, NEW_YEAR_1980)
+        lengths = (len(self._file), len(sizes), 0, 0, 0, 0)
+        fixed = struct.pack("<4sHHHHHHIIIHHHHHII", *kind, checksum, IN_ZIP64, IN_ZIP64, *lengths, IN_ZIP64)
+        return fixed + self._file + sizes
+
+
+def members(columns: Mapping[str, np.dtype], rows: int) -> list[Member]:
+    """The archive's members in file order; columns of ``rows`` values."""
+    out: list[Member] = []
+    for name, dtype in columns.items():
+        head = io.BytesIO()
+        shape = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (rows,)}
+        np.lib.format.write_array_header_1_0(head, shape)
+        out.append(Member(name, head.getvalue(), out[-1].end if out else 0, rows * dtype.itemsize))
+    return out
+
+
+def directory(of: Sequence[Member], checksums: Sequence[int]) -> bytes:
+    """What follows the last member."""
+    begin = of[-1].end
+    entries = b"".join(member.entry(crc) for member, crc in zip(of, checksums, strict=True))
+    counts = (len(of), len(of), len(entries), begin)
+    end64 = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, VERSION, VERSION, 0, 0, *counts)
+    locator = struct.pack("<4sIQI", b"PK\6\7", 0, begin + len(entries), 1)
+    end = struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, len(of), len(of), len(entries), IN_ZIP64, 0)
+    return entries + end64 + locator + end
+
+
+def joined(first: int, second: int, length: int) -> int:
+    """The CRC-32 of two pieces of data, one after the other, from their CRC-32s and the second's length in bytes."""
+    power, square = 1 << 31, 1 << 23  # 1 and x^8, bit-reversed: appending a byte multiplies by x^8
+    while length:
+        if length & 1:
+            power = _times(power, square)
+        square = _times(square, square)
+        length >>= 1
+    return _times(power, first) ^ second
+
+
+def _times(a: int, b: int) -> int:
+    """The product of two polynomials over GF(2), bit-reversed, modulo that of CRC-32."""
+    product = 0
+    for bit in range(31, -1, -1):
+        if a >> bit & 1:
+            product ^= b
+        b = b >> 1 ^ (0xEDB88320 if b & 1 else 0)
+    return product

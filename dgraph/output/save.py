@@ -1,0 +1,82 @@
+"""The file formats of a result, by suffix. A writer gets the order of the rows and the columns beside ``vertex``."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.errors import OutputError, UsageError, unknown
+from dgraph.output import npz, text
+from dgraph.output.ascending import Ascending
+from dgraph.output.shared_file import SharedFile, shared_file
+
+
+def save_text(file: SharedFile, order: Ascending, columns: Mapping[str, np.ndarray], infinity: bytes) -> None:
+    """``vertex value`` lines, as LDBC Graphalytics has them, of the first column."""
+    values = order.column(next(iter(columns.values())))
+    blocks: list[bytes] = []
+    with file.comm.together():
+        blocks += text.lines(order.vertex, values, infinity)
+    file.write(file.comm.before(sum(map(len, blocks))), blocks)
+
+
+def save_npz(file: SharedFile, order: Ascending, columns: Mapping[str, np.ndarray], infinity: bytes) -> None:
+    """Every column, as ``np.load`` reads them."""
+    archive = npz.members({"vertex": order.vertex.dtype} | {k: v.dtype for k, v in columns.items()}, order.total)
+    checksums = []
+    for member in archive:
+        values = order.vertex if member.name == "vertex" else order.column(columns[member.name])
+        raw = values.view(np.uint8).data
+        file.write(member.data + order.first * values.itemsize, [raw])
+        checksum = zlib.crc32(member.head)
+        for piece, length in file.comm.allgather(np.array([zlib.crc32(raw), len(raw)])).tolist():
+            checksum = npz.joined(checksum, piece, length)
+        checksums.append(checksum)
+    first = file.comm.rank == 0
+    for member, checksum in zip(archive, checksums, strict=True):
+        file.write(member.begin, [member.record(checksum)] if first else [])
+    file.write(archive[-1].end, [npz.directory(archive, checksums)] if first else [])
+
+
+WRITERS = {".txt": save_text, ".npz": save_npz}
+
+
+def save(path: str | os.PathLike, columns: Mapping[str, np.ndarray], comm: Comm, infinity: bytes = b"") -> None:
+    """Write columns by ascending ``vertex`` into one file; collective.
+
+    Args:
+        path: the suffix says the format; a file of that name is replaced.
+        columns: on each rank arrays of one length; ``vertex`` (int64, ascending here, distinct over all ranks) and
+            at least one other. A text file has room for one: the first.
+        infinity: stands in text in place of the integer distance of an unreached vertex; b"" writes the number.
+
+    Raises:
+        UsageError: the suffix is not known.
+        OutputError: the system refused on some rank; no file, and no part of one, is left.
+    """
+    path = Path(path)
+    with comm.together():
+        if comm.rank == 0:
+            check(path)
+    order = Ascending(columns["vertex"], comm)
+    others = {name: np.ascontiguousarray(values) for name, values in columns.items() if name != "vertex"}
+    with shared_file(path, comm) as file:
+        WRITERS[path.suffix](file, order, others, infinity)
+
+
+def check(path: str | os.PathLike) -> None:
+    """Raise now what :func:`save` would raise after a long run: an unknown suffix, a folder that cannot be written."""
+    path = Path(path)
+    if path.suffix not in WRITERS:
+        raise unknown("output format", path.suffix or path.name, WRITERS)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path} cannot be written: there is no folder {path.parent}; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path} cannot be written: the folder {path.parent} is not writable; choose another")

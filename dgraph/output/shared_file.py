@@ -1,0 +1,69 @@
+"""One file that all ranks write, each at its own offsets, and that appears under its name complete or not at all."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dgraph.comm import Comm
+from dgraph.errors import OutputError
+
+
+class SharedFile:
+    """A draft that is open on every rank."""
+
+    def __init__(self, path: Path, descriptor: int, comm: Comm):
+        self.path, self.comm = path, comm
+        self._descriptor = descriptor
+
+    def write(self, offset: int, pieces: Iterable[bytes | memoryview]) -> None:
+        """Write pieces one after the other from ``offset`` on; collective, no rank's bytes overlap another's.
+
+        Raises:
+            OutputError: on all ranks, if the system refused on one.
+        """
+        with self.comm.together(), refused(self.path):
+            for piece in pieces:
+                rest = memoryview(piece).cast("B")
+                while len(rest):
+                    written = os.pwrite(self._descriptor, rest, offset)
+                    rest, offset = rest[written:], offset + written
+
+
+@contextmanager
+def shared_file(path: Path, comm: Comm) -> Iterator[SharedFile]:
+    """A draft beside ``path``, renamed to it when the block ends well and removed when it does not; collective."""
+    draft = path.with_name(f".{path.name}.{comm.bcast_json(os.getpid())}.part")
+    descriptor = -1
+    try:
+        with comm.together(), refused(path):
+            if comm.rank == 0:
+                os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        with comm.together(), refused(path):
+            descriptor = os.open(draft, os.O_WRONLY)
+        yield SharedFile(path, descriptor, comm)
+        with comm.together(), refused(path):
+            os.fsync(descriptor)
+        with comm.together(), refused(path):
+            if comm.rank == 0:
+                os.replace(draft, path)
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+        if comm.rank == 0:
+            draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def refused(path: Path) -> Iterator[None]:
+    """Says of a system's error which file, which host, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written on {socket.gethostname()}: {error.strerror}; nothing was left there. "
+            "Choose a folder with room that every rank's host can write"
+        ) from error

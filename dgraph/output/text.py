@@ -1,0 +1,71 @@
+"""``vertex value`` lines as LDBC Graphalytics has them, formatted by NumPy a block of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+ROWS = 1 << 16
+"""Rows formatted at a time."""
+
+UNREACHED = np.iinfo(np.int64).max
+"""The integer distance of a vertex that was not reached."""
+
+
+def lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes = b"") -> Iterator[bytes]:
+    """Text of the rows, in blocks. Floats are written so that they read back equal, infinity as ``Infinity``.
+
+    Args:
+        vertex: int64, not negative.
+        values: integers or floats, as many.
+        infinity: stands in place of an integer ``UNREACHED``; b"" writes the number.
+    """
+    for begin in range(0, vertex.size, ROWS):
+        rows = slice(begin, begin + ROWS)
+        if np.issubdtype(values.dtype, np.floating):
+            yield _float_lines(vertex[rows], values[rows])
+        else:
+            yield _integer_lines(vertex[rows], values[rows].astype(np.int64), infinity)
+
+
+def _float_lines(vertex: np.ndarray, values: np.ndarray) -> bytes:
+    pairs = zip(vertex.tolist(), values.tolist(), strict=True)
+    text = "".join(map("%d %r\n".__mod__, pairs))
+    return text.replace("inf", "Infinity").replace("nan", "NaN").encode()
+
+
+def _integer_lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes) -> bytes:
+    keys, shown_keys = _digits(vertex)
+    if infinity:
+        unreached = values == UNREACHED
+        cells, shown = _digits(np.where(unreached, 0, values), len(infinity))
+        cells[unreached, -len(infinity) :] = np.frombuffer(infinity, np.uint8)
+        shown[unreached, -len(infinity) :] = True
+    else:
+        cells, shown = _digits(values)
+    one = np.ones((vertex.size, 1), np.uint8)
+    block = np.hstack([keys, one * ord(" "), cells, one * ord("\n")])
+    keep = np.hstack([shown_keys, one.view(bool), shown, one.view(bool)])
+    return block[keep].tobytes()
+
+
+def _digits(values: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """ASCII of integers, right-aligned in a byte matrix (rows, width ≥ least), and which of its cells are theirs."""
+    negative = values < 0
+    rest = np.abs(values).view(np.uint64)
+    length = len(str(rest.max(initial=0)))
+    width = max(length + int(negative.any()), least)
+    cells = np.full((values.size, width), ord("0"), np.uint8)
+    shown = np.zeros((values.size, width), bool)
+    shown[:, -1] = True
+    for place in range(1, length + 1):
+        rest, digit = np.divmod(rest, np.uint64(10))
+        cells[:, -place] += digit.astype(np.uint8)
+        if place < length:
+            shown[:, -place - 1] = rest > 0
+    if negative.any():
+        rows = np.flatnonzero(negative)
+        before = width - 1 - shown[rows].sum(axis=1)
+        cells[rows, before], shown[rows, before] = ord("-"), True
+    return cells, shown

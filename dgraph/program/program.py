@@ -1,0 +1,154 @@
+"""Program: one kind of round, written once for every backend and every rank count.
+
+A program says its fields and how mirrors of a field combine, then up to seven short texts: ``init`` (once, every
+vertex), ``edge`` (proposals for the destination; pure), ``cond`` (does a destination still want proposals),
+``apply`` (what a vertex makes of them), ``priority`` (which pile a vertex waits in), ``live`` and ``step`` (the
+globals between rounds). They are traced once (:mod:`dgraph.program.trace`); no Python runs inside a round.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dgraph.errors import UsageError, unknown
+from dgraph.program.monoid import Monoid
+
+BUILTINS = ("id", "out_degree")
+"""What every vertex has beside its fields: its original id (int64) and its out-degree in the whole graph (int64)."""
+
+DTYPES = ("bool", "int32", "uint32", "int64", "float32", "float64")
+CHANGED, ALL = "changed", "all"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value a vertex.
+
+    Attributes:
+        dtype: bool, int32, uint32, int64, float32 or float64.
+        reduce: how proposals, and mirrors, combine (MIN, MAX, ADD, OR); None: only the vertex itself writes it.
+        given: the caller hands the initial values in (``ctx.run(program, state={name: array})``).
+    """
+
+    dtype: Any
+    reduce: Monoid | None = None
+    given: bool = False
+
+    def __post_init__(self):
+        name = np.dtype(self.dtype).name
+        if name not in DTYPES:
+            raise UsageError(f"a field cannot be {name}; known dtypes are {', '.join(DTYPES)}")
+        object.__setattr__(self, "dtype", name)
+
+    @property
+    def identity(self) -> int | float:
+        """What an accumulator starts from; 0 without ``reduce``."""
+        return self.reduce.identity(self.dtype) if self.reduce else 0
+
+
+@dataclass(frozen=True)
+class Global:
+    """One value for the whole graph, the same on every rank.
+
+    Attributes:
+        dtype: int64 or float64.
+        init: its value before ``init`` runs.
+        reduce: ADD: what ``init`` and ``apply`` return under its name is summed over the vertices, anew each round;
+            None: only ``step`` writes it.
+        keep: with ADD: the sum goes on over rounds.
+    """
+
+    dtype: Any
+    init: int | float = 0
+    reduce: Monoid | None = None
+    keep: bool = False
+
+    def __post_init__(self):
+        name = np.dtype(self.dtype).name
+        if name not in ("int64", "float64"):
+            raise UsageError(f"a global cannot be {name}; int64 and float64 are known")
+        if self.reduce is not None and self.reduce.name != "add":
+            raise UsageError(f"a global reduces with ADD or not at all, got {self.reduce!r}")
+        object.__setattr__(self, "dtype", name)
+
+
+class Program:
+    """Base of every program; subclass it, declare fields, globals and annotated parameters, write the texts.
+
+    ``v``, ``u`` give a vertex's fields, ``id`` and ``out_degree``; ``e.weight`` the edge's weight (1 where the graph
+    has none); ``g`` the globals, ``n``, ``m``, ``round`` (from 0) and ``active`` (vertices of the next round).
+
+    Class attributes:
+        directions: ("push", "pull"): which way edges may be walked.
+        domain: CHANGED: ``apply`` runs on vertices that got a proposal; ALL: on every vertex, every round, and all
+            edges count as active.
+        monotone: a vertex whose ``cond`` is false never wants proposals again.
+    """
+
+    directions: ClassVar[tuple[str, ...]] = ("push", "pull")
+    domain: ClassVar[str] = CHANGED
+    monotone: ClassVar[bool] = False
+
+    def __init__(self, **parameters: Any):
+        known = self.defaults()
+        for name, value in parameters.items():
+            if name not in known:
+                raise unknown(f"parameter of {type(self).__name__}", name, known)
+            known[name] = value
+        self.parameters: dict[str, Any] = known
+        for name, value in known.items():
+            setattr(self, name, value)
+        self.fields: dict[str, Field] = self._declared(Field)
+        self.globals: dict[str, Global] = self._declared(Global)
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Annotated parameters and their defaults, base classes first."""
+        found: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            for name, kind in inspect.get_annotations(base).items():
+                if "ClassVar" not in str(kind):
+                    found[name] = getattr(cls, name, None)
+        return found
+
+    @classmethod
+    def _declared(cls, kind: type) -> dict:
+        found = {}
+        for base in reversed(cls.__mro__):
+            found.update({name: value for name, value in vars(base).items() if isinstance(value, kind)})
+        taken = set(found) & {*BUILTINS, "active", "n", "m", "round", "done", "whole"}
+        if taken:
+            raise UsageError(f"{cls.__name__} names a {kind.__name__.lower()} {taken.pop()!r}, which is built in")
+        return found
+
+    def retype(self, **dtypes: Any) -> Program:
+        """This program with other dtypes for some fields: what depends on the graph's weights."""
+        out = copy.copy(self)
+        out.fields = dict(self.fields)
+        for name, dtype in dtypes.items():
+            if name not in self.fields:
+                raise unknown(f"field of {type(self).__name__}", name, self.fields)
+            old = self.fields[name]
+            out.fields[name] = replace(old, dtype=dtype)
+        return out
+
+    def init(self, v, g) -> Mapping[str, Any]:
+        """Initial fields, ``active`` (in the first frontier), and parts of globals."""
+        raise UsageError(f"{type(self).__name__} has no init(self, v, g)")
+
+    def edge(self, u, e, v) -> Mapping[str, Any]:
+        """Proposals for ``v``, of an edge u → v whose source is active. Pure: it returns, it never writes.
+
+        May take ``g`` as a fourth argument.
+        """
+        raise UsageError(f"{type(self).__name__} has no edge(self, u, e, v)")
+
+    def has(self, text: str) -> bool:
+        """Whether a subclass wrote this text."""
+        return getattr(type(self), text, None) is not getattr(Program, text, None)

@@ -1,0 +1,239 @@
+"""Tracing: a program's texts run once with handles for values, and leave expressions that the backends render."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph.errors import unknown
+from dgraph.program.expr import Expr, TraceError, lift, load
+from dgraph.program.program import ALL, BUILTINS, Field, Global, Program
+
+KINDS = {
+    "bool": ("bool", 0),
+    "int32": ("int", 31),
+    "uint32": ("int", 32),
+    "int64": ("int", 63),
+    "float32": ("f32", 0),
+    "float64": ("f64", 0),
+}
+"""dtype → the kind that its values are computed in, and the bits that they need."""
+
+GRAPH = ("n", "m", "round", "active")
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A program as expressions, and what follows from them.
+
+    Attributes:
+        proposes: the fields that ``edge`` proposes for.
+        reads_u, reads_v: fields and built-ins that ``edge`` reads at the source, at the destination.
+        cond_reads: what ``cond`` reads at the destination.
+        once: a vertex that took a proposal wants no other: ``cond`` is ``v.f == INF`` of the one proposed MIN field.
+        flagged: a changed vertex must be marked, because it may change again in the same round.
+    """
+
+    program: Program
+    weight: str | None
+    init: dict[str, Expr]
+    edge: dict[str, Expr]
+    cond: Expr | None
+    apply: dict[str, Expr] | None
+    priority: Expr | None
+    live: Expr | None
+    step: dict[str, Expr] | None
+    proposes: tuple[str, ...]
+    reads_u: frozenset[str]
+    reads_v: frozenset[str]
+    cond_reads: frozenset[str]
+    weighted: bool
+    once: bool
+    flagged: bool
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return self.program.fields
+
+    @property
+    def globals(self) -> dict[str, Global]:
+        return self.program.globals
+
+    @property
+    def all(self) -> bool:
+        """Whether every vertex and every edge takes part in every round."""
+        return self.program.domain == ALL
+
+    @property
+    def sums(self) -> list[str]:
+        """Globals that are summed over vertices."""
+        return [name for name, g in self.globals.items() if g.reduce]
+
+
+class Handle:
+    """What a text sees of a vertex, an edge or the globals: attributes become loads."""
+
+    def __init__(self, nodes: dict, role: str, owner: str, dtypes: Mapping[str, str]):
+        self._nodes, self._role, self._owner, self._dtypes = nodes, role, owner, dtypes
+
+    def __getattr__(self, name: str) -> Expr:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self._dtypes:
+            raise TraceError(f"{self._owner}: {self._role} has no {name!r}; it has {', '.join(self._dtypes)}")
+        kind, bits = KINDS[self._dtypes[name]]
+        return load(self._nodes, self._role, name, kind, bits)
+
+
+def trace(program: Program, weight: np.dtype | None) -> Traced:
+    """Trace ``program`` for a graph whose weights have this dtype (None: every edge weighs 1).
+
+    Raises:
+        TraceError: a text that cannot be made true on every backend; the message names program, text and value.
+    """
+    name = type(program).__name__
+    nodes: dict = {}
+    fields = {k: f.dtype for k, f in program.fields.items()}
+    vertex = {**fields, **dict.fromkeys(BUILTINS, "int64")}
+    u, v = Handle(nodes, "u", name, vertex), Handle(nodes, "v", name, vertex)
+    weight_name = None if weight is None else np.dtype(weight).name
+    e = Handle(nodes, "e", name, {"weight": weight_name or "int32"})
+    g = Handle(nodes, "g", name, {**{k: x.dtype for k, x in program.globals.items()}, **dict.fromkeys(GRAPH, "int64")})
+    text = copy.copy(program)
+    for key, value in program.parameters.items():
+        setattr(text, key, _parameter(nodes, name, key, value))
+
+    def one(method: str, *handles: Handle) -> Expr | None:
+        return lift(_call(text, method, handles)) if program.has(method) else None
+
+    def many(method: str, *handles: Handle) -> dict[str, Expr] | None:
+        if not program.has(method):
+            return None
+        out = _call(text, method, handles)
+        if not isinstance(out, Mapping):
+            raise TraceError(f"{name}.{method} returned {type(out).__name__}; it returns a dict of name → value")
+        return {k: lift(x) for k, x in out.items()}
+
+    edge = many("edge", u, e, v, g) or {}
+    cond, apply = one("cond", v, g), many("apply", v, g)
+    traced = Traced(
+        program=program,
+        weight=weight_name,
+        init=many("init", v, g) or {},
+        edge=edge,
+        cond=cond,
+        apply=apply,
+        priority=one("priority", v),
+        live=one("live", v, g),
+        step=many("step", g),
+        proposes=tuple(edge),
+        reads_u=frozenset().union(*(x.loads("u") for x in edge.values())),
+        reads_v=frozenset().union(*(x.loads("v") for x in edge.values())),
+        cond_reads=frozenset(cond.loads("v")) if cond is not None else frozenset(),
+        weighted=any(x.loads("e") for x in edge.values()) and weight_name is not None,
+        once=_once(program, edge, cond, apply),
+        flagged=not _once(program, edge, cond, apply) and program.domain != ALL,
+    )
+    _check(traced)
+    return traced
+
+
+def _call(text: Program, method: str, handles: tuple[Handle, ...]) -> Any:
+    function = getattr(text, method)
+    wanted = len(inspect.signature(function).parameters)
+    if not 0 < wanted <= len(handles):
+        raise TraceError(f"{type(text).__name__}.{method} takes {wanted} arguments; it is given {len(handles)} at most")
+    return function(*handles[:wanted])
+
+
+def _parameter(nodes: dict, owner: str, key: str, value: Any) -> Expr:
+    """A parameter is an argument of the kernels, not a constant: 64 sources compile once."""
+    if isinstance(value, (bool, np.bool_)):
+        return load(nodes, "p", key, "bool", 0)
+    if isinstance(value, (int, np.integer)):
+        if int(value).bit_length() > 63:
+            raise TraceError(f"{owner}: parameter {key} = {value} does not fit 64 bits")
+        return load(nodes, "p", key, "int", 63)
+    if isinstance(value, (float, np.floating)):
+        return load(nodes, "p", key, "f64", 0)
+    raise TraceError(f"{owner}: parameter {key} = {value!r} is no number")
+
+
+def _once(program: Program, edge: dict, cond: Expr | None, apply: dict | None) -> bool:
+    if cond is None or apply is not None or len(edge) != 1 or cond.op != "==" or program.domain == ALL:
+        return False
+    (key,) = edge
+    field = program.fields.get(key)
+    left, right = cond.args
+    return bool(
+        field and field.reduce and field.reduce.name == "min"
+        and left.op == "load" and left.args == ("v", key) and right.op == "inf"
+    )  # fmt: skip
+
+
+def _check(t: Traced) -> None:
+    """Refuse what would give other answers on another backend, rank count or direction."""
+    name, program = type(t.program).__name__, t.program
+    if not t.edge:
+        raise TraceError(f"{name}.edge proposes nothing; it returns a dict of field → value")
+    for key in t.proposes:
+        if key not in t.fields:
+            raise unknown(f"field proposed by {name}.edge", key, t.fields)
+        field = t.fields[key]
+        if field.reduce is None:
+            raise TraceError(f"{name}.edge proposes {key!r}, but the field has no reduce=; give it MIN, MAX, ADD or OR")
+        if not field.reduce.idempotent and key in t.reads_u | t.reads_v | t.cond_reads:
+            raise TraceError(
+                f"{name} reads {key!r} in edge or cond, but also adds to it: the order of edges would show"
+            )
+        if field.reduce.name == "add" and field.dtype not in ("int64", "float32", "float64"):
+            raise TraceError(f"{name}.{key} adds in {field.dtype}, which can overflow; use int64 (or a float)")
+        if field.reduce.name == "or" and field.dtype[0] == "f":
+            raise TraceError(f"{name}.{key} combines floats with OR; use bool or an integer dtype")
+    for text, out, allowed in (
+        ("init", t.init, {*t.fields, *t.sums, "active"}),
+        ("apply", t.apply or {}, {*t.fields, *t.sums, "active"}),
+        ("step", t.step or {}, {*t.globals, "done", "whole"}),
+    ):
+        for key in out:
+            if key not in allowed:
+                raise unknown(f"name returned by {name}.{text}", key, allowed)
+    if t.apply is not None and not t.all and "active" not in t.apply:
+        raise TraceError(f"{name}.apply does not say which vertices are active; return active=…")
+    if t.priority is not None and (t.apply is not None or t.once or not t.flagged):
+        raise TraceError(f"{name}: priority goes with one MIN or MAX field, without apply and without cond == INF")
+    if any(t.globals[k].dtype == "float64" for k in t.sums) and not t.all:
+        raise TraceError(
+            f"{name} sums floats over a changing set of vertices, whose order would show; use domain = ALL"
+        )
+    if t.all and t.step is None:
+        raise TraceError(f"{name} works on ALL vertices every round, so only step can end it; write step(self, g)")
+    if t.live is not None and t.apply is None:
+        raise TraceError(f"{name}.live says which vertices apply visits, but there is no apply")
+    if t.cond is not None and not _cond_holds(t):
+        raise TraceError(
+            f"{name}.cond reads a value that may change both ways; mirrors would refuse what their master wants. "
+            "Set monotone = True if a vertex that stops wanting proposals never wants one again"
+        )
+    unset = set(t.fields) - set(t.init) - {k for k, f in t.fields.items() if f.given or f.reduce}
+    if unset:
+        raise TraceError(f"{name}.init leaves {sorted(unset)[0]!r} without a value; return it, or declare given=True")
+    for direction in program.directions:
+        if direction not in ("push", "pull"):
+            raise unknown(f"direction of {name}", direction, ("push", "pull"))
+
+
+def _cond_holds(t: Traced) -> bool:
+    """A stale mirror may only say yes too long: its field is monotone by its reduce, or the author vouches for it."""
+    if t.program.monotone:
+        return True
+    written = set(t.apply or ())
+    return all(
+        key in BUILTINS or (key in t.proposes and key not in written and t.fields[key].reduce.idempotent)  # type: ignore[union-attr]
+        for key in t.cond_reads
+    )

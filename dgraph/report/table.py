@@ -1,0 +1,194 @@
+"""The table at the end of a run: one line a rank, then the largest, the mean, and their ratio."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TextIO
+
+from dgraph.report.trace import PARTS, PHASES
+
+MOST_RANKS = 32
+"""With more ranks only the ``SLOWEST`` are listed; the JSON has them all."""
+
+SLOWEST = 3
+
+NAMES = ("source", "k")
+"""Figures of a summary that are names, not amounts: written without separators."""
+
+
+class Column(NamedTuple):
+    """A heading, the figure of one rank's entry in the report, and how that figure is written."""
+
+    name: str
+    figure: Callable[[dict], float]
+    text: Callable[[float], str]
+
+
+def size(value: float) -> str:
+    """Bytes for people: three figures and a binary unit."""
+    unit = "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.0f} {unit}" if unit == "B" or value >= 99.95 else f"{value:.1f} {unit}"
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _time(name: str, *timers: str) -> Column:
+    def figure(rank: dict) -> float:
+        return sum(rank["seconds"].get(timer, 0.0) for timer in timers)
+
+    return Column(name, figure, lambda value: f"{value:.3f}" if value < 100 else f"{value:.1f}")
+
+
+def _other(rank: dict) -> float:
+    """Seconds that no timer saw: ``solve`` is known by its parts."""
+    seen = [name for name in (*PHASES, *PARTS) if name != "solve"]
+    return max(rank["seconds"]["wall"] - sum(rank["seconds"].get(name, 0.0) for name in seen), 0.0)
+
+
+def _total(what: str) -> Callable[[dict], float]:
+    return lambda rank: sum(peer[what] for peer in rank["sent"])
+
+
+TIMES = (
+    _time("load", "load"),
+    _time("build", "partition", "build"),
+    _time("init", "compile", "init"),
+    _time("compute", "compute"),
+    _time("pack", "pack"),
+    _time("exchange", "exchange"),
+    _time("unpack", "unpack"),
+    _time("idle", "agree"),
+    _time("output", "output"),
+    _time("other")._replace(figure=_other),
+)
+"""Seconds; a rank's line adds up to its wall time."""
+
+VOLUMES = (
+    Column("masters", lambda rank: rank["counts"].get("masters", 0), _count),
+    Column("mirrors", lambda rank: rank["counts"].get("mirrors", 0), _count),
+    Column("edges", lambda rank: rank["counts"].get("edges", 0), _count),
+    Column("messages", _total("messages"), _count),
+    Column("sent", _total("bytes"), size),
+    Column("memory", lambda rank: rank["peak_memory_bytes"], size),
+)
+
+
+class Table(NamedTuple):
+    """Cells as text: the headings, a line a rank, and the summary over all ranks (none for one rank)."""
+
+    head: list[str]
+    body: list[list[str]]
+    foot: list[list[str]]
+
+
+def cells(report: dict, columns: Iterable[Column]) -> Table:
+    """One table of the report's ranks."""
+    columns = tuple(columns)
+    ranks = shown = report["ranks"]
+    if len(ranks) > MOST_RANKS:
+        shown = sorted(ranks, key=lambda rank: -rank["seconds"].get("compute", 0.0))[:SLOWEST]
+    body = [[str(rank["rank"]), *(column.text(column.figure(rank)) for column in columns)] for rank in shown]
+    foot: list[list[str]] = []
+    if len(ranks) > 1:
+        foot = [["max"], ["mean"], ["max/mean"]]
+        for column in columns:
+            figures = [column.figure(rank) for rank in ranks]
+            most, mean = max(figures), sum(figures) / len(figures)
+            for line, text in zip(foot, (column.text(most), column.text(mean), _ratio(most, mean)), strict=True):
+                line.append(text)
+    return Table(["rank", *(column.name for column in columns)], body, foot)
+
+
+def table(report: dict, width: int = 100) -> str:
+    """The per-rank table as plain text; times in seconds; in two parts where it is wider than ``width``."""
+    lines = _plain(cells(report, TIMES + VOLUMES))
+    if len(lines[0]) > width:
+        lines = [*_plain(cells(report, TIMES)), "", *_plain(cells(report, VOLUMES))]
+    return "\n".join(lines)
+
+
+def show(report: dict, file: TextIO | None = None) -> None:
+    """Print headline and table to ``file`` (stdout): drawn by rich on a terminal, else plain."""
+    file = file or sys.stdout
+    if not file.isatty():
+        print(headline(report), table(report), sep="\n\n", file=file)
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    console = Console(file=file, highlight=False, markup=False)
+    console.print(headline(report))
+    fits = len(_plain(cells(report, TIMES + VOLUMES))[0]) + 2 <= console.width
+    for columns in (TIMES + VOLUMES,) if fits else (TIMES, VOLUMES):
+        head, body, foot = cells(report, columns)
+        drawn = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+        for name in head:
+            drawn.add_column(name, justify="right", no_wrap=True)
+        for i, row in enumerate(body):
+            drawn.add_row(*row, end_section=i == len(body) - 1)
+        for row in foot:
+            drawn.add_row(*row, style="bold" if row[0] == "max/mean" else "dim")
+        console.print(drawn)
+    if note := _left_out(report):
+        console.print(note)
+
+
+def headline(report: dict) -> str:
+    """What was run and how it ended, what was chosen and why, and the warnings: a few lines of plain text."""
+    return "\n".join(_headline(report))
+
+
+def _plain(content: Table) -> list[str]:
+    head, body, foot = content
+    widths = [max(len(row[i]) for row in [head, *body, *foot]) for i in range(len(head))]
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    lines = [head, None, *body, *([None, *foot] if foot else [])]
+    return [rule if row is None else "  ".join(map(str.rjust, row, widths)) for row in lines]
+
+
+def _ratio(most: float, mean: float) -> str:
+    return f"{most / mean:.2f}" if mean else "-"
+
+
+def _left_out(report: dict) -> str:
+    ranks = len(report["ranks"])
+    return f"the {SLOWEST} ranks of most compute, of {ranks}; --report has all" if ranks > MOST_RANKS else ""
+
+
+def _headline(report: dict) -> Iterable[str]:
+    algorithm, graph, outcome = report["algorithm"], report["graph"], report["outcome"]
+    shape = ", ".join(f"{graph[key]:,} {word}" for key, word in (("n", "vertices"), ("m", "edges")) if key in graph)
+    yield f"{algorithm.get('name', '?')} on {graph.get('name', '?')}" + (f" ({shape})" if shape else "")
+    if summary := outcome.get("summary"):
+        yield "  " + ", ".join(f"{key} {value if key in NAMES else _value(value)}" for key, value in summary.items())
+    yield "  " + _ending(report)
+    for choice in report["choices"]:
+        yield f"  {choice['what']} {choice['taken']}" + (f": {choice['reason']}" if choice["reason"] else "")
+    for warning in report["warnings"]:
+        yield f"  warning: {warning}"
+
+
+def _ending(report: dict) -> str:
+    rounds, outcome, ranks = report["rounds"], report["outcome"], report["ranks"]
+    hosts = len({rank["host"] for rank in ranks})
+    where = f"{len(ranks)} rank{'s'[: len(ranks) != 1]}" + (f" of {hosts} hosts" if hosts > 1 else "")
+    end = "done" if outcome.get("converged", True) else f"NOT CONVERGED ({outcome.get('limit') or 'limit reached'})"
+    ways = ", ".join(f"{number} {name}" for name, number in rounds["by_direction"].items() if name)
+    ways = f" ({ways})" if len(rounds["by_direction"]) > 1 else ""
+    spent = max(sum(rank["seconds"].get(part, 0.0) for part in PARTS) for rank in ranks)
+    count = outcome.get("rounds", rounds["count"])
+    return f"{end} after {count:,} rounds{ways} in {spent:.3f} s on {where}; {report['wall_seconds']:.3f} s in all"
+
+
+def _value(value) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.10g}"

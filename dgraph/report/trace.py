@@ -1,0 +1,184 @@
+"""Trace: what one rank did, how long it took, and how all ranks' traces become one report.
+
+Timers are wall-clock seconds. ``load … output`` follow each other; ``compute … agree`` lie inside ``solve``.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from dgraph.comm import Comm
+
+VERSION = 1
+"""Of the report's schema, ``schema.json``: raised when a key changes its meaning or goes away."""
+
+PHASES = ("load", "partition", "build", "compile", "init", "solve", "output")
+PARTS = ("compute", "pack", "exchange", "unpack", "agree")
+"""Of solve. ``exchange`` is time in which nothing else was done; ``agree`` is idle: the wait for the slowest rank."""
+
+KEPT_ROUNDS = 4096
+
+
+class Trace:
+    """One rank's record of a run; create it on every rank when the run starts.
+
+    ``with trace("pack"): …`` and ``trace.add("pack", seconds)`` accumulate; a timer must not be entered while it runs.
+    """
+
+    def __init__(self, comm: Comm, command: Sequence[str] | None = None):
+        self.comm = comm
+        self.command = list(sys.argv if command is None else command)
+        self.created = datetime.now(UTC).isoformat(timespec="seconds")
+        self.began = time.perf_counter()
+        self.seconds: dict[str, float] = {}
+        self.counts: dict[str, int] = {}
+        self.sent: dict[int, list[int]] = {}
+        self.facts: dict[str, dict] = {"algorithm": {}, "graph": {}, "outcome": {}}
+        self.choices: list[dict] = []
+        self.warnings: list[str] = []
+        self.rounds = Rounds()
+        self._timers: dict[str, _Timer] = {}
+
+    def __call__(self, name: str) -> _Timer:
+        """A context manager that adds the time spent inside it to timer ``name``."""
+        timer = self._timers.get(name)
+        if timer is None:
+            timer = self._timers[name] = _Timer(self.seconds, name)
+        return timer
+
+    def add(self, name: str, seconds: float) -> None:
+        """Add to timer ``name`` what compiled code measured itself."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+    def count(self, name: str, amount: int) -> None:
+        """Add to counter ``name``: ``masters``, ``mirrors``, ``edges``, ``edges_visited`` …"""
+        self.counts[name] = self.counts.get(name, 0) + int(amount)
+
+    def message(self, peer: int, bytes: int, messages: int = 1) -> None:
+        """``messages`` of ``bytes`` in all were sent to ``peer``."""
+        sent = self.sent.setdefault(peer, [0, 0])
+        sent[0] += int(bytes)
+        sent[1] += messages
+
+    def describe(self, section: str, **values) -> None:
+        """Facts that all ranks share: section ``algorithm``, ``graph`` or ``outcome``; numbers, text, lists, dicts."""
+        self.facts[section].update(plain(values))
+
+    def choose(self, what: str, taken: str, reason: str = "") -> None:
+        """A choice made for or by the user: policy, direction, threads, backend, transport."""
+        self.choices = [choice for choice in self.choices if choice["what"] != what]
+        self.choices.append({"what": what, "taken": str(taken), "reason": reason})
+
+    def warn(self, text: str) -> None:
+        """Something that a careful user wants to know; said once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def collect(self) -> dict:
+        """The report, as ``schema.json`` describes it: every rank's figures, and this rank's view of the rest.
+
+        Collective. When more has happened it may be called again: the report covers everything since the start.
+        """
+        from dgraph.version import __version__
+
+        ranks = self.comm.allgather_json(self._mine())
+        warnings = list(dict.fromkeys(text for rank in ranks for text in rank.pop("warnings")))
+        return {
+            "version": VERSION,
+            "dgraph": __version__,
+            "created": self.created,
+            "command": self.command,
+            **self.facts,
+            "choices": self.choices,
+            "warnings": warnings,
+            "wall_seconds": max(rank["seconds"]["wall"] for rank in ranks),
+            "ranks": ranks,
+            "rounds": self.rounds.summary(),
+        }
+
+    def _mine(self) -> dict:
+        seconds = {name: self.seconds.get(name, 0.0) for name in PHASES + PARTS} | self.seconds
+        seconds["wall"] = time.perf_counter() - self.began
+        return {
+            "rank": self.comm.rank,
+            "host": socket.gethostname(),
+            "seconds": {name: round(value, 9) for name, value in seconds.items()},
+            "counts": self.counts,
+            "sent": [{"peer": peer, "bytes": b, "messages": m} for peer, (b, m) in sorted(self.sent.items())],
+            "peak_memory_bytes": peak_memory(),
+            "warnings": self.warnings,
+        }
+
+
+class Rounds:
+    """Every round's figures while they are few; of a long run every 2nd, 4th, … round, and the totals of all."""
+
+    def __init__(self) -> None:
+        self.count, self.every = 0, 1
+        self.by_direction: dict[str, int] = {}
+        self.vertices, self.edges = 0, 0
+        self.kept: list[tuple] = []
+
+    def add(self, direction: str, vertices: int, edges: int, seconds: float) -> None:
+        """A round ended: its direction, its frontier's vertices and edges over all ranks, its time on this rank."""
+        self.by_direction[direction] = self.by_direction.get(direction, 0) + 1
+        self.vertices += int(vertices)
+        self.edges += int(edges)
+        if self.count % self.every == 0:
+            self.kept.append((self.count + 1, direction, int(vertices), int(edges), float(seconds)))
+            if len(self.kept) > KEPT_ROUNDS:
+                del self.kept[1::2]
+                self.every *= 2
+        self.count += 1
+
+    def summary(self) -> dict:
+        """As in the report."""
+        names = ("round", "direction", "frontier_vertices", "frontier_edges", "seconds")
+        return {
+            "count": self.count,
+            "by_direction": self.by_direction,
+            "frontier_vertices": self.vertices,
+            "frontier_edges": self.edges,
+            "every": self.every,
+            "kept": [dict(zip(names, row, strict=True)) for row in self.kept],
+        }
+
+
+class _Timer:
+    """Adds the time between ``with`` and its end to ``seconds[name]``; one object a name, so entering costs little."""
+
+    __slots__ = ("began", "name", "seconds")
+
+    def __init__(self, seconds: dict[str, float], name: str):
+        self.seconds, self.name = seconds, name
+
+    def __enter__(self) -> None:
+        self.began = time.perf_counter()
+
+    def __exit__(self, *error) -> None:
+        elapsed = time.perf_counter() - self.began
+        self.seconds[self.name] = self.seconds.get(self.name, 0.0) + elapsed
+
+
+def plain(value):
+    """``value`` as JSON can hold it: NumPy's numbers become Python's, infinity and not-a-number become text."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def peak_memory() -> int:
+    """The most bytes this process has held in memory so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -1,0 +1,150 @@
+"""The pipeline, once, top to bottom: name → EdgeBlock → Placement → LocalGraph → Algorithm → Result → Report."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import partitioning
+from dgraph.algorithms import ALGORITHMS, Algorithm, ProgramAlgorithm
+from dgraph.backend import backend as choose_backend
+from dgraph.comm import Comm, communicator
+from dgraph.engine import Context
+from dgraph.errors import UsageError, unknown
+from dgraph.graph.build import build
+from dgraph.graph.handle import Graph
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Program
+from dgraph.report import Progress, Trace
+from dgraph.result import Result
+
+DIRECTIONS = ("auto", "push", "pull", "flip")
+SYNCS = ("auto", "full", "poison")
+
+
+def run(
+    algorithm: str | Algorithm | Program,
+    graph: str | Graph,
+    *,
+    comm=None,
+    policy: str = "auto",
+    backend: str = "auto",
+    threads: int | None = None,
+    direction: str = "auto",
+    sync: str = "auto",
+    max_rounds: int | None = None,
+    trace: Trace | None = None,
+    progress: Progress | None = None,
+    directed: bool | None = None,
+    weights: str | None = None,
+    keep_loops: bool = False,
+    keep_parallel: bool = False,
+    sparse_ids: bool = False,
+    **parameters: Any,
+) -> Result:
+    """Run an algorithm on a graph, on every rank of ``comm``.
+
+    Args:
+        algorithm: a name (``python -m dgraph list``), an :class:`Algorithm`, or a :class:`Program` of your own.
+        graph: a file, a generator ``NAME:SIZE``, or a :class:`Graph` that is loaded already.
+        comm: None (all ranks that were started together), a :class:`Comm`, or an mpi4py communicator.
+        policy: how the graph is spread over the ranks: a key of ``partitioning.POLICIES``.
+        backend: "auto" or "cpu".
+        threads: CPU threads a rank; None: the node's cores divided among its ranks.
+        direction: "auto", "push", "pull", or "flip" (a test aid: every round the other way).
+        sync: "auto"; "full" exchanges everything; "poison" (a test aid) fills what should not be read with garbage.
+        max_rounds: stop after so many rounds; the result then says that it did not converge.
+        trace, progress: where timings go, and what the user is told meanwhile.
+        directed, weights, keep_loops, keep_parallel, sparse_ids: how ``graph`` is loaded, see :class:`LoadOptions`.
+        parameters: the algorithm's own, by cuGraph's and NetworkX's names.
+
+    Raises:
+        UsageError, DataError, OutputError: on every rank alike.
+    """
+    comm = graph.comm if isinstance(graph, Graph) else communicator(comm)
+    trace, progress = trace or Trace(comm), progress or Progress()
+    with comm.guarded():
+        with trace("init"):
+            _check("direction", direction, DIRECTIONS)
+            _check("sync mode", sync, SYNCS)
+            work = _algorithm(algorithm, parameters)
+            engine = choose_backend(backend, threads, _ranks_here(comm))
+            _tell_choices(engine, comm, trace, progress)
+        with trace("load"):
+            if not isinstance(graph, Graph):
+                progress.phase("load", graph)
+                graph = Graph.load(
+                    graph, comm=comm, directed=directed, weights=weights,
+                    keep_loops=keep_loops, keep_parallel=keep_parallel, sparse_ids=sparse_ids,
+                )  # fmt: skip
+            if work.undirected and graph.directed:
+                graph = graph.undirected()
+                progress.line(f"{work.name} ignores directions: the graph was made undirected")
+        local = partitioned(graph, policy, trace, progress)
+        ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds)
+        with trace("solve"):
+            progress.phase("solve", work.name)
+            answer = work.run(ctx)
+        trace.describe("algorithm", name=work.name, parameters=work.settings())
+        trace.describe(
+            "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=answer.summary
+        )
+        return Result(
+            algorithm=work.name,
+            columns={"vertex": local.original[: local.masters], **answer.columns},
+            comm=comm,
+            summary=answer.summary,
+            converged=answer.finished,
+            limit=answer.limit,
+            rounds=ctx.rounds,
+            report=trace.collect(),
+        )
+
+
+def partitioned(graph: Graph, policy: str, trace: Trace, progress: Progress) -> LocalGraph:
+    """This rank's part of the graph under a policy; kept with the graph for the next run."""
+    comm = graph.comm
+    if policy not in graph._locals:
+        with trace("partition"):
+            progress.phase("partition", policy)
+            try:
+                placement = partitioning.plan(policy, graph.block, comm)
+            except partitioning.PolicyError as refused:
+                raise UsageError(str(refused)) from refused
+        with trace("build"):
+            progress.phase("build", placement.policy)
+            graph._locals[policy] = placement, build(graph.block, placement, comm)
+    placement, local = graph._locals[policy]
+    trace.choose("policy", placement.policy, placement.reason)
+    trace.describe("graph", name=graph.block.facts.name, n=graph.n, m=graph.m, arcs=local.arcs, directed=graph.directed)
+    for name, value in (("masters", local.masters), ("mirrors", local.mirrors), ("edges", len(local.out.neighbours))):
+        trace.counts[name] = value
+    return local
+
+
+def _algorithm(algorithm: str | Algorithm | Program, parameters: dict[str, Any]) -> Algorithm:
+    if isinstance(algorithm, str):
+        if algorithm not in ALGORITHMS:
+            raise unknown("algorithm", algorithm, ALGORITHMS)
+        return ALGORITHMS[algorithm](**parameters)
+    if parameters:
+        raise UsageError(f"{next(iter(parameters))}= belongs to an algorithm's name; this one was given its parameters")
+    return ProgramAlgorithm(algorithm) if isinstance(algorithm, Program) else algorithm
+
+
+def _check(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise unknown(what, value, known)
+
+
+def _ranks_here(comm: Comm) -> int:
+    return comm.allgather_json(socket.gethostname()).count(socket.gethostname())
+
+
+def _tell_choices(engine, comm: Comm, trace: Trace, progress: Progress) -> None:
+    trace.choose("backend", engine.name, "the only one here")
+    trace.choose("threads", str(engine.threads), engine.reason)
+    trace.choose("transport", comm.transport, "host memory" if comm.size > 1 else "one rank")
+    if engine.warning:
+        trace.warn(engine.warning)
+        progress.line(engine.warning)

@@ -1,0 +1,105 @@
+"""Messages: which positions of an agreed list changed, and their values, in the fewest bytes.
+
+A message is nothing at all, or 16 bytes of header (encoding, count), the set of positions, then one column a field,
+every part padded to 8 bytes. Positions are those of a :class:`~dgraph.graph.local.Mirrors` span, so no ids travel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
+HEADER = 16
+
+
+def choose(count: int, total: int, width: int, whole: bool) -> int:
+    """The smallest encoding of ``count`` of ``total`` positions, ``width`` bytes of values each.
+
+    Every encoding costs one message, so latency and bandwidth rank them as bytes do.
+
+    Args:
+        whole: whether positions that did not change may be sent along.
+    """
+    if count == 0:
+        return NOTHING
+    bitset, offsets = _pad((total + 7) // 8) + count * width, _pad(4 * count) + count * width
+    best, size = (BITSET, bitset) if bitset < offsets else (OFFSETS, offsets)
+    return EVERYTHING if count == total or (whole and total * width <= size) else best
+
+
+def bound(total: int, widths: Sequence[int]) -> int:
+    """The most bytes that a message over ``total`` positions can take, whatever its encoding."""
+    if total == 0:
+        return 0
+    return HEADER + _pad((total + 7) // 8) + sum(_pad(total * width) for width in widths) + 8
+
+
+def encode(
+    out: np.ndarray,
+    kind: int,
+    total: int,
+    positions: np.ndarray,
+    columns: Callable[[np.ndarray | slice], Sequence[np.ndarray]],
+) -> np.ndarray:
+    """Write one message into ``out`` (uint8, ``bound`` bytes); the part of it that is the message.
+
+    Args:
+        positions: those that changed, each once, in any order.
+        columns: values by position, one array a field.
+    """
+    if kind == NOTHING:
+        return out[:0]
+    at = HEADER
+    where: np.ndarray | slice = slice(0, total)
+    count = total
+    if kind == BITSET:
+        mask = np.zeros(total, np.bool_)
+        mask[positions] = True
+        at = _put(out, at, np.packbits(mask, bitorder="little"))
+        where = np.flatnonzero(mask)
+        count = len(where)
+    elif kind == OFFSETS:
+        where, count = positions, len(positions)
+        at = _put(out, at, positions.astype(np.uint32))
+    out[:HEADER].view(np.int64)[:] = kind, count
+    for column in columns(where):
+        at = _put(out, at, column)
+    return out[:at]
+
+
+def decode(
+    message: np.ndarray, total: int, dtypes: Sequence[np.dtype]
+) -> tuple[np.ndarray | None, tuple[np.ndarray, ...]]:
+    """Positions (uint32) and one column a dtype; ``None`` where the message says nothing."""
+    if message.size == 0:
+        return None, ()
+    kind, count = (int(x) for x in message[:HEADER].view(np.int64))
+    at = HEADER
+    if kind == BITSET:
+        size = (total + 7) // 8
+        bits = np.unpackbits(message[at : at + size], count=total, bitorder="little")
+        positions = np.flatnonzero(bits).astype(np.uint32)
+        at += _pad(size)
+    elif kind == OFFSETS:
+        positions = message[at : at + 4 * count].view(np.uint32)
+        at += _pad(4 * count)
+    else:
+        positions = np.arange(total, dtype=np.uint32)
+    columns = []
+    for dtype in dtypes:
+        size = count * dtype.itemsize
+        columns.append(message[at : at + size].view(dtype))
+        at += _pad(size)
+    return positions, tuple(columns)
+
+
+def _pad(size: int) -> int:
+    return (size + 7) & ~7
+
+
+def _put(out: np.ndarray, at: int, part: np.ndarray) -> int:
+    raw = np.ascontiguousarray(part).view(np.uint8)
+    out[at : at + raw.size] = raw
+    return at + _pad(raw.size)

@@ -1,0 +1,69 @@
+"""What is exchanged: a function of the program, the direction and which way the local arcs are walked.
+
+Nothing here asks for the partition policy. A mirror sends proposals only if arcs enter it, and hears values only if
+arcs leave it (or if edges read the destination); which mirrors those are is told by their role (``graph/local.py``):
+under oec no mirror is a row, so a push broadcasts nothing; under cvc a mirror is a row only along its grid row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dgraph.program import Traced
+from dgraph.program.program import BUILTINS
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Fields and roles of one direction. A role is ``row``, ``column``, ``any`` or ``none``.
+
+    Attributes:
+        reduce: fields whose proposals mirrors send; ``reduce_role``: the mirrors that edges enter.
+        broadcast: fields that masters send when they changed; ``broadcast_role``: the mirrors that hear.
+        refresh: fields that mirrors of ``refresh_role`` must hold when rounds in this direction begin.
+        frontier: whether mirrors must hear which of them are active.
+    """
+
+    reduce: tuple[str, ...]
+    reduce_role: str
+    broadcast: tuple[str, ...]
+    broadcast_role: str
+    refresh: tuple[str, ...]
+    refresh_role: str
+    frontier: bool
+
+
+def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> Plan:
+    """The plan of a program's rounds in one direction.
+
+    Args:
+        direction: "push" or "pull".
+        directed: whether the graph is; if not, a pull walks the outgoing arcs backwards, so roles change sides.
+        full: no elision: every field to and from every mirror.
+    """
+    frontier = not traced.all
+    if full:
+        fields = tuple(traced.fields)
+        return Plan(traced.proposes, "any", fields, "any", fields, "any", frontier)
+    backwards = direction == "pull" and not directed
+    source, target = ("column", "row") if backwards else ("row", "column")
+    at_source, at_target = traced.reads_u - set(BUILTINS), traced.reads_v - set(BUILTINS)
+    by_cond = traced.cond_reads - set(BUILTINS) - set(traced.proposes)
+    hears = _join(source if at_source or frontier else "none", target if at_target else "none")
+    changing = set(traced.proposes) | set(traced.apply or ())
+    return Plan(
+        reduce=traced.proposes,
+        reduce_role=target,
+        broadcast=tuple(sorted((at_source | at_target) & changing)),
+        broadcast_role=hears,
+        refresh=tuple(sorted(at_source | at_target | by_cond)),
+        refresh_role=_join(hears, target if by_cond else "none"),
+        frontier=frontier,
+    )
+
+
+def _join(a: str, b: str) -> str:
+    """The role of mirrors that have either."""
+    if "none" in (a, b):
+        return a if b == "none" else b
+    return a if a == b else "any"

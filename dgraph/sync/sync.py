@@ -1,0 +1,161 @@
+"""Reduce and broadcast over host memory: who talks is fixed by the partition, what is said by the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.graph.local import LocalGraph, Mirrors
+from dgraph.sync.encode import bound, choose, decode, encode
+from dgraph.sync.plan import Plan, plan
+
+ACTIVE = np.dtype(np.uint8)
+POISON = {"f": float("nan"), "i": -77, "u": 0x55}
+
+
+class Sync:
+    """The exchanges of one program's run.
+
+    Args:
+        machine: the backend's, which holds the fields.
+        mode: "auto"; "full": nothing is elided; "poison": as auto, and what the plan says is not read is garbage.
+        trace: times ``pack``, ``exchange``, ``unpack``; counts bytes and messages.
+    """
+
+    def __init__(self, machine, local: LocalGraph, comm: Comm, mode: str, trace):
+        self.machine, self.local, self.comm, self.trace = machine, local, comm, trace
+        self.full, self.poisoned = mode == "full", mode == "poison"
+        traced = machine.traced
+        self.plans = {d: plan(traced, d, local.directed, self.full) for d in ("push", "pull")}
+        self.widths = {k: machine.state[k].dtype for k in traced.fields}
+        most = [*(d.itemsize for d in self.widths.values()), ACTIVE.itemsize]
+        self._outbox = {p: np.empty(bound(self._most(p), most), np.uint8) for p in self._peers}
+        self._inbox = {p: np.empty(bound(self._most(p), most), np.uint8) for p in self._peers}
+        self._mask = np.zeros(local.masters, np.bool_)
+        self._roles = ""
+
+    @property
+    def _peers(self) -> list[int]:
+        return sorted({*self.local.mine, *self.local.theirs})
+
+    def _most(self, peer: int) -> int:
+        sides = (self.local.mine.get(peer), self.local.theirs.get(peer))
+        return max(side.count for side in sides if side is not None)
+
+    def reduce(self, failed: bool = False) -> None:
+        """Mirrors give their proposals to their masters. ``failed``: this rank has nothing to say any more."""
+        machine, traced, now = self.machine, self.machine.traced, self.plans[self.machine.direction]
+        dtypes = [self.widths[k] for k in now.reduce]
+        sends: dict[int, tuple[np.ndarray, int]] = {}
+        with self.trace("pack"):
+            dense = traced.all or self.full
+            touched = np.sort(machine.take_mirrors()) if not failed and not traced.all else np.empty(0, np.uint32)
+            for peer, mirrors, low, high in _spans(self.local.mine, now.reduce_role):
+                start, total = mirrors.first + low, high - low
+                found = touched[slice(*np.searchsorted(touched, (start, start + total)))]
+                count = total if dense and not failed else len(found)
+                whole = all(traced.fields[k].reduce.idempotent for k in now.reduce)
+                kind = choose(count, total, sum(d.itemsize for d in dtypes), whole)
+                message = encode(
+                    self._outbox[peer], kind, total, found - np.uint32(start),
+                    lambda at, start=start, total=total: [
+                        machine.state[k][start : start + total][at] for k in now.reduce
+                    ],
+                )  # fmt: skip
+                sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
+            if not failed:
+                machine.reset(slice(self.local.masters, None) if dense else touched)
+        received = self._exchange(sends, self.local.theirs, now.reduce_role, dtypes)
+        with self.trace("unpack"):
+            for peer, mirrors, low, high in _spans(self.local.theirs, now.reduce_role):
+                positions, columns = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
+                if positions is not None and not failed:
+                    machine.combine(mirrors.lids[low:high], positions, columns)
+
+    def broadcast(self, failed: bool = False) -> None:
+        """Masters give what edges will read, and who is active, to their mirrors; after a change of direction that
+        makes other mirrors listen, everything once."""
+        now = self.plans[self.machine.direction]
+        roles = f"{now.refresh_role} {now.reduce_role}"
+        if roles != self._roles:
+            self._roles = roles
+            if self.poisoned:
+                self._poison(now)
+            self._tell(now, now.refresh, now.refresh_role, failed, everything=True)
+        elif now.frontier or now.broadcast:
+            self._tell(now, now.broadcast, now.broadcast_role, failed, everything=self.full)
+
+    def _tell(self, now: Plan, fields: tuple[str, ...], role: str, failed: bool, everything: bool) -> None:
+        machine, traced = self.machine, self.machine.traced
+        dense = everything or traced.all
+        marked = now.frontier and (everything or bool(machine.module.DIRTY))
+        dtypes = [self.widths[k] for k in fields] + [ACTIVE] * marked
+        sends: dict[int, tuple[np.ndarray, int]] = {}
+        with self.trace("pack"):
+            heard = np.empty(0, np.uint32) if failed or dense else machine.dirty()
+            mask, columns = self._mask, [machine.state[k] for k in fields] + [self._active(not failed)] * marked
+            mask[heard] = True
+            for peer, mirrors, low, high in _spans(self.local.theirs, role):
+                lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]
+                found = np.flatnonzero(mask[lids]) if heard.size else heard
+                count = 0 if failed else total if dense else len(found)
+                message = encode(
+                    self._outbox[peer], choose(count, total, sum(d.itemsize for d in dtypes), dense), total, found,
+                    lambda at, lids=lids: [values[lids[at]] for values in columns],
+                )  # fmt: skip
+                sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
+            mask[heard] = False
+        received = self._exchange(sends, self.local.mine, role, dtypes)
+        with self.trace("unpack"):
+            for peer, mirrors, low, high in _spans(self.local.mine, role):
+                positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
+                if positions is None or failed:
+                    continue
+                lids = positions + np.uint32(mirrors.first + low)
+                for name, column in zip(fields, values, strict=False):
+                    machine.state[name][lids] = column
+                if now.frontier:
+                    machine.join(lids[values[-1] != 0] if marked else lids)
+
+    def _active(self, known: bool) -> np.ndarray:
+        """1 for each master that is in the frontier."""
+        active = np.zeros(self.local.masters, ACTIVE)
+        if known:
+            active[self.machine.frontier()] = 1
+        return active
+
+    def _exchange(self, sends, sides: dict[int, Mirrors], role: str, dtypes) -> dict[int, int]:
+        widths = [d.itemsize for d in dtypes]
+        inboxes = {p: self._inbox[p][: bound(high - low, widths)] for p, _, low, high in _spans(sides, role)}
+        with self.trace("exchange"):
+            received = self.comm.exchange(sends, inboxes)
+        for peer, (message, _) in sends.items():
+            self.trace.message(peer, message.size)
+        return received
+
+    def _poison(self, now: Plan) -> None:
+        """Garbage into every mirror's field that this direction does not read; identities into its accumulators."""
+        machine, fields = self.machine, self.machine.traced.fields
+        for mirrors in self.local.mine.values():
+            for name, field in fields.items():
+                values = machine.state[name][mirrors.first : mirrors.first + mirrors.count]
+                read = np.zeros(mirrors.count, np.bool_)
+                if name in now.refresh:
+                    read[slice(*mirrors.span(now.refresh_role))] = True
+                if name not in now.reduce:
+                    values[~read] = POISON[values.dtype.kind]
+                    continue
+                entered = np.zeros(mirrors.count, np.bool_)
+                entered[slice(*mirrors.span(now.reduce_role))] = True
+                values[~read & ~entered] = POISON[values.dtype.kind]
+                values[entered] = field.identity
+
+
+def _spans(sides: dict[int, Mirrors], role: str) -> Iterator[tuple[int, Mirrors, int, int]]:
+    """Peers with mirrors of this role: peer, mirrors, first and last position."""
+    for peer, mirrors in sides.items():
+        low, high = mirrors.span(role)
+        if low < high:
+            yield peer, mirrors, low, high

@@ -1,0 +1,41 @@
+"""Walking a rank's arcs in pieces of bounded size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+CHUNK = 1 << 20
+"""Arcs in a piece: a few tens of MB of temporaries."""
+
+
+def rounds(edges, comm) -> int:
+    """Pieces that the rank with the most arcs has; collective. A rank that has fewer takes part with empty ones."""
+    return -(-comm.largest(len(edges.targets)) // CHUNK)
+
+
+def span(edges, number: int) -> tuple[int, int]:
+    """The positions ``start .. stop`` of one piece in this rank's targets; empty beyond the end."""
+    held = len(edges.targets)
+    return min(number * CHUNK, held), min((number + 1) * CHUNK, held)
+
+
+def rows(edges, start: int, stop: int) -> tuple[int, int, np.ndarray]:
+    """The rows ``low .. high`` that arcs ``start .. stop`` lie in, and how many of these arcs each holds."""
+    if start == stop:
+        return 0, 0, np.zeros(0, np.int64)
+    low = int(np.searchsorted(edges.offsets, start, side="right")) - 1
+    high = int(np.searchsorted(edges.offsets, stop, side="left"))
+    return low, high, np.diff(np.clip(edges.offsets[low : high + 1], start, stop))
+
+
+def ends(edges, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    """Source and target gids of arcs ``start .. stop``, in the dtype of ``targets``."""
+    low, high, held = rows(edges, start, stop)
+    gids = np.arange(edges.first + low, edges.first + high, dtype=edges.targets.dtype)
+    return np.repeat(gids, held), edges.targets[start:stop]
+
+
+def pieces(edges):
+    """Source and target gids of all arcs here, piece by piece; not collective."""
+    for start in range(0, len(edges.targets), CHUNK):
+        yield ends(edges, start, min(start + CHUNK, len(edges.targets)))

@@ -1,0 +1,48 @@
+"""Placement: who owns a vertex, who holds an arc. What every policy returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+CUTS = ("outgoing", "incoming", "vertex")
+
+
+class PolicyError(ValueError):
+    """A policy that is unknown, or that cannot place this graph: what was got, why it cannot be, what to do.
+
+    Raised on every rank alike.
+    """
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Two pure look-ups; any rank may ask about any vertex or arc, without communication.
+
+    Attributes:
+        policy: name of the policy taken; ``auto`` gives the name of the one it chose.
+        reason: why, in one sentence.
+        cut: ``outgoing``, every arc lies at its source's owner; ``incoming``, at its target's; ``vertex``, elsewhere.
+        owner: gids (any integer dtype, shape (k,)) to ranks, int32 (k,).
+        holder: source gids and target gids, both shape (k,), to ranks, int32 (k,). Belongs to ``vertex`` only.
+    """
+
+    policy: str
+    reason: str
+    cut: str
+    owner: Callable[[np.ndarray], np.ndarray]
+    holder: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+
+    def __post_init__(self):
+        if self.cut not in CUTS:
+            raise ValueError(f"policy {self.policy!r}: unknown cut {self.cut!r}; known are {', '.join(CUTS)}")
+        if (self.cut == "vertex") == (self.holder is None):
+            raise ValueError(f"policy {self.policy!r}: a holder belongs to cut 'vertex', and to no other")
+
+    def edge_owner(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+        """The ranks that hold these arcs, int32 (k,)."""
+        if self.holder is not None:
+            return self.holder(src, dst)
+        return self.owner(src if self.cut == "outgoing" else dst)

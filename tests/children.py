@@ -1,0 +1,168 @@
+"""Child processes for tests: one or many ranks, each rank's output in its own file, and a watchdog over all.
+
+Launchers give ranks sessions of their own, so that a process group does not hold them together: every child carries
+a mark in its environment, by which it is found (and ended) wherever it went.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MARK = "DGRAPH_TEST_CHILD"
+LAUNCHERS = ("PMI", "PMIX", "OMPI", "PRTE", "SLURM", "HYDRA", "MPI_LOCAL")
+"""Prefixes of variables that launchers leave: a child must not take its parent's place in its parent's launch."""
+
+EACH_RANK = """
+log=$1/rank-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
+shift
+"$@" >"$log.log" 2>&1
+code=$?
+echo $code >"$log.tmp" && mv "$log.tmp" "$log.code"
+exit $code
+"""
+
+
+@cache
+def mpiexec() -> tuple[str, ...]:
+    """The launcher that belongs to this Python, with what it needs to put many ranks on few cores."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        raise FileNotFoundError("no mpiexec beside this Python nor on PATH; pip install '.[mpi,test]' brings one")
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+    open_mpi = "Open MPI" in version or "OpenRTE" in version
+    extra = ["--oversubscribe", *["--allow-run-as-root"] * (os.geteuid() == 0)] if open_mpi else []
+    return found, *extra
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment without its launcher's traces; children import what this checkout holds."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    quiet = {"PYTHONPATH": path, "PYTHONFAULTHANDLER": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return kept | quiet | dict(extra or {})
+
+
+@dataclass
+class Children:
+    """Ranks that run ``argv``; without ``ranks`` one process that no launcher started.
+
+    Attributes:
+        code: the exit code, of the launcher where there is one; None where the watchdog ended it, or before ``wait``.
+        seconds: how long it took.
+        folder: holds ``rank-R.log``, ``rank-R.code`` and ``launcher.log``.
+    """
+
+    argv: Sequence[str]
+    folder: Path
+    ranks: int | None = None
+    extra: Mapping[str, str] | None = None
+    cwd: Path | None = None
+    code: int | None = None
+    seconds: float = 0.0
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def __post_init__(self):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        launch = [] if self.ranks is None else [*mpiexec(), "-n", str(self.ranks)]
+        self._began = time.monotonic()
+        with (self.folder / "launcher.log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [*launch, "sh", "-c", EACH_RANK, "sh", str(self.folder), *map(str, self.argv)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.cwd or self.folder,
+                env=environment(self.extra) | {MARK: self.mark},
+                start_new_session=True,
+            )
+
+    def wait(self, timeout: float) -> "Children":
+        """Until the end, or until the watchdog: then Python ranks say where they stand, and all are ended."""
+        try:
+            self.code = self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self._end(signal.SIGABRT, [pid for pid in self.alive() if _is_python(pid)])
+            time.sleep(1)
+        finally:
+            self.seconds = time.monotonic() - self._began
+            if self.code is None:
+                self._end(signal.SIGKILL, self.alive())
+                self._process.wait()
+        return self
+
+    def alive(self) -> list[int]:
+        """Every process that carries the mark, launcher and ranks."""
+        needle = f"{MARK}={self.mark}".encode()
+        return [
+            int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _carries(entry, needle)
+        ]
+
+    def python_of(self, rank: int, timeout: float = 30) -> int:
+        """The process id of one rank's Python; waits until it has started."""
+        needle = f"PMI_RANK={rank}\0".encode(), f"OMPI_COMM_WORLD_RANK={rank}\0".encode()
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            for pid in filter(_is_python, self.alive()):
+                with contextlib.suppress(OSError):
+                    held = Path(f"/proc/{pid}/environ").read_bytes()
+                    if any(name in held for name in needle):
+                        return pid
+            time.sleep(0.02)
+        raise TimeoutError(f"rank {rank} has not started within {timeout} s")
+
+    def codes(self) -> list[int | None]:
+        """By rank; None where a rank was ended before it could exit."""
+        files = [self.folder / f"rank-{rank}.code" for rank in range(self.ranks or 1)]
+        return [int(file.read_text()) if file.exists() else None for file in files]
+
+    def logs(self) -> list[str]:
+        """What each rank printed, both streams."""
+        files = [self.folder / f"rank-{rank}.log" for rank in range(self.ranks or 1)]
+        return [file.read_text(errors="replace") if file.exists() else "" for file in files]
+
+    @property
+    def text(self) -> str:
+        """What all ranks printed, then what the launcher printed."""
+        return "".join([*self.logs(), (self.folder / "launcher.log").read_text(errors="replace")])
+
+    def story(self, lines: int = 150) -> str:
+        """For a failed test: the ranks that did not end well, with the ends of their logs."""
+        how = f"ended by the watchdog after {self.seconds:.0f} s" if self.code is None else f"exit code {self.code}"
+        told = [f"{' '.join(map(str, self.argv))}\nranks {self.ranks}, {how}, logs in {self.folder}"]
+        for rank, (code, log) in enumerate(zip(self.codes(), self.logs(), strict=True)):
+            if code != 0:
+                told.append(f"── rank {rank}, exit code {code} ──\n" + "\n".join(log.splitlines()[-lines:]))
+        return "\n".join([*told, (self.folder / "launcher.log").read_text(errors="replace")])
+
+    def _end(self, how: signal.Signals, pids: list[int]):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, how)
+
+
+def run(argv: Sequence[str], folder: Path, timeout: float = 60, **more) -> Children:
+    """Start ``argv`` and wait for it; ``more`` as in :class:`Children`."""
+    return Children(argv, folder, **more).wait(timeout)
+
+
+def _carries(entry: Path, needle: bytes) -> bool:
+    with contextlib.suppress(OSError):
+        return needle in (entry / "environ").read_bytes()
+    return False
+
+
+def _is_python(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return "python" in Path(f"/proc/{pid}/exe").resolve().name
+    return False

@@ -1,0 +1,94 @@
+"""How the suite runs: rank tests under mpiexec, everything else in one process, nothing ever left hanging.
+
+- ``mpiexec -n P python -m pytest --with-mpi``: rank tests (``@pytest.mark.mpi``) on P ranks. After every test the
+  ranks meet; a rank whose test failed gives the others a moment to come, and ends the launch if they do not, because
+  then they wait for a message that it will never send.
+- plain ``pytest``: the tests of one process first (they also fill Numba's cache), then ``test_ranks.py``, which starts
+  the above once for each P.
+"""
+
+import os
+import time
+
+import hypothesis
+import numpy as np
+import pytest
+
+GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
+"""Seconds that ranks have to come to the end of a test that failed on another."""
+
+hypothesis.settings.register_profile(
+    "ranks",  # every rank must draw the same examples and take the same steps, whatever its clock or disk says
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+    suppress_health_check=list(hypothesis.HealthCheck),
+)
+hypothesis.settings.load_profile("ranks")
+
+
+def pytest_configure(config):
+    if config.getoption("--with-mpi"):
+        from dgraph.comm import world
+
+        if world().size > 1:
+            config.pluginmanager.register(Meeting(config))
+
+
+def pytest_collection_modifyitems(items):
+    """What compiles goes before what starts children, so that children find everything compiled."""
+    items.sort(key=lambda item: "starts_children" in item.keywords)
+
+
+class Meeting:
+    """Ranks agree about every test, so that they stay at the same one and all exit alike."""
+
+    def __init__(self, config):
+        from mpi4py import MPI
+
+        self.comm = MPI.COMM_WORLD.Dup()
+        self.max = MPI.MAX
+        self.maxfail = config.getvalue("maxfail")
+        self.config = config
+        self.failed = None
+        self.status = None
+
+    def pytest_sessionfinish(self, exitstatus):
+        self.status = exitstatus
+
+    def pytest_unconfigure(self):
+        """A rank that leaves before the end, for whatever reason, would leave the others waiting."""
+        if self.status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+            self.comm.Abort(int(self.status))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        report = yield
+        if report.failed:
+            self.failed = report
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        self.failed = None
+        result = yield
+        if self._somewhere(item.nodeid) and self.failed is None:
+            item.session.testsfailed += 1
+            if self.maxfail and item.session.testsfailed >= self.maxfail:
+                item.session.shouldfail = f"{item.nodeid} failed on another rank"
+        return result
+
+    def _somewhere(self, test) -> bool:
+        here, anywhere = np.array([self.failed is not None], np.int64), np.zeros(1, np.int64)
+        request = self.comm.Iallreduce(here, anywhere, self.max)
+        end = time.monotonic() + GRACE
+        while not request.Test():
+            if self.failed and time.monotonic() > end:
+                terminal = self.config.get_terminal_writer()
+                terminal.line(f"\n{test} failed on rank {self.comm.rank}, others do not come; ending all ranks\n")
+                terminal.line(self.failed.longreprtext)
+                terminal.flush()
+                self.comm.Abort(1)
+            time.sleep(0.0002)
+        return bool(anywhere[0])

@@ -1,0 +1,166 @@
+"""Right answers, by other people's code or by the textbook in plain Python; nothing here touches dgraph.
+
+A graph is ``n`` and arrays ``src, dst`` (int64, 0 … n-1) of arcs: an undirected graph lists both arcs of an edge.
+Loops and parallel arcs are welcome everywhere. Unreached vertices have level and predecessor -1, distance infinity
+(floats) or None (integers, which are Python's: they never wrap).
+"""
+
+import heapq
+from collections import defaultdict
+
+import igraph
+import numpy as np
+import scipy.sparse as sparse
+
+
+def symmetric(src, dst, *columns):
+    """Both arcs of every edge."""
+    doubled = [np.concatenate([column, column]) for column in columns]
+    return np.concatenate([src, dst]), np.concatenate([dst, src]), *doubled
+
+
+def bfs(n, src, dst, source) -> np.ndarray:
+    """Levels, int64."""
+    graph = igraph.Graph(n, np.column_stack([src, dst]), directed=True)
+    levels = np.array(graph.distances(source=[source], mode="out")[0])
+    return np.where(np.isinf(levels), -1, levels).astype(np.int64)
+
+
+def sssp(n, src, dst, weights, source) -> list:
+    """Dijkstra's distances in the arithmetic of ``weights``' dtype; None where unreached.
+
+    Rounded addition of a weight ≥ 0 never decreases and keeps order, so for floats too the least fixed point
+    ``d[v] = min d[u] + w`` is unique and every method must find these very bits.
+    """
+    out = defaultdict(list)
+    for u, v, w in _listed(src, dst, weights):
+        out[u].append((v, w))
+    distance = [None] * n
+    heap = [(0 if weights.dtype.kind == "i" else weights.dtype.type(0), source)]
+    while heap:
+        d, u = heapq.heappop(heap)
+        if distance[u] is not None:
+            continue
+        distance[u] = d
+        for v, w in out[u]:
+            if distance[v] is None:
+                heapq.heappush(heap, (d + w, v))
+    return distance
+
+
+def predecessors(n, src, dst, weights, distance, source) -> np.ndarray:
+    """The shortest-path tree that prefers small vertices: int64, -1 at the source and where unreached.
+
+    Valid predecessors of v are the u with ``d[u] + w = d[v]``. Among them those nearest to the plateau's rim count
+    first: rank 0 are vertices that a lighter one reaches (and the source), rank k + 1 those that a zero-weight arc
+    joins to rank k. So no cycle arises where weights are zero, and where none is, every valid u counts.
+    """
+    tight = [
+        (u, v)
+        for u, v, w in _listed(src, dst, weights)
+        if distance[u] is not None and distance[u] + w == distance[v] and v != source
+    ]
+    best = [-1] * n
+    for u, v in tight:
+        if distance[u] < distance[v] and (best[v] < 0 or u < best[v]):
+            best[v] = u
+    inside = defaultdict(list)
+    for u, v in tight:
+        if distance[u] == distance[v]:
+            inside[u].append(v)
+    rim = [source] + [v for v in range(n) if best[v] >= 0]
+    while rim:
+        found = {}
+        for u in rim:
+            for v in inside[u]:
+                if best[v] < 0:
+                    found[v] = min(u, found.get(v, n))
+        for v, u in found.items():
+            best[v] = u
+        rim = list(found)
+    return np.array(best, np.int64)
+
+
+def check_tree(n, src, dst, weights, distance, predecessor, source) -> None:
+    """Assert that ``predecessor`` is a shortest-path tree: Graph500's rules, for arcs and for zero weights.
+
+    1. The source and the unreached, and only they, have no predecessor.
+    2. Every tree arc is an arc of the graph and exactly as long as the distances say.
+    3. No arc leads from a reached vertex to an unreached one, none is a short cut.
+    4. Following predecessors ends at the source: there is no cycle.
+    """
+    lightest = {}
+    for u, v, w in _listed(src, dst, weights):
+        lightest[u, v] = min(w, lightest.get((u, v), w))
+    for (u, v), w in lightest.items():
+        if distance[u] is not None:
+            assert distance[v] is not None, f"{u} is reached, {v} is not, yet there is an arc {u} → {v}"
+            assert distance[v] <= distance[u] + w, f"{u} → {v} is a short cut"
+    settled = {source}
+    for v in range(n):
+        u = int(predecessor[v])
+        assert (u < 0) == (v == source or distance[v] is None), f"vertex {v} has predecessor {u}"
+        if u >= 0:
+            assert (u, v) in lightest, f"predecessor {u} of {v} has no arc to it"
+            assert distance[u] + lightest[u, v] == distance[v], f"the arc {u} → {v} is not tight"
+        trail = []
+        while v not in settled and predecessor[v] >= 0:
+            trail.append(v)
+            assert len(trail) <= n, f"predecessors of {trail[0]} run in a cycle"
+            v = int(predecessor[v])
+        settled.update(trail)
+
+
+def components(n, src, dst) -> np.ndarray:
+    """Directions ignored; the smallest vertex of each vertex's component, int64."""
+    membership = igraph.Graph(n, np.column_stack([src, dst])).connected_components().membership
+    _, first, label = np.unique(membership, return_index=True, return_inverse=True)
+    return first[label].astype(np.int64)
+
+
+def pagerank(n, src, dst, alpha=0.85, *, rounds=None, tol=None, personalization=None) -> np.ndarray:
+    """Power iteration in float64 from 1/n; a sink's rank goes where the teleport goes.
+
+    Loops and parallel arcs should be gone. Exactly ``rounds`` rounds, or until the L1 change is below ``tol``, which
+    rounding keeps it from if it is much below 1e-14.
+    """
+    teleport = np.full(n, 1 / n)
+    if personalization is not None:
+        teleport = np.zeros(n)
+        teleport[list(personalization)] = list(personalization.values())
+        teleport /= teleport.sum()
+    degree = np.bincount(src, minlength=n)
+    share = np.divide(1, degree, out=np.zeros(n), where=degree > 0)
+    spread = sparse.csr_array((share[src], (dst, src)), shape=(n, n))
+    rank = np.full(n, 1 / n)
+    done = 0
+    while rounds is None or done < rounds:
+        old = rank
+        rank = alpha * (spread @ old + old[degree == 0].sum() * teleport) + (1 - alpha) * teleport
+        done += 1
+        if tol is not None and np.abs(rank - old).sum() < tol:
+            break
+    return rank
+
+
+def core_numbers(n, src, dst) -> np.ndarray:
+    """Of the simple undirected graph, int64."""
+    graph = igraph.Graph(n, np.column_stack([src, dst])).simplify()
+    return np.array(graph.coreness(), np.int64)
+
+
+def simple(src, dst, weights=None):
+    """Loops dropped, parallel arcs merged into the lightest: ``src, dst, weights`` sorted by (src, dst)."""
+    keys = (dst, src) if weights is None else (weights, dst, src)
+    order = np.lexsort(keys)
+    order = order[src[order] != dst[order]]
+    src, dst = src[order], dst[order]
+    first = np.ones(src.size, bool)
+    first[1:] = (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
+    return src[first], dst[first], None if weights is None else weights[order][first]
+
+
+def _listed(src, dst, weights):
+    """Arcs as Python's integers; float weights keep their precision."""
+    exact = weights.tolist() if weights.dtype.kind == "i" else list(weights)
+    return zip(src.tolist(), dst.tolist(), exact, strict=True)

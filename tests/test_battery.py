@@ -1,0 +1,162 @@
+"""The battery on any number of ranks: every graph × algorithm, under combinations of policy, direction and sync.
+
+Answers must equal the oracles', bit for bit (PageRank: to 1e-10), so they are the same for all ranks and combinations.
+``flip`` changes the direction every round; ``poison`` fills what the plan says is unread with garbage.
+"""
+
+from functools import cache
+
+import numpy as np
+import oracles
+import pytest
+from battery import CASES
+
+import dgraph
+from dgraph.comm import world
+from dgraph.result import UNREACHED
+from partitioning import POLICIES
+
+pytestmark = pytest.mark.mpi
+
+DIRECTIONS = ("auto", "push", "pull", "flip")
+SYNCS = ("auto", "full", "poison")
+COMBINATIONS = [
+    {"policy": policy, "direction": direction, "sync": SYNCS[(i + j) % 3]}
+    for i, policy in enumerate(sorted(POLICIES))
+    for j, direction in enumerate(DIRECTIONS)
+]
+"""Every pair of a policy, a direction and a sync."""
+
+THOROUGH = ("random_sparse", "random_dense", "skewed", "plateaus", "huge_ids", "one_arc")
+"""Graphs that are run under every combination; the others take two each, and all are taken by some graph."""
+
+
+@cache
+def graph_of(name, dtype):
+    """The case as a distributed graph; each rank hands over every P-th edge."""
+    case, comm = CASES[name], world()
+    mine = slice(comm.rank, None, comm.size)
+    weights = None if dtype is None else case.weights[mine].astype(dtype)
+    return dgraph.Graph.from_edges(
+        case.src[mine], case.dst[mine], weights, n=case.n, directed=case.directed, sparse_ids=case.n is None, comm=comm
+    )
+
+
+def solve(algorithm, name, dtype=None, combination=None, **parameters):
+    """Run on all ranks; this rank's columns, and where its vertices stand in the case's."""
+    result = dgraph.run(algorithm, graph_of(name, dtype), **(combination or {}), **parameters)
+    case, comm = CASES[name], world()
+    with comm.together():
+        vertex = result.columns["vertex"]
+        assert (np.diff(vertex) > 0).all()
+        assert np.isin(vertex, case.vertices).all()
+    assert comm.total(vertex.size) == case.vertices.size
+    return result, case.number(vertex)
+
+
+def equal(found, wanted, at, what):
+    """On every rank the same verdict: this rank's column against the oracle's whole one."""
+    with world().together():
+        np.testing.assert_array_equal(found, wanted[at], err_msg=what)
+
+
+def combinations(name):
+    if name in THOROUGH:
+        return COMBINATIONS
+    first = 5 * list(CASES).index(name)
+    return [COMBINATIONS[(first + step) % len(COMBINATIONS)] for step in (0, 11)]
+
+
+@cache
+def shortest_paths(name, dtype):
+    """Distances and predecessors by the oracle, in the dtypes of a result; ``dtype`` None: hops."""
+    case = CASES[name]
+    n, src, dst, weights = case.arcs(dtype or "float64")
+    source = int(case.number(case.source))
+    if dtype is None:
+        weights = np.ones(src.size, np.int64)
+        hops = oracles.bfs(n, src, dst, source)
+        distance = [None if hop < 0 else hop for hop in hops.tolist()]
+    else:
+        distance = oracles.sssp(n, src, dst, weights, source)
+    before = oracles.predecessors(n, src, dst, weights, distance, source)
+    oracles.check_tree(n, src, dst, weights, distance, before, source)
+    integer = weights.dtype.kind == "i"
+    unreached = UNREACHED if integer else np.inf
+    column = np.array([unreached if d is None else d for d in distance], np.int64 if integer else dtype)
+    return column, np.where(before < 0, -1, case.vertices[before])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bfs(name):
+    distance, predecessor = shortest_paths(name, None)
+    for chosen in combinations(name):
+        result, at = solve("bfs", name, combination=chosen, source=CASES[name].source)
+        equal(result.columns["distance"], distance, at, f"distance {chosen}")
+        equal(result.columns["predecessor"], predecessor, at, f"predecessor {chosen}")
+        assert result.converged
+
+
+@pytest.mark.parametrize(("name", "dtype"), [(case.name, dtype) for case in CASES.values() for dtype in case.dtypes])
+def test_sssp(name, dtype):
+    distance, predecessor = shortest_paths(name, dtype)
+    for chosen in combinations(name):
+        result, at = solve("sssp", name, dtype, chosen, source=CASES[name].source)
+        assert result.columns["distance"].dtype == distance.dtype
+        equal(result.columns["distance"], distance, at, f"distance {chosen}")
+        equal(result.columns["predecessor"], predecessor, at, f"predecessor {chosen}")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cc(name):
+    case = CASES[name]
+    n, src, dst, _ = case.arcs()
+    labels = case.vertices[oracles.components(n, src, dst)]
+    for chosen in combinations(name):
+        result, at = solve("cc", name, combination=chosen)
+        equal(result.columns["labels"], labels, at, f"labels {chosen}")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kcore(name):
+    case = CASES[name]
+    n, src, dst, _ = case.arcs(directed=False)
+    core = oracles.core_numbers(n, src, dst)
+    some = int(np.median(core)) + 1
+    for chosen in combinations(name):
+        result, at = solve("kcore", name, combination=chosen)
+        equal(result.columns["core_number"], core, at, f"core_number {chosen}")
+        result, at = solve("kcore", name, combination=chosen, k=some)
+        equal(result.columns["in_core"], (core >= some).astype(np.int64), at, f"in_core k={some} {chosen}")
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("stop", ["rounds", "tolerance", "personalised"])
+def test_pagerank(name, stop):
+    case = CASES[name]
+    n, src, dst, _ = case.arcs()
+    ids = case.vertices[[0, n // 2, n - 1]]
+    parameters, oracle = {
+        "rounds": ({"tol": 0, "max_iter": 17}, {"rounds": 17}),
+        "tolerance": ({"tol": 1e-13, "max_iter": 500}, {"tol": 1e-13}),
+        "personalised": (
+            {"tol": 0, "max_iter": 23, "alpha": 0.7, "personalization": dict(zip(ids.tolist(), [1, 2, 5], strict=True))},
+            {"rounds": 23, "alpha": 0.7, "personalization": {0: 1, n // 2: 2, n - 1: 5}},
+        ),
+    }[stop]
+    rank = oracles.pagerank(n, src, dst, **oracle)
+    for chosen in combinations(name):
+        result, at = solve("pagerank", name, combination=chosen, **parameters)
+        with world().together():
+            np.testing.assert_allclose(result.columns["pagerank"], rank[at], rtol=1e-10, atol=1e-300, err_msg=chosen)
+        assert result.converged
+        assert abs(result.summary["sum"] - 1) < 1e-12
+
+
+def test_combinations_hold_every_pair():
+    """Of a policy, a direction and a sync; and the graphs that take two take all of them between them."""
+    for a, b in (("policy", "direction"), ("policy", "sync"), ("direction", "sync")):
+        sizes = {"policy": len(POLICIES), "direction": len(DIRECTIONS), "sync": len(SYNCS)}
+        assert len({(chosen[a], chosen[b]) for chosen in COMBINATIONS}) == sizes[a] * sizes[b]
+    taken = [chosen for name in CASES if name not in THOROUGH for chosen in combinations(name)]
+    assert all(chosen in taken for chosen in COMBINATIONS)

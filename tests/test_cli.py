@@ -1,0 +1,180 @@
+"""The command line before it runs: words to a request, mistakes to messages, and what is shown meanwhile."""
+
+import io
+import re
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dgraph.cli.parser import Request, parse
+from dgraph.cli.progress import Plain, progress_for
+from dgraph.cli.sources import name_of, sources
+from dgraph.errors import DataError, OutputError, UsageError
+from dgraph.report import Progress
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str
+    type: Any
+    default: Any
+    help: str
+    choices: Any = None
+    aliases: tuple = ()
+
+
+def fake(name, needs_source=False, *parameters):
+    body = {
+        "__doc__": f"The fake {name}.\n\nMore of it.",
+        "name": name,
+        "needs_source": needs_source,
+        "weighted": needs_source,
+        "undirected": not needs_source,
+        "parameters": {parameter.name: parameter for parameter in parameters},
+    }
+    return type(name, (), body)
+
+
+ALGORITHMS = {
+    "sssp": fake(
+        "sssp",
+        True,
+        Parameter("source", int, None, "start"),
+        Parameter("cutoff", float, float("inf"), "stop at 100 % of it"),
+        Parameter("predecessors", bool, True, "find them"),
+    ),
+    "pagerank": fake(
+        "pagerank",
+        False,
+        Parameter("alpha", float, 0.85, "damping", None, ("damping_factor",)),
+        Parameter("max_iter", int, 100, "rounds", None, ("iterations",)),
+        Parameter("norm", str, "l1", "of the change", ("l1", "linf")),
+    ),
+}
+
+
+def ask(line):
+    return parse(line.split(), ALGORITHMS)
+
+
+def test_a_name_alone_is_a_request():
+    assert ask("sssp") == Request("sssp", None, {}, {}, {}, None, None, None, False, ("python", "-m", "dgraph", "sssp"))
+
+
+def test_every_option_arrives_where_it_belongs():
+    line = (
+        "sssp rmat:4 --source 1,2 --undirected --weights 1..9 --keep-loops --keep-parallel --sparse-ids --seed 3 "
+        "--policy cvc --backend cpu --threads 2 --direction flip --sync full --max-iter 9 --cutoff 2.5 "
+        "--no-predecessors -o out.txt --report run.json -q"
+    )
+    assert ask(line) == Request(
+        algorithm="sssp",
+        graph="rmat:4",
+        load={
+            "directed": False,
+            "weights": "1..9",
+            "keep_loops": True,
+            "keep_parallel": True,
+            "sparse_ids": True,
+            "seed": 3,
+        },
+        run={"policy": "cvc", "backend": "cpu", "threads": 2, "direction": "flip", "sync": "full", "max_rounds": 9},
+        parameters={"cutoff": 2.5, "predecessors": False},
+        sources=[1, 2],
+        output=Path("out.txt"),
+        report=Path("run.json"),
+        quiet=True,
+        command=("python", "-m", "dgraph", *line.split()),
+    )
+
+
+def test_the_graph_may_stand_anywhere():
+    first, second = ask("sssp --weights hash rmat:4 --quiet"), ask("sssp rmat:4 --weights hash --quiet")
+    assert replace(first, command=()) == replace(second, command=())
+    assert first.graph == "rmat:4"
+
+
+def test_max_iter_is_the_parameter_where_there_is_one():
+    assert ask("pagerank --max-iter 7").parameters == {"max_iter": 7}
+    assert ask("pagerank --iterations 7 --max-rounds 3").run == {"max_rounds": 3}
+    assert ask("pagerank --damping-factor 0.5").parameters == {"alpha": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "no algorithm named; known are pagerank, sssp"),
+        ("ssssp", "unknown algorithm 'ssssp': did you mean 'sssp'?"),
+        ("--policy cvc sssp", "the algorithm comes first"),
+        ("sssp --polcy cvc", "unknown option --polcy: did you mean --policy?"),
+        ("sssp --pol cvc", "unknown option --pol"),
+        ("sssp a.el b.el", "got 'b.el' beside the graph"),
+        ("sssp --threads two", "--threads: invalid int value: 'two'"),
+        ("sssp --threads", "--threads: expected one argument"),
+        ("sssp --directed --undirected", "not allowed with"),
+        ("sssp --direction sideways", "invalid choice: 'sideways'"),
+        ("sssp --max-rounds 0", "it is 1 or more"),
+        ("sssp --source -1", "got '-1', but a vertex id is an integer"),
+        ("sssp --source=-1", "got '-1', but a vertex id is an integer"),
+        ("sssp --source 1.5", "got '1.5'"),
+        ("sssp --source 9223372036854775808", "2**63"),
+        ("sssp --source ,", "names no vertex"),
+        ("pagerank --source 1", "unknown option --source"),
+        ("pagerank --norm l2", "invalid choice: 'l2'"),
+    ],
+)
+def test_mistakes_are_told_in_words(line, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        ask(line)
+
+
+def test_help_has_the_parameters_and_every_group():
+    text = ask("sssp --help")
+    for part in ("The fake sssp.", "--cutoff", "100 %", "--no-predecessors", "--policy", "exit codes:", "examples:"):
+        assert part in text
+    groups = [line[:-1] for line in text.splitlines() if re.fullmatch(r"[a-z]+:", line)]
+    assert groups == ["options", "algorithm", "graph", "partition", "run", "output", "examples"]
+    assert "The fake pagerank." in ask("--help")
+    assert "default 0.85" in ask("pagerank -h")
+    assert re.fullmatch(r"dgraph \d+\.\d+\.\d+", ask("--version"))
+
+
+def test_sources_from_a_file(tmp_path):
+    listed = tmp_path / "sources.txt"
+    listed.write_text("3 # the first\r\n\r\n5, 8\n")
+    assert sources(f"@{listed}") == [3, 5, 8]
+    listed.write_text("3\nfour\n")
+    with pytest.raises(DataError, match=r"sources\.txt:2: got 'four'"):
+        sources(f"@{listed}")
+    listed.write_text("# none\n")
+    with pytest.raises(DataError, match="names no vertex"):
+        sources(f"@{listed}")
+    with pytest.raises(OutputError, match="cannot be read: No such file"):
+        sources(f"@{tmp_path / 'missing'}")
+
+
+def test_several_runs_have_several_files():
+    assert name_of(Path("a/dist.txt"), 7, several=True) == Path("a/dist.7.txt")
+    assert name_of(Path("a/dist.txt"), 7, several=False) == Path("a/dist.txt")
+
+
+def test_a_log_has_a_line_a_phase_and_signs_of_life():
+    stream = io.StringIO()
+    progress = Plain(stream, time.perf_counter(), every=0.05)
+    progress.phase("load", "rmat:16")
+    progress.phase("solve")
+    progress.round(7, 1234, 56789, "push")
+    time.sleep(0.12)
+    progress.close()
+    lines = [line.split(" s] ")[1] for line in stream.getvalue().splitlines()]
+    assert lines[:2] == ["load rmat:16", "solve"]
+    assert set(lines[2:]) == {"... round 7 (push): frontier of 1,234 vertices, 56,789 edges"}
+    assert len(lines) in (3, 4)
+
+
+def test_only_rank_0_speaks_and_only_when_asked():
+    assert type(progress_for(1, False, 0.0)) is Progress
+    assert type(progress_for(0, True, 0.0)) is Progress

@@ -1,0 +1,224 @@
+"""Every format against an independent reading, and the small real graphs against their known counts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+from loading import cleaned, figures, joined, loaded, share, written
+
+from dgraph.comm import SerialComm, world
+from dgraph.graph.formats import FORMATS
+from dgraph.graph.load import LoadOptions, describe, load
+
+DATA = Path(__file__).with_name("data")
+
+TRIANGLE = [(1, 2, 5), (2, 3, 7), (3, 1, 1)]
+
+FILES = {
+    "a.gr": "c hello\np sp 4 3\na 1 2 5\na 2 3 7\n\na 3 1 1\n",
+    "a.col": "c hello\np edge 4 3\ne 1 2\ne 2 3\ne 3 1\n",
+    "b.col": "p col 4 3\ne 1 2\ne 2 3\ne 3 1\n",
+    "general.mtx": "%%MatrixMarket matrix coordinate integer general\n% c\n4 4 3\n1 2 5\n2 3 7\n3 1 1\n",
+    "symmetric.mtx": "%%MatrixMarket Matrix Coordinate REAL Symmetric\n4 4 3\n2 1 5\n3 2 7.0\n3 1 1e0\n",
+    "pattern.mtx": "%%MatrixMarket matrix coordinate pattern general\n%\n\n4 4 3\n1 2\n2 3\n3 1\n",
+    "a.txt": "# FromNodeId\tToNodeId\n1\t2\n2\t3\n3\t1\n",
+    "weighted.txt": "% konect\n1 2 5\n2 3 7\n3 1 1\n",
+    "a.snap": "1 2\n2 3\n3 1",
+    "a.edges": "  1   2 \n\t2 3\n3 1\n",
+    "a.csv": "source,target,weight\n1,2,5\n2 , 3 , 7\n3,1,1\n",
+    "plain.csv": "1;2;5\n2;3;7\n3;1;1\n",
+    "a.tsv": "source\ttarget\n1\t2\n2\t3\n3\t1\n",
+    "a.cedge": "0 1 2 5\n1 2 3 7\n2 3 1 1\n",
+    "a.el": "1 2\n2 3\n3 1\n",
+    "a.wel": "1 2 5\n2 3 7\n3 1 1\n",
+    "a.e": "1 2 5\n2 3 7\n3 1 1\n",
+}
+UNDIRECTED = {"a.col", "b.col", "symmetric.mtx"}
+ALL_IDS = {".gr": range(1, 5), ".col": range(1, 5), ".mtx": range(1, 5), ".el": range(4), ".wel": range(4)}
+
+
+@pytest.mark.parametrize("dressed", ["plain", "CRLF", "BOM", "both", "unfinished"])
+@pytest.mark.parametrize("name", FILES)
+def test_a_triangle_in_every_format(name, dressed, tmp_path):
+    content = FILES[name]
+    if dressed in ("CRLF", "both"):
+        content = content.replace("\n", "\r\n")
+    if dressed in ("BOM", "both"):
+        content = "\ufeff" + content
+    if dressed == "unfinished":
+        content = content.rstrip("\n")
+    path = written(tmp_path, name, content)
+    weighted = "5" in content
+    edges = TRIANGLE if weighted else [(u, v, 1) for u, v, _ in TRIANGLE]
+    directed = name not in UNDIRECTED
+    for ranks in (1, 2, 4):
+        graph = loaded(path, ranks)
+        assert graph.directed == directed
+        assert (graph.weights is not None) == weighted
+        assert figures(graph) == cleaned(edges, directed, vertices=ALL_IDS.get(path.suffix))
+        assert graph.facts.name == name
+        assert graph.facts.lines_dropped == 0
+
+
+def test_the_direction_that_is_asked_for_holds(tmp_path):
+    listed = written(tmp_path, "a.txt", "1 2\n2 1\n2 3\n")
+    assert cleaned([(1, 2, 1), (2, 1, 1), (2, 3, 1)], False) == figures(loaded(listed, directed=False))
+    assert "undirected: asked for" in loaded(listed, directed=False).facts.notes
+    both = loaded(written(tmp_path, "s.mtx", FILES["symmetric.mtx"]), 2, directed=True)
+    assert (both.directed, both.m) == (True, 6)
+    assert both.arcs == cleaned(TRIANGLE, False)[1]
+    assert "undirected: the .mtx header says symmetric" in loaded(tmp_path / "s.mtx").facts.notes
+
+
+def test_names_of_columns_are_told_and_a_line_of_counts_is_pointed_out(tmp_path):
+    assert any(
+        "names the columns: source target" in note
+        for note in loaded(written(tmp_path, "a.csv", FILES["a.csv"])).facts.notes
+    )
+    lines = "".join(f"{u} {u + 1}\n" for u in range(20))
+    graph = loaded(written(tmp_path, "n.txt", "21 20\n" + lines))
+    assert any("line 1, '21 20', reads like counts" in note for note in graph.facts.notes)
+    assert not any("counts" in note for note in loaded(written(tmp_path, "n.txt", lines)).facts.notes)
+
+
+def test_ldbc_vertices_and_properties(tmp_path):
+    written(tmp_path, "g.v", "5 1\n9 2\n1099511627776 3\n7 4\n")
+    written(tmp_path, "g.e", "5 9 0.5\n1099511627776 5 0.25\n")
+    edges = [(5, 9, 0.5), (1 << 40, 5, 0.25)]
+    for ranks in (1, 3):
+        assert figures(loaded(tmp_path / "g.e", ranks)) == cleaned(edges, True, vertices=[5, 7, 9, 1 << 40])
+    assert "only the first column of g.v is read" in loaded(tmp_path / "g.v").facts.notes
+    written(
+        tmp_path,
+        "g.properties",
+        "# a comment\r\ngraph.g.vertex-file = g.v\r\ngraph.g.edge-file = g.e\r\ngraph.g.directed = false\r\n"
+        "graph.g.meta.vertices = 4\r\ngraph.g.meta.edges = 2\r\ngraph.g.edge-properties.names = weight\r\n"
+        "graph.g.bfs.source-vertex = 9\r\ngraph.g.pr.damping-factor = 0.85\r\ngraph.g.pr.num-iterations = 10\r\n",
+    )
+    for name in ("g.e", "g.v", "g.properties"):
+        graph = loaded(tmp_path / name, 2)
+        assert figures(graph) == cleaned(edges, False, vertices=[5, 7, 9, 1 << 40])
+        assert graph.facts.defaults == {"bfs": {"source": 9}, "pagerank": {"alpha": 0.85, "max_iter": 10}}
+    (tmp_path / "g.v").unlink()
+    assert loaded(tmp_path / "g.e").vertices == [5, 9, 1 << 40]
+    written(tmp_path, "h.v", "3\n1\n")
+    written(tmp_path, "h.e", "")
+    assert figures(loaded(tmp_path / "h.v", 2)) == ([1, 3], [], 0, 0, 0, 2)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_npz_as_scipy_writes_it(kind, compressed, tmp_path, monkeypatch):
+    monkeypatch.setattr("dgraph.graph.formats.scipy_npz.STEP", 3)
+    matrix = scipy.sparse.random(9, 9, 0.4, format=kind, rng=np.random.default_rng(3))
+    path = tmp_path / "a.npz"
+    scipy.sparse.save_npz(path, matrix, compressed=compressed)
+    entries = scipy.sparse.coo_array(matrix)
+    edges = list(zip(*(column.tolist() for column in (*entries.coords, entries.data)), strict=True))
+    for ranks in (1, 2, 4):
+        assert figures(loaded(path, ranks, keep_loops=True)) == cleaned(edges, True, vertices=range(9), keep_loops=True)
+    scipy.sparse.save_npz(path, matrix.astype(bool), compressed=compressed)
+    assert loaded(path, 2).weights is None
+
+
+COUNTS = {
+    "rome99.gr": (3353, 8859, 0, 11),
+    "california_road.cedge": (21048, 21693, 0, 0),
+    "facebook_combined.txt": (4039, 88234, 0, 0),
+    "CA-GrQc.txt": (5242, 14484, 12, 14484),
+    "myciel3.col": (11, 20, 0, 0),
+    "queen5_5.col": (25, 160, 0, 160),
+    "le450_15b.col": (450, 8169, 0, 0),
+    "miles1000.col": (128, 3216, 0, 3216),
+    "karate.mtx": (34, 78, 0, 0),
+    "chesapeake.mtx": (39, 170, 0, 0),
+    "netscience.mtx": (1589, 2742, 0, 0),
+    "ldbc_example/example-directed.e": (10, 17, 0, 0),
+    "ldbc_example/example-undirected.properties": (9, 12, 0, 0),
+}
+
+
+def asked(name):
+    """California, facebook and CA-GrQc are undirected, which their files cannot say."""
+    return LoadOptions(directed=False if name.endswith((".txt", ".cedge")) else None)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", COUNTS)
+def test_real_files_have_the_known_counts_and_are_the_same_on_any_ranks(name):
+    comm = world()
+    part = share(load(str(DATA / name), comm, asked(name)), comm)
+    block = part[0]
+    facts = block.facts
+    assert (block.n, block.m, facts.loops, facts.duplicates) == COUNTS[name]
+    alone = share(load(str(DATA / name), SerialComm(), asked(name)), SerialComm())
+    rows = slice(block.first, block.first + block.rows)
+    arcs = slice(int(alone[0].offsets[rows.start]), int(alone[0].offsets[rows.stop]))
+    assert part[1] == alone[1][rows]
+    assert part[2:] == (alone[2][arcs], alone[3][arcs])
+    if block.weights is not None:
+        assert block.weights.dtype == alone[0].weights.dtype
+        assert np.array_equal(block.weights, alone[0].weights[arcs])
+    assert facts == alone[0].facts
+    assert describe(block) == describe(alone[0])
+
+
+@pytest.mark.parametrize("name", ["karate.mtx", "chesapeake.mtx", "netscience.mtx"])
+def test_matrices_are_as_scipy_reads_them(name):
+    matrix = scipy.sparse.csr_array(scipy.io.mmread(DATA / name))
+    graph = loaded(DATA / name)
+    assert [(u - 1, v - 1, w) for u, v, w in graph.arcs] == [
+        (u, int(v), w)
+        for u in range(matrix.shape[0])
+        for v, w in sorted(zip(matrix[[u]].indices, matrix[[u]].data, strict=True))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "columns"),
+    [("rome99.gr", "a", (1, 2, 3)), ("california_road.cedge", "", (1, 2, 3)), ("CA-GrQc.txt", "", (0, 1))],
+)
+def test_text_is_as_plain_python_reads_it(name, mark, columns):
+    lines = [line.split() for line in (DATA / name).read_text().splitlines()]
+    edges = [tuple(map(float, (words[at] for at in columns))) for words in lines if not mark or words[0] == mark]
+    edges = [(int(u), int(v), *w) if w else (int(u), int(v), 1) for u, v, *w in edges]
+    directed = name == "rome99.gr"
+    vertices = range(1, 3354) if directed else None
+    assert figures(loaded(DATA / name, directed=directed)) == cleaned(edges, directed, vertices=vertices)
+
+
+def test_sparse_ids_cure_a_dense_format(tmp_path):
+    path = written(tmp_path, "a.el", "0 1\n5 1000000000000\n")
+    assert figures(loaded(path, 2, sparse_ids=True)) == cleaned([(0, 1, 1), (5, 10**12, 1)], True)
+
+
+def test_weights_by_rule_replace_those_of_the_file():
+    alone = loaded(DATA / "rome99.gr", weights="1..9")
+    assert loaded(DATA / "rome99.gr", 3, weights="1..9").arcs == alone.arcs
+    assert {w for *_, w in alone.arcs} == set(range(1, 10))
+    assert loaded(DATA / "rome99.gr", 2, weights="unit").weights is None
+    both = {(u, v): w for u, v, w in loaded(DATA / "karate.mtx", 2, weights="hash").arcs}
+    assert all(both[v, u] == w for (u, v), w in both.items())
+
+
+def test_the_load_line_says_it_all():
+    block = load(str(DATA / "CA-GrQc.txt"), SerialComm(), LoadOptions(directed=False))
+    assert describe(block) == (
+        "CA-GrQc.txt: 5,242 vertices · 14,484 edges, undirected, unweighted · 12 self-loops dropped · "
+        "14,484 parallel edges merged · 1 isolated · largest degree 81 · sparse ids remapped · 0 lines dropped · "
+        "undirected: asked for"
+    )
+
+
+def test_every_format_is_covered_here():
+    tested = {Path(name).suffix for name in [*FILES, *COUNTS]} | {".npz", ".v"}
+    assert tested == set(FORMATS)
+
+
+def test_joined_blocks_follow_each_other():
+    """The helper itself: it fails on blocks that overlap."""
+    part = share(load(str(DATA / "karate.mtx"), SerialComm()), SerialComm())
+    with pytest.raises(AssertionError):
+        joined([part, part])

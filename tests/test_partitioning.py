@@ -1,0 +1,278 @@
+"""Policies: pure look-ups that agree on every rank, even shares, the right choice by ``auto``, true figures."""
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulated import battery, graph, grid, on_ranks, skewed, star, succeed
+
+from dgraph.comm import world
+from partitioning import POLICIES, Placement, PolicyError, arcs, automatic, metis, plan, quality
+from partitioning.gidset import GidSet
+from partitioning.grid import grid as shape
+
+RANKS = [1, 2, 3, 4, 5, 8]
+GRAPHS = battery()
+ACROSS = ["directed", "undirected hub", "three vertices", "no vertices", "mesh"]
+
+
+def placed(given, name, ranks, **layout):
+    """The placement that every rank got."""
+    return succeed(ranks, lambda comm: plan(name, given.block(comm, **layout), comm))
+
+
+def balance(values):
+    return values.max() / values.mean()
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_look_ups(policy, ranks, name):
+    given = GRAPHS[name]
+    src, dst, _ = given.arcs()
+    gids = np.arange(given.n)
+    first, *others = placed(given, policy, ranks)
+    owner, edge_owner = first.owner(gids), first.edge_owner(src, dst)
+    for ranks_of in (owner, edge_owner):
+        assert ranks_of.dtype == np.int32
+        assert np.all((ranks_of >= 0) & (ranks_of < ranks))
+    for other in others:
+        assert (other.policy, other.reason, other.cut) == (first.policy, first.reason, first.cut)
+        assert np.array_equal(other.owner(gids), owner)
+        assert np.array_equal(other.edge_owner(src, dst), edge_owner)
+    assert np.array_equal(first.owner(gids[::-1].astype(np.uint32)), owner[::-1])
+    assert np.array_equal(first.edge_owner(src[::2].astype(np.uint32), dst[::2].astype(np.uint32)), edge_owner[::2])
+    assert first.policy in POLICIES
+    assert first.reason
+    ends = {"outgoing": owner[src], "incoming": owner[dst]}
+    assert first.cut == "vertex" or np.array_equal(edge_owner, ends[first.cut])
+
+
+@pytest.mark.parametrize("policy", ["oec", "iec"])
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
+def test_blocks_are_contiguous_and_even(policy, ranks, name):
+    given = GRAPHS[name]
+    first = placed(given, policy, ranks)[0]
+    bounds = first.owner.bounds
+    assert bounds.shape == (ranks + 1,)
+    assert (bounds[0], bounds[-1]) == (0, given.n)
+    assert np.all(np.diff(bounds) >= 0)
+    src, dst, _ = given.arcs()
+    cost = 1 + np.bincount(src if policy == "oec" else dst, minlength=given.n)
+    held = np.bincount(first.owner(np.arange(given.n)), cost, minlength=ranks)
+    assert held.max() <= max(1.05 * held.mean(), held.mean() + cost.max(initial=0))
+
+
+def test_rows_that_lie_well_are_left_where_they_are():
+    bounds = [0, 26, 50, 74, 100]
+    chain = graph(100, np.arange(100), (np.arange(100) + 1) % 100)
+    assert list(placed(chain, "oec", 4, bounds=bounds)[0].owner.bounds) == bounds
+    assert list(placed(chain, "oec", 4, bounds=[0, 40, 50, 74, 100])[0].owner.bounds) == [0, 25, 50, 75, 100]
+
+
+def test_in_degrees_are_counted_piece_by_piece(monkeypatch):
+    given = GRAPHS["directed"]
+    whole = placed(given, "iec", 4)[0].owner.bounds
+    monkeypatch.setattr(arcs, "CHUNK", 11)
+    assert np.array_equal(placed(given, "iec", 4, bounds=[0, 0, 0, 90, 90])[0].owner.bounds, whole)
+
+
+def test_the_grid_is_as_square_as_it_can_be():
+    shapes = {1: (1, 1), 2: (1, 2), 4: (2, 2), 6: (2, 3), 7: (1, 7), 8: (2, 4), 9: (3, 3), 12: (3, 4), 16: (4, 4)}
+    assert {size: shape(size) for size in shapes} == shapes
+
+
+@pytest.mark.parametrize("ranks", [4, 6, 8, 9])
+def test_cvc_stays_in_the_row_of_the_source_and_the_column_of_the_target(ranks):
+    given = skewed(300, 3000, directed=True)
+    first = placed(given, "cvc", ranks)[0]
+    rows, columns = shape(ranks)
+    src, dst, _ = given.arcs()
+    owner, holder = first.owner(np.arange(given.n)), first.edge_owner(src, dst)
+    assert first.cut == "vertex"
+    assert f"{rows} × {columns}" in first.reason
+    assert np.array_equal(holder // columns, owner[src] // columns)
+    assert np.array_equal(holder % columns, owner[dst] % columns)
+    assert len(set(holder.tolist())) == ranks
+
+
+def test_cvc_on_a_prime_number_of_ranks_says_what_it_is():
+    first = placed(GRAPHS["directed"], "cvc", 5)[0]
+    assert first.cut == "incoming"
+    assert "5 is prime" in first.reason
+    assert "1 × 5" in first.reason
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 7, 64])
+def test_hash_deals_evenly_and_breaks_up_runs(ranks):
+    owner = placed(graph(64_000, [], []), "hash", ranks)[0].owner(np.arange(64_000))
+    assert balance(np.bincount(owner, minlength=ranks)) < 1.12
+    same_as_before = np.mean(owner[1:] == owner[:-1])
+    assert abs(same_as_before - 1 / ranks) < 0.02
+
+
+def test_metis_cuts_little_evenly_and_the_same_every_time():
+    given = grid(40, seed=5)
+    src, dst, _ = given.arcs()
+    first, again = placed(given, "metis", 4)[0], placed(given, "metis", 4)[0]
+    owner = first.owner(np.arange(given.n))
+    assert np.mean(owner[src] != owner[dst]) < 0.06
+    assert balance(np.bincount(owner[src], minlength=4)) < 1.05
+    assert np.array_equal(owner, again.owner(np.arange(given.n)))
+
+
+def test_metis_weighs_vertices_by_their_arcs():
+    given = skewed(600, 6000, directed=True)
+    held = np.bincount(placed(given, "metis", 4)[0].edge_owner(*given.arcs()[:2]), minlength=4)
+    assert balance(held) < 1.15
+
+
+def test_metis_gets_an_undirected_graph_without_loops_or_parallel_edges():
+    starts, neighbours = metis.adjacency(4, np.array([3, 1, 0, 2]), np.array([0, 1, 1, 0, 3, 0]), directed=True)
+    rows = [neighbours[a:b].tolist() for a, b in itertools.pairwise(starts)]
+    assert rows == [[1, 3], [0], [], [0]]
+    starts, neighbours = metis.adjacency(3, np.array([3, 2, 0]), np.array([0, 1, 1, 0, 0]), directed=False)
+    assert (starts.tolist(), neighbours.tolist()) == ([0, 1, 2, 2], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda patch: patch.setattr(metis, "_free_memory", lambda: 1000.0), "need about"),
+        (lambda patch: patch.setitem(sys.modules, "pymetis", None), "pip install pymetis"),
+        (lambda patch: patch.setattr(metis, "_partition", lambda *_: 1 // 0), "METIS gave up (ZeroDivisionError"),
+    ],
+)
+def test_metis_refuses_on_every_rank(change, text, monkeypatch):
+    change(monkeypatch)
+    for error in on_ranks(3, lambda comm: plan("metis", GRAPHS["mesh"].block(comm), comm)):
+        assert isinstance(error, PolicyError)
+        assert text in str(error)
+        assert "take 'oec'" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("given", "ranks", "taken", "reason"),
+    [
+        (grid(40, seed=5), 4, "metis", "blocks would cut"),
+        (graph(3000, np.arange(2999), np.arange(1, 3000)), 4, "oec", "near ids"),
+        (skewed(3000, 60_000, directed=True), 4, "oec", "not a road's or a mesh's"),
+        (star(1000, directed=True), 4, "cvc", "1000 of 1000 arcs"),
+        (star(1000, directed=False), 4, "cvc", "1000 of 2000 arcs"),
+        (star(1000, directed=False), 5, "oec", "would not better it"),
+        (graph(1001, np.arange(1, 1001), np.zeros(1000)), 4, "oec", "largest 1000"),
+        (graph(5, [], []), 4, "oec", "near ids"),
+        (grid(40, seed=5), 1, "oec", "one rank"),
+    ],
+    ids=["mesh", "path", "skewed", "hub", "hub both ways", "hub, prime P", "into a hub", "no arcs", "one rank"],
+)
+def test_auto(given, ranks, taken, reason):
+    first = placed(given, "auto", ranks)[0]
+    assert first.policy == taken
+    assert reason in first.reason
+
+
+def test_auto_does_without_metis(monkeypatch):
+    monkeypatch.setattr(automatic, "MOST", 100)
+    first = placed(grid(40, seed=5), "auto", 4)[0]
+    assert (first.policy, "too large to wait" in first.reason) == ("oec", True)
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    first = placed(grid(40, seed=5), "auto", 4)[0]
+    assert (first.policy, "pip install pymetis" in first.reason) == ("oec", True)
+
+
+def figures(given, placement, ranks):
+    """What ``quality`` must say, from the whole graph."""
+    src, dst, _ = given.arcs()
+    owner, holder = placement.owner(np.arange(given.n)), placement.edge_owner(src, dst)
+    copies = {(h, v) for ends in (src, dst) for h, v in zip(holder.tolist(), ends.tolist(), strict=True)}
+    mirrors = sum(owner[v] != h for h, v in copies)
+    masters, held = np.bincount(owner, minlength=ranks), np.bincount(holder, minlength=ranks)
+    return {
+        "cut": np.mean(owner[src] != owner[dst]) if len(src) else 0.0,
+        "mirrors": mirrors,
+        "replication_factor": (given.n + mirrors) / max(given.n, 1),
+        "vertex_balance": balance(masters) if given.n else 1.0,
+        "edge_balance": balance(held) if len(src) else 1.0,
+    }
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+def test_quality(policy, ranks, monkeypatch):
+    monkeypatch.setattr(arcs, "CHUNK", 100)
+    for given in GRAPHS.values():
+
+        def work(comm, given=given):
+            block = given.block(comm)
+            placement = plan(policy, block, comm)
+            return placement, quality(block, placement, comm)
+
+        for placement, told in succeed(ranks, work):
+            assert told == pytest.approx(figures(given, placement, ranks))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("policy", POLICIES)
+def test_ranks_plan_what_threads_plan(policy):
+    comm = world()
+    for given in map(GRAPHS.get, ACROSS):
+        block = given.block(comm)
+        placement = plan(policy, block, comm)
+        twin = placed(given, policy, comm.size)[0]
+        assert (placement.policy, placement.reason, placement.cut) == (twin.policy, twin.reason, twin.cut)
+        assert np.array_equal(placement.owner(np.arange(given.n)), twin.owner(np.arange(given.n)))
+        assert quality(block, placement, comm) == pytest.approx(figures(given, placement, comm.size))
+
+
+def test_unknown_policy():
+    for error in on_ranks(2, lambda comm: plan("mets", GRAPHS["path"].block(comm), comm)):
+        assert isinstance(error, PolicyError)
+        assert "did you mean 'metis'?" in str(error)
+        assert "cvc, hash, iec" in str(error)
+
+
+def test_the_policy_in_the_documentation(monkeypatch):
+    monkeypatch.setattr("partitioning.register.POLICIES", dict(POLICIES))
+    text = (Path(__file__).parent.parent / "docs" / "partitioning.md").read_text()
+    exec(text.split("```python")[1].split("```")[0], {})
+    first = placed(GRAPHS["path"], "modulo", 3)[0]
+    assert first.edge_owner(np.array([4, 5]), np.array([0, 0])).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("wrong", [{"cut": "diagonal"}, {"cut": "vertex"}, {"holder": len}])
+def test_a_placement_that_contradicts_itself(wrong):
+    with pytest.raises(ValueError, match="cut"):
+        Placement(**({"policy": "mine", "reason": "a test", "cut": "outgoing", "owner": len} | wrong))
+
+
+def test_gid_set():
+    rng = np.random.default_rng(0)
+    for n in (1, 63, 64, 65, 5000):
+        inserted = rng.integers(0, n, n // 2 + 1)
+        members = np.unique(inserted)
+        here = GidSet(n)
+        here.add(inserted.astype(np.uint32))
+        assert here.seal() == len(here) == len(members)
+        assert np.array_equal(here.members(), members)
+        table = rng.integers(0, 1 << 32, len(members), dtype=np.uint32)
+        wanted = table[np.searchsorted(members, inserted)]
+        assert np.array_equal(here.translate(inserted, table), wanted)
+        gids = inserted.astype(np.uint32)
+        assert here.translate(gids, table, in_place=True) is gids
+        assert np.array_equal(gids, wanted)
+        flags = np.zeros(len(members), bool)
+        here.mark(members[::2], flags)
+        assert np.array_equal(np.flatnonzero(flags), np.arange(0, len(members), 2))
+
+
+def test_import_brings_neither_dgraph_nor_anything_heavy():
+    code = "import partitioning, sys; print([m for m in ('dgraph', 'numba', 'pymetis', 'mpi4py') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

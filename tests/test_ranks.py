@@ -1,0 +1,94 @@
+"""All rank tests, once for each number of ranks; and the harness itself: no failure is missed, no hang survives."""
+
+import sys
+import textwrap
+
+import pytest
+from children import ROOT, run
+
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
+
+RANKS = [1, 2, 3, 4]
+PYTEST = [sys.executable, "-m", "pytest", "--with-mpi", "--timeout-method=thread", "-p", "no:cacheprovider"]
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_the_rank_tests(ranks, tmp_path):
+    argv = [*PYTEST, "-m", "mpi", "--durations=10", str(ROOT / "tests")]
+    ran = run(argv, tmp_path, timeout=400, ranks=ranks, cwd=ROOT)
+    assert ran.code == 0, ran.story()
+    assert ran.alive() == []
+
+
+def suite(folder, body, *, ranks=2, timeout=60, options=()):
+    """Run ``body`` as a file of rank tests through the very launcher, configuration and conftest of this suite."""
+    file = folder / "test_made_up.py"
+    head = "import os, sys, time, pytest\nfrom dgraph.comm import world\npytestmark = pytest.mark.mpi\n"
+    file.write_text(head + textwrap.dedent(body))
+    argv = [*PYTEST, "-c", ROOT / "pyproject.toml", "--rootdir", folder, "-p", "conftest", *options, file]
+    extra = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "DGRAPH_TEST_GRACE": "2"}
+    return run(argv, folder / "out", timeout, ranks=ranks, extra=extra)
+
+
+def test_a_good_suite_passes_on_every_rank(tmp_path):
+    ran = suite(tmp_path, "def test_sum():\n    assert world().total(1) == 3\n", ranks=3)
+    assert (ran.code, ran.codes()) == (0, [0, 0, 0]), ran.story()
+
+
+def test_one_failing_rank_fails_the_suite_and_the_rest_still_runs(tmp_path):
+    body = """
+        def test_first():
+            assert world().total(1) == 2
+            assert world().rank != 1, "rank one is unhappy"
+        def test_second():
+            assert world().total(1) == 2
+    """
+    ran = suite(tmp_path, body)
+    assert ran.code != 0
+    assert ran.codes() == [1, 1]
+    assert "1 failed, 1 passed" in ran.logs()[1]
+    assert "rank one is unhappy" in ran.story()
+
+
+def test_first_failure_stops_all_ranks_alike(tmp_path):
+    body = "def test_first():\n    assert world().rank\ndef test_second():\n    world().barrier()\n"
+    ran = suite(tmp_path, body, options=["-x"])
+    assert ran.codes() == [1, 1], ran.story()
+    assert not any("test_second" in log for log in ran.logs())
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("assert False, 'too early'", "too early"),
+        ("sys.exit(3)", "SystemExit: 3"),
+        ("pytest.exit('enough', 3)", "enough"),
+        ("os._exit(3)", "rank 1, exit code 3"),
+        ("os.kill(os.getpid(), 9)", "rank 1, exit code 137"),
+    ],
+)
+def test_a_rank_that_ends_before_a_collective_hangs_nobody(what, said, tmp_path):
+    ran = suite(tmp_path, f"def test_it():\n    if world().rank == 1: {what}\n    world().barrier()\n")
+    assert ran.code, ran.story()
+    assert ran.seconds < 30
+    assert said in ran.story()
+    assert ran.alive() == []
+
+
+def test_a_rank_that_hangs_is_shown_and_ended(tmp_path):
+    body = "def test_it():\n    if world().rank == 0: time.sleep(99)\n    world().barrier()\n"
+    ran = suite(tmp_path, body, options=["--timeout=4"])
+    assert ran.code, ran.story()
+    assert ran.seconds < 30
+    assert "time.sleep(99)" in ran.logs()[0]
+    assert ran.alive() == []
+
+
+def test_the_watchdog_shows_where_ranks_hang_and_ends_them(tmp_path):
+    body = "def test_it():\n    if world().rank == 0: time.sleep(99)\n    world().barrier()\n"
+    ran = suite(tmp_path, body, options=["--timeout=0"], timeout=6)
+    assert ran.code is None
+    assert "ended by the watchdog" in ran.story()
+    assert all("Fatal Python error: Aborted" in log and "in test_it" in log for log in ran.logs())
+    assert ran.alive() == []

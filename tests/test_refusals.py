@@ -1,0 +1,214 @@
+"""Bad input is refused with its file and line, alike on every rank, and nothing is allocated on a header's word."""
+
+import gzip
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from loading import loaded, written
+
+from dgraph.comm import SerialComm
+from dgraph.errors import DataError, OutputError, UsageError
+from dgraph.graph.formats import scan, text
+from dgraph.graph.load import load
+
+DATA = Path(__file__).with_name("data")
+GR = "p sp 3 2\na 1 2 5\n"
+MTX = "%%MatrixMarket matrix coordinate real general\n"
+REFUSED = [
+    ("a.gr", "", r"a\.gr: the file is empty"),
+    ("a.gr", "c only\nc comments\n", r"a\.gr:3: got ''; the first line that is not a comment says 'p sp"),
+    ("a.gr", "c\na 1 2 3\n", r"a\.gr:2: got 'a 1 2 3'; the first line .* is this another format"),
+    ("a.gr", "p sp three 1\na 1 2 3\n", r"a\.gr:1: got 'three' for the number of vertices"),
+    ("a.gr", GR, r"a\.gr: 1 a lines, but the p line \(line 1\) says 2; was the file cut short"),
+    ("a.gr", GR + "a 2 3 1\na 3 1 1\n", r"a\.gr: 3 a lines.* says 2; was something appended"),
+    ("a.gr", GR + "b 2 3 1\n", r"a\.gr:3: got 'b 2 3 1'; it does not begin with 'a'"),
+    ("a.gr", GR + "p sp 3 2\n", r"a\.gr:3: got 'p sp 3 2'; it does not begin with 'a'"),
+    ("a.gr", GR + "comment\n", r"a\.gr:3: got 'comment'; it does not begin"),
+    ("a.gr", GR + "a2 3 1\n", r"a\.gr:3: .*does not begin"),
+    ("a.gr", GR + "a 2 3\n", r"a\.gr:3: .*column 3 of 3 is missing; a line is 'a SOURCE TARGET WEIGHT'"),
+    ("a.gr", GR + "a 2 3 1 1\n", r"a\.gr:3: got 'a 2 3 1 1'; it goes on after column 3"),
+    ("a.gr", GR + "a 0 3 1\n", r"a\.gr:3: .*id '0' is too low: ids here begin at 1"),
+    ("a.gr", GR + "a 4 3 1\n", r"a\.gr:3: .*id '4' is above 3: the p line says 3 vertices"),
+    ("a.gr", GR + "a 2 -3 1\n", r"a\.gr:3: .*id '-3' is negative"),
+    ("a.gr", GR + "a 2 1.5 1\n", r"a\.gr:3: .*'1\.5' in column 2 is not a whole number"),
+    ("a.gr", GR + "a 2 3 nan\n", r"a\.gr:3: .*'nan' in column 3 is not a finite number"),
+    ("a.gr", GR + "a 2 3 -inf\n", r"a\.gr:3: .*'-inf' in column 3 is not a finite number"),
+    ("a.gr", GR + "a 2 3 1e999\n", r"a\.gr:3: got weight '1e999'; it does not fit a double"),
+    ("a.gr", GR + "a 2 3 -\n", r"a\.gr:3: .*'-' in column 3"),
+    ("a.gr", GR + "a 2 99999999999999999999 1\n", r"a\.gr:3: .*id '99999999999999999999' is above 2\^63 - 1"),
+    ("a.gr", "p sp 999999999999 1\na 1 2 3\n", r"a\.gr: ids go up to 999999999999 vertices, .*--sparse-ids"),
+    ("a.gr", "p sp 0 0\n", r"a\.gr: no vertex"),
+    ("a.gr", b"\x01" + bytes(63), r"a\.gr: the file is a Galois binary graph"),
+    ("a.gr", gzip.compress(GR.encode()), r"a\.gr: the file is compressed by gzip; unpack it"),
+    ("a.col", "p edge 3 2\ne 1 2\n", r"a\.col: 1 e lines, but the p line"),
+    ("a.col", "p edge 3 2\ne 1 2\nn 1 2\n", r"a\.col:3: .*does not begin with 'e'"),
+    ("a.mtx", "4 4 3\n1 2 1\n", r"a\.mtx:1: got '4 4 3'; a Matrix Market file begins with"),
+    ("a.mtx", MTX.replace("coordinate", "array") + "1 1\n1\n", r"a\.mtx:1: got 'array'.*a dense array is no sparse"),
+    ("a.mtx", MTX.replace("real", "complex") + "1 1 1\n1 1 1 0\n", r"a\.mtx:1: got 'complex'; read are pattern, int"),
+    ("a.mtx", MTX.replace("general", "skew-symmetric") + "2 2 1\n2 1 1\n", r"a\.mtx:1: got 'skew-symmetric'"),
+    ("a.mtx", MTX.replace("general", "hermitian") + "2 2 1\n2 1 1\n", r"a\.mtx:1: got 'hermitian'"),
+    ("a.mtx", MTX, r"a\.mtx:2: got ''; after the comments a line says 'ROWS COLUMNS ENTRIES'; was the file cut"),
+    ("a.mtx", MTX + "2 3 1\n1 3 1\n", r"a\.mtx:2: got 2 rows and 3 columns; the matrix of a graph is square"),
+    ("a.mtx", MTX + "2 2 -1\n", r"a\.mtx:2: got '-1' for the number of entries"),
+    ("a.mtx", MTX + "2 2 2\n1 2 1\n", r"a\.mtx: 1 entries, but the size line \(line 2\) says 2"),
+    ("a.mtx", MTX + "2 2 99999999999999\n1 2 1\n", r"a\.mtx: 1 entries, but the size line"),
+    ("a.mtx", MTX + "2 2 1\n1 2\n", r"a\.mtx:3: .*column 3 of 3 is missing; a line is 'ROW COLUMN VALUE'"),
+    ("a.mtx", MTX.replace("real", "pattern") + "2 2 1\n1 2 1\n", r"a\.mtx:3: .*goes on after column 2"),
+    ("a.mtx", MTX.replace("real", "integer") + "2 2 1\n1 2 1.5\n", r"'1\.5' in column 3 is not a 64-bit integer"),
+    ("a.mtx", MTX + "2 2 1\n0 2 1\n", r"a\.mtx:3: .*id '0' is too low"),
+    ("a.txt", "# nothing\n", r"a\.txt: no edge"),
+    ("a.txt", "1 2\n3\n", r"a\.txt:2: got '3'; column 2 of 2 is missing"),
+    ("a.txt", "1 2\n3 4 5\n", r"a\.txt:2: got '3 4 5'; it goes on after column 2"),
+    ("a.txt", "1 2 1\n3 4\n", r"a\.txt:2: got '3 4'; column 3 of 3 is missing"),
+    ("a.txt", "1 2 3 4\n", r"a\.txt:1: got '1 2 3 4'; it goes on after column 3"),
+    ("a.txt", "a b\n1 2\n", r"a\.txt:1: got 'a b'; 'a' in column 1 is not a whole number"),
+    ("a.txt", "1 2\x00\n", r"a\.txt:1: .*is not a whole number"),
+    ("a.txt", "1 2\n9223372036854775808 1\n", r"a\.txt:2: .*id '9223372036854775808' is above 2\^63 - 1"),
+    ("a.txt", b"\xff\xfe1\x00", r"a\.txt: the file is UTF-16 text; save it as UTF-8"),
+    ("a.csv", "1,,2\n", r"a\.csv:1: got '1,,2'; column 2 is empty"),
+    ("a.csv", "1,2,\n", r"a\.csv:1: got '1,2,'; it goes on after column 2"),
+    ("a.csv", "source,target\n1,2\nx,y\n", r"a\.csv:3: got 'x,y'; 'x' in column 1 is not a whole number"),
+    ("a.csv", "u,v,w,x\n1,2,3,4\n", r"a\.csv:1: got 4 names of columns"),
+    ("a.cedge", "0 1 2 .5\nx 1 2 .5\n", r"a\.cedge:2: .*'x' in column 1 is not a whole number"),
+    ("a.cedge", "0 1 2\n", r"a\.cedge:1: .*column 4 of 4 is missing"),
+    ("a.el", "0 1 5\n", r"a\.el:1: .*goes on after column 2"),
+    ("a.el", "0 1\n5 1000000000000\n", r"a\.el: ids go up to 1000000000001 vertices.*--sparse-ids"),
+    ("a.wel", "0 1\n", r"a\.wel:1: .*column 3 of 3 is missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "message"), REFUSED)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_bad_data_is_refused_by_file_and_line(name, content, message, ranks, tmp_path):
+    path = written(tmp_path, name, content)
+    with pytest.raises(DataError, match=message):
+        loaded(path, ranks)
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "LONGEST", 50)
+    monkeypatch.setattr(text, "CHUNK", 16)
+    path = written(tmp_path, "a.txt", "1 2\n" + "1" * 200 + " 2\n3 4\n")
+    for ranks in (1, 2, 3):
+        with pytest.raises(DataError, match=r"a\.txt:2: got a line of more than"):
+            loaded(path, ranks)
+
+
+@pytest.mark.parametrize("spec", ["no.such.gr", "no/such/file.mtx", "nothing.npz", "nothing.e", "nothing.properties"])
+def test_a_missing_file_is_a_usage_error(spec, tmp_path):
+    with pytest.raises(UsageError, match="no such file"):
+        loaded(tmp_path / spec, 2)
+
+
+def test_names_that_are_neither_file_nor_generator(tmp_path):
+    with pytest.raises(UsageError, match=r"format of a file is told by its suffix.*\.gr .*\.mtx"):
+        loaded(written(tmp_path, "a.xyz", "1 2\n"), 2)
+    with pytest.raises(UsageError, match="not a generator NAME:SIZE"):
+        loaded("nothing", 2)
+    with pytest.raises(UsageError, match="unknown generator 'rmatt': did you mean 'rmat'"):
+        loaded("rmatt:10", 2)
+    (tmp_path / "folder.gr").mkdir()
+    with pytest.raises(UsageError, match="not a regular file"):
+        loaded(tmp_path / "folder.gr", 2)
+    with pytest.raises(UsageError, match="weights 'heavy'"):
+        loaded(DATA / "karate.mtx", 2, weights="heavy")
+
+
+PAIR = {"g.v": "1\n2\n", "g.e": "1 2\n"}
+LDBC = [
+    ({"g.v": "1\n2\n", "g.e": "1 3\n"}, DataError, "an edge ends at 3, which the list of vertices does not hold"),
+    ({"g.v": "1\n2\n1\n", "g.e": "1 2\n"}, DataError, "vertex 1 is listed twice"),
+    ({"g.v": "1\n-2\n", "g.e": "1 2\n"}, DataError, r"g\.v:2: got '-2'; id '-2' is negative"),
+    ({"g.v": "", "g.e": "1 2\n"}, DataError, r"g\.v: the file is empty"),
+    ({"g.v": "1\n2\n"}, UsageError, r"g\.e: no such file"),
+]
+PROPERTIES = [
+    ("graph.g.directed = maybe\n", r"g\.properties:1: .*true or false"),
+    ("\ngraph.g.bfs.source-vertex = one\n", r"g\.properties:2: .*invalid literal"),
+    ("directed\n", r"g\.properties:1: got 'directed'; a line is 'KEY = VALUE'"),
+    ("graph.g.meta.edges = 2\n", r"g\.e: 1 edges, but meta\.edges in the \.properties says 2"),
+    ("graph.g.meta.vertices = 3\n", r"2 vertices, but meta\.vertices"),
+    ("graph.g.edge-properties.names = a,b\n", r"g\.properties:1: .*one property at most"),
+    ("graph.g.edge-properties.names = w\n", r"g\.e:1: .*column 3 of 3 is missing"),
+]
+LDBC += [({**PAIR, "g.properties": content}, DataError, message) for content, message in PROPERTIES]
+
+
+@pytest.mark.parametrize(("files", "error", "message"), LDBC)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_ldbc_files_that_contradict_themselves(files, error, message, ranks, tmp_path):
+    for name, content in files.items():
+        written(tmp_path, name, content)
+    with pytest.raises(error, match=message):
+        loaded(tmp_path / "g.v", ranks)
+
+
+def npz(**arrays) -> bytes:
+    out = io.BytesIO()
+    columns = {
+        "format": np.array(b"csr"),
+        "shape": np.array([3, 3]),
+        "indptr": np.array([0, 1, 2, 2]),
+        "indices": np.array([1, 2]),
+        "data": np.array([0.5, 1.5]),
+    }
+    np.savez(out, **(columns | arrays))
+    return out.getvalue()
+
+
+def lying_npz() -> bytes:
+    """A header that promises 10^12 values."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(npz())) as archive, zipfile.ZipFile(out, "w") as copy:
+        for name in archive.namelist():
+            raw = archive.read(name)
+            if name in ("indices.npy", "data.npy"):
+                raw = raw.replace(b"(2,), }" + b" " * 12, b"(1000000000000,), }")
+            copy.writestr(name, raw)
+    return out.getvalue()
+
+
+NPZ = [
+    (b"1 2\n", "not a sparse matrix of scipy.sparse.save_npz"),
+    (npz()[:-30], "not a sparse matrix of scipy.sparse.save_npz"),
+    (npz(format=np.array(b"dia")), "got a matrix in format 'dia'"),
+    (npz(shape=np.array([3, 4])), r"got shape \(3, 4\); the matrix of a graph is square"),
+    (npz(indices=np.array([1, 3])), r"a\.npz: indices\[1\] is 3; it must be within 0 \.\. 2"),
+    (npz(indices=np.array([1, -1])), r"a\.npz: indices\[1\] is -1"),
+    (npz(indices=np.array([1.0, 2.0])), "indices holds float64, not integers"),
+    (npz(indptr=np.array([0, 2, 1, 2])), "indptr does not ascend from 0 to 2"),
+    (npz(indptr=np.array([0, 1, 1, 1])), "indptr ends at 1, not at 2"),
+    (npz(indptr=np.array([0, 2])), "2 offsets for 3 rows"),
+    (npz(data=np.array([0.5])), "1 values for 2 entries"),
+    (npz(data=np.array([0.5, np.nan])), r"a\.npz: data\[1\] is nan"),
+    (npz(data=np.array([1j, 1j])), "got values of complex128"),
+    (npz(shape=np.array([10**12, 10**12])), r"\d offsets for 1000000000000 rows"),
+    (lying_npz(), "promises more than the file holds"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), NPZ)
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_bad_npz(content, message, ranks, tmp_path):
+    path = written(tmp_path, "a.npz", content)
+    with pytest.raises(DataError, match=message):
+        loaded(path, ranks)
+
+
+def test_an_unreadable_file_is_an_output_error(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError("denied")
+
+    path = written(tmp_path, "a.gr", GR)
+    with monkeypatch.context() as patch, pytest.raises(OutputError, match="not readable by this user"):
+        patch.setattr("os.stat", refuse)
+        load(str(path), SerialComm())
+
+
+def test_a_file_that_ranks_see_differently_is_refused(tmp_path):
+    path = written(tmp_path, "a.txt", "1 2\n2 3\n")
+    with pytest.raises(DataError, match="8 bytes on rank 0, 9 on rank 0; give all ranks the same file"):
+        text.read_table(str(path), text.Layout((scan.SOURCE, scan.TARGET), "U V"), 0, 1, 9, SerialComm())

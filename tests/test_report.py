@@ -1,0 +1,196 @@
+"""The report: what it holds fits its schema, times add up, and the table says what the JSON says."""
+
+import json
+import math
+import os
+import time
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from dgraph.comm import SerialComm, world
+from dgraph.errors import OutputError
+from dgraph.report import Trace, headline, show, table, write
+from dgraph.report import trace as traces
+from dgraph.report.table import size
+
+SCHEMA = json.loads((files("dgraph.report") / "schema.json").read_text())
+
+
+def violations(value, schema, where="report"):
+    """Where ``value`` breaks the part of JSON Schema that ours is written in."""
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+    known = {"$schema", "title", "description", "type", "const", "minimum", "required", "properties", "items"}
+    assert schema.keys() <= known | {"additionalProperties"}, f"{where}: extend this check"
+    if "const" in schema and value != schema["const"]:
+        yield f"{where} is {value!r}"
+    if "type" in schema:
+        numbers = {"integer": int, "number": (int, float)}
+        names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        fits = [
+            isinstance(value, numbers[name]) and not isinstance(value, bool)
+            if name in numbers
+            else isinstance(value, kinds[name])
+            for name in names
+        ]
+        if not any(fits):
+            yield f"{where} is {value!r}, not {schema['type']}"
+            return
+    if "minimum" in schema and value < schema["minimum"]:
+        yield f"{where} is {value!r}"
+    if isinstance(value, dict):
+        yield from (f"{where}.{name} is missing" for name in schema.get("required", ()) if name not in value)
+        for name, item in value.items():
+            rule = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
+            yield from violations(item, rule, f"{where}.{name}")
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from violations(item, schema.get("items", {}), f"{where}[{i}]")
+
+
+def sample(comm):
+    """A trace of a run that did a little of everything."""
+    trace = Trace(comm, ["dgraph", "sssp", "rmat:16"])
+    with trace("load"):
+        time.sleep(0.01)
+    with trace("solve"):
+        for _ in range(2):
+            with trace("compute"):
+                time.sleep(0.002)
+        trace.add("agree", 0.5)
+    trace.message((comm.rank + 1) % comm.size, 3000, 2)
+    trace.count("masters", 100 * (comm.rank + 1))
+    trace.describe("algorithm", name="sssp", parameters={"source": np.int64(3), "cutoff": math.inf})
+    trace.describe("graph", name="rmat:16", n=1 << 16, m=1 << 20, directed=True)
+    trace.describe("outcome", converged=False, limit="max_iter 2", rounds=2, summary={"reached": 45001, "sum": 1.5})
+    trace.choose("policy", "oec")
+    trace.choose("policy", "cvc", "a hub is larger than a share")
+    trace.rounds.add("push", 1, 10, 0.001)
+    trace.rounds.add("pull", 500, 9000, 0.002)
+    trace.warn("threads were clamped")
+    return trace
+
+
+@pytest.mark.mpi
+def test_the_report_fits_its_schema_and_is_equal_on_all_ranks():
+    comm = world()
+    report = sample(comm).collect()
+    assert list(violations(report, SCHEMA)) == []
+    assert report["version"] == SCHEMA["properties"]["version"]["const"]
+    assert [rank["rank"] for rank in report["ranks"]] == list(range(comm.size))
+    assert [rank["counts"]["masters"] for rank in report["ranks"]] == [100 * (r + 1) for r in range(comm.size)]
+    assert report["ranks"][0]["sent"] == [{"peer": 1 % comm.size, "bytes": 3000, "messages": 2}]
+    assert report["warnings"] == ["threads were clamped"]
+    assert len(set(comm.allgather_json(json.dumps(report["ranks"])))) == 1
+
+
+def test_the_schema_check_finds_faults():
+    report = sample(SerialComm()).collect()
+    report["ranks"][0]["seconds"]["load"] = "long"
+    del report["ranks"][0]["host"], report["wall_seconds"]
+    report["rounds"]["kept"][0]["round"] = 0
+    assert len(list(violations(report, SCHEMA))) == 4
+
+
+def test_timers_accumulate_what_was_spent_inside():
+    (rank,) = sample(SerialComm()).collect()["ranks"]
+    seconds = rank["seconds"]
+    assert 0.004 <= seconds["compute"] <= seconds["solve"] < seconds["wall"]
+    assert seconds["agree"] == 0.5
+    assert seconds["unpack"] == 0
+    assert rank["peak_memory_bytes"] > 1 << 20
+
+
+def test_a_phase_that_fails_is_still_counted():
+    trace = Trace(SerialComm(), [])
+    with pytest.raises(ZeroDivisionError), trace("load"):
+        1 / 0  # noqa: B018
+    assert "load" in trace.seconds
+
+
+def test_long_runs_are_thinned_but_counted(monkeypatch):
+    monkeypatch.setattr(traces, "KEPT_ROUNDS", 100)
+    rounds = traces.Rounds()
+    for i in range(12345):
+        rounds.add("push", i, 2 * i, 0.0)
+    summary = rounds.summary()
+    assert summary["count"] == 12345
+    assert summary["frontier_edges"] == 12345 * 12344
+    assert 50 <= len(summary["kept"]) <= 100
+    assert [row["round"] for row in summary["kept"]] == list(range(1, 12346, summary["every"]))
+    assert all(row["frontier_vertices"] == row["round"] - 1 for row in summary["kept"])
+
+
+def test_values_that_json_cannot_hold_become_text(tmp_path):
+    report = sample(SerialComm()).collect()
+    assert report["algorithm"]["parameters"] == {"source": 3, "cutoff": "Infinity"}
+    write(report, tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_text(), parse_constant=pytest.fail) == report
+    assert os.listdir(tmp_path) == ["report.json"]
+
+
+def test_a_report_that_cannot_be_written_says_so(tmp_path):
+    (tmp_path / "report.json").mkdir()
+    with pytest.raises(OutputError, match=r"report\.json cannot be written"):
+        write({}, tmp_path / "report.json")
+    assert os.listdir(tmp_path) == ["report.json"]
+
+
+def four_ranks():
+    report = sample(SerialComm()).collect()
+    (one,) = report["ranks"]
+    report["ranks"] = [
+        one | {"rank": r, "counts": {"masters": 10 * r}, "seconds": one["seconds"] | {"compute": 1.0 + r}}
+        for r in range(4)
+    ]
+    return report
+
+
+def test_the_table_has_a_line_a_rank_and_the_imbalance():
+    lines = table(four_ranks(), width=1000).splitlines()
+    head = lines[0].split()
+    assert head[0] == "rank"
+    rows = {cells[0]: dict(zip(head, cells, strict=False)) for cells in map(str.split, lines[2:]) if len(cells) > 1}
+    assert [rows[str(r)]["compute"] for r in range(4)] == ["1.000", "2.000", "3.000", "4.000"]
+    assert (rows["max"]["compute"], rows["mean"]["compute"], rows["max/mean"]["compute"]) == ("4.000", "2.500", "1.60")
+    assert rows["max/mean"]["pack"] == "-"
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_the_times_of_a_rank_add_up_to_its_wall_time():
+    report = sample(SerialComm()).collect()
+    report["ranks"][0]["seconds"]["agree"] = 0.0
+    line = table(report).splitlines()[2].split()
+    assert sum(map(float, line[1:])) == pytest.approx(report["wall_seconds"], abs=0.006)
+
+
+def test_a_narrow_table_comes_in_two_parts():
+    assert max(map(len, table(four_ranks(), width=100).splitlines())) <= 100
+
+
+def test_many_ranks_show_the_slowest():
+    report = four_ranks()
+    report["ranks"] = [report["ranks"][r % 4] | {"rank": r} for r in range(100)]
+    assert [line.split()[0] for line in table(report, 1000).splitlines()[2:5]] == ["3", "7", "11"]
+
+
+def test_the_headline_says_how_it_ended_and_what_was_chosen(capsys):
+    report = sample(SerialComm()).collect()
+    text = headline(report)
+    for part in (
+        "sssp on rmat:16 (65,536 vertices, 1,048,576 edges)",
+        "reached 45,001",
+        "NOT CONVERGED (max_iter 2) after 2 rounds (1 push, 1 pull)",
+        "policy cvc: a hub is larger than a share",
+        "warning: threads were clamped",
+    ):
+        assert part in text
+    show(report)
+    assert capsys.readouterr().out == f"{text}\n\n{table(report)}\n"
+
+
+def test_sizes_have_three_figures():
+    assert [size(x) for x in (0, 1023, 1024, 102348, 1 << 20, 5 << 30, 1 << 52)] == [
+        "0 B", "1023 B", "1.0 KiB", "99.9 KiB", "1.0 MiB", "5.0 GiB", "4096 TiB",
+    ]  # fmt: skip

@@ -1,0 +1,212 @@
+"""Results and their files: every row once, in order, the same bytes at every rank count, or no file at all."""
+
+import errno
+import os
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dgraph.comm import world
+from dgraph.errors import OutputError, UsageError
+from dgraph.output import ascending, npz, text
+from dgraph.result import UNREACHED, Result
+
+ROWS = 3000
+
+
+@pytest.fixture(scope="module")
+def comm():
+    return world()
+
+
+@pytest.fixture
+def folder(comm, tmp_path):
+    return Path(comm.bcast_json(str(tmp_path)))
+
+
+def whole(rows=ROWS):
+    """Sparse ids with every kind of value a file must carry."""
+    rng = np.random.default_rng(5)
+    vertex = np.sort(rng.choice(1 << 50, rows, replace=False))
+    distance = rng.integers(0, 1 << 40, rows) >> rng.integers(0, 40, rows)
+    distance[::7] = UNREACHED
+    length = rng.random(rows) * 10.0 ** rng.integers(-30, 30, rows)
+    length[::5] = np.inf
+    predecessor = np.where(distance == UNREACHED, -1, np.roll(vertex, 1))
+    return {"vertex": vertex, "distance": distance, "length": length, "predecessor": predecessor}
+
+
+def scattered(comm, columns, algorithm="bfs", owner=None):
+    """A Result whose rows lie on ranks at random, or where ``owner`` says."""
+    rows = columns["vertex"].size
+    owner = np.random.default_rng(6).integers(0, comm.size, rows) if owner is None else owner(rows)
+    return Result(algorithm, {name: values[owner == comm.rank] for name, values in columns.items()}, comm)
+
+
+OWNERS = {
+    "scattered": None,
+    "all on rank 0": lambda rows: np.zeros(rows, int),
+    "blocks": lambda rows: np.arange(rows) * world().size // rows,
+    "blocks from the last rank": lambda rows: world().size - 1 - np.arange(rows) * world().size // rows,
+}
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("owner", OWNERS.values(), ids=OWNERS)
+def test_text_holds_every_row_in_order(comm, folder, owner):
+    columns = whole()
+    scattered(comm, columns, owner=owner).save(folder / "out.txt")
+    if comm.rank == 0:
+        expected = "".join(f"{v} {d}\n" for v, d in zip(columns["vertex"], columns["distance"], strict=True))
+        assert (folder / "out.txt").read_text() == expected
+        assert os.listdir(folder) == ["out.txt"]
+
+
+@pytest.mark.mpi
+def test_text_of_sssp_says_infinity(comm, folder):
+    columns = whole()
+    scattered(comm, columns, "sssp").save(folder / "integer.txt")
+    scattered(comm, columns, "sssp").save(folder / "float.txt", "length")
+    scattered(comm, columns, "sssp").save(folder / "parent.txt", "predecessor")
+    if comm.rank == 0:
+        for file, name, dtype in (
+            ("integer", "distance", int),
+            ("float", "length", float),
+            ("parent", "predecessor", int),
+        ):
+            rows = [line.split(" ") for line in (folder / f"{file}.txt").read_text().splitlines()]
+            unreached = columns[name] == (UNREACHED if dtype is int else np.inf)
+            assert [word == "Infinity" for _, word in rows] == unreached.tolist()
+            found = [dtype(word) for _, word in rows if word != "Infinity"]
+            assert found == columns[name][~unreached].tolist()
+
+
+@pytest.mark.mpi
+def test_npz_is_an_archive_of_every_column(comm, folder):
+    columns = whole()
+    scattered(comm, columns).save(folder / "out.npz")
+    if comm.rank == 0:
+        assert zipfile.ZipFile(folder / "out.npz").testzip() is None
+        with np.load(folder / "out.npz", allow_pickle=False) as loaded:
+            assert list(loaded) == list(columns)
+            for name, values in columns.items():
+                assert loaded[name].dtype == values.dtype
+                np.testing.assert_array_equal(loaded[name], values)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("suffix", ["txt", "npz"])
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_fewer_rows_than_ranks(comm, folder, suffix, rows):
+    columns = whole(rows)
+    scattered(comm, columns).save(folder / f"out.{suffix}")
+    if comm.rank == 0 and suffix == "npz":
+        np.testing.assert_array_equal(np.load(folder / "out.npz")["distance"], columns["distance"])
+    elif comm.rank == 0:
+        assert len((folder / "out.txt").read_text().splitlines()) == rows
+
+
+@pytest.mark.mpi
+def test_ranges_are_even_and_chunks_invisible(comm, monkeypatch):
+    monkeypatch.setattr(ascending, "CHUNK", 100)
+    columns = whole(20000)
+    order = ascending.Ascending(scattered(comm, columns).columns["vertex"], comm)
+    np.testing.assert_array_equal(order.vertex, columns["vertex"][order.first : order.first + order.vertex.size])
+    assert order.total == 20000
+    assert comm.largest(order.vertex.size) <= 1.1 * 20000 / comm.size
+    assert comm.total(order.vertex.size) == 20000
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("suffix", ["txt", "npz"])
+def test_a_full_disk_leaves_nothing(comm, folder, monkeypatch, suffix):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (folder / f"out.{suffix}").write_text("the old result")
+    comm.barrier()
+    if comm.rank == comm.size - 1:
+        monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        scattered(comm, whole()).save(folder / f"out.{suffix}")
+    comm.barrier()
+    assert os.listdir(folder) == [f"out.{suffix}"]
+    assert (folder / f"out.{suffix}").read_text() == "the old result"
+
+
+@pytest.mark.mpi
+def test_bad_requests_name_what_is_known(comm, folder):
+    result = scattered(comm, whole())
+    with pytest.raises(UsageError, match=r"unknown output format '.cvs'.*\.npz, \.txt"):
+        result.save(folder / "out.cvs")
+    with pytest.raises(UsageError, match="did you mean 'distance'"):
+        result.save(folder / "out.txt", "distances")
+    with pytest.raises(OutputError, match="there is no folder"):
+        result.save(folder / "nowhere" / "out.txt")
+
+
+@pytest.mark.mpi
+def test_gather_gives_the_root_everything(comm):
+    columns = whole()
+    gathered = scattered(comm, columns).gather(root=comm.size - 1)
+    if comm.rank != comm.size - 1:
+        assert gathered is None
+        return
+    for name, values in columns.items():
+        np.testing.assert_array_equal(gathered[name], values)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("k", [0, 1, 10, 5000])
+def test_top_takes_the_largest_and_of_equals_the_smallest_id(comm, k):
+    columns = whole()
+    columns["distance"] = np.where(columns["distance"] == UNREACHED, UNREACHED, columns["distance"] % 50)
+    reached = np.flatnonzero(columns["distance"] != UNREACHED)
+    order = reached[np.lexsort((columns["vertex"][reached], -columns["distance"][reached]))][:k]
+    found = scattered(comm, columns).top(k)
+    np.testing.assert_array_equal(found["vertex"], columns["vertex"][order])
+    np.testing.assert_array_equal(found["distance"], columns["distance"][order])
+
+
+@given(st.lists(st.integers(-(1 << 63), (1 << 63) - 1), min_size=1, max_size=20))
+def test_integers_of_any_size_as_text(values):
+    array = np.array(values, np.int64)
+    vertex = np.arange(array.size, dtype=np.int64)
+    assert b"".join(text.lines(vertex, array)).decode() == "".join(f"{i} {v}\n" for i, v in enumerate(values))
+
+
+@given(st.lists(st.floats(), min_size=1, max_size=20))
+def test_floats_read_back_equal(values):
+    array = np.array(values)
+    words = b"".join(text.lines(np.arange(array.size), array)).decode().split()[1::2]
+    np.testing.assert_array_equal(np.array([float(word) for word in words]), array)
+
+
+@given(st.binary(), st.binary())
+def test_checksums_of_pieces_join(first, second):
+    assert npz.joined(zlib.crc32(first), zlib.crc32(second), len(second)) == zlib.crc32(first + second)
+
+
+def test_archives_beyond_four_gigabytes(tmp_path):
+    """The file is sparse: only what is not data is written."""
+    rows = 600_000_000
+    archive = npz.members({"vertex": np.dtype(np.int64), "flag": np.dtype(np.uint8)}, rows)
+    path = tmp_path / "big.npz"
+    with open(path, "wb") as file:
+        for member in archive:
+            os.pwrite(file.fileno(), member.record(0), member.begin)
+        os.pwrite(file.fileno(), npz.directory(archive, [0, 0]), archive[-1].end)
+    assert path.stat().st_size > 5 << 30
+    with zipfile.ZipFile(path) as opened:
+        assert [info.file_size - rows * size for info, size in zip(opened.infolist(), (8, 1), strict=True)] == [
+            128,
+            128,
+        ]
+        with opened.open("flag.npy") as member:
+            assert np.lib.format.read_magic(member) == (1, 0)
+            assert np.lib.format.read_array_header_1_0(member) == ((rows,), False, np.dtype(np.uint8))

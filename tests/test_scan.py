@@ -1,0 +1,149 @@
+"""The line scanner: numbers as Python reads them, and the same table wherever a file is cut."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from loading import agreed, cleaned, figures, loaded, written
+from simulated import on_ranks
+
+from dgraph.errors import DataError
+from dgraph.graph.formats import scan, text
+
+
+def scanned(token: bytes, kind=scan.NUMBER):
+    """(integer | float, what is wrong) of one token in a weight column."""
+    line = np.frombuffer(b"1 2 " + token + b"\n", np.uint8)
+    src, dst, integers, reals = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1)
+    late = np.zeros((1, 4), np.int64)
+    columns = np.array([scan.SOURCE, scan.TARGET, kind])
+    classes = scan.byte_classes("#", ",")
+    out = scan.scan(line, classes, 0, columns, 0, scan.LARGEST, src, dst, integers, reals, late)
+    _, _, lates, integral, wrong = out[:5]
+    if wrong:
+        return None, wrong
+    if integral:
+        return int(integers[0]), scan.OK
+    return float(scan.correctly_rounded(line, late[:, 2:])[0] if lates else reals[0]), scan.OK
+
+
+@given(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([repr, "{:.17g}".format, "{:.15e}".format, "{:f}".format]),
+)
+@example(5e-324, repr)
+@example(2.2250738585072011e-308, repr)
+@example(9007199254740993.0, repr)
+@example(1.7976931348623157e308, repr)
+def test_floats_are_rounded_as_python_rounds_them(value, spell):
+    token = spell(value)
+    assert scanned(token.encode()) == (float(token) if set(token) & set(".eE") else int(token), scan.OK)
+
+
+@given(st.from_regex(r"[+-]?([0-9]{1,25}(\.[0-9]{0,25})?|\.[0-9]{1,25})([eE][+-]?[0-9]{1,3})?", fullmatch=True))
+@example("9007199254740993e0")
+@example("1e23")
+@example("8.5e22")
+@example("0.000000000000000000000000000001e30")
+@example("0e999")
+@example("123456789012345678901234567890e-30")
+@example("2.4703282292062327e-324")
+def test_decimal_strings_are_read_as_python_reads_them(token):
+    whole = not set(token) & set(".eE") and abs(int(token)) < 1 << 63
+    assert scanned(token.encode()) == (int(token) if whole else float(token), scan.OK)
+
+
+@given(st.binary(min_size=1, max_size=8).filter(lambda raw: not set(raw) & set(b"\n\r\t ,#")))
+@example(b"1_0")
+@example(b"0x1p3")
+@example(b"infinity")
+@example(b"1e")
+@example(b"-.e1")
+@example(b"+-1")
+@example("٣".encode())
+def test_what_is_no_number_is_refused(token):
+    try:
+        float(token.decode("ascii").replace("_", "?"))
+        number = b"n" not in token.lower()
+    except ValueError:
+        number = False
+    assert (scanned(token)[1] == scan.OK) == number
+
+
+@given(st.integers(0, 1 << 66), st.integers(0, 5))
+@example((1 << 63) - 1, 0)
+@example(1 << 63, 0)
+@example(1 << 64, 0)
+def test_ids_are_exact_to_63_bits(value, zeros):
+    raw = f"7 {'0' * zeros}{value}\n".encode()
+    room = [np.zeros(1, np.int64) for _ in range(3)]
+    columns = np.array([scan.SOURCE, scan.TARGET])
+    out = scan.scan(
+        np.frombuffer(raw, np.uint8), scan.byte_classes("#", ""), 0, columns, 0, scan.LARGEST, *room, np.zeros(1),
+        np.zeros((0, 4), np.int64),
+    )  # fmt: skip
+    if value < 1 << 63:
+        assert (out[4], int(room[1][0])) == (scan.OK, value)
+    else:
+        assert out[4] == scan.TOO_BIG
+
+
+def test_weights_take_the_narrowest_type_that_holds_the_column(tmp_path):
+    for lines, dtype in (
+        ("0 1 5\n1 2 -7\n", np.int32),
+        ("0 1 5\n1 2 2147483648\n", np.int64),
+        ("0 1 5\n1 2 0.5\n", np.float64),
+        ("0 1 9007199254740993\n1 2 99999999999999999999\n", np.float64),
+    ):
+        path = written(tmp_path, "w.wel", lines)
+        for ranks in (1, 2, 3):
+            graph = loaded(path, ranks)
+            assert graph.weights == dtype
+            assert [w for *_, w in graph.arcs] == [dtype(line.split()[2]) for line in lines.splitlines()]
+
+
+MIXED = (
+    "\ufeff# head\r\n\r\n10 2 0.125\n# in between\n 3\t4000000000 17 \r\n#\n\n"
+    "5 6 1e-3\r\n7 7 12345678901234567890\n8 9 1"
+)
+
+
+def columns_of(path, layout, ranks):
+    raw = path.read_bytes()
+
+    def work(comm):
+        table = text.read_table(str(path), layout, 3, 1, len(raw), comm)
+        return table.src.tolist(), table.dst.tolist(), table.weights.tolist()
+
+    parts = agreed(on_ranks(ranks, work))
+    return [[value for part in parts for value in part[k]] for k in range(3)]
+
+
+LAYOUT = text.Layout((scan.SOURCE, scan.TARGET, scan.NUMBER), "U V W")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_every_place_where_a_file_can_be_cut(ranks, tmp_path, monkeypatch):
+    path = written(tmp_path, "a.txt", MIXED)
+    for chunk in range(1, len(MIXED) + 4):
+        monkeypatch.setattr(text, "CHUNK", chunk)
+        assert columns_of(path, LAYOUT, ranks) == [
+            [10, 3, 5, 7, 8], [2, 4000000000, 6, 7, 9], [0.125, 17.0, 1e-3, 12345678901234567890.0, 1.0],
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("bad", [0, 2, 4, 7, 9])
+def test_the_first_bad_line_is_named_wherever_the_file_is_cut(ranks, bad, tmp_path, monkeypatch):
+    lines = MIXED.split("\n")
+    lines.insert(bad, "1 2")
+    path = written(tmp_path, "a.txt", "\ufeff" + "\n".join([*lines, "one two", "1 2 1e999"]).replace("\ufeff", ""))
+    for chunk in range(1, 120, 3):
+        monkeypatch.setattr(text, "CHUNK", chunk)
+        with pytest.raises(DataError, match=rf"a\.txt:{bad + 1}: got '1 2'; column 3 of 3 is missing"):
+            columns_of(path, LAYOUT, ranks)
+
+
+def test_more_ranks_than_lines(tmp_path):
+    path = written(tmp_path, "a.txt", "4 5\n5 6")
+    assert figures(loaded(path, 8)) == cleaned([(4, 5, 1), (5, 6, 1)], True)
