@@ -47,11 +47,12 @@ class Context:
 
     def __init__(
         self, local: LocalGraph, comm: Comm, backend, record, progress,
-        direction: str = "auto", sync: str = "auto", max_rounds: int | None = None,
+        direction: str = "auto", sync: str = "auto", max_rounds: int | None = None, leads: bool = True,
     ):  # fmt: skip
         self.local, self.comm, self.backend = local, comm, backend
         self.record, self.progress = record, progress
         self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
+        self.leads = leads
         self.rounds = 0
 
     def run(self, program: Program, state: Mapping[str, np.ndarray] | None = None) -> State:
@@ -61,10 +62,11 @@ class Context:
             state: initial values of its ``given`` fields, shape (masters,).
         """
         weights = self.local.out.weights
-        with self.comm.together(), self.record("compile"):
-            machine = self.backend.machine(
-                trace(program, None if weights is None else weights.dtype), self.local, self._direction(program)
-            )
+        with self.record("compile"):
+            with self.comm.together():
+                traced = trace(program, None if weights is None else weights.dtype)
+                machine = self.backend.machine(traced, self.local, self._direction(program))
+            self._compile(machine, type(program).__name__)
         limit = self.max_rounds if self.max_rounds is not None else np.iinfo(np.int64).max
         run = Run(machine, self)
         run.start(state or {})
@@ -77,6 +79,16 @@ class Context:
             rounds=machine.round,
             finished=machine.done,
         )
+
+    def _compile(self, machine, name: str) -> None:
+        """One rank a node compiles; the others wait, then find the machine code in the cache folder."""
+        if machine.compiled:
+            return
+        self.progress.phase("compile", name)
+        for turn in (True, False):
+            with self.comm.together():
+                if self.leads == turn:
+                    machine.compile()
 
     def _direction(self, program: Program) -> str:
         """The direction asked for, where the program can go it."""
@@ -106,7 +118,7 @@ class Run:
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on every rank, and the first totals."""
-        with self.record("compile"):
+        with self.record("init"):
             self._attempt(lambda: self.machine.start(given))
             self._agree(starting=True)
 

@@ -68,7 +68,8 @@ def run(
             _check("direction", direction, DIRECTIONS)
             _check("sync mode", sync, SYNCS)
             work = _algorithm(algorithm, parameters)
-            engine = choose_backend(backend, threads, _ranks_here(comm))
+            here = _ranks_here(comm)
+            engine = choose_backend(backend, threads, len(here))
             _tell_choices(engine, comm, trace, progress)
         with trace("load"):
             if not isinstance(graph, Graph):
@@ -81,7 +82,7 @@ def run(
                 graph = graph.undirected()
                 progress.line(f"{work.name} ignores directions: the graph was made undirected")
         local = partitioned(graph, policy, trace, progress)
-        ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds)
+        ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds, leads=comm.rank == here[0])
         with trace("solve"):
             progress.phase("solve", work.name)
             answer = work.run(ctx)
@@ -137,8 +138,9 @@ def _check(what: str, value: str, known: tuple[str, ...]) -> None:
         raise unknown(what, value, known)
 
 
-def _ranks_here(comm: Comm) -> int:
-    return comm.allgather_json(socket.gethostname()).count(socket.gethostname())
+def _ranks_here(comm: Comm) -> list[int]:
+    """The ranks of this node."""
+    return [rank for rank, host in enumerate(comm.allgather_json(socket.gethostname())) if host == socket.gethostname()]
 
 
 def _tell_choices(engine, comm: Comm, trace: Trace, progress: Progress) -> None:

@@ -135,12 +135,12 @@ def test_kcore(name):
 def test_pagerank(name, stop):
     case = CASES[name]
     n, src, dst, _ = case.arcs()
-    ids = case.vertices[[0, n // 2, n - 1]]
+    wanted = dict(zip(case.vertices[[0, n // 2, n - 1]].tolist(), [1, 2, 5], strict=True))
     parameters, oracle = {
         "rounds": ({"tol": 0, "max_iter": 17}, {"rounds": 17}),
         "tolerance": ({"tol": 1e-13, "max_iter": 500}, {"tol": 1e-13}),
         "personalised": (
-            {"tol": 0, "max_iter": 23, "alpha": 0.7, "personalization": dict(zip(ids.tolist(), [1, 2, 5], strict=True))},
+            {"tol": 0, "max_iter": 23, "alpha": 0.7, "personalization": wanted},
             {"rounds": 23, "alpha": 0.7, "personalization": {0: 1, n // 2: 2, n - 1: 5}},
         ),
     }[stop]

@@ -91,6 +91,16 @@ def test_weights_keep_their_dtype_and_the_smallest_of_parallel_edges_stays(weigh
     assert kept.arcs == [(u, v, w) for u, v in ((0, 1), (1, 0)) for w in (3, 3, 5, 7)]
 
 
+def test_repeated_loops_are_counted_once_each():
+    edges = [(0, 0, 1), (0, 0, 2), (0, 0, 3), (0, 1, 1), (1, 0, 1)]
+    for keep_parallel in (False, True):
+        options = LoadOptions(keep_loops=True, keep_parallel=keep_parallel)
+        graph = assembled(edges, 2, options, n=2, directed=False)
+        keeps = {"keep_loops": True, "keep_parallel": keep_parallel}
+        assert figures(graph) == cleaned(edges, False, vertices=range(2), **keeps)
+        assert graph.facts.duplicates == 3
+
+
 def test_both_arcs_listed_are_one_edge():
     edges = [(0, 1, 1), (1, 0, 1), (1, 2, 4), (2, 1, 4), (2, 2, 9)]
     graph = assembled(edges, 2, LoadOptions(keep_loops=True), n=3, directed=False, mirrored=True)

@@ -15,6 +15,7 @@ import pytest
 
 import dgraph
 from dgraph.comm import world
+from dgraph.result import UNREACHED
 from partitioning import POLICIES
 
 pytestmark = pytest.mark.mpi
@@ -52,11 +53,11 @@ class Known:
 KNOWN = [
     Known(
         "rome99.gr", None, 3353, 8859, 0, 1, 1, (3353, 47, 92781), (2, 2689), (1378, 0.0006713078417558049), 116006476,
-        {"bfs": "rome99-BFS-from-1", "sssp": "rome99-SSSP-from-1"},
+        {"bfs": "expected/rome99-BFS-from-1", "sssp": "expected/rome99-SSSP-from-1"},
     ),
     Known(
         "california_road.cedge", False, 21048, 21693, 0, 1, 0, (21048, 601, 7199250), (2, 18685),
-        (14300, 0.00014581443215338604), 154519.02167800005, {"sssp": "california_road-SSSP-from-0"},
+        (14300, 0.00014581443215338604), 154519.02167800005, {"sssp": "expected/california_road-SSSP-from-0"},
     ),
     Known(
         "facebook_combined.txt", False, 4039, 88234, 0, 1, 0, (4039, 6, 11428), (115, 158),
@@ -64,7 +65,7 @@ KNOWN = [
     ),
     Known(
         "CA-GrQc.txt", False, 5242, 14484, 12, 355, 3466, (4158, 11, 21621), (43, 44), (14265, 0.0014431243212114492),
-        None, {"cc": "CA-GrQc-WCC-minid", "kcore": "CA-GrQc-core"},
+        None, {"cc": "expected/CA-GrQc-WCC-minid", "kcore": "expected/CA-GrQc-core"},
     ),
     Known("karate.mtx", None, 34, 78, 0, 1, 1, (34, 3, 58), (4, 10), (34, 0.10091918233262318)),
     Known("chesapeake.mtx", None, 39, 170, 0, 1, 1, (39, 2, 65), (6, 26), (39, 0.08972000021628951)),
@@ -79,7 +80,7 @@ KNOWN = [
     ),
     Known(
         "Wiki-Vote.txt", True, 7115, 103689, 0, 24, 30, (2316, 5, 6920), (53, 336), (4037, 0.004607173515797498), None,
-        {"bfs": "Wiki-Vote-directed-BFS-from-30", "pagerank": "Wiki-Vote-directed-PR-converged"},
+        {"bfs": "expected/Wiki-Vote-directed-BFS-from-30", "pagerank": "expected/Wiki-Vote-directed-PR-converged"},
     ),
     Known(
         "Wiki-Vote.txt", False, 7115, 100762, 0, 24, 30, (7066, 5, 20028), (53, 336), (2565, 0.004337296349779143),
@@ -90,6 +91,120 @@ KNOWN = [
     ),
     Known(
         "p2p-31.e", None, 62586, 147892, 0, 12, 6, (60826, 26, 586197), (6, 1004), (585, 0.00012860230386472238),
-        25821917, {"bfs": "p2p-31-BFS-directed", "sssp": "p2p-31-SSSP-directed"},
+        25821917, {"bfs": "expected/p2p-31-BFS-directed", "sssp": "expected/p2p-31-SSSP-directed"},
     ),
 ]  # fmt: skip
+
+HERE = [known for known in KNOWN if (DATA / known.file).exists()]
+UNDER_ALL = pytest.mark.parametrize("policy", sorted(POLICIES))
+GRAPHS = pytest.mark.parametrize("known", HERE, ids=[f"{k.file}-{k.directed}" for k in HERE])
+
+
+@cache
+def loaded(file, directed):
+    return dgraph.Graph.load(str(DATA / file), directed=directed)
+
+
+def solve(algorithm, known, policy, **parameters):
+    return dgraph.run(algorithm, loaded(known.file, known.directed), policy=policy, **parameters)
+
+
+def sums(*values):
+    """Over all ranks, exact where they are integers."""
+    return [value.item() for value in world().allreduce(np.array(values))]
+
+
+def check_file(result, column, file, **tolerance):
+    """This rank's rows against a per-vertex answer, exactly unless told otherwise; and no vertex is missing."""
+    text = (DATA / file).read_text().split()
+    wanted = dict(zip(map(int, text[::2]), text[1::2], strict=True))
+    vertices = result.columns["vertex"].tolist()
+    with world().together():
+        right = np.array([wanted[v] for v in vertices]).astype(np.float64 if tolerance else np.int64)
+        np.testing.assert_allclose(result.columns[column], right, **({"rtol": 0} | tolerance))
+    assert sums(len(vertices)) == [len(wanted)]
+
+
+@GRAPHS
+def test_load(known):
+    graph = loaded(known.file, known.directed)
+    assert (graph.n, graph.m, graph.block.facts.loops) == (known.n, known.m, known.loops)
+    assert graph.block.facts.lines_dropped == 0
+
+
+@GRAPHS
+@UNDER_ALL
+def test_bfs(known, policy):
+    result = solve("bfs", known, policy, source=known.source)
+    levels = result.columns["distance"]
+    levels = levels[levels != UNREACHED]
+    assert sums(levels.size, levels.sum()) == [known.bfs[0], known.bfs[2]]
+    assert world().largest(int(levels.max(initial=0))) == known.bfs[1]
+    if "bfs" in known.files:
+        check_file(result, "distance", known.files["bfs"])
+
+
+@pytest.mark.parametrize("known", [k for k in HERE if k.sssp], ids=lambda known: known.file)
+@UNDER_ALL
+def test_sssp(known, policy):
+    result = solve("sssp", known, policy, source=known.source)
+    distance = result.columns["distance"].astype(np.float64)
+    distance = distance[np.isfinite(distance) & (distance < UNREACHED)]
+    assert sums(distance.size) == [known.bfs[0]]
+    np.testing.assert_allclose(sums(distance.sum()), known.sssp, rtol=1e-12)
+    if "sssp" in known.files:
+        check_file(result, "distance", known.files["sssp"], rtol=1e-12)
+
+
+@GRAPHS
+@UNDER_ALL
+def test_cc(known, policy):
+    result = solve("cc", known, policy)
+    roots = result.columns["labels"] == result.columns["vertex"]
+    assert sums(np.count_nonzero(roots)) == [known.components]
+    if "cc" in known.files:
+        check_file(result, "labels", known.files["cc"])
+
+
+@GRAPHS
+@UNDER_ALL
+def test_pagerank(known, policy):
+    result = solve("pagerank", known, policy, tol=1e-13, max_iter=1000)
+    assert result.converged
+    top = result.top(1, "pagerank")
+    assert top["vertex"].tolist() == [known.top[0]]
+    np.testing.assert_allclose(top["pagerank"], known.top[1], rtol=1e-10)
+    np.testing.assert_allclose(sums(result.columns["pagerank"].sum()), 1, rtol=1e-12)
+    if "pagerank" in known.files:
+        check_file(result, "pagerank", known.files["pagerank"], rtol=1e-9)
+
+
+@GRAPHS
+@UNDER_ALL
+def test_kcore(known, policy):
+    result = solve("kcore", known, policy)
+    core, (most, size) = result.columns["core_number"], known.core
+    assert sums(np.count_nonzero(core == most), np.count_nonzero(core > most)) == [size, 0]
+    if "kcore" in known.files:
+        check_file(result, "core_number", known.files["kcore"])
+
+
+LDBC = {
+    "bfs": ("BFS", "distance", {}),
+    "sssp": ("SSSP", "distance", {"rtol": 1e-12}),
+    "pagerank": ("PR", "pagerank", {"rtol": 1e-12}),
+    "cc": ("WCC", "labels", {}),
+}
+
+
+@pytest.mark.parametrize("algorithm", LDBC)
+@pytest.mark.parametrize(("name", "source"), [("example-directed", 1), ("example-undirected", 2)])
+@UNDER_ALL
+def test_ldbc_example(name, source, algorithm, policy):
+    """Outputs of LDBC Graphalytics' own examples; the parameters are those of the .properties files."""
+    ending, column, tolerance = LDBC[algorithm]
+    parameters = {"bfs": {"source": source}, "sssp": {"source": source}, "pagerank": {"tol": 0, "max_iter": 2}}
+    graph = loaded(f"ldbc_example/{name}.e", None)
+    assert graph.directed == (name == "example-directed")
+    result = dgraph.run(algorithm, graph, policy=policy, **parameters.get(algorithm, {}))
+    check_file(result, column, f"ldbc_example/{name}-{ending}", **tolerance)

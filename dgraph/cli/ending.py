@@ -55,15 +55,14 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
     except BrokenPipeError:
         code, message = BROKEN_PIPE, ""
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except KeyboardInterrupt:
+    except BaseException as fault:
         code = INTERRUPTED
+        if not isinstance(fault, KeyboardInterrupt):
+            code = InternalError.exit_code
+            time.sleep(min(0.05 * comm.rank, 1.0))  # a fault of all ranks is told by the first
+            _say(f"{_place(comm)} {''.join(tracebacks.format_exception(fault))}".rstrip())
         if comm.size > 1:
             comm.abort(code)
-    except BaseException as fault:
-        code = InternalError.exit_code
-        time.sleep(min(0.05 * comm.rank, 1.0))  # a fault of all ranks is told by the first
-        _say(f"{_place(comm)} {''.join(tracebacks.format_exception(fault))}".rstrip())
-        comm.abort(code)
     return _agreed(ending, code, message)
 
 

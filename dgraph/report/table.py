@@ -56,19 +56,21 @@ def _total(what: str) -> Callable[[dict], float]:
     return lambda rank: sum(peer[what] for peer in rank["sent"])
 
 
-TIMES = (
+PHASES_OF_A_RUN = (
     _time("load", "load"),
     _time("build", "partition", "build"),
     _time("init", "compile", "init"),
+    _time("output", "output"),
+    _time("other")._replace(figure=_other),
+)
+PARTS_OF_ROUNDS = (
     _time("compute", "compute"),
     _time("pack", "pack"),
     _time("exchange", "exchange"),
     _time("unpack", "unpack"),
     _time("idle", "agree"),
-    _time("output", "output"),
-    _time("other")._replace(figure=_other),
 )
-"""Seconds; a rank's line adds up to its wall time."""
+"""Seconds. With those of the phases, a rank's line adds up to its wall time."""
 
 VOLUMES = (
     Column("masters", lambda rank: rank["counts"].get("masters", 0), _count),
@@ -80,17 +82,45 @@ VOLUMES = (
 )
 
 
-class Table(NamedTuple):
-    """Cells as text: the headings, a line a rank, and the summary over all ranks (none for one rank)."""
-
-    head: list[str]
-    body: list[list[str]]
-    foot: list[list[str]]
+GROUPS = (PHASES_OF_A_RUN, PARTS_OF_ROUNDS, VOLUMES)
+"""What stays together where the table is too wide and is cut."""
 
 
-def cells(report: dict, columns: Iterable[Column]) -> Table:
-    """One table of the report's ranks."""
-    columns = tuple(columns)
+def table(report: dict, width: int = 100) -> str:
+    """The per-rank table as plain text, times in seconds; cut into several below each other to fit ``width``."""
+    blocks: list[tuple[Column, ...]] = []
+    for group in GROUPS:
+        fits = blocks and len(_block(report, blocks[-1] + group)[0]) <= width
+        blocks.append(blocks.pop() + group if fits else group)
+    texts = ["\n".join(_block(report, columns)) for columns in blocks]
+    if len(report["ranks"]) > MOST_RANKS:
+        texts.append(f"the {SLOWEST} ranks of most compute, of {len(report['ranks'])}; --report has all")
+    return "\n\n".join(texts)
+
+
+def show(report: dict, file: TextIO | None = None) -> None:
+    """Print headline and table to ``file`` (stdout); on a terminal as wide as that is, with some lines standing out."""
+    file = file or sys.stdout
+    if not file.isatty():
+        print(headline(report), table(report), sep="\n\n", file=file)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=file)
+    name, *rest = headline(report).splitlines()
+    for line in (name, *rest, "", *table(report, console.width).splitlines()):
+        strong = line is name or line.lstrip().startswith(("rank ", "max/mean ", "warning:", "NOT CONVERGED"))
+        console.print(Text(line, style="bold" if strong else ""), soft_wrap=True)
+
+
+def headline(report: dict) -> str:
+    """What was run and how it ended, what was chosen and why, and the warnings: a few lines of plain text."""
+    return "\n".join(_headline(report))
+
+
+def _block(report: dict, columns: tuple[Column, ...]) -> list[str]:
+    """Lines of one table: headings, a line a rank, and over several ranks the largest, the mean and their ratio."""
     ranks = shown = report["ranks"]
     if len(ranks) > MOST_RANKS:
         shown = sorted(ranks, key=lambda rank: -rank["seconds"].get("compute", 0.0))[:SLOWEST]
@@ -103,51 +133,7 @@ def cells(report: dict, columns: Iterable[Column]) -> Table:
             most, mean = max(figures), sum(figures) / len(figures)
             for line, text in zip(foot, (column.text(most), column.text(mean), _ratio(most, mean)), strict=True):
                 line.append(text)
-    return Table(["rank", *(column.name for column in columns)], body, foot)
-
-
-def table(report: dict, width: int = 100) -> str:
-    """The per-rank table as plain text; times in seconds; in two parts where it is wider than ``width``."""
-    lines = _plain(cells(report, TIMES + VOLUMES))
-    if len(lines[0]) > width:
-        lines = [*_plain(cells(report, TIMES)), "", *_plain(cells(report, VOLUMES))]
-    return "\n".join(lines)
-
-
-def show(report: dict, file: TextIO | None = None) -> None:
-    """Print headline and table to ``file`` (stdout): drawn by rich on a terminal, else plain."""
-    file = file or sys.stdout
-    if not file.isatty():
-        print(headline(report), table(report), sep="\n\n", file=file)
-        return
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table as RichTable
-
-    console = Console(file=file, highlight=False, markup=False)
-    console.print(headline(report))
-    fits = len(_plain(cells(report, TIMES + VOLUMES))[0]) + 2 <= console.width
-    for columns in (TIMES + VOLUMES,) if fits else (TIMES, VOLUMES):
-        head, body, foot = cells(report, columns)
-        drawn = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-        for name in head:
-            drawn.add_column(name, justify="right", no_wrap=True)
-        for i, row in enumerate(body):
-            drawn.add_row(*row, end_section=i == len(body) - 1)
-        for row in foot:
-            drawn.add_row(*row, style="bold" if row[0] == "max/mean" else "dim")
-        console.print(drawn)
-    if note := _left_out(report):
-        console.print(note)
-
-
-def headline(report: dict) -> str:
-    """What was run and how it ended, what was chosen and why, and the warnings: a few lines of plain text."""
-    return "\n".join(_headline(report))
-
-
-def _plain(content: Table) -> list[str]:
-    head, body, foot = content
+    head = ["rank", *(column.name for column in columns)]
     widths = [max(len(row[i]) for row in [head, *body, *foot]) for i in range(len(head))]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
     lines = [head, None, *body, *([None, *foot] if foot else [])]
@@ -156,11 +142,6 @@ def _plain(content: Table) -> list[str]:
 
 def _ratio(most: float, mean: float) -> str:
     return f"{most / mean:.2f}" if mean else "-"
-
-
-def _left_out(report: dict) -> str:
-    ranks = len(report["ranks"])
-    return f"the {SLOWEST} ranks of most compute, of {ranks}; --report has all" if ranks > MOST_RANKS else ""
 
 
 def _headline(report: dict) -> Iterable[str]:

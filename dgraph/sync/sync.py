@@ -95,7 +95,9 @@ class Sync:
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.trace("pack"):
             heard = np.empty(0, np.uint32) if failed or dense else machine.dirty()
-            mask, columns = self._mask, [machine.state[k] for k in fields] + [self._active(not failed)] * marked
+            mask, columns = self._mask, [machine.state[k] for k in fields]
+            if marked:
+                columns.append(self._active(not failed))
             mask[heard] = True
             for peer, mirrors, low, high in _spans(self.local.theirs, role):
                 lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]

@@ -100,6 +100,21 @@ class Machine:
     # what the engine asks for
 
     @property
+    def compiled(self) -> bool:
+        """Whether this process has the program's machine code."""
+        return getattr(self.module, "compiled", False)
+
+    def compile(self) -> None:
+        """Compile, or load from the cache folder, everything that the rounds will call."""
+        self._call(0, threads=1)
+        scratch = (self.integers.copy(), self.floats.copy(), self.controls.copy())
+        self.module.agreed(self._parameters, *scratch, self.sums, self.float_sums, 0, 0, True)
+        nothing = np.empty(0, np.uint32)
+        values = tuple(self.state[name][:0] for name in self.traced.proposes)
+        self.combine(nothing, nothing, values)
+        self.module.compiled = True
+
+    @property
     def direction(self) -> str:
         """Of the next round: push or pull."""
         return "pull" if self.controls[at.MODE] == at.PULL else "push"

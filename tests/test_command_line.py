@@ -1,0 +1,122 @@
+"""``python -m dgraph`` from end to end: files, reports, words and exit codes, alone and on three ranks."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from children import ROOT, run
+from test_report import SCHEMA, violations
+
+from dgraph.cli import main
+
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
+
+LDBC = ROOT / "tests" / "data" / "ldbc_example"
+GRAPH = str(LDBC / "example-directed.e")
+
+
+@pytest.fixture
+def dgraph(tmp_path, capfd, monkeypatch):
+    """Runs a command line in a folder of its own: exit codes of all ranks, and all that they printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(line, ranks=None):
+        words = line.replace("GRAPH", GRAPH).split()
+        if ranks is None:
+            return [main(words)], "".join(reversed(capfd.readouterr()))
+        ran = run([sys.executable, "-m", "dgraph", *words], tmp_path / "ranks", timeout=100, ranks=ranks, cwd=tmp_path)
+        assert ran.code == max(ran.codes()), ran.story()
+        return ran.codes(), ran.text
+
+    return call
+
+
+def rows(path):
+    return {int(vertex): float(value) for vertex, value in map(str.split, path.read_text().splitlines())}
+
+
+@pytest.mark.parametrize(("algorithm", "ranks"), [("bfs", None), ("sssp", None), ("sssp", 3)])
+def test_the_published_answer_lies_in_the_file(dgraph, tmp_path, algorithm, ranks):
+    """The source is the one that the .properties file suggests."""
+    graph = LDBC / "example-directed.properties"
+    codes, said = dgraph(f"{algorithm} {graph} -o out.txt --quiet", ranks)
+    assert (set(codes), said) == ({0}, "")
+    assert rows(tmp_path / "out.txt") == rows(LDBC / f"example-directed-{algorithm.upper()}")
+
+
+def test_with_nothing_named_it_says_what_it_takes(dgraph, tmp_path):
+    codes, said = dgraph("sssp --report run.json", ranks=2)
+    assert codes == [0, 0]
+    for words in ("no graph was named: taking rmat:16", "weights int32", "most out-edges, and none was named"):
+        assert words in said
+    report = json.loads((tmp_path / "run.json").read_text())
+    assert list(violations(report, SCHEMA)) == []
+    assert report["command"] == ["python", "-m", "dgraph", "sssp", "--report", "run.json"]
+    assert {choice["what"] for choice in report["choices"]} >= {"graph", "source", "policy", "threads", "transport"}
+    assert sum(rank["counts"]["masters"] for rank in report["ranks"]) == report["graph"]["n"] == 1 << 16
+    assert [line.split()[0] for line in said.splitlines() if "max/mean" in line] == ["max/mean"] * 2
+
+
+def test_several_sources_share_one_load(dgraph, tmp_path):
+    (tmp_path / "sources").write_text("1\n4\n")
+    codes, said = dgraph("bfs GRAPH --source @sources -o out.txt --report run.json")
+    assert codes == [0]
+    assert said.count("] load ") == 1
+    assert rows(tmp_path / "out.1.txt") == rows(LDBC / "example-directed-BFS")
+    assert rows(tmp_path / "out.4.txt")[4] == 0
+    assert not (tmp_path / "out.txt").exists()
+    first, second = (json.loads((tmp_path / f"run.{source}.json").read_text()) for source in (1, 4))
+    assert first["ranks"][0]["seconds"]["load"] > second["ranks"][0]["seconds"]["load"] >= 0
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ranks):
+    codes, said = dgraph("pagerank GRAPH --max-iter 2 --tol 1e-12 -o out.npz", ranks)
+    assert set(codes) == {3}
+    assert said.count("did not converge") == 1
+    assert "NOT CONVERGED" in said
+    assert np.load(tmp_path / "out.npz")["pagerank"].sum() == pytest.approx(1)
+
+
+MISTAKES = [
+    ("bfs GRAPH --source 99", 2, "source 99 is no vertex"),
+    ("bfs nowhere.el", 2, "no such file"),
+    ("bfs GRAPH --policy cvs", 2, "unknown policy 'cvs': did you mean 'cvc'?"),
+    ("sssp GRAPH --weights 9..1", 2, "LO is above HI"),
+    ("bfs GRAPH -o nowhere/out.txt", 74, "there is no folder nowhere"),
+    ("bfs GRAPH -o out.doc", 2, "unknown output format '.doc'"),
+    ("bfs GRAPH --report nowhere/run.json", 74, "there is no folder nowhere"),
+    ("bfs GRAPH --source @nowhere", 74, "cannot be read"),
+    ("bsf GRAPH", 2, "did you mean 'bfs'?"),
+]
+
+
+@pytest.mark.parametrize(("line", "code", "told", "ranks"), [(*m, None) for m in MISTAKES] + [(*MISTAKES[0], 3)])
+def test_mistakes_are_told_once_and_end_all(dgraph, tmp_path, line, code, told, ranks):
+    codes, said = dgraph(f"{line} --quiet", ranks)
+    assert set(codes) == {code}
+    assert said.startswith("dgraph: error: ")
+    assert told in said
+    assert len(said.splitlines()) == 1
+    assert not [path for path in tmp_path.iterdir() if path.is_file()]
+
+
+def test_importing_and_helping_load_nothing_heavy(tmp_path):
+    script = "import sys, dgraph; print(sorted({'numba', 'scipy', 'mpi4py', 'rich', 'cupy'} & set(sys.modules)))"
+    assert run([sys.executable, "-c", script], tmp_path).text == "[]\n"
+    script = "import sys; sys.argv[1:] = ['sssp', '--help']; from dgraph.cli import main; main(); " + script
+    assert run([sys.executable, "-c", script], tmp_path).text.endswith("130 interrupted.\n[]\n")
+
+
+def test_every_name_is_listed(dgraph):
+    listed = json.loads(dgraph("list --json")[1])
+    names = {title: {row["name"] for row in rows} for title, rows in listed.items()}
+    assert names["algorithms"] >= {"bfs", "sssp", "cc", "pagerank", "kcore"}
+    assert names["policies"] >= {"auto", "metis", "oec", "iec", "cvc", "hash"}
+    assert names["generators"] >= {"rmat", "kron", "uniform", "grid", "road", "star", "path"}
+    assert names["formats"] >= {".gr", ".col", ".mtx", ".e", ".cedge", ".el", ".wel", ".npz"}
+    assert names["outputs"] == {".txt", ".npz"}
+    assert all(row["help"] for rows in listed.values() for row in rows)
+    text = dgraph("list")[1]
+    assert all(name in text for group in names.values() for name in group)

@@ -1,0 +1,209 @@
+"""What goes wrong is said once, with a cure, in the right exit code; every rank is gone; nothing is half-written.
+
+The command line, as users start it: one process, and four ranks. (``test_refusals.py`` has every bad line of every
+format, ``test_ending.py`` every way in which a rank may leave.)
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+import pytest
+from children import Children, run
+
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
+
+DGRAPH = [sys.executable, "-m", "dgraph"]
+WEIGHED = "0 1 3\n1 2 {}\n2 0 1\n"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A command line that cannot be carried out, the exit code, and what must be said of it, in this order.
+
+    Attributes:
+        files: name → content, in the folder where the command runs.
+        variables: of the environment.
+    """
+
+    line: str
+    code: int
+    says: list[str]
+    files: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+MISTAKES = {
+    "unknown algorithm": Mistake("bsf path:9", 2, ["unknown algorithm 'bsf'", "did you mean 'bfs'", "cc", "sssp"]),
+    "unknown option": Mistake("bfs path:9 --polciy oec", 2, ["unknown option --polciy", "did you mean --policy"]),
+    "unknown policy": Mistake(
+        "bfs path:9 --policy ceo", 2, ["unknown policy 'ceo'", "auto, cvc, hash, iec, metis, oec"]
+    ),
+    "unknown generator": Mistake("bfs pth:9", 2, ["unknown generator 'pth'", "did you mean 'path'", "rmat"]),
+    "unknown format": Mistake("bfs a.xyz", 2, ["a.xyz", "known", ".gr", ".mtx"], {"a.xyz": "0 1\n"}),
+    "unknown output": Mistake("bfs path:9 -o a.xyz", 2, ["unknown output format '.xyz'", ".npz, .txt"]),
+    "unknown rule": Mistake("sssp path:9 --weights heavy", 2, ["heavy", "unit", "hash"]),
+    "no such file": Mistake("bfs nowhere.el", 2, ["nowhere.el", "no such file"]),
+    "no such folder": Mistake("bfs path:9 -o nowhere/a.txt", 74, ["nowhere/a.txt", "no folder nowhere"]),
+    "no such source": Mistake("bfs path:9 --source 9", 2, ["source 9 is no vertex", "between 0 and 8"]),
+    "no such source among sparse ids": Mistake(
+        "bfs a.txt --source 5", 2, ["source 5 is no vertex", "between 3 and 8000000000"], {"a.txt": "3 8000000000\n"}
+    ),
+    "negative weight": Mistake(
+        "sssp a.wel --source 0", 65, ["the edge 1 → 2 weighs -4", "weights ≥ 0"], {"a.wel": WEIGHED.format(-4)}
+    ),
+    "negative float weight": Mistake(
+        "sssp a.wel --source 0", 65, ["the edge 1 → 2 weighs -0.5"], {"a.wel": WEIGHED.format(-0.5)}
+    ),
+    "no number": Mistake(
+        "sssp a.wel", 65, ["a.wel:2", "'nan'", "not a finite number"], {"a.wel": WEIGHED.format("nan")}
+    ),
+    "no weight": Mistake("sssp a.wel", 65, ["a.wel:2", "column 3 of 3 is missing"], {"a.wel": WEIGHED.format("")}),
+    "distance beyond 63 bits": Mistake(
+        "sssp a.wel --source 0", 65, ["passes 2**63", "floats"], {"a.wel": f"0 1 {2**62}\n1 2 {2**62}\n"}
+    ),
+    "empty file": Mistake("bfs a.el", 65, ["a.el", "empty"], {"a.el": ""}),
+    "truncated file": Mistake("bfs a.gr", 65, ["a.gr", "1 a lines", "says 2"], {"a.gr": "p sp 3 2\na 1 2 5\n"}),
+    "not an edge": Mistake("bfs a.el", 65, ["a.el:3", "garbage"], {"a.el": "0 1\n1 2\ngarbage\n2 3\n"}),
+    "negative id": Mistake("bfs a.el", 65, ["a.el:2", "-1", "negative"], {"a.el": "0 1\n-1 2\n"}),
+    "id beyond 63 bits": Mistake("bfs a.txt", 65, ["a.txt:1", str(2**63), "2^63 - 1"], {"a.txt": f"0 {2**63}\n"}),
+    "id beyond the header": Mistake("bfs a.gr", 65, ["a.gr:2", "4", "3 vertices"], {"a.gr": "p sp 3 1\na 1 4 5\n"}),
+    "id out of proportion": Mistake("bfs a.el", 65, ["a.el", str(10**12), "--sparse-ids"], {"a.el": f"0 {10**12}\n"}),
+}
+
+
+def command(folder, mistake, ranks):
+    """Run it in a folder of its own; what is there besides its files afterwards."""
+    work = folder / "work"
+    work.mkdir()
+    for name, content in mistake.files.items():
+        (work / name).write_text(content)
+    ran = run([*DGRAPH, *mistake.line.split()], folder / "logs", 60, ranks=ranks, cwd=work, extra=mistake.variables)
+    return ran, {entry.name for entry in work.iterdir()} - mistake.files.keys()
+
+
+@pytest.mark.parametrize("ranks", [None, 4])
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
+def test_mistakes_are_told_once_by_all(mistake, ranks, tmp_path):
+    ran, left = command(tmp_path, mistake, ranks)
+    assert (ran.code, set(ran.codes())) == (mistake.code, {mistake.code}), ran.story()
+    told = ran.text[ran.text.index("dgraph: error: ") :]
+    at = 0
+    for part in mistake.says:
+        at = told.index(part, at) + len(part)
+    assert ran.text.count("dgraph: error: ") == 1
+    assert told.count(mistake.says[0]) == 1
+    assert "Traceback" not in ran.text
+    assert (left, ran.alive()) == (set(), [])
+
+
+def test_processes_that_slurm_counts_but_mpi_cannot_join(tmp_path):
+    mistake = Mistake("bfs path:9", 2, [], variables={"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "0"})
+    ran, _ = command(tmp_path, mistake, None)
+    assert ran.code == 2, ran.story()
+    assert "srun started 4 processes, but each is alone" in ran.text
+    assert "--mpi=pmi2" in ran.text
+
+
+# what happens while a run goes
+
+SCRIPT = """
+import os, resource, runpy, sys
+from dgraph.comm import world
+rank = world().rank
+{before}
+sys.argv = ["dgraph", *sys.argv[1:]]
+runpy.run_module("dgraph", run_name="__main__", alter_sys=True)
+"""
+
+
+def dgraph_after(before, line):
+    """The command line on every rank, after something was done to the process."""
+    return [sys.executable, "-c", SCRIPT.format(before=before), *line.split()]
+
+
+ENDLESS = "pagerank grid:64x64 --tol 0 --max-iter 1000000000 -o out.txt"
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
+def test_a_rank_that_is_killed_ends_all(how, tmp_path):
+    job = Children([*DGRAPH, *ENDLESS.split()], tmp_path, ranks=4)
+    pid = job.python_of(2)
+    wait_for("solve", job)
+    os.kill(pid, how)
+    began = time.monotonic()
+    job.wait(60)
+    assert time.monotonic() - began < 10
+    assert job.code, job.story()
+    assert job.alive() == []
+    assert not list(tmp_path.glob("*out.txt*"))
+
+
+def wait_for(word, job, timeout=60):
+    end = time.monotonic() + timeout
+    while word not in job.text:
+        assert time.monotonic() < end, job.story()
+        assert job.alive(), job.story()
+        time.sleep(0.1)
+
+
+FAULT = """
+from dgraph.backend.cpu import machine
+edge = machine.Machine.edge
+def broken(self):
+    if rank == 2 and self.round == 3: raise ValueError("a fault of rank two")
+    edge(self)
+machine.Machine.edge = broken
+"""
+
+
+def test_a_fault_of_one_rank_inside_a_round_is_told_once(tmp_path):
+    """Its peers are not kept waiting: it takes part with empty messages until all agree."""
+    ran = run(dgraph_after(FAULT, "bfs path:40 --source 0 --policy hash -o out.txt"), tmp_path, ranks=4)
+    assert (ran.code, ran.codes()) == (70, [70] * 4), ran.story()
+    assert ran.seconds < 30
+    assert ran.text.count("ValueError: a fault of rank two") == 1
+    assert not list(tmp_path.glob("*out.txt*"))
+
+
+SMALL_FILES = "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))"
+
+
+@pytest.mark.parametrize("ranks", [None, 4])
+@pytest.mark.parametrize("suffix", ["txt", "npz"])
+def test_a_limit_on_file_sizes(suffix, ranks, tmp_path):
+    """Only the ranks that write beyond the limit fail; all must say so and take the draft away."""
+    line = f"bfs grid:200x200 --source 0 -o out.{suffix}"
+    ran = run(dgraph_after(SMALL_FILES, line), tmp_path / "logs", ranks=ranks, cwd=made(tmp_path / "work"))
+    full(ran, f"out.{suffix} cannot be written", ranks, tmp_path / "work")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small file system")
+@pytest.mark.parametrize("ranks", [None, 4])
+def test_a_full_disk(ranks, tmp_path):
+    disk = made(tmp_path / "disk")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", disk], check=False).returncode:
+        pytest.skip("this container may not mount")
+    try:
+        (disk / "out.txt").write_text("an older answer\n")
+        ran = run(
+            [*DGRAPH, *"bfs grid:200x200 --source 0 -o out.txt".split()], tmp_path / "logs", ranks=ranks, cwd=disk
+        )
+        full(ran, "No space left on device", ranks, disk, {"out.txt"})
+        assert (disk / "out.txt").read_text() == "an older answer\n"
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def full(ran, says, ranks, folder, kept=frozenset()):
+    assert (ran.code, ran.codes()) == (74, [74] * (ranks or 1)), ran.story()
+    assert ran.text.count(says) == 1
+    assert {entry.name for entry in folder.iterdir()} == set(kept)
+
+
+def made(folder):
+    folder.mkdir()
+    return folder

@@ -1,0 +1,68 @@
+"""Proof of life, in seconds: every algorithm once, in this one process, on six vertices.
+
+    0 →(1) 1 →(2) 2 →(1) 0,  0 →(4) 2,  3 →(5) 4,  5 alone
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dgraph
+from dgraph.algorithms import ALGORITHMS
+from dgraph.cli import main
+from dgraph.result import UNREACHED
+
+pytestmark = pytest.mark.tiny
+
+SRC, DST, WEIGHTS = [0, 1, 0, 2, 3], [1, 2, 2, 0, 4], [1, 2, 4, 1, 5]
+FAR = UNREACHED
+ANSWERS = {
+    "bfs": ({"source": 0}, {"distance": [0, 1, 1, FAR, FAR, FAR], "predecessor": [-1, 0, 0, -1, -1, -1]}),
+    "sssp": ({"source": 0}, {"distance": [0, 1, 3, FAR, FAR, FAR], "predecessor": [-1, 0, 1, -1, -1, -1]}),
+    "cc": ({}, {"labels": [0, 0, 0, 3, 3, 5]}),
+    "kcore": ({}, {"core_number": [2, 2, 2, 1, 1, 0]}),
+    "pagerank": ({"alpha": 0.5, "tol": 0, "max_iter": 1}, {"pagerank": np.array([14, 11, 17, 8, 14, 8]) / 72}),
+}
+
+
+def graph(**options):
+    return dgraph.Graph.from_edges(np.array(SRC), np.array(DST), np.array(WEIGHTS, np.int32), n=6, **options)
+
+
+def test_every_algorithm_is_here():
+    assert set(ANSWERS) == set(ALGORITHMS)
+
+
+@pytest.mark.parametrize("algorithm", ANSWERS)
+@pytest.mark.parametrize("direction", ["push", "pull"])
+def test_answers(algorithm, direction):
+    parameters, columns = ANSWERS[algorithm]
+    result = dgraph.run(algorithm, graph(), direction=direction, **parameters)
+    assert list(result.columns) == ["vertex", *columns]
+    assert result.columns["vertex"].tolist() == list(range(6))
+    for name, wanted in columns.items():
+        np.testing.assert_allclose(result.columns[name], wanted, rtol=1e-15 if name == "pagerank" else 0)
+
+
+def test_one_graph_takes_many_runs():
+    once = graph(directed=False)
+    assert dgraph.run("bfs", once, source=2).columns["distance"][:3].tolist() == [1, 1, 0]
+    assert dgraph.run("sssp", once, source=2).columns["distance"][:3].tolist() == [1, 2, 0]
+    assert dgraph.run("kcore", once, k=2).columns["in_core"].tolist() == [1, 1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("heavy", ["mpi4py", "cupy", "numba"])
+def test_import_is_light(heavy):
+    """``import dgraph`` must work without an MPI, without a GPU, and at once."""
+    code = f"import dgraph, sys; sys.exit({heavy!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_command_line(capsys, tmp_path):
+    assert main(["bfs", "path:6", "--source", "2", "--output", str(tmp_path / "levels.txt"), "--quiet"]) == 0
+    lines = (tmp_path / "levels.txt").read_text().splitlines()
+    assert lines == ["0 2", "1 1", "2 0", "3 1", "4 2", "5 3"]
+    assert main(["bfs", "path:6", "--source", "9"]) == 2
+    assert "source 9 is no vertex" in capsys.readouterr().err
