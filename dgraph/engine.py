@@ -18,8 +18,8 @@ from dgraph.graph.local import LocalGraph
 from dgraph.program import Program, trace
 from dgraph.sync import Sync
 
-FUSED_ROUNDS = 1 << 16
-"""Fused rounds before Python looks around, for signals and for what it tells the user."""
+LOOK_AROUND = 0.2
+"""Seconds of fused rounds before Python looks around, for signals and for what it tells the user."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,13 @@ class Context:
     def _direction(self, program: Program) -> str:
         """The direction asked for, where the program can go it."""
         wanted = {"flip": {"push", "pull"}}.get(self.direction, {self.direction})
-        able = set(program.directions)
-        return self.direction if self.direction == "auto" or wanted <= able else min(able)
+        if self.direction == "auto" or wanted <= set(program.directions):
+            return self.direction
+        able = program.directions[0]
+        told = f"{type(program).__name__} only goes {able}; direction {self.direction!r} does not apply to it"
+        self.record.warn(told)
+        self.progress.line(told)
+        return able
 
     def total(self, value: float) -> float:
         """The sum over ranks of one number a rank: an int stays one, floats are added in rank order."""
@@ -144,12 +149,13 @@ class Run:
 
     def fused(self, limit: int) -> None:
         """The same rounds where no mirror exists, many a call."""
-        machine, record = self.machine, self.record
+        machine, record, batch = self.machine, self.record, 16
         while not machine.done and machine.round < limit:
             began, first = time.perf_counter(), machine.round
             with record("compute"):
-                machine.fused(min(FUSED_ROUNDS, limit - first))
-            seconds = (time.perf_counter() - began) / max(machine.round - first, 1)
+                run = machine.fused(min(batch, limit - first))
+            seconds = (time.perf_counter() - began) / run
+            batch = max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
             for vertices, edges, direction in machine.figures(first):
                 record.rounds.add(direction, vertices, edges, seconds)
             self.context.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)

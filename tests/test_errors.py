@@ -71,7 +71,7 @@ MISTAKES = {
     "negative id": Mistake("bfs a.el", 65, ["a.el:2", "-1", "negative"], {"a.el": "0 1\n-1 2\n"}),
     "id beyond 63 bits": Mistake("bfs a.txt", 65, ["a.txt:1", str(2**63), "2^63 - 1"], {"a.txt": f"0 {2**63}\n"}),
     "id beyond the header": Mistake("bfs a.gr", 65, ["a.gr:2", "4", "3 vertices"], {"a.gr": "p sp 3 1\na 1 4 5\n"}),
-    "id out of proportion": Mistake("bfs a.el", 65, ["a.el", str(10**12), "--sparse-ids"], {"a.el": f"0 {10**12}\n"}),
+    "id out of proportion": Mistake("bfs a.el", 65, ["a.el", "1000000000001", "--sparse-ids"], {"a.el": f"0 {10**12}\n"}),
 }
 
 
@@ -169,6 +169,7 @@ def test_a_fault_of_one_rank_inside_a_round_is_told_once(tmp_path):
     assert not list(tmp_path.glob("*out.txt*"))
 
 
+BIG = "bfs grid:200x200 --source 0 -o out.txt"
 SMALL_FILES = "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))"
 
 
@@ -176,7 +177,7 @@ SMALL_FILES = "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))"
 @pytest.mark.parametrize("suffix", ["txt", "npz"])
 def test_a_limit_on_file_sizes(suffix, ranks, tmp_path):
     """Only the ranks that write beyond the limit fail; all must say so and take the draft away."""
-    line = f"bfs grid:200x200 --source 0 -o out.{suffix}"
+    line = BIG.replace("txt", suffix)
     ran = run(dgraph_after(SMALL_FILES, line), tmp_path / "logs", ranks=ranks, cwd=made(tmp_path / "work"))
     full(ran, f"out.{suffix} cannot be written", ranks, tmp_path / "work")
 
@@ -189,9 +190,7 @@ def test_a_full_disk(ranks, tmp_path):
         pytest.skip("this container may not mount")
     try:
         (disk / "out.txt").write_text("an older answer\n")
-        ran = run(
-            [*DGRAPH, *"bfs grid:200x200 --source 0 -o out.txt".split()], tmp_path / "logs", ranks=ranks, cwd=disk
-        )
+        ran = run(dgraph_after("", BIG), tmp_path / "logs", ranks=ranks, cwd=disk)
         full(ran, "No space left on device", ranks, disk, {"out.txt"})
         assert (disk / "out.txt").read_text() == "an older answer\n"
     finally:

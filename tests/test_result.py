@@ -2,7 +2,6 @@
 
 import errno
 import os
-import resource
 import zipfile
 import zlib
 from pathlib import Path
@@ -138,21 +137,6 @@ def test_a_full_disk_leaves_nothing(comm, folder, monkeypatch, suffix):
     comm.barrier()
     assert os.listdir(folder) == [f"out.{suffix}"]
     assert (folder / f"out.{suffix}").read_text() == "the old result"
-
-
-@pytest.mark.mpi
-def test_what_the_system_refuses_midway_leaves_nothing(comm, folder):
-    """A limit on the size of files, met by the ranks that write beyond it."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    comm.barrier()
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20000, limits[1]))
-        with pytest.raises(OutputError, match="File too large"):
-            scattered(comm, whole()).save(folder / "out.npz")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    comm.barrier()
-    assert os.listdir(folder) == []
 
 
 @pytest.mark.mpi

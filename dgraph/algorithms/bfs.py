@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.base import SOURCE, UNREACHED, Algorithm, Answer, Parameter, algorithm
-from dgraph.algorithms.base import check_source, limited, widened
+from dgraph.algorithms.base import (
+    SOURCE,
+    UNREACHED,
+    Algorithm,
+    Answer,
+    Parameter,
+    algorithm,
+    check_source,
+    limited,
+    widened,
+)
 from dgraph.program import INF, MIN, Field, Program, where
 
 

@@ -17,7 +17,6 @@ class Peel(Program):
 
     first: int = 0
     single: bool = False
-    directions = ("push",)
     monotone = True
 
     core = Field("int32")

@@ -87,7 +87,7 @@ class Pagerank(Algorithm):
 
     def _weights(self, ctx) -> np.ndarray:
         """This rank's part of the jump vector."""
-        given = self.personalization
+        given = self.settings()["personalization"]
         pairs = dict(given) if isinstance(given, dict) else dict.fromkeys(np.atleast_1d(given).tolist(), 1.0)
         ids = np.array(sorted(pairs), np.int64)
         values = np.array([float(pairs[i]) for i in ids.tolist()])

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.base import SOURCE, UNREACHED, Algorithm, Answer, Parameter, algorithm
-from dgraph.algorithms.base import check_source, limited, widened
+from dgraph.algorithms.base import (
+    SOURCE,
+    UNREACHED,
+    Algorithm,
+    Answer,
+    Parameter,
+    algorithm,
+    check_source,
+    limited,
+    widened,
+)
 from dgraph.algorithms.bfs import parents
 from dgraph.errors import DataError, UsageError
 from dgraph.program import INF, MIN, Field, Program, where
@@ -159,7 +168,7 @@ def _weights(ctx) -> tuple[float, float]:
                 "shorter without end; correct the data, or give --weights"
             )
     most = weights.max() if weights.size else 0
-    every = ctx.comm.allgather(np.array([most]))
+    every = ctx.comm.allgather(np.array([most], weights.dtype))
     total = ctx.total(float(weights.sum(dtype=np.float64)))
     return every.max().item(), total / max(ctx.local.arcs, 1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from typing import ClassVar
 
 import mpi4py
 import numpy as np
@@ -24,7 +25,7 @@ class MpiComm(Comm):
     """A duplicate of an mpi4py communicator, so that the user's own messages never meet ours."""
 
     transport = "mpi-host"
-    _duplicates: dict[int, MPI.Comm] = {}
+    _duplicates: ClassVar[dict[int, MPI.Comm]] = {}
 
     def __init__(self, comm: MPI.Comm = MPI.COMM_WORLD):
         handle = MPI._handleof(comm)

@@ -44,6 +44,20 @@ class Mirrors:
             role
         ]
 
+    def holding(self, lids: np.ndarray, low: int, high: int) -> np.ndarray:
+        """On the owner's side: the positions in ``low .. high`` whose masters are among ``lids`` (each at most once).
+
+        Costs a search a lid and group: for lids that are few against ``high - low``.
+        """
+        found = []
+        for start, end in ((0, self.rows), (self.rows, self.columns), (self.columns, self.count)):
+            start, end = max(start, low), min(end, high)
+            if start < end:
+                group = self.lids[start:end]  # type: ignore[index]
+                at = np.minimum(np.searchsorted(group, lids), len(group) - 1)
+                found.append(at[group[at] == lids] + start)
+        return np.concatenate(found) if found else np.empty(0, np.int64)
+
 
 @dataclass
 class LocalGraph:

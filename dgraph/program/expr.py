@@ -101,10 +101,10 @@ class Expr:
     def __ge__(self, other):
         return _compare(">=", self, other)
 
-    def __eq__(self, other):  # type: ignore[override]
+    def __eq__(self, other):
         return _compare("==", self, other)
 
-    def __ne__(self, other):  # type: ignore[override]
+    def __ne__(self, other):
         return _compare("!=", self, other)
 
     def __floordiv__(self, other):
@@ -129,7 +129,7 @@ class Expr:
 
 
 INF = Expr("inf", (), "inf")
-"""The identity of the field that the value meets: the largest value of a MIN field, the smallest of a MAX field."""
+"""The largest value of the field that it meets; the smallest of a MAX field."""
 
 
 def lift(value: Any) -> Expr:

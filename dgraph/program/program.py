@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dgraph.errors import UsageError, unknown
-from dgraph.program.monoid import Monoid
+from dgraph.program.monoid import MAX, MIN, Monoid
 
 BUILTINS = ("id", "out_degree")
 """What every vertex has beside its fields: its original id (int64) and its out-degree in the whole graph (int64)."""
@@ -50,6 +50,11 @@ class Field:
     def identity(self) -> int | float:
         """What an accumulator starts from; 0 without ``reduce``."""
         return self.reduce.identity(self.dtype) if self.reduce else 0
+
+    @property
+    def infinity(self) -> int | float:
+        """What INF stands for beside this field: its largest value, or its smallest where it reduces by MAX."""
+        return (MAX if self.reduce is MAX else MIN).identity(self.dtype)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ every part padded to 8 bytes. Positions are those of a :class:`~dgraph.graph.loc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -41,13 +41,14 @@ def encode(
     kind: int,
     total: int,
     positions: np.ndarray,
-    columns: Callable[[np.ndarray | slice], Sequence[np.ndarray]],
+    columns: Sequence[np.ndarray],
+    rows: np.ndarray | None = None,
 ) -> np.ndarray:
     """Write one message into ``out`` (uint8, ``bound`` bytes); the part of it that is the message.
 
     Args:
         positions: those that changed, each once, in any order.
-        columns: values by position, one array a field.
+        columns: one array a field; position i is its row i, or row ``rows[i]``.
     """
     if kind == NOTHING:
         return out[:0]
@@ -64,8 +65,9 @@ def encode(
         where, count = positions, len(positions)
         at = _put(out, at, positions.astype(np.uint32))
     out[:HEADER].view(np.int64)[:] = kind, count
-    for column in columns(where):
-        at = _put(out, at, column)
+    chosen = where if rows is None else rows[where]
+    for column in columns:
+        at = _put(out, at, column[chosen])
     return out[:at]
 
 

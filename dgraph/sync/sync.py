@@ -11,6 +11,9 @@ from dgraph.graph.local import LocalGraph, Mirrors
 from dgraph.sync.encode import bound, choose, decode, encode
 from dgraph.sync.plan import Plan, plan
 
+SPARSE = 32
+"""Positions a vertex from which looking each vertex up beats looking at every position."""
+
 ACTIVE = np.dtype(np.uint8)
 POISON = {"f": float("nan"), "i": -77, "u": 0x55}
 
@@ -58,21 +61,17 @@ class Sync:
                 count = total if dense and not failed else len(found)
                 whole = all(traced.fields[k].reduce.idempotent for k in now.reduce)
                 kind = choose(count, total, sum(d.itemsize for d in dtypes), whole)
-                message = encode(
-                    self._outbox[peer], kind, total, found - np.uint32(start),
-                    lambda at, start=start, total=total: [
-                        machine.state[k][start : start + total][at] for k in now.reduce
-                    ],
-                )  # fmt: skip
+                columns = [machine.state[k][start : start + total] for k in now.reduce]
+                message = encode(self._outbox[peer], kind, total, found - np.uint32(start), columns)
                 sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
             if not failed:
                 machine.reset(slice(self.local.masters, None) if dense else touched)
         received = self._exchange(sends, self.local.theirs, now.reduce_role, dtypes)
         with self.trace("unpack"):
             for peer, mirrors, low, high in _spans(self.local.theirs, now.reduce_role):
-                positions, columns = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
+                positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
                 if positions is not None and not failed:
-                    machine.combine(mirrors.lids[low:high], positions, columns)
+                    machine.combine(mirrors.lids[low:high], positions, values)  # type: ignore[index]
 
     def broadcast(self, failed: bool = False) -> None:
         """Masters give what edges will read, and who is active, to their mirrors; after a change of direction that
@@ -95,20 +94,16 @@ class Sync:
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.trace("pack"):
             heard = np.empty(0, np.uint32) if failed or dense else machine.dirty()
-            mask, columns = self._mask, [machine.state[k] for k in fields]
+            columns = [machine.state[k] for k in fields]
             if marked:
                 columns.append(self._active(not failed))
-            mask[heard] = True
             for peer, mirrors, low, high in _spans(self.local.theirs, role):
                 lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]
-                found = np.flatnonzero(mask[lids]) if heard.size else heard
+                found = self._positions(heard, mirrors, low, high)
                 count = 0 if failed else total if dense else len(found)
-                message = encode(
-                    self._outbox[peer], choose(count, total, sum(d.itemsize for d in dtypes), dense), total, found,
-                    lambda at, lids=lids: [values[lids[at]] for values in columns],
-                )  # fmt: skip
+                kind = choose(count, total, sum(d.itemsize for d in dtypes), dense)
+                message = encode(self._outbox[peer], kind, total, found, columns, lids)
                 sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
-            mask[heard] = False
         received = self._exchange(sends, self.local.mine, role, dtypes)
         with self.trace("unpack"):
             for peer, mirrors, low, high in _spans(self.local.mine, role):
@@ -120,6 +115,15 @@ class Sync:
                     machine.state[name][lids] = column
                 if now.frontier:
                     machine.join(lids[values[-1] != 0] if marked else lids)
+
+    def _positions(self, heard: np.ndarray, mirrors: Mirrors, low: int, high: int) -> np.ndarray:
+        """Of ``low .. high``, counted from ``low``, those whose masters are heard of."""
+        if heard.size * SPARSE < high - low:
+            return mirrors.holding(heard, low, high) - low
+        self._mask[heard] = True
+        found = np.flatnonzero(self._mask[mirrors.lids[low:high]])  # type: ignore[index]
+        self._mask[heard] = False
+        return found
 
     def _active(self, known: bool) -> np.ndarray:
         """1 for each master that is in the frontier."""

@@ -58,7 +58,8 @@ def folder() -> Path:
 def text_of(traced: Traced) -> str:
     """The whole generated file of a program."""
     name = type(traced.program).__name__
-    return HEADER.format(name=name) + operators(traced) + "\n\n" + (HERE / "rounds.py").read_text()
+    skeleton = [(HERE / file).read_text() for file in ("phases.py", "rounds.py")]
+    return "\n\n".join([HEADER.format(name=name) + operators(traced), *skeleton])
 
 
 def module_for(traced: Traced) -> ModuleType:

@@ -14,6 +14,9 @@ from dgraph.errors import UsageError
 from dgraph.graph.local import Csr, LocalGraph
 from dgraph.program import Traced
 
+COMPILED = "compiled_here"
+"""Set in a generated module once this process has its machine code."""
+
 SMALL = 4096
 """Frontier vertices and edges below which one thread is faster than waking the others."""
 
@@ -102,7 +105,7 @@ class Machine:
     @property
     def compiled(self) -> bool:
         """Whether this process has the program's machine code."""
-        return getattr(self.module, "compiled", False)
+        return getattr(self.module, COMPILED, False)
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, everything that the rounds will call."""
@@ -112,7 +115,7 @@ class Machine:
         nothing = np.empty(0, np.uint32)
         values = tuple(self.state[name][:0] for name in self.traced.proposes)
         self.combine(nothing, nothing, values)
-        self.module.compiled = True
+        setattr(self.module, COMPILED, True)
 
     @property
     def direction(self) -> str:
@@ -173,15 +176,15 @@ class Machine:
         self._call(at.VERTEX)
 
     def fused(self, limit: int) -> int:
-        """Up to ``limit`` whole rounds, for a graph without mirrors; the rounds run."""
-        c, run = self.controls, 0
+        """Up to ``limit`` whole rounds of a graph without mirrors, no more than ``figures`` remembers; how many."""
+        run, limit = 0, min(limit, at.RING)
         while run < limit and not self.done:
             threads = self._threads(at.FUSED)
             small = 0
             if self.team.size > 1 and not self.traced.all:
                 small = 2 * SMALL if threads == 1 else -SMALL // 2
             run += self._call(at.FUSED, limit - run, threads, small)
-        return run if c is self.controls else 0
+        return run
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """This rank's part of the round's totals: integers [active, edges, sums …], float sums."""

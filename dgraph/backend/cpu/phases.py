@@ -1,0 +1,272 @@
+# ruff: noqa: F821, SIM102
+# mypy: ignore-errors
+"""Phases of a round on CPU threads: the text that follows a program's operators in its generated file.
+
+It is never imported from here: upper-case names are constants of the program or of ``layout.py``, and ``at_source``,
+``propose``, ``offer``, ``apply`` … are its operators (``render.py``). All threads run a phase together and meet at a
+barrier after it; chunks are dealt out by an atomic counter of the round's slot, which begins at ``base``.
+"""
+
+
+@njit(**INLINE)
+def append(buffer, count, value, out, counters, tail):
+    """Add to this thread's buffer, and flush a full one; the new count."""
+    store(buffer, count, np.uint32(value))
+    count += 1
+    return flush(buffer, count, out, counters, tail) if count == BUFFER else count
+
+
+@njit(**OPTIONS)
+def flush(buffer, count, out, counters, tail):
+    """Move this thread's buffer to its place in the list; 0."""
+    if count > 0:
+        at = fetch_add(counters, tail, count)
+        for i in range(count):
+            store(out, at + i, load(buffer, i))
+    return 0
+
+
+@njit(**INLINE)
+def chunk_of(count, threads):
+    """Vertices a turn: small enough to balance, large enough not to fight for the counter."""
+    return count if threads == 1 else max(16, min(1024, count // (8 * threads)))
+
+
+@njit(**OPTIONS)
+def start_phase(t, threads, base, F, P, G, W, c):
+    """``init`` on every master; the first frontier."""
+    queue, shared, parts, live, live_counts, buffers = W[0], W[13], W[12], W[10], W[11], W[15]
+    degree, front = F[-1], buffers[t, 0]
+    masters, k, edges, sums = c[MASTERS], 0, 0, no_sums()
+    blocks = (masters + BLOCK - 1) // BLOCK
+    for b in range(t, blocks, threads):
+        floats = no_float_sums()
+        for v in range(b * BLOCK, min((b + 1) * BLOCK, masters)):
+            awake, s, f = begin(F, P, G, v)
+            sums, floats = add_sums(sums, s), add_floats(floats, f)
+            if awake and not ALL:
+                k = append(front, k, v, queue, shared, base + FRONT_TAIL)
+                edges += load(degree, v)
+            if LIVE:
+                store(live, v, np.uint32(v))
+        if LIVE:
+            store(live_counts, b, np.int64(min((b + 1) * BLOCK, masters) - b * BLOCK))
+        flush_floats(parts, b * FLOAT_SUMS, floats)
+    flush(front, k, queue, shared, base + FRONT_TAIL)
+    flush_sums(shared, base + SUMS_AT, sums)
+    fetch_add(shared, base + EDGE_SUM, edges)
+
+
+@njit(**OPTIONS)
+def push_phase(t, threads, base, count, graph, F, P, G, queue, touched, W, c):
+    """Every edge u → v of an active u proposes to v."""
+    mirrors, flags, shared, buffers = W[2], W[4], W[13], W[15]
+    offsets, neighbours, weights = graph
+    degree, hits, mirror_hits = F[-1], buffers[t, 0], buffers[t, 1]
+    masters, k, j, edges = c[MASTERS], 0, 0, 0
+    chunk = chunk_of(count, threads)
+    while count > 0:
+        first = fetch_add(shared, base + EDGE_NEXT, chunk)
+        if first >= count:
+            break
+        for i in range(first, min(first + chunk, count)):
+            u = np.int64(i) if ALL else np.int64(load(queue, i))
+            s = at_source(F, P, G, u)
+            for e in range(load(offsets, u), load(offsets, u + 1)):
+                v = np.int64(load(neighbours, e))
+                if wants(F, P, G, v):
+                    w = load(weights, e) if WEIGHTED else np.int64(1)
+                    if offer(F, v, propose(F, P, G, s, w, v)) and not ALL:
+                        if not FLAGGED or (load(flags, v) == 0 and swap(flags, v, np.uint8(1)) == 0):
+                            if v < masters:
+                                k = append(hits, k, v, touched, shared, base + TOUCHED_TAIL)
+                                if not APPLY and not PRIORITY:
+                                    edges += load(degree, v)
+                            else:
+                                j = append(mirror_hits, j, v, mirrors, shared, base + MIRROR_TAIL)
+    flush(hits, k, touched, shared, base + TOUCHED_TAIL)
+    flush(mirror_hits, j, mirrors, shared, base + MIRROR_TAIL)
+    fetch_add(shared, base + EDGE_SUM, edges)
+
+
+@njit(**OPTIONS)
+def set_bits(t, threads, base, count, queue, bits):
+    """The list of the frontier as bits; call between two barriers, on cleared words."""
+    for i in range(count * t // threads, count * (t + 1) // threads):
+        v = np.int64(load(queue, i))
+        fetch_or(bits, v >> 6, np.uint64(1) << np.uint64(v & 63))
+
+
+@njit(**OPTIONS)
+def clear_bits(t, threads, rows, bits):
+    words = (rows + 63) >> 6
+    for i in range(words * t // threads, words * (t + 1) // threads):
+        store(bits, i, np.uint64(0))
+
+
+@njit(**INLINE)
+def is_set(bits, u):
+    return (load(bits, u >> 6) >> np.uint64(u & 63)) & np.uint64(1) != np.uint64(0)
+
+
+@njit(**OPTIONS)
+def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
+    """Every v that wants proposals looks back along its edges for active sources; ``next_bits``: who changed."""
+    shared = W[13]
+    offsets, neighbours, weights = graph
+    degree = F[-1]
+    rows, masters, awake, edges = c[ROWS], c[MASTERS], 0, 0
+    words = (rows + 63) >> 6
+    chunk = 16 if threads > 1 else words
+    while words > 0:
+        first = fetch_add(shared, base + EDGE_NEXT, chunk)
+        if first >= words:
+            break
+        for i in range(first, min(first + chunk, words)):
+            word = np.uint64(0)
+            for v in range(i << 6, min((i + 1) << 6, rows)):
+                if wants(F, P, G, v):
+                    a, hit = identity(), False
+                    for e in range(load(offsets, v), load(offsets, v + 1)):
+                        u = np.int64(load(neighbours, e))
+                        if ALL or is_set(bits, u):
+                            w = load(weights, e) if WEIGHTED else np.int64(1)
+                            a, hit = fold(a, propose(F, P, G, at_source(F, P, G, u), w, v)), True
+                            if ONCE:
+                                break
+                    if hit and commit(F, v, a):
+                        word |= np.uint64(1) << np.uint64(v & 63)
+                        if v < masters:
+                            awake += 1
+                            if not APPLY and not PRIORITY:
+                                edges += load(degree, v)
+            if not ALL:
+                store(next_bits, i, word)
+    fetch_add(shared, base + AWAKE, awake)
+    fetch_add(shared, base + EDGE_SUM, edges)
+
+
+@njit(**OPTIONS)
+def expand(t, threads, base, tail, bits, out, W, c):
+    """Bits as a list of masters, and one of mirrors."""
+    mirrors, flags, shared, buffers = W[2], W[4], W[13], W[15]
+    found, mirror_found = buffers[t, 0], buffers[t, 1]
+    masters, k, j = c[MASTERS], 0, 0
+    words = (c[ROWS] + 63) >> 6
+    for i in range(words * t // threads, words * (t + 1) // threads):
+        word = load(bits, i)
+        while word != np.uint64(0):
+            v = (np.int64(i) << 6) + trailing_zeros(word)
+            word &= word - np.uint64(1)
+            if v < masters:
+                if FLAGGED and tail == TOUCHED_TAIL:
+                    store(flags, v, np.uint8(1))
+                k = append(found, k, v, out, shared, base + tail)
+            else:
+                j = append(mirror_found, j, v, mirrors, shared, base + MIRROR_TAIL)
+    flush(found, k, out, shared, base + tail)
+    flush(mirror_found, j, mirrors, shared, base + MIRROR_TAIL)
+
+
+@njit(**OPTIONS)
+def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
+    """``apply`` on changed masters (on all, on all that live), or sort them into the near and the far pile."""
+    dirty, flags, waiting, live, live_counts = W[3], W[4], W[7], W[10], W[11]
+    parts, shared, buffers = W[12], W[13], W[15]
+    degree, front, dirt = F[-1], buffers[t, 0], buffers[t, 1]
+    masters, k, d, edges, sums = c[MASTERS], 0, 0, 0, no_sums()
+    count = load_acquire(shared, base + TOUCHED_TAIL)
+    if ALL or whole:
+        blocks = (masters + BLOCK - 1) // BLOCK
+        while APPLY:
+            b = fetch_add(shared, base + VERTEX_NEXT, 1)
+            if b >= blocks:
+                break
+            first, last = b * BLOCK, min((b + 1) * BLOCK, masters)
+            if LIVE:
+                last = first + load(live_counts, b)
+            kept, floats = first, no_float_sums()
+            for i in range(first, last):
+                v = np.int64(load(live, i)) if LIVE else np.int64(i)
+                awake, changed, s, f = apply(F, P, G, v)
+                reset(F, v)
+                sums, floats = add_sums(sums, s), add_floats(floats, f)
+                if not ALL and awake:
+                    k = append(front, k, v, queue, shared, base + FRONT_TAIL)
+                    edges += load(degree, v)
+                if DIRTY and (awake or changed):
+                    d = append(dirt, d, v, dirty, shared, base + DIRTY_TAIL)
+                if LIVE and lives(F, P, G, v):
+                    store(live, kept, np.uint32(v))
+                    kept += 1
+            if LIVE:
+                store(live_counts, b, np.int64(kept - first))
+            flush_floats(parts, b * FLOAT_SUMS, floats)
+        if FLAGGED:
+            for i in range(count * t // threads, count * (t + 1) // threads):
+                store(flags, load(touched, i), np.uint8(0))
+    else:
+        chunk = chunk_of(count, threads)
+        while count > 0:
+            first = fetch_add(shared, base + VERTEX_NEXT, chunk)
+            if first >= count:
+                break
+            for i in range(first, min(first + chunk, count)):
+                v = np.int64(load(touched, i))
+                if FLAGGED:
+                    store(flags, v, np.uint8(0))
+                if APPLY:
+                    awake, changed, s, f = apply(F, P, G, v)
+                    reset(F, v)
+                    sums = add_sums(sums, s)
+                    if awake:
+                        k = append(front, k, v, queue, shared, base + FRONT_TAIL)
+                        edges += load(degree, v)
+                    if DIRTY and (awake or changed):
+                        d = append(dirt, d, v, dirty, shared, base + DIRTY_TAIL)
+                elif PRIORITY:
+                    if pile(F, P, G, v) <= c[PILE]:
+                        k = append(front, k, v, queue, shared, base + FRONT_TAIL)
+                        edges += load(degree, v)
+                    elif load(waiting, v) == 0:
+                        store(waiting, v, np.uint8(1))
+                        d = append(dirt, d, v, far, c, FAR)
+    flush(front, k, queue, shared, base + FRONT_TAIL)
+    if DIRTY:
+        flush(dirt, d, dirty, shared, base + DIRTY_TAIL)
+    if PRIORITY:
+        flush(dirt, d, far, c, FAR)
+    flush_sums(shared, base + SUMS_AT, sums)
+    fetch_add(shared, base + EDGE_SUM, edges)
+
+
+@njit(**OPTIONS)
+def lowest_pile(t, threads, base, F, P, G, far, W, c):
+    """The lowest pile above the current one that a waiting vertex is in, into the slot's FAR_MIN."""
+    low, count = np.int64(0), c[FAR]
+    for i in range(count * t // threads, count * (t + 1) // threads):
+        at = pile(F, P, G, np.int64(load(far, i)))
+        if at > c[PILE]:
+            low = min(low, at - FAR_BASE)
+    fetch_min(W[13], base + FAR_MIN, low)
+
+
+@njit(**OPTIONS)
+def open_pile(t, threads, base, opened, F, P, G, queue, far, far_next, W, c):
+    """Vertices of pile ``opened`` join the frontier; those below it have been through since they began to wait."""
+    waiting, shared, buffers = W[7], W[13], W[15]
+    degree, front, rest = F[-1], buffers[t, 0], buffers[t, 1]
+    k, r, edges, count, current = 0, 0, 0, c[FAR], c[PILE]
+    for i in range(count * t // threads, count * (t + 1) // threads):
+        v = np.int64(load(far, i))
+        at = pile(F, P, G, v)
+        if at > opened:
+            r = append(rest, r, v, far_next, shared, base + FAR_TAIL)
+        else:
+            store(waiting, v, np.uint8(0))
+            if at > current:
+                k = append(front, k, v, queue, shared, base + FRONT_TAIL)
+                edges += load(degree, v)
+    flush(front, k, queue, shared, base + FRONT_TAIL)
+    flush(rest, r, far_next, shared, base + FAR_TAIL)
+    fetch_add(shared, base + EDGE_SUM, edges)

@@ -1,0 +1,75 @@
+"""No rank holds the whole graph, all ids or the whole output: P ranks finish within about two of P shares each.
+
+A rank may use what it uses after a small run of the same kind (libraries, compiled rounds, message buffers) and 2.5
+times its share of the edge list, 16 bytes an edge; the kernel enforces it (RLIMIT_AS).
+"""
+
+import sys
+
+import numpy as np
+import pytest
+from children import run
+
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
+
+RANKS, EDGES = 4, 6_000_000
+ALLOWANCE = int(2.5 * 16 * EDGES / RANKS)
+
+JOB = f"""
+import resource, sys
+import dgraph
+
+def job(file, answer):
+    with open(file) as lines:
+        source = int(lines.readline().split()[0])
+    dgraph.run("bfs", file, policy=sys.argv[1], source=source).save(answer)
+
+def in_use():
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmSize"))
+
+job("small.txt", "small-answer.txt")
+resource.setrlimit(resource.RLIMIT_AS, (in_use() + {ALLOWANCE},) * 2)
+job("big.txt", "big-answer.txt")
+"""
+
+
+def write_edges(path, edges):
+    """Lines of two ids of ten digits, far apart, of sixteen times fewer vertices than edges."""
+    rng = np.random.default_rng(1)
+    ids = np.sort(rng.choice(9 * 10**9, edges // 16, replace=False)) + 10**9
+    ends = ids[rng.integers(0, ids.size, (edges, 2))]
+    text = np.full((edges, 22), ord(" "), np.uint8)
+    text[:, 21] = ord("\n")
+    for column in range(2):
+        rest = ends[:, column].copy()
+        for digit in range(9, -1, -1):
+            text[:, 11 * column + digit] = ord("0") + rest % 10
+            rest //= 10
+    text.tofile(path)
+    return np.unique(ends).size
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("edges")
+    write_edges(folder / "small.txt", 6_000)
+    (folder / "vertices").write_text(str(write_edges(folder / "big.txt", EDGES)))
+    yield folder
+    (folder / "big.txt").unlink()
+
+
+@pytest.mark.parametrize("policy", ["hash", "oec"])
+def test_a_rank_holds_its_share(policy, folder, tmp_path):
+    """Load, compaction of sparse ids, rounds and output."""
+    ran = run([sys.executable, "-c", JOB, policy], tmp_path, 100, ranks=RANKS, cwd=folder)
+    assert ran.code == 0, ran.story()
+    with (folder / "big-answer.txt").open() as lines:
+        assert sum(1 for _ in lines) == int((folder / "vertices").read_text())
+
+
+def test_the_limit_bites(folder, tmp_path):
+    """The same job on one rank does not fit, says so, and does not hang."""
+    ran = run([sys.executable, "-c", JOB, "oec"], tmp_path, 100, ranks=1, cwd=folder)
+    assert ran.code, ran.story()
+    assert "MemoryError" in ran.text or "allocate" in ran.text, ran.story()
