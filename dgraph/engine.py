@@ -85,10 +85,13 @@ class Context:
         if machine.compiled:
             return
         self.progress.phase("compile", name)
-        for turn in (True, False):
-            with self.comm.together():
-                if self.leads == turn:
-                    machine.compile()
+        with self.comm.together():
+            for turn in (True, False):
+                try:
+                    if self.leads == turn:
+                        machine.compile()
+                finally:
+                    self.comm.rest()
 
     def _direction(self, program: Program) -> str:
         """The direction asked for, where the program can go it."""

@@ -37,31 +37,39 @@ def solve(request: Request, comm: Comm) -> int:
     with progress_for(comm.rank, request.quiet, began) as progress:
         graph = _load(request, comm, trace, progress)
         starts = _starts(request, graph, trace, progress)
-    early = []
+    several = len(starts) > 1
+    limits = []
     for source in starts:
-        options: dict[str, Any] = request.run | request.parameters | ({} if source is None else {"source": source})
-        with progress_for(comm.rank, request.quiet, began) as progress:
-            result = run(request.algorithm, graph, trace=trace, progress=progress, **options)
-            if request.output:
-                path = name_of(request.output, source, len(starts) > 1)
-                progress.phase("output", str(path))
-                with trace("output"):
-                    result.save(path)
-        told = trace.collect()
-        with comm.together():
-            if comm.rank == 0 and request.report:
-                report.write(told, name_of(request.report, source, len(starts) > 1))
-        if comm.rank == 0 and not request.quiet:
-            report.show(told)
-        if not result.converged:
-            early.append(f"source {source}: {result.limit}" if len(starts) > 1 else str(result.limit))
+        limit = _run(request, graph, source, several, trace, began)
+        if limit is not None:
+            limits.append(f"{limit} from source {source}" if several else limit)
         trace = Trace(comm, request.command)
-    if early:
+    if limits:
         raise NotConverged(
-            f"{request.algorithm} did not converge: it was stopped after {'; '.join(early)}. What it had found by then "
-            "is printed, and written where that was asked for; allow more rounds, or a larger tolerance"
+            f"{request.algorithm} did not converge: it was stopped after {'; '.join(limits)}. What it had found "
+            "by then is printed, and written where that was asked for; allow more rounds, or a larger tolerance"
         )
     return 0
+
+
+def _run(request: Request, graph: Graph, source: int | None, several: bool, trace: Trace, began: float) -> str | None:
+    """One run, its files, and its table on stdout; the limit that ended it early, if one did."""
+    rank = graph.comm.rank
+    options: dict[str, Any] = request.run | request.parameters | ({} if source is None else {"source": source})
+    with progress_for(rank, request.quiet, began) as progress:
+        result = run(request.algorithm, graph, trace=trace, progress=progress, **options)
+        if request.output:
+            path = name_of(request.output, source, several)
+            progress.phase("output", str(path))
+            with trace("output"):
+                result.save(path)
+    told = trace.collect()
+    with graph.comm.together():
+        if rank == 0 and request.report:
+            report.write(told, name_of(request.report, source, several))
+    if rank == 0 and not request.quiet:
+        report.show(told)
+    return None if result.converged else str(result.limit)
 
 
 def _refuse_early(request: Request) -> None:

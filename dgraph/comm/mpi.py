@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+import time
 from typing import ClassVar
 
 import mpi4py
@@ -36,6 +37,11 @@ class MpiComm(Comm):
 
     def barrier(self):
         self.comm.Barrier()
+
+    def rest(self):
+        request = self.comm.Ibarrier()
+        while not request.Test():
+            time.sleep(0.002)
 
     def allreduce(self, values, op="sum"):
         values = np.ascontiguousarray(values)

@@ -130,8 +130,8 @@ def symmetrised(block: EdgeBlock, comm: Comm) -> EdgeBlock:
         return block
     from dgraph.graph.load import LoadOptions
 
-    raw = RawEdges(block.sources(), block.targets, block.weights, directed=False, n=block.n)
-    result = assemble(raw, comm, LoadOptions(keep_loops=True))
+    arcs = (block.sources(), block.targets, block.weights)
+    result = assemble(RawEdges(*arcs, directed=False, n=block.n), comm, LoadOptions(keep_loops=True))
     result.ids = block.ids
     result.facts = replace(
         block.facts,

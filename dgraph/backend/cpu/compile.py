@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from dgraph.backend.cpu.render import operators
+from dgraph.backend.cpu.fold import folded
+from dgraph.backend.cpu.render import constants, operators
 from dgraph.errors import OutputError
 from dgraph.program import Traced
 
@@ -58,8 +59,10 @@ def folder() -> Path:
 def text_of(traced: Traced) -> str:
     """The whole generated file of a program."""
     name = type(traced.program).__name__
-    skeleton = [(HERE / file).read_text() for file in ("phases.py", "rounds.py")]
-    return "\n\n".join([HEADER.format(name=name) + operators(traced), *skeleton])
+    known = constants(traced)
+    named = "\n".join(f"{key} = {value!r}" for key, value in known.items())
+    skeleton = [folded((HERE / file).read_text(), known) for file in ("phases.py", "rounds.py")]
+    return "\n\n".join([HEADER.format(name=name) + named, operators(traced), *skeleton])
 
 
 def module_for(traced: Traced) -> ModuleType:

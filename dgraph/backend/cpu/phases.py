@@ -43,7 +43,10 @@ def start_phase(t, threads, base, F, P, G, W, c):
         floats = no_float_sums()
         for v in range(b * BLOCK, min((b + 1) * BLOCK, masters)):
             awake, s, f = begin(F, P, G, v)
-            sums, floats = add_sums(sums, s), add_floats(floats, f)
+            if SUMS:
+                sums = add_sums(sums, s)
+            if FLOAT_SUMS:
+                floats = add_floats(floats, f)
             if awake and not ALL:
                 k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                 edges += load(degree, v)
@@ -51,9 +54,11 @@ def start_phase(t, threads, base, F, P, G, W, c):
                 store(live, v, np.uint32(v))
         if LIVE:
             store(live_counts, b, np.int64(min((b + 1) * BLOCK, masters) - b * BLOCK))
-        flush_floats(parts, b * FLOAT_SUMS, floats)
+        if FLOAT_SUMS:
+            flush_floats(parts, b * FLOAT_SUMS, floats)
     flush(front, k, queue, shared, base + FRONT_TAIL)
-    flush_sums(shared, base + SUMS_AT, sums)
+    if SUMS:
+        flush_sums(shared, base + SUMS_AT, sums)
     fetch_add(shared, base + EDGE_SUM, edges)
 
 
@@ -74,7 +79,7 @@ def push_phase(t, threads, base, count, graph, F, P, G, queue, touched, W, c):
             s = at_source(F, P, G, u)
             for e in range(load(offsets, u), load(offsets, u + 1)):
                 v = np.int64(load(neighbours, e))
-                if wants(F, P, G, v):
+                if not COND or wants(F, P, G, v):
                     w = load(weights, e) if WEIGHTED else np.int64(1)
                     if offer(F, v, propose(F, P, G, s, w, v)) and not ALL:
                         if not FLAGGED or (load(flags, v) == 0 and swap(flags, v, np.uint8(1)) == 0):
@@ -125,7 +130,7 @@ def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
         for i in range(first, min(first + chunk, words)):
             word = np.uint64(0)
             for v in range(i << 6, min((i + 1) << 6, rows)):
-                if wants(F, P, G, v):
+                if not COND or wants(F, P, G, v):
                     a, hit = identity(), False
                     for e in range(load(offsets, v), load(offsets, v + 1)):
                         u = np.int64(load(neighbours, e))
@@ -176,7 +181,7 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
     degree, front, dirt = F[-1], buffers[t, 0], buffers[t, 1]
     masters, k, d, edges, sums = c[MASTERS], 0, 0, 0, no_sums()
     count = load_acquire(shared, base + TOUCHED_TAIL)
-    if ALL or whole:
+    if ALL or (WHOLE_PASSES and whole):
         blocks = (masters + BLOCK - 1) // BLOCK
         while APPLY:
             b = fetch_add(shared, base + VERTEX_NEXT, 1)
@@ -190,7 +195,10 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
                 v = np.int64(load(live, i)) if LIVE else np.int64(i)
                 awake, changed, s, f = apply(F, P, G, v)
                 reset(F, v)
-                sums, floats = add_sums(sums, s), add_floats(floats, f)
+                if SUMS:
+                    sums = add_sums(sums, s)
+                if FLOAT_SUMS:
+                    floats = add_floats(floats, f)
                 if not ALL and awake:
                     k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                     edges += load(degree, v)
@@ -201,7 +209,8 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
                     kept += 1
             if LIVE:
                 store(live_counts, b, np.int64(kept - first))
-            flush_floats(parts, b * FLOAT_SUMS, floats)
+            if FLOAT_SUMS:
+                flush_floats(parts, b * FLOAT_SUMS, floats)
         if FLAGGED:
             for i in range(count * t // threads, count * (t + 1) // threads):
                 store(flags, load(touched, i), np.uint8(0))
@@ -218,7 +227,8 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
                 if APPLY:
                     awake, changed, s, f = apply(F, P, G, v)
                     reset(F, v)
-                    sums = add_sums(sums, s)
+                    if SUMS:
+                        sums = add_sums(sums, s)
                     if awake:
                         k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                         edges += load(degree, v)
@@ -236,7 +246,8 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
         flush(dirt, d, dirty, shared, base + DIRTY_TAIL)
     if PRIORITY:
         flush(dirt, d, far, c, FAR)
-    flush_sums(shared, base + SUMS_AT, sums)
+    if SUMS:
+        flush_sums(shared, base + SUMS_AT, sums)
     fetch_add(shared, base + EDGE_SUM, edges)
 
 

@@ -16,18 +16,29 @@ LAST_PILE = 4 * 10**18
 """Below ``layout.FAR_BASE``; vertices beyond it share one pile."""
 
 
+def constants(t: Traced) -> dict[str, bool | int]:
+    """What chooses the paths of the rounds' text."""
+    return {
+        "ONCE": t.once,
+        "FLAGGED": t.flagged,
+        "APPLY": t.apply is not None,
+        "ALL": t.all,
+        "WEIGHTED": t.weighted,
+        "COND": t.cond is not None,
+        "PRIORITY": t.priority is not None,
+        "WHOLE_PASSES": "whole" in (t.step or {}),
+        "LIVE": t.live is not None,
+        "DIRTY": bool(dirty_fields(t)),
+        "CAN_PULL": "pull" in t.program.directions,
+        "SUMS": len(_integer_sums(t)),
+        "FLOAT_SUMS": len(_float_sums(t)),
+    }
+
+
 def operators(t: Traced) -> str:
-    """The text of every operator of a program, and the constants that choose the rounds' paths."""
+    """The text of every operator of a program."""
     s = Scope(t)
-    can_pull = "pull" in t.program.directions
-    constants = {
-        "ONCE": t.once, "FLAGGED": t.flagged, "APPLY": t.apply is not None, "ALL": t.all, "WEIGHTED": t.weighted,
-        "COND": t.cond is not None, "PRIORITY": t.priority is not None, "LIVE": t.live is not None,
-        "DIRTY": bool(dirty_fields(t)), "CAN_PULL": can_pull,
-        "SUMS": len(_integer_sums(t)), "FLOAT_SUMS": len(_float_sums(t)),
-    }  # fmt: skip
     parts = [
-        "\n".join(f"{name} = {value!r}" for name, value in constants.items()),
         _function("at_source", "F, P, G, u", *_at_source(s)),
         _function("propose", "F, P, G, s, w, v", *_propose(s)),
         _function("wants", "F, P, G, v", *_value(s, t.cond)),

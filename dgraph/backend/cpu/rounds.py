@@ -42,7 +42,11 @@ def decide(P, G, c, integers, floats, active, edges):
 def totals(P, integers, floats, c, sums, float_sums):
     """Globals with a round's sums in them; ``sums`` are 8 words apart, as the slots hold them."""
     G = load_globals(integers, floats, c[N], c[M], c[ROUND], c[TOTAL_ACTIVE])
-    return with_floats(with_sums(G, sums, 0), float_sums) if FLOAT_SUMS else with_sums(G, sums, 0)
+    if SUMS:
+        G = with_sums(G, sums, 0)
+    if FLOAT_SUMS:
+        G = with_floats(G, float_sums)
+    return G
 
 
 @njit(**OPTIONS)
@@ -125,7 +129,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
             if t == 0 and phases == FUSED:
                 at = ((first + rounds) % RING) * 3
                 ring[at], ring[at + 1], ring[at + 2] = active, edges, mode
-            if mode == PUSH:
+            if not CAN_PULL or mode == PUSH:
                 push_phase(t, threads, base, rows if ALL else queued, push, F, P, G, queue, touched, W, c)
                 barrier(gate, threads)
             else:
@@ -149,17 +153,17 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
                 queued = masters
             elif APPLY or PRIORITY:
                 queued = load_acquire(shared, base + FRONT_TAIL)
-            elif mode == PULL and phases == FUSED:
+            elif CAN_PULL and mode == PULL and phases == FUSED:
                 queued = load_acquire(shared, base + AWAKE)
                 bits, next_bits, bits_swapped, valid = next_bits, bits, bits_swapped + 1, 1
             else:
                 queued = load_acquire(shared, base + TOUCHED_TAIL)
                 queue, touched, swapped = touched, queue, swapped + 1
-        if phases & LOWEST:
+        if PRIORITY and phases & LOWEST:
             lowest_pile(t, threads, base, F, P, G, far, W, c)
             barrier(gate, threads)
             lowest = load_acquire(shared, base + FAR_MIN)
-        if phases & OPEN:
+        if PRIORITY and phases & OPEN:
             open_pile(t, threads, base, c[LOWEST_PILE], F, P, G, queue, far, far_next, W, c)
             barrier(gate, threads)
             queued = load_acquire(shared, base + FRONT_TAIL)
@@ -191,7 +195,8 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
             barrier(gate, threads)
             tick += 1
         was, active = active, queued
-        G = with_sums(G, shared, base + SUMS_AT)
+        if SUMS:
+            G = with_sums(G, shared, base + SUMS_AT)
         if FLOAT_SUMS:
             G = with_floats(G, fold_parts(parts, blocks))
         G, done, whole = step(P, next_round(G, np.int64(active)))
@@ -200,7 +205,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
         mode = direction(mode, c[FORCED], active, was, edges, unexplored, c[N], c[ARCS])
         if mode == PUSH:
             unexplored -= edges
-        if was_mode == PULL and mode == PUSH and valid and not done:
+        if CAN_PULL and not ALL and was_mode == PULL and mode == PUSH and valid and not done:
             expand(t, threads, base, BITS_TAIL, bits, queue, W, c)
             valid = 0
             barrier(gate, threads)
@@ -220,7 +225,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
         else:
             c[MIRRORS_TOUCHED] = load_acquire(shared, base + MIRROR_TAIL)
             c[DIRTIED] = load_acquire(shared, base + DIRTY_TAIL)
-            if phases & LOWEST:
+            if PRIORITY and phases & LOWEST:
                 c[LOWEST_PILE] = lowest + FAR_BASE
             for i in range(SUMS):
                 sums[8 * i] = load_acquire(shared, base + SUMS_AT + 8 * i)
