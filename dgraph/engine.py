@@ -91,7 +91,7 @@ class Context:
                     if self.leads == turn:
                         machine.compile()
                 finally:
-                    self.comm.rest()
+                    self.comm.barrier()
 
     def _direction(self, program: Program) -> str:
         """The direction asked for, where the program can go it."""

@@ -26,10 +26,6 @@ class Comm(ABC):
     @abstractmethod
     def barrier(self) -> None: ...
 
-    def rest(self) -> None:
-        """A barrier for long waits: ranks that wait leave their cores to the others."""
-        self.barrier()
-
     @abstractmethod
     def allreduce(self, values: np.ndarray, op: str = "sum") -> np.ndarray:
         """Element-wise ``sum``, ``min`` or ``max`` over ranks of a small int64 or float64 array of one shape."""

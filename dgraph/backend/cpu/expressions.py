@@ -49,17 +49,21 @@ class Body:
             return f"{self.text(x.args[0])} {x.op} {self.text(x.args[1])}"
         if x.op == "~":
             return f"not {self.text(x.args[0])}"
+        kind = self.kind(x, field)
         if x.op == "where":
-            kind = x.kind if x.kind != "inf" else self.scope.kind(field)
             test, a, b = x.args
             return f"{self.cast(a, kind, field)} if {self.text(test)} else {self.cast(b, kind, field)}"
-        kind = x.kind
         operands = [self.cast(a, kind, field) for a in x.args]
         if x.op in ("abs", "min", "max"):
             return f"{x.op}({', '.join(operands)})"
         if x.op in ("sat+", "sat-"):
             return f"saturating_{'add' if x.op == 'sat+' else 'subtract'}({', '.join(operands)})"
         return f"{operands[0]} {x.op} {operands[1]}"
+
+    def kind(self, x: Expr, field: str | None) -> str:
+        """What x is computed in: a choice between INF and integers is of its field's kind."""
+        takes_it = x.kind == "inf" or (x.kind == "int" and _has_inf(x) and self.scope.kind(field)[0] == "f")
+        return self.scope.kind(field) if takes_it else x.kind
 
     def cast(self, x: Expr, kind: str, field: str | None = None) -> str:
         """x as a value of this kind."""
@@ -69,7 +73,7 @@ class Body:
             number = float(x.args[0]) if kind[0] == "f" else int(x.args[0])
             return f"{WIDE[kind]}({number!r})" if kind[0] == "f" else repr(number)
         text = self.text(x, field)
-        if x.kind == kind or kind == "bool":
+        if self.kind(x, field) == kind or kind == "bool":
             return text
         if x.op == "inf":
             return f"{WIDE[kind]}({text})"
