@@ -100,7 +100,7 @@ def test_ldbc_vertices_and_properties(tmp_path):
     for name in ("g.e", "g.v", "g.properties"):
         graph = loaded(tmp_path / name, 2)
         assert figures(graph) == cleaned(edges, False, vertices=[5, 7, 9, 1 << 40])
-        assert graph.facts.defaults == {"bfs": {"source": 9}, "pagerank": {"alpha": 0.85, "max_iter": 10}}
+        assert graph.facts.defaults == {"bfs": {"source": 9}, "pagerank": {"alpha": 0.85, "max_iter": 10, "tol": 0.0}}
     (tmp_path / "g.v").unlink()
     assert loaded(tmp_path / "g.e").vertices == [5, 9, 1 << 40]
     written(tmp_path, "h.v", "3\n1\n")

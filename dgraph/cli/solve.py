@@ -22,6 +22,9 @@ from dgraph.report import Progress, Trace
 from dgraph.run import run
 
 
+SUGGESTED = "the input suggests it, and none was named"
+
+
 def solve(request: Request, comm: Comm) -> int:
     """Do what the command line asks; collective. The exit code 0.
 
@@ -37,10 +40,13 @@ def solve(request: Request, comm: Comm) -> int:
     with progress_for(comm.rank, request.quiet, began) as progress:
         graph = _load(request, comm, trace, progress)
         starts = _starts(request, graph, trace, progress)
+        suggested = _suggested(request, graph, progress)
     several = len(starts) > 1
     limits = []
     for source in starts:
-        limit = _run(request, graph, source, several, trace, began)
+        for name, value in suggested.items():
+            trace.choose(name, str(value), SUGGESTED)
+        limit = _run(request, graph, source, suggested, several, trace, began)
         if limit is not None:
             limits.append(f"{limit} from source {source}" if several else limit)
         trace = Trace(comm, request.command)
@@ -52,10 +58,12 @@ def solve(request: Request, comm: Comm) -> int:
     return 0
 
 
-def _run(request: Request, graph: Graph, source: int | None, several: bool, trace: Trace, began: float) -> str | None:
+def _run(
+    request: Request, graph: Graph, source: int | None, suggested: dict, several: bool, trace: Trace, began: float
+) -> str | None:
     """One run, its files, and its table on stdout; the limit that ended it early, if one did."""
     rank = graph.comm.rank
-    options: dict[str, Any] = request.run | request.parameters | ({} if source is None else {"source": source})
+    options: dict[str, Any] = request.run | suggested | request.parameters | ({} if source is None else {"source": source})
     with progress_for(rank, request.quiet, began) as progress:
         result = run(request.algorithm, graph, trace=trace, progress=progress, **options)
         if request.output:
@@ -116,12 +124,23 @@ def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) ->
         return list(request.sources)
     suggested = graph.block.facts.defaults.get(request.algorithm, {}).get("source")
     if suggested is not None:
-        source, reason = suggested, "the input suggests it, and none was named"
+        source, reason = suggested, SUGGESTED
     else:
         source, reason = _hub(graph), "it has the most out-edges, and none was named"
     trace.choose("source", str(source), reason)
     progress.line(f"source {source}: {reason}")
     return [source]
+
+
+def _suggested(request: Request, graph: Graph, progress: Progress) -> dict[str, Any]:
+    """Parameters that the input itself names, such as LDBC's rounds, where the command line names none of them."""
+    named = graph.block.facts.defaults.get(request.algorithm, {})
+    if any(name in request.parameters for name in named):
+        return {}
+    taken = {name: value for name, value in named.items() if name != "source"}
+    for name, value in taken.items():
+        progress.line(f"{name} {value}: {SUGGESTED}")
+    return taken
 
 
 def _hub(graph: Graph) -> int:

@@ -126,6 +126,8 @@ def _take(said: Properties, key: str, value: str, folder: str) -> None:
     for ending, (algorithm, parameter, kind) in DEFAULTS.items():
         if key.endswith("." + ending):
             said.defaults.setdefault(algorithm, {})[parameter] = kind(value)
+            if parameter == "max_iter":
+                said.defaults[algorithm]["tol"] = 0.0  # LDBC asks for exactly so many rounds
     if key.endswith(".vertex-file"):
         said.vertices = os.path.join(folder, value)
     elif key.endswith(".edge-file"):
