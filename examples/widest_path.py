@@ -1,7 +1,7 @@
 """A program of your own: the widest path from a source, where a path is as wide as its narrowest edge.
 
-    python examples/widest_path.py
-    mpirun -n 4 python examples/widest_path.py grid:300x300
+python examples/widest_path.py
+mpirun -n 4 python examples/widest_path.py grid:300x300
 """
 
 import sys

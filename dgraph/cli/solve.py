@@ -21,7 +21,6 @@ from dgraph.graph.load import describe
 from dgraph.report import Progress, Trace
 from dgraph.run import run
 
-
 SUGGESTED = "the input suggests it, and none was named"
 
 
@@ -63,7 +62,8 @@ def _run(
 ) -> str | None:
     """One run, its files, and its table on stdout; the limit that ended it early, if one did."""
     rank = graph.comm.rank
-    options: dict[str, Any] = request.run | suggested | request.parameters | ({} if source is None else {"source": source})
+    start = {} if source is None else {"source": source}
+    options: dict[str, Any] = request.run | suggested | request.parameters | start
     with progress_for(rank, request.quiet, began) as progress:
         result = run(request.algorithm, graph, trace=trace, progress=progress, **options)
         if request.output:

@@ -30,7 +30,7 @@ def choose(count: int, total: int, width: int, whole: bool) -> int:
 
 
 def bound(total: int, widths: Sequence[int]) -> int:
-    """The most bytes that a message over ``total`` positions can take, whatever its encoding."""
+    """The most bytes that a message over ``total`` positions can take, in the encoding that ``choose`` chooses."""
     if total == 0:
         return 0
     return HEADER + _pad((total + 7) // 8) + sum(_pad(total * width) for width in widths) + 8

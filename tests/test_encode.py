@@ -1,0 +1,90 @@
+"""Messages: the smallest encoding is chosen, at its crossovers, and every encoding brings back what went in."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dgraph.sync.encode import BITSET, EVERYTHING, HEADER, NOTHING, OFFSETS, bound, choose, decode, encode
+
+WIDTHS = {"float64": 8, "int32": 4, "uint8": 1}
+
+
+def size_of(kind, count, total, width):
+    """Bytes behind the header, counted from the format's description."""
+    padded = lambda size: -(-size // 8) * 8  # noqa: E731
+    if kind == NOTHING:
+        return 0
+    if kind == EVERYTHING:
+        return total * width
+    return padded(-(-total // 8) if kind == BITSET else 4 * count) + count * width
+
+
+@pytest.mark.parametrize("width", [1, 4, 8, 20])
+@pytest.mark.parametrize("whole", [True, False])
+def test_no_other_encoding_is_smaller(width, whole):
+    for total in (1, 7, 64, 65, 1000):
+        for count in range(0, total + 1, max(1, total // 97)):
+            taken = choose(count, total, width, whole)
+            legal = [BITSET, OFFSETS] if count else [NOTHING]
+            if count and (whole or count == total):
+                legal.append(EVERYTHING)
+            assert size_of(taken, count, total, width) == min(size_of(k, count, total, width) for k in legal)
+
+
+def test_crossovers():
+    """Of 6,400 positions a bitset takes 800 bytes: as many as 200 offsets."""
+    assert choose(0, 6400, 4, whole=False) == NOTHING
+    assert choose(199, 6400, 4, whole=False) == OFFSETS
+    assert choose(201, 6400, 4, whole=False) == BITSET
+    assert choose(6399, 6400, 4, whole=False) == BITSET
+    assert choose(6400, 6400, 4, whole=False) == EVERYTHING
+    assert choose(6199, 6400, 4, whole=True) == BITSET
+    assert choose(6200, 6400, 4, whole=True) == EVERYTHING
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data(), total=st.integers(1, 300), kind=st.sampled_from([EVERYTHING, BITSET, OFFSETS]))
+def test_what_goes_in_comes_out(data, total, kind):
+    some = st.sets(st.integers(0, total - 1), min_size=1)
+    positions = np.array(list(data.draw(some)), np.uint32)
+    if kind == OFFSETS:
+        most = max(c for c in range(total + 1) if choose(c, total, sum(WIDTHS.values()), False) in (OFFSETS, NOTHING))
+        positions = positions[:most]
+    if kind == EVERYTHING:
+        positions = np.arange(total, dtype=np.uint32)
+    rng = np.random.default_rng(total)
+    columns = [rng.integers(0, 100, total).astype(name) for name in WIDTHS]
+    out = np.empty(bound(total, list(WIDTHS.values())), np.uint8)
+    message = encode(out, kind, total, positions, columns)
+    assert message.size <= out.size
+    got, values = decode(message.copy(), total, [np.dtype(name) for name in WIDTHS])
+    assert sorted(got) == sorted(positions)
+    for column, value in zip(columns, values, strict=True):
+        np.testing.assert_array_equal(value, column[got])
+
+
+def test_rows_are_looked_up_by_position():
+    column, rows = np.arange(100.0), np.array([50, 7, 99, 3])
+    out = np.empty(bound(4, [8]), np.uint8)
+    got, (values,) = decode(encode(out, OFFSETS, 4, np.array([2, 0]), [column], rows), 4, [np.dtype("float64")])
+    assert dict(zip(got.tolist(), values.tolist(), strict=True)) == {2: 99.0, 0: 50.0}
+
+
+def test_nothing_is_an_empty_message():
+    out = np.empty(bound(10, [8]), np.uint8)
+    message = encode(out, NOTHING, 10, np.empty(0, np.uint32), [np.zeros(10)])
+    assert message.size == 0
+    assert decode(message, 10, [np.dtype("float64")])[0] is None
+
+
+def test_the_bound_holds_where_every_encoding_is_largest():
+    for total in (1, 8, 63, 64, 1000):
+        everyone = np.arange(total, dtype=np.uint32)
+        out = np.empty(bound(total, [8]), np.uint8)
+        for kind in (EVERYTHING, BITSET):
+            assert encode(out, kind, total, everyone, [np.zeros(total)]).size <= bound(total, [8])
+        most = max(c for c in range(total + 1) if choose(c, total, 8, False) in (OFFSETS, NOTHING) or c == 0)
+        assert encode(out, OFFSETS if most else NOTHING, total, everyone[:most], [np.zeros(total)]).size <= out.size
+    assert bound(0, [8]) == 0
+    assert HEADER == 16

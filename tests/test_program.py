@@ -1,0 +1,186 @@
+"""Tracing: what follows from a program's text, and what is refused, with words that help."""
+
+import numpy as np
+import pytest
+
+from dgraph.errors import UsageError
+from dgraph.program import ADD, ALL, INF, MIN, Field, Global, Program, TraceError, maximum, minimum, trace, where
+from dgraph.sync import plan
+
+
+class Levels(Program):
+    source: int = 0
+    level = Field("int32", reduce=MIN)
+
+    def init(self, v, g):
+        here = v.id == self.source
+        return {"level": where(here, 0, INF), "active": here}
+
+    def cond(self, v, g):
+        return v.level == INF
+
+    def edge(self, u, e, v, g):
+        return {"level": g.round + 1}
+
+
+class Ranks(Program):
+    domain = ALL
+    rank, share = Field("float64"), Field("float64")
+    inflow = Field("float64", reduce=ADD)
+    change = Global("float64", reduce=ADD)
+
+    def init(self, v, g):
+        return {"rank": 1.0, "share": 1.0}
+
+    def edge(self, u, e, v):
+        return {"inflow": u.share}
+
+    def apply(self, v, g):
+        return {"rank": v.inflow, "share": v.inflow / 2.0, "change": abs(v.inflow - v.rank)}
+
+    def step(self, g):
+        return {"done": g.change < 0.1}
+
+
+def variant(base, **members):
+    return type(f"A{base.__name__}", (base,), members)
+
+
+def traced(program, weight="int32"):
+    return trace(program, None if weight is None else np.dtype(weight))
+
+
+def test_what_is_read_off_a_text():
+    bfs = traced(Levels(source=3))
+    assert bfs.once
+    assert not bfs.flagged
+    assert not bfs.weighted
+    assert bfs.reads_u == frozenset()
+    ranks = traced(Ranks())
+    assert ranks.reads_u == {"share"}
+    assert ranks.sums == ["change"]
+
+
+@pytest.mark.parametrize(
+    ("program", "direction", "directed", "reduce", "broadcast"),
+    [
+        (Levels, "push", True, ("level",), ()),
+        (Levels, "pull", False, ("level",), ()),
+        (Ranks, "pull", True, ("inflow",), ("share",)),
+        (Ranks, "push", True, ("inflow",), ("share",)),
+    ],
+)
+def test_the_plan_follows_from_the_text(program, direction, directed, reduce, broadcast):
+    found = plan(traced(program()), direction, directed)
+    assert (found.reduce, found.broadcast) == (reduce, broadcast)
+    backwards = direction == "pull" and not directed
+    assert found.reduce_role == ("row" if backwards else "column")
+    assert found.broadcast_role == ("column" if backwards else "row")
+    assert found.frontier == (program is Levels)
+
+
+def test_a_destination_that_is_read_is_broadcast_to_both_roles():
+    class Tight(Program):
+        level = Field("int32", given=True)
+        parent = Field("int64", reduce=MIN)
+
+        def init(self, v, g):
+            return {"active": v.level != INF}
+
+        def edge(self, u, e, v):
+            return {"parent": where(u.level + 1 == v.level, u.id, INF)}
+
+    found = plan(traced(Tight()), "push", True)
+    assert found.refresh == ("level",)
+    assert found.broadcast == ()
+    assert found.refresh_role == found.broadcast_role == "any"
+
+
+def test_full_elides_nothing():
+    found = plan(traced(Ranks()), "push", True, full=True)
+    assert set(found.broadcast) == {"rank", "share", "inflow"}
+    assert found.reduce_role == found.broadcast_role == "any"
+
+
+def test_sums_that_may_pass_64_bits_saturate_and_others_do_not():
+    class Sums(Program):
+        far, near = Field("int64", reduce=MIN), Field("int32", reduce=MIN)
+
+        def init(self, v, g):
+            return {"active": True}
+
+        def edge(self, u, e, v):
+            return {"far": u.far + e.weight, "near": u.near + e.weight}
+
+    edge = traced(Sums()).edge
+    assert edge["far"].op == "sat+"
+    assert edge["near"].op == "+"
+
+
+def test_a_value_written_twice_is_one_value():
+    class Twice(Levels):
+        def edge(self, u, e, v):
+            assert (u.level + 1) is (u.level + 1)
+            assert minimum(u.level, 3) is not maximum(u.level, 3)
+            return {"level": u.level + 1}
+
+    traced(Twice())
+
+
+REFUSALS = {
+    "truth of a value": (
+        {"edge": lambda self, u, e, v: {"level": 1 if u.level < v.level else 2}}, "has no truth .* where"),
+    "a field that is not there": ({"edge": lambda self, u, e, v: {"level": u.lvel}}, "u has no 'lvel'; it has level"),
+    "a proposal for no field": ({"edge": lambda self, u, e, v: {"depth": 1}}, "unknown field .* 'depth'.*level"),
+    "no proposal": ({"edge": lambda self, u, e, v: {}}, "proposes nothing"),
+    "not a dict": ({"edge": lambda self, u, e, v: 7}, "returned int; it returns a dict"),
+    "a proposal without reduce": (
+        {"plain": Field("int32"), "edge": lambda self, u, e, v: {"plain": 1},
+         "init": lambda self, v, g: {"plain": 0, "active": True}}, "has no reduce="),
+    "reading what is added to": (
+        {"total": Field("int64", reduce=ADD), "edge": lambda self, u, e, v: {"total": u.total}},
+        "the order of edges would show"),
+    "adding in 32 bits": (
+        {"total": Field("int32", reduce=ADD), "edge": lambda self, u, e, v: {"total": 1}}, "can overflow; use int64"),
+    "a product past 64 bits": ({"edge": lambda self, u, e, v: {"level": u.id * u.id}}, "may pass 64 bits"),
+    "floor division": ({"edge": lambda self, u, e, v: {"level": u.level // 2}}, "rounds differently"),
+    "a number that is none": ({"edge": lambda self, u, e, v: {"level": "far"}}, "which is no number"),
+    "too large a constant": ({"edge": lambda self, u, e, v: {"level": 2**70}}, "does not fit 64 bits"),
+    "and of numbers": ({"edge": lambda self, u, e, v: {"level": u.level & 1}}, "takes bool values"),
+    "apply without active": ({"apply": lambda self, v, g: {}}, "does not say which vertices are active"),
+    "cond that may change back": (
+        {"heat": Field("int32"), "init": lambda self, v, g: {"level": 0, "heat": 0, "active": True},
+         "cond": lambda self, v, g: v.heat > 0,
+         "apply": lambda self, v, g: {"heat": v.level, "active": True}}, "monotone = True"),
+    "an unset field": (
+        {"heat": Field("int32"), "init": lambda self, v, g: {"level": 0, "active": True}}, "leaves 'heat' without"),
+    "an unknown result of step": ({"step": lambda self, g: {"finished": True}}, "unknown name returned by .*step"),
+    "float sums over changing sets": (
+        {"heat": Global("float64", reduce=ADD), "apply": lambda self, v, g: {"active": True, "heat": 1.0}},
+        "use domain = ALL"),
+    "live without apply": ({"live": lambda self, v, g: True}, "there is no apply"),
+    "all without an end": ({"domain": ALL}, "only step can end it"),
+    "an unknown direction": ({"directions": ("push", "sideways")}, "unknown direction .* 'sideways'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_refused(case):
+    members, words = REFUSALS[case]
+    with pytest.raises(UsageError, match=words):
+        traced(variant(Levels, **members)())
+
+
+def test_refused_declarations():
+    with pytest.raises(UsageError, match="cannot be complex128"):
+        Field("complex128")
+    with pytest.raises(UsageError, match="int64 and float64"):
+        Global("int32")
+    with pytest.raises(UsageError, match="'id', which is built in"):
+        variant(Levels, id=Field("int32"))()
+    with pytest.raises(UsageError, match="unknown parameter of Levels 'sorce': did you mean 'source'"):
+        Levels(sorce=1)
+    with pytest.raises(UsageError, match="unknown field of Levels 'lvl'"):
+        Levels().retype(lvl="int64")
+    with pytest.raises(TraceError, match="parameter source = 'home' is no number"):
+        traced(Levels(source="home"))

@@ -1,0 +1,121 @@
+"""Compiled rounds on one rank: the same bits for any number of rounds a call, threads, and directions; and the fused
+rounds against the reference loop."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dgraph
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.cc import Labels
+from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cpu.fold import folded
+from dgraph.backend.cpu.machine import Machine
+from dgraph.backend.cpu.threads import Team
+from dgraph.comm import SerialComm
+from dgraph.engine import Context, Run
+from dgraph.graph.build import build
+from dgraph.program import trace
+from dgraph.report import Progress, Trace
+from partitioning import plan
+
+PROGRAMS = {
+    "levels": Levels(source=5),
+    "distances": Distances(source=5, delta=40.0),
+    "labels": Labels(),
+    "pagerank": PageRank(tol=0.0, max_iter=20),
+    "peel": Peel(),
+}
+TEAMS = {1: Team(1), 2: Team(2)}
+
+
+@pytest.fixture(scope="module")
+def local():
+    """An undirected R-MAT graph and a path at its end, so that frontiers are both broad and thin, and cross words."""
+    rng = np.random.default_rng(9)
+    src, dst = (rng.integers(0, 900, 9000) ** 2 // 900 for _ in range(2))
+    path = np.arange(900, 1500)
+    src, dst = np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, [900], path[1:]])
+    keep = src != dst
+    weights = rng.integers(1, 60, src.size)
+    comm = SerialComm()
+    graph = dgraph.Graph.from_edges(src[keep], dst[keep], weights[keep], n=1501, directed=False, comm=comm)
+    return build(graph.block, plan("oec", graph.block, comm), comm)
+
+
+def fields(local, name, limit, threads=1, direction="auto"):
+    machine = Machine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[threads], direction)
+    machine.start({})
+    machine.agreed(*machine.totals(), True)
+    while not machine.done:
+        machine.fused(limit)
+    return machine.state, machine.round
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rounds_a_call_do_not_show(local, name):
+    """What a call swaps (queues, bits, piles) comes back in the next: forgetting it loses vertices silently."""
+    whole, rounds = fields(local, name, 1 << 20)
+    for limit in (1, 3):
+        found, count = fields(local, name, limit)
+        assert count == rounds
+        for key, values in whole.items():
+            np.testing.assert_array_equal(found[key], values, err_msg=f"{key} at {limit} rounds a call")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("direction", ["auto", "push", "flip"])
+def test_threads_do_not_show(local, name, direction):
+    answer = {"levels": "level", "distances": "dist", "labels": "label", "pagerank": "rank", "peel": "core"}[name]
+    one, two = (fields(local, name, 1 << 20, threads, direction)[0][answer] for threads in (1, 2))
+    if name == "pagerank":  # pushes add floats in any order
+        np.testing.assert_allclose(two, one, rtol=1e-13)
+    else:
+        np.testing.assert_array_equal(two, one)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("direction", ["push", "pull", "flip"])
+def test_fused_rounds_equal_the_reference_loop(local, name, direction):
+    comm = SerialComm()
+    machine = Machine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[1], direction)
+    context = Context(local, comm, SimpleNamespace(), Trace(comm, ["test"]), Progress(), direction)
+    run = Run(machine, context)
+    run.start({})
+    run.rounds(1 << 20)
+    fused, rounds = fields(local, name, 1 << 20, direction=direction)
+    assert machine.round == rounds
+    for key, values in fused.items():
+        np.testing.assert_array_equal(machine.state[key], values, err_msg=key)
+
+
+def test_a_team_refuses_more_threads_than_it_has():
+    with pytest.raises(ValueError, match="3 threads wanted of a team of 2"):
+        TEAMS[2].run(lambda t, threads: t, 3)
+
+
+def test_a_threads_error_reaches_the_caller():
+    def fails(t, threads):
+        if t == 1:
+            raise RuntimeError("thread 1")
+
+    with pytest.raises(RuntimeError, match="thread 1"):
+        TEAMS[2].run(fails, 2)
+
+
+def test_folding_keeps_what_is_not_decided():
+    text = """
+def f(x):
+    if YES and x > 1:
+        return 1
+    if NO or not YES:
+        return 2
+    while NO:
+        x += 1
+    return 3 if NO else x
+"""
+    out = folded(text, {"YES": True, "NO": False})
+    assert " ".join(out.split()) == "def f(x): if x > 1: return 1 pass pass return x"
