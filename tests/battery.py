@@ -124,7 +124,7 @@ def source_is_a_sink():
 # shapes
 
 
-@case("more than a thousand rounds of one arc each; limits on rounds, counters that grow with them")
+@case("more than a thousand rounds of one arc each: limits on rounds, counters that grow", dtypes=("int64",))
 def long_path():
     return 1100, [(v, v + 1) for v in range(1099)]
 

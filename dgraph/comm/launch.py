@@ -43,6 +43,11 @@ def _join() -> Comm:
                 "install it with: pip install 'dgraph[mpi]', or mpi4py alone beside a site's own MPI"
             ) from missing
         return SerialComm()
+    if name == "mpirun" and count > 1 and "MPICH" in library().upper():
+        raise UsageError(
+            f"Open MPI's mpirun started {count} ranks, but mpi4py has {library()}, which it cannot start; use the "
+            "mpiexec that came with mpi4py's MPI, or point mpi4py at Open MPI with MPI4PY_LIBMPI"
+        )
     comm = MpiComm()
     if comm.size == 1 and count > 1:
         raise UsageError(

@@ -1,4 +1,6 @@
-"""Ranks over MPI, through mpi4py. This is the only file that imports it; importing it initialises MPI."""
+"""Ranks over MPI, through mpi4py. This is the only file that imports it.
+
+MPI starts with the first :class:`MpiComm`, not with the import: so a launcher of another MPI is refused in words."""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from typing import ClassVar
 import mpi4py
 import numpy as np
 
-mpi4py.rc.thread_level = "funneled"
+if "mpi4py.MPI" not in sys.modules:
+    mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
 
 from mpi4py import MPI  # noqa: E402
 
@@ -31,6 +34,8 @@ class MpiComm(Comm):
     _duplicates: ClassVar[dict[int, MPI.Comm]] = {}
 
     def __init__(self, comm: MPI.Comm = MPI.COMM_WORLD):
+        if not MPI.Is_initialized():
+            MPI.Init_thread(MPI.THREAD_FUNNELED)
         handle = MPI._handleof(comm)
         if handle not in self._duplicates:
             self._duplicates[handle] = comm.Dup()
@@ -102,7 +107,7 @@ class MpiComm(Comm):
 
 def library() -> str:
     """The MPI library's name and version."""
-    return MPI.Get_library_version().split("\n")[0].split(",")[0].strip()
+    return " ".join(MPI.Get_library_version().split("\n")[0].split(",")[0].split())
 
 
 SPINS = 20_000
