@@ -14,7 +14,7 @@ def mirrors(draw):
     lids = draw(st.lists(st.integers(0, 400), unique=True, max_size=120))
     first, second = sorted((draw(st.integers(0, len(lids))), draw(st.integers(0, len(lids)))))
     groups = [sorted(lids[:first]), sorted(lids[first:second]), sorted(lids[second:])]
-    return Mirrors(len(lids), second, first, np.array(sum(groups, []), np.uint32))
+    return Mirrors(len(lids), second, first, np.array([*groups[0], *groups[1], *groups[2]], np.uint32))
 
 
 @given(mirrors(), st.lists(st.integers(0, 400), unique=True, max_size=40), st.sampled_from(["row", "column", "any"]))
