@@ -1,8 +1,12 @@
 """Distributed graph analytics. ``dgraph.run("sssp", "road.gr", source=1)`` on one process, or under mpirun on many."""
 
+import sys
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 
-from dgraph.errors import DataError, DgraphError, InternalError, NotConverged, OutputError, UsageError
+from dgraph.cache import keep_kernels
+from dgraph.errors import DataError, DgraphError, InternalError, NotConverged, OutputError, UsageError, ValidationFailed
 from dgraph.version import __version__
 
 HOMES = {
@@ -23,8 +27,11 @@ HOMES = {
 """Public names and the modules that hold them: imported at first use, so that ``import dgraph`` is quick."""
 
 __all__ = [
-    "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError", "UsageError", "__version__", *HOMES,
+    "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError", "UsageError", "ValidationFailed",
+    "__version__", *HOMES,
 ]  # fmt: skip
+
+keep_kernels(Path(__file__).parent)
 
 
 def __getattr__(name: str):
@@ -37,3 +44,14 @@ def __getattr__(name: str):
 
 def __dir__():
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """``dgraph.run`` is the function, also after something imported the module of that name."""
+
+    def __setattr__(self, name, value):
+        shadows = isinstance(value, ModuleType) and HOMES.get(name) == value.__name__
+        super().__setattr__(name, getattr(value, name) if shadows else value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -82,7 +82,7 @@ class Context:
 
     def _compile(self, machine, name: str) -> None:
         """One rank a node compiles; the others wait, then find the machine code in the cache folder."""
-        if machine.compiled:
+        if not self.comm.total(not machine.compiled):
             return
         self.progress.phase("compile", name)
         with self.comm.together():

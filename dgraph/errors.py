@@ -35,6 +35,12 @@ class InternalError(DgraphError):
     exit_code = 70
 
 
+class ValidationFailed(DgraphError):
+    """The answer was checked and is wrong. The text names the rule, and the first vertex or arc that breaks it."""
+
+    exit_code = 1
+
+
 class NotConverged(DgraphError):
     """A tolerance or round limit was not met. The result is complete as far as it went."""
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import socket
+import sys
+from types import ModuleType
 from typing import Any
 
 import partitioning
-from dgraph.algorithms import ALGORITHMS, Algorithm, ProgramAlgorithm
+from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
 from dgraph.backend import backend as choose_backend
 from dgraph.comm import Comm, communicator
 from dgraph.engine import Context
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import UsageError, ValidationFailed, unknown
 from dgraph.graph.build import build
 from dgraph.graph.handle import Graph
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
-from dgraph.report import Progress, Trace
+from dgraph.report import Progress, Trace, edges_traversed
 from dgraph.result import Result
+from dgraph.validate import certificate
+from dgraph.validate import validate as certify
 
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
@@ -33,6 +37,7 @@ def run(
     direction: str = "auto",
     sync: str = "auto",
     max_rounds: int | None = None,
+    validate: bool = False,
     trace: Trace | None = None,
     progress: Progress | None = None,
     directed: bool | None = None,
@@ -54,12 +59,13 @@ def run(
         direction: "auto", "push", "pull", or "flip" (a test aid: every round the other way).
         sync: "auto"; "full" exchanges everything; "poison" (a test aid) fills what should not be read with garbage.
         max_rounds: stop after so many rounds; the result then says that it did not converge.
+        validate: check the answer by a certificate that shares no code with the run (``docs/validation.md``).
         trace, progress: where timings go, and what the user is told meanwhile.
         directed, weights, keep_loops, keep_parallel, sparse_ids: how ``graph`` is loaded, see :class:`LoadOptions`.
         parameters: the algorithm's own, by cuGraph's and NetworkX's names.
 
     Raises:
-        UsageError, DataError, OutputError: on every rank alike.
+        UsageError, DataError, OutputError, ValidationFailed: on every rank alike.
     """
     comm = graph.comm if isinstance(graph, Graph) else communicator(comm)
     trace, progress = trace or Trace(comm), progress or Progress()
@@ -68,6 +74,8 @@ def run(
             _check("direction", direction, DIRECTIONS)
             _check("sync mode", sync, SYNCS)
             work = _algorithm(algorithm, parameters)
+            if validate:
+                certificate(work.name)
             here = _ranks_here(comm)
             engine = choose_backend(backend, threads, len(here))
             _tell_choices(engine, comm, trace, progress)
@@ -86,13 +94,20 @@ def run(
         with trace("solve"):
             progress.phase("solve", work.name)
             answer = work.run(ctx)
+        if "distance" in answer.columns:
+            degrees = local.out_degree[: local.masters]
+            traversed = edges_traversed(answer.columns["distance"], degrees, local.directed, comm)
+            trace.describe("outcome", edges_traversed=traversed)
         trace.describe("algorithm", name=work.name, parameters=work.settings())
         trace.describe(
             "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=answer.summary
         )
+        columns = {"vertex": local.original[: local.masters], **answer.columns}
+        if validate:
+            _validated(work, graph, columns, answer, ctx.rounds, trace, progress)
         return Result(
             algorithm=work.name,
-            columns={"vertex": local.original[: local.masters], **answer.columns},
+            columns=columns,
             comm=comm,
             summary=answer.summary,
             converged=answer.finished,
@@ -117,10 +132,29 @@ def partitioned(graph: Graph, policy: str, trace: Trace, progress: Progress) -> 
             graph._locals[policy] = placement, build(graph.block, placement, comm)
     placement, local = graph._locals[policy]
     trace.choose("policy", placement.policy, placement.reason)
-    trace.describe("graph", name=graph.block.facts.name, n=graph.n, m=graph.m, arcs=local.arcs, directed=graph.directed)
+    with trace("load"):
+        known = graph.fingerprint()
+    trace.describe(
+        "graph", name=graph.block.facts.name, fingerprint=known, n=graph.n, m=graph.m, arcs=local.arcs,
+        directed=graph.directed, weighted=graph.block.weights is not None,
+    )  # fmt: skip
     for name, value in (("masters", local.masters), ("mirrors", local.mirrors), ("edges", len(local.out.neighbours))):
         trace.counts[name] = value
     return local
+
+
+def _validated(work: Algorithm, graph: Graph, columns, answer: Answer, rounds: int, trace, progress) -> None:
+    """Refuse a wrong answer; either way the report has the verdict."""
+    progress.phase("validate", work.name)
+    with trace("validate"):
+        verdict = certify(
+            work.name, graph.block, columns, graph.comm,
+            parameters=work.settings(), rounds=answer.summary.get("iterations", rounds), converged=answer.finished,
+        )  # fmt: skip
+    trace.describe("outcome", validation=verdict.facts())
+    if verdict.passed is False:
+        raise ValidationFailed(str(verdict))
+    progress.line(str(verdict))
 
 
 def _algorithm(algorithm: str | Algorithm | Program, parameters: dict[str, Any]) -> Algorithm:
@@ -150,3 +184,13 @@ def _tell_choices(engine, comm: Comm, trace: Trace, progress: Progress) -> None:
     if engine.warning:
         trace.warn(engine.warning)
         progress.line(engine.warning)
+
+
+class _Callable(ModuleType):
+    """``dgraph.run`` is the function, also where this module was imported first and Python has put it in its place."""
+
+    def __call__(self, *args: Any, **options: Any) -> Result:
+        return run(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -305,6 +305,11 @@ def beyond_2_to_53():
     return 9, [(0, 1), (1, 8), (0, 2), (2, 8), (0, 3), (3, 8)], [2**60, 3, 2**60, 1, 2**60, 2]
 
 
+@case("a sum past 2^63 must lose to a small one, not wrap and win", dtypes=("int64",))
+def beyond_63_bits():
+    return 5, [(0, 1), (1, 2), (0, 3), (3, 2), (2, 4)], [2**62, 2**62, 2**61, 5, 2**61]
+
+
 @case("sums that round: the order of additions shows in the last bit, ties hang on it", dtypes=FLOATS, source=2)
 def rounded_sums():
     return 80, _random(80, 400, 9), np.random.default_rng(10).integers(1, 9, 400).astype(np.float32) / np.float32(10)

@@ -3,8 +3,7 @@
 - ``mpiexec -n P python -m pytest --with-mpi``: rank tests (``@pytest.mark.mpi``) on P ranks. After every test the
   ranks meet; a rank whose test failed gives the others a moment to come, and ends the launch if they do not, because
   then they wait for a message that it will never send.
-- plain ``pytest``: the tests of one process first (they also fill Numba's cache), then ``test_ranks.py``, which starts
-  the above once for each P.
+- plain ``pytest``: the tests of one process, then ``test_ranks.py``, which starts the above once for each P.
 """
 
 import os
@@ -37,8 +36,9 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """What compiles goes before what starts children, so that children find everything compiled."""
-    items.sort(key=lambda item: "starts_children" in item.keywords)
+    """One process before children, and of these first the rank tests, which begin with one rank: it compiles alone
+    what all others then find in the cache."""
+    items.sort(key=lambda item: ("starts_children" in item.keywords, item.path.name != "test_ranks.py"))
 
 
 class Meeting:

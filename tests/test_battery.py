@@ -27,7 +27,7 @@ COMBINATIONS = [
 ]
 """Every pair of a policy, a direction and a sync."""
 
-THOROUGH = ("random_sparse", "skewed", "plateaus")
+THOROUGH = ("skewed", "plateaus", "rounded_sums")
 """Graphs that are run under every combination; the others take two each, and all are taken by some graph."""
 
 
@@ -100,7 +100,7 @@ def test_bfs(name):
 @pytest.mark.parametrize(("name", "dtype"), [(case.name, dtype) for case in CASES.values() for dtype in case.dtypes])
 def test_sssp(name, dtype):
     distance, predecessor = shortest_paths(name, dtype)
-    for chosen in combinations(name):
+    for chosen in combinations(name, THOROUGH if dtype == CASES[name].dtypes[0] else ()):
         result, at = solve("sssp", name, dtype, chosen, source=CASES[name].source)
         assert result.columns["distance"].dtype == distance.dtype
         equal(result.columns["distance"], distance, at, f"distance {chosen}")

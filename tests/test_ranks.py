@@ -16,7 +16,7 @@ PYTEST = [sys.executable, "-m", "pytest", "--with-mpi", "--timeout-method=thread
 @pytest.mark.parametrize("ranks", RANKS)
 def test_the_rank_tests(ranks, tmp_path):
     argv = [*PYTEST, "-m", "mpi", "--durations=10", str(ROOT / "tests")]
-    ran = run(argv, tmp_path, timeout=400, ranks=ranks, cwd=ROOT)
+    ran = run(argv, tmp_path, timeout=900, ranks=ranks, cwd=ROOT)
     assert ran.code == 0, ran.story()
     assert ran.alive() == []
 

@@ -11,7 +11,8 @@ import pytest
 
 from dgraph.comm import SerialComm, world
 from dgraph.errors import OutputError
-from dgraph.report import Trace, headline, show, table, write
+from dgraph.graph.handle import Graph
+from dgraph.report import Trace, headline, rounds, show, table, write
 from dgraph.report import trace as traces
 from dgraph.report.table import size
 
@@ -37,7 +38,7 @@ def violations(value, schema, where="report"):
         if not any(fits):
             yield f"{where} is {value!r}, not {schema['type']}"
             return
-    if "minimum" in schema and value < schema["minimum"]:
+    if "minimum" in schema and value is not None and value < schema["minimum"]:
         yield f"{where} is {value!r}"
     if isinstance(value, dict):
         yield from (f"{where}.{name} is missing" for name in schema.get("required", ()) if name not in value)
@@ -62,7 +63,7 @@ def sample(comm):
     trace.message((comm.rank + 1) % comm.size, 3000, 2)
     trace.count("masters", 100 * (comm.rank + 1))
     trace.describe("algorithm", name="sssp", parameters={"source": np.int64(3), "cutoff": math.inf})
-    trace.describe("graph", name="rmat:16", n=1 << 16, m=1 << 20, directed=True)
+    trace.describe("graph", name="rmat:16", n=1 << 16, m=1 << 20, directed=True, fingerprint="0123456789abcdef")
     trace.describe("outcome", converged=False, limit="max_iter 2", rounds=2, summary={"reached": 45001, "sum": 1.5})
     trace.choose("policy", "oec")
     trace.choose("policy", "cvc", "a hub is larger than a share")
@@ -82,15 +83,21 @@ def test_the_report_fits_its_schema_and_is_equal_on_all_ranks():
     assert [rank["counts"]["masters"] for rank in report["ranks"]] == [100 * (r + 1) for r in range(comm.size)]
     assert report["ranks"][0]["sent"] == [{"peer": 1 % comm.size, "bytes": 3000, "messages": 2}]
     assert report["warnings"] == ["threads were clamped"]
+    assert sorted(rank for host in report["hosts"] for rank in host["ranks"]) == list(range(comm.size))
+    most = 100 * comm.size
+    assert report["imbalance"]["masters"] == {"max": most, "mean": (100 + most) / 2, "ratio": most / ((100 + most) / 2)}
+    assert report["imbalance"]["bytes_sent"]["ratio"] == 1
+    assert report["imbalance"]["unpack"] == {"max": 0, "mean": 0, "ratio": None}
     assert len(set(comm.allgather_json(json.dumps(report["ranks"])))) == 1
 
 
 def test_the_schema_check_finds_faults():
     report = sample(SerialComm()).collect()
     report["ranks"][0]["seconds"]["load"] = "long"
-    del report["ranks"][0]["host"], report["wall_seconds"]
+    del report["ranks"][0]["host"], report["wall_seconds"], report["hosts"][0]["cores"]
     report["rounds"]["kept"][0]["round"] = 0
-    assert len(list(violations(report, SCHEMA))) == 4
+    report["imbalance"]["load"]["ratio"] = "even"
+    assert len(list(violations(report, SCHEMA))) == 6
 
 
 def test_timers_accumulate_what_was_spent_inside():
@@ -182,12 +189,106 @@ def test_the_headline_says_how_it_ended_and_what_was_chosen(capsys):
         "sssp on rmat:16 (65,536 vertices, 1,048,576 edges)",
         "reached 45,001",
         "NOT CONVERGED (max_iter 2) after 2 rounds (1 push, 1 pull)",
+        "graph fingerprint 0123456789abcdef",
+        f"host {report['hosts'][0]['host']} ({os.cpu_count()} cores): rank 0; ",
         "policy cvc: a hub is larger than a share",
         "warning: threads were clamped",
     ):
         assert part in text
     show(report)
-    assert capsys.readouterr().out == f"{text}\n\n{table(report)}\n"
+    assert capsys.readouterr().out == f"{text}\n\n{table(report)}\n\n{rounds(report)}\n"
+
+
+def test_few_rounds_are_all_shown():
+    assert [line.split() for line in rounds(sample(SerialComm()).collect()).splitlines()[2:]] == [
+        ["1", "push", "1", "10", "0.0010"],
+        ["2", "pull", "500", "9,000", "0.0020"],
+    ]
+
+
+def test_of_many_rounds_the_first_and_the_largest_are_shown():
+    kept = traces.Rounds()
+    for i in range(1, 101):
+        kept.add("push", i, 1000 if i in (50, 51, 90, 91, 99) else 10, 0.0)
+    shown = [line.split()[0] for line in rounds({"rounds": kept.summary()}).splitlines()[2:]]
+    assert shown == ["1", "2", "3", "...", "50", "51", "...", "90", "91", "...", "99", "..."]
+    assert rounds({"rounds": traces.Rounds().summary()}) == ""
+
+
+def test_every_host_is_told_with_its_ranks():
+    report = four_ranks()
+    host = report["hosts"][0] | {"peak_memory_bytes": 1 << 30}
+    report["hosts"] = [host | {"host": f"node{i}", "cores": 8, "ranks": r} for i, r in enumerate(([0, 1, 2], [3]))]
+    text = headline(report)
+    assert "host node0 (8 cores): ranks 0 to 2; 1.0 GiB in use at most" in text
+    assert "host node1 (8 cores): rank 3; " in text
+    assert "on 4 ranks of 2 hosts" in text
+    report["hosts"] = [host] * 7
+    assert "and 3 hosts more" in headline(report)
+
+
+def test_the_verdict_of_validation_is_told():
+    report = sample(SerialComm()).collect()
+    assert "valid" not in headline(report).lower()
+    assert "validate" not in table(report)
+    report["ranks"][0]["seconds"]["validate"] = 2.5
+    report["outcome"]["validation"] = {"passed": True, "checked": ["a tree", "tight arcs"], "failure": None}
+    assert "validated: a tree; tight arcs" in headline(report)
+    assert "2.500" in table(report)
+    report["outcome"]["validation"] = {"passed": False, "checked": [], "failure": "vertex 3"}
+    assert "VALIDATION FAILED: vertex 3" in headline(report)
+
+
+def shares(comm, *arrays):
+    """This rank's share of arrays of one length, every P-th."""
+    return [array[comm.rank :: comm.size] for array in arrays]
+
+
+@pytest.mark.mpi
+def test_a_fingerprint_is_that_of_the_graph_not_of_its_ranks():
+    """The literals make runs on other numbers of ranks, and other machines, compare with this one."""
+    comm = world()
+    assert Graph.load("rmat:6").fingerprint() == "1864eea66aaf58c4"
+    assert Graph.load("rmat:6", weights="1..255").fingerprint() == "2a3c1fa5377fed6e"
+    assert Graph.load("grid:5x5", weights="0.5..2.0").fingerprint() == "2f7dd048dd5ee42c"
+    src, dst = np.array([0, 1, 2, 3, 0, 4]), np.array([1, 2, 3, 4, 4, 2])
+    weights = np.array([1, 2, 3, 4, 5, 6])
+    order = np.array([3, 5, 1, 0, 4, 2])
+    here = Graph.from_edges(*shares(comm, src, dst, weights)).fingerprint()
+    shuffled = Graph.from_edges(*shares(comm, src[order], dst[order], weights[order].astype(np.int32)))
+    assert shuffled.fingerprint() == here
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("change", ["an arc", "its direction", "a weight", "a vertex more", "both ways", "floats"])
+def test_another_graph_has_another_fingerprint(change):
+    comm = world()
+    src, dst, weights = np.array([0, 1, 2, 0]), np.array([1, 2, 3, 0]), np.array([1, 2, 3, 0])
+    options = {"n": 4, "keep_loops": True}
+    before = Graph.from_edges(*shares(comm, src, dst, weights), **options).fingerprint()
+    if change == "an arc":
+        dst = np.array([1, 2, 0, 0])
+    elif change == "its direction":
+        src, dst = np.array([0, 1, 3, 0]), np.array([1, 2, 2, 0])
+    elif change == "a weight":
+        weights = np.array([1, 2, 3, 1])
+    elif change == "a vertex more":
+        options["n"] = 5
+    elif change == "both ways":
+        options["directed"] = False
+    else:
+        weights = weights.astype(np.float64)
+    assert Graph.from_edges(*shares(comm, src, dst, weights), **options).fingerprint() != before
+
+
+def test_no_weights_are_ones_and_nothing_is_not_nothing():
+    src, dst = np.array([0, 1]), np.array([1, 2])
+    none, ones = Graph.from_edges(src, dst), Graph.from_edges(src, dst, np.ones(2, np.int32))
+    assert none.fingerprint() == ones.fingerprint()
+    zero = Graph.from_edges([0], [0], [0], n=1, keep_loops=True)
+    assert zero.fingerprint() != Graph.from_edges([0], [0], [0], n=1).fingerprint()
+    signed = [Graph.from_edges(src, dst, np.array([0.0, z], np.float32)).fingerprint() for z in (0.0, -0.0)]
+    assert signed[0] == signed[1]
 
 
 def test_sizes_have_three_figures():

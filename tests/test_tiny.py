@@ -1,6 +1,6 @@
 """Proof of life, in seconds: every algorithm once, in this one process, on six vertices.
 
-    0 →(1) 1 →(2) 2 →(1) 0,  0 →(4) 2,  3 →(5) 4,  5 alone
+0 →(1) 1 →(2) 2 →(1) 0,  0 →(4) 2,  3 →(5) 4,  5 alone
 """
 
 import subprocess
@@ -57,6 +57,12 @@ def test_one_graph_takes_many_runs():
 def test_import_is_light(heavy):
     """``import dgraph`` must work without an MPI, without a GPU, and at once."""
     code = f"import dgraph, sys; sys.exit({heavy!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("module", ["dgraph.run", "dgraph.cli.solve", "dgraph.algorithms"])
+def test_public_names_hold_whatever_is_imported_first(module):
+    code = f"import {module}, dgraph; dgraph.run('bfs', 'path:3', source=0)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

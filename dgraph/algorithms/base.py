@@ -109,6 +109,13 @@ class ProgramAlgorithm(Algorithm):
         return dict(self.program.parameters)
 
 
+class OnePass(Program):
+    """A program of one round: every active vertex is asked once."""
+
+    def step(self, g):
+        return {"done": True}
+
+
 SOURCE = Parameter("source", int, None, "vertex to start from, by its original id")
 
 

@@ -9,6 +9,7 @@ from dgraph.algorithms.base import (
     UNREACHED,
     Algorithm,
     Answer,
+    OnePass,
     Parameter,
     algorithm,
     check_source,
@@ -40,7 +41,7 @@ class Levels(Program):
         return {"done": (g.active == 0) | (g.round >= self.limit)}
 
 
-class Parents(Program):
+class Parents(OnePass):
     """The smallest original id among the neighbours one level up."""
 
     level = Field("int32", given=True)
@@ -51,9 +52,6 @@ class Parents(Program):
 
     def edge(self, u, e, v):
         return {"parent": where(u.level + 1 == v.level, u.id, INF)}
-
-    def step(self, g):
-        return {"done": g.n >= 0}
 
 
 @algorithm(

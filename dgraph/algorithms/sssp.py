@@ -9,6 +9,7 @@ from dgraph.algorithms.base import (
     UNREACHED,
     Algorithm,
     Answer,
+    OnePass,
     Parameter,
     algorithm,
     check_source,
@@ -49,7 +50,7 @@ class LimitedDistances(Distances):
         return {"dist": where(dist <= self.cutoff, dist, INF)}
 
 
-class NearerParents(Program):
+class NearerParents(OnePass):
     """The smallest original id among strictly nearer neighbours that a shortest path can come from."""
 
     dist = Field("int64", given=True)
@@ -61,9 +62,6 @@ class NearerParents(Program):
     def edge(self, u, e, v):
         tight = (u.dist + e.weight == v.dist) & (u.dist < v.dist)
         return {"parent": where(tight, u.id, INF)}
-
-    def step(self, g):
-        return {"done": g.n >= 0}
 
 
 class PlateauHops(Program):
@@ -81,7 +79,7 @@ class PlateauHops(Program):
         return {"hop": where(tight, u.hop + 1, INF)}
 
 
-class PlateauParents(Program):
+class PlateauParents(OnePass):
     """The smallest original id among plateau neighbours one hop nearer to a vertex with a parent: so no cycles."""
 
     dist = Field("int64", given=True)
@@ -95,11 +93,8 @@ class PlateauParents(Program):
         tight = (u.dist + e.weight == v.dist) & (u.dist == v.dist) & (u.hop + 1 == v.hop)
         return {"parent": where(tight, u.id, INF)}
 
-    def step(self, g):
-        return {"done": g.n >= 0}
 
-
-class Overflowed(Program):
+class Overflowed(OnePass):
     """Edges from a reached vertex to one that is not: there are some only where a sum passed the field's range."""
 
     dist = Field("int64", given=True)
@@ -110,9 +105,6 @@ class Overflowed(Program):
 
     def edge(self, u, e, v):
         return {"beyond": where(v.dist == INF, u.id, INF)}
-
-    def step(self, g):
-        return {"done": g.n >= 0}
 
 
 @algorithm(

@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(words: list[str], comm) -> int:
     from dgraph.algorithms import ALGORITHMS
-    from dgraph.cli.parser import Request, parse
+    from dgraph.cli.parser import Request, WarmUp, parse
 
     with comm.together():
         asked = parse(words, ALGORITHMS)
@@ -30,6 +30,10 @@ def _command(words: list[str], comm) -> int:
         from dgraph.cli.solve import solve
 
         return solve(asked, comm)
+    if isinstance(asked, WarmUp):
+        from dgraph.cli.warmup import warmup
+
+        return warmup(asked.algorithms, asked.quiet, comm)
     if comm.rank == 0:
         print(asked)
     return 0

@@ -11,13 +11,18 @@ from typing import Any, NoReturn
 
 from dgraph.cli.sources import sources, weighted
 from dgraph.errors import UsageError, unknown
+from dgraph.report import STYLES
 
 PROGRAM = "python -m dgraph"
 LOAD = ("directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed")
-RUN = ("policy", "backend", "threads", "direction", "sync", "max_rounds")
+RUN = ("policy", "backend", "threads", "direction", "sync", "max_rounds", "validate")
 BACKENDS = ("auto", "cpu")
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
+COMMANDS = {
+    "list": "Algorithms with their parameters, policies, formats, generators (--json).",
+    "warmup": "Compile ahead what runs will need, of all algorithms or of those named: minutes, once a machine.",
+}
 READERS = {"vertices": weighted}
 """How a parameter whose type is not a Python type is read."""
 
@@ -27,10 +32,12 @@ examples:
   mpirun -n 4 python -m dgraph bfs web.el --source 7 --output levels.txt
   mpirun -n 4 python -m dgraph sssp rmat:20 --weights 1..255 --source @sources.txt --output dist.npz
   python -m dgraph pagerank graph.mtx --alpha 0.9 --tol 1e-8 --policy metis --report run.json
+  mpirun -n 4 python -m dgraph bfs kron:20 --source @sources.txt --format graph500
   python -m dgraph list
 
-exit codes: 0 done; 2 the request cannot be carried out; 3 a tolerance or round limit was not met (output is written);
-65 bad data; 70 a fault of dgraph; 74 reading or writing failed; 130 interrupted."""
+exit codes: 0 done; 1 --validate found the answer wrong; 2 the request cannot be carried out; 3 a tolerance or round
+limit was not met (output is written); 65 bad data; 70 a fault of dgraph; 74 reading or writing failed;
+130 interrupted."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +51,9 @@ class Request:
         parameters: of the algorithm, only those given.
         sources: one run each; None where the user named none.
         output, report: files to write.
-        quiet: nothing is printed but errors.
+        quiet: nothing is printed but errors, and what ``format`` asks for.
         command: the words that asked for it.
+        format: what stdout gets, a key of ``dgraph.report.STYLES``; None where none was named.
     """
 
     algorithm: str
@@ -58,9 +66,18 @@ class Request:
     report: Path | None
     quiet: bool
     command: tuple[str, ...]
+    format: str | None = None
 
 
-def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | str:
+@dataclass(frozen=True)
+class WarmUp:
+    """``warmup``: the algorithms to compile ahead."""
+
+    algorithms: tuple[str, ...]
+    quiet: bool
+
+
+def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | WarmUp | str:
     """The request of a command line, or the text that answers it (help, version, lists).
 
     ``algorithms`` is the register: name → :class:`~dgraph.algorithms.Algorithm`.
@@ -73,6 +90,8 @@ def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | str:
     try:
         if first == "list":
             return _list(words[1:])
+        if first == "warmup":
+            return _warmup(words[1:], algorithms)
         if first in algorithms:
             return _request(_algorithm_parser(algorithms[first]), words[1:], algorithms[first])
         if first.startswith("-"):
@@ -82,7 +101,7 @@ def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | str:
         return str(said)
     if not first:
         raise UsageError(f"no algorithm named; known are {', '.join(sorted(algorithms))}; see {PROGRAM} --help")
-    raise unknown("algorithm", first, [*algorithms, "list"])
+    raise unknown("algorithm", first, [*algorithms, *COMMANDS])
 
 
 class _Said(Exception):
@@ -115,9 +134,9 @@ class _Version(argparse.Action):
 
 
 def _general_parser(algorithms: Mapping[str, Any]) -> _Parser:
-    width = max(map(len, [*algorithms, "list"])) + 2
-    lines = [f"  {name:{width}}{summary(algorithm)}" for name, algorithm in algorithms.items()]
-    lines.append(f"  {'list':{width}}Algorithms with their parameters, policies, formats, generators (--json).")
+    helps = {name: summary(algorithm) for name, algorithm in algorithms.items()} | COMMANDS
+    width = max(map(len, helps)) + 2
+    lines = [f"  {name:{width}}{text}" for name, text in helps.items()]
     parser = _Parser(
         prog=PROGRAM,
         usage=f"{PROGRAM} ALGORITHM [GRAPH] [options]",
@@ -207,6 +226,7 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
     if algorithm is None or not {"max_iter"} & algorithm.parameters.keys():
         rounds += ["--max-iter"]
     run.add_argument(*rounds, dest="max_rounds", type=int, metavar="N", help="stop after N rounds, with exit code 3")
+    run.add_argument("--validate", **_flag(), help="prove the answer right before it is written, else exit code 1")
     output = parser.add_argument_group("output")
     output.add_argument(
         "-o",
@@ -217,7 +237,13 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
         "with several sources FILE.SOURCE.txt",
     )
     output.add_argument("--report", type=Path, metavar="FILE", help="timings of every rank and round, as JSON")
-    output.add_argument("-q", "--quiet", **_flag(), help="print nothing but errors")
+    output.add_argument(
+        "--format",
+        choices=tuple(STYLES),
+        help="what is printed of the runs: a table (default), their reports as JSON, one a line, "
+        "or the lines of Graph500's and the GAP benchmark's programs",
+    )
+    output.add_argument("-q", "--quiet", **_flag(), help="print nothing but errors (and what --format asks for)")
     output.add_argument("--traceback", **_flag(), help="show where in the code an error was raised")
 
 
@@ -248,6 +274,7 @@ def _request(parser: _Parser, words: Sequence[str], algorithm: Any) -> Request:
         report=given.get("report"),
         quiet=given.get("quiet", False),
         command=(*PROGRAM.split(), algorithm.name, *words),
+        format=given.get("format"),
     )
 
 
@@ -270,3 +297,18 @@ def _list(words: Sequence[str]) -> str:
     if rest:
         _refuse(rest, parser)
     return listing(json="json" in found)
+
+
+def _warmup(words: Sequence[str], algorithms: Mapping[str, Any]) -> WarmUp:
+    parser = _Parser(prog=f"{PROGRAM} warmup", description=COMMANDS["warmup"])
+    parser.add_argument("algorithms", nargs="*", metavar="ALGORITHM", help="default: all of them")
+    parser.add_argument("-q", "--quiet", **_flag(), help="print nothing but errors")
+    parser.add_argument("--traceback", **_flag(), help=argparse.SUPPRESS)
+    found, rest = parser.parse_known_args(words)
+    if rest:
+        _refuse(rest, parser)
+    named = getattr(found, "algorithms", None) or list(algorithms)
+    for name in named:
+        if name not in algorithms:
+            raise unknown("algorithm", name, algorithms)
+    return WarmUp(tuple(named), "quiet" in found)

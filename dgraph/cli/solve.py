@@ -14,7 +14,7 @@ from dgraph.cli.parser import Request
 from dgraph.cli.progress import progress_for
 from dgraph.cli.sources import name_of
 from dgraph.comm import Comm
-from dgraph.errors import NotConverged, OutputError, unknown
+from dgraph.errors import NotConverged, OutputError, ValidationFailed, unknown
 from dgraph.graph.generate import DEFAULT
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
@@ -41,14 +41,17 @@ def solve(request: Request, comm: Comm) -> int:
         starts = _starts(request, graph, trace, progress)
         suggested = _suggested(request, graph, progress)
     several = len(starts) > 1
+    style = _style(request) if comm.rank == 0 else report.Style()
     limits = []
     for source in starts:
         for name, value in suggested.items():
             trace.choose(name, str(value), SUGGESTED)
-        limit = _run(request, graph, source, suggested, several, trace, began)
+        limit = _run(request, graph, source, suggested, several, trace, style, began)
         if limit is not None:
             limits.append(f"{limit} from source {source}" if several else limit)
         trace = Trace(comm, request.command)
+        trace.describe("graph", **vars(graph.block.facts))
+    style.end()
     if limits:
         raise NotConverged(
             f"{request.algorithm} did not converge: it was stopped after {'; '.join(limits)}. What it had found "
@@ -57,32 +60,47 @@ def solve(request: Request, comm: Comm) -> int:
     return 0
 
 
+def _style(request: Request) -> report.Style:
+    named = request.format or (None if request.quiet else "table")
+    return report.STYLES[named]() if named else report.Style()
+
+
 def _run(
-    request: Request, graph: Graph, source: int | None, suggested: dict, several: bool, trace: Trace, began: float
-) -> str | None:
-    """One run, its files, and its table on stdout; the limit that ended it early, if one did."""
+    request: Request, graph: Graph, source: int | None, suggested: dict, several: bool, trace: Trace,
+    style: report.Style, began: float,
+) -> str | None:  # fmt: skip
+    """One run, its files, and what ``style`` prints of it; the limit that ended it early, if one did."""
     rank = graph.comm.rank
     start = {} if source is None else {"source": source}
     options: dict[str, Any] = request.run | suggested | request.parameters | start
     with progress_for(rank, request.quiet, began) as progress:
-        result = run(request.algorithm, graph, trace=trace, progress=progress, **options)
+        try:
+            result = run(request.algorithm, graph, trace=trace, progress=progress, **options)
+        except ValidationFailed:
+            _write_report(request, trace.collect(), source, several, graph.comm)
+            raise
         if request.output:
             path = name_of(request.output, source, several)
             progress.phase("output", str(path))
             with trace("output"):
                 result.save(path)
     told = trace.collect()
-    with graph.comm.together():
-        if rank == 0 and request.report:
-            report.write(told, name_of(request.report, source, several))
-    if rank == 0 and not request.quiet:
-        report.show(told)
+    _write_report(request, told, source, several, graph.comm)
+    style.run(told)
     return None if result.converged else str(result.limit)
+
+
+def _write_report(request: Request, told: dict, source: int | None, several: bool, comm: Comm) -> None:
+    with comm.together():
+        if comm.rank == 0 and request.report:
+            report.write(told, name_of(request.report, source, several))
 
 
 def _refuse_early(request: Request) -> None:
     """What would fail after a long load fails now."""
     policy, weights = request.run.get("policy", "auto"), request.load.get("weights")
+    if request.format:
+        report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
     if policy not in partitioning.POLICIES:
         raise unknown("policy", policy, partitioning.POLICIES)
     if weights is not None:

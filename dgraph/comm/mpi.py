@@ -17,9 +17,9 @@ import numpy as np
 if "mpi4py.MPI" not in sys.modules:
     mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
 
-from mpi4py import MPI  # noqa: E402
+from mpi4py import MPI
 
-from dgraph.comm.base import Comm  # noqa: E402
+from dgraph.comm.base import Comm
 
 CHUNK = 1 << 30
 """Bytes a message at most: MPI counts above 2^31 - 1 fail in some libraries (Open MPI 5.0's wheel)."""

@@ -10,7 +10,7 @@ from dgraph.errors import DataError, UsageError
 from dgraph.graph.arrays import as_ids, as_weights, check_finite, check_range
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.clean import RawEdges, assemble, symmetrised, tally
-from dgraph.graph.generators.counter import mix
+from dgraph.graph.fingerprint import arc_sums, fingerprint, weight_bits
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.load import LoadOptions, describe, load
 
@@ -27,6 +27,7 @@ class Graph:
         self.block, self.comm = block, comm
         self._locals: dict = {}
         self._undirected: Graph | None = None
+        self._fingerprint: str | None = None
 
     @classmethod
     def load(cls, spec: str, *, comm=None, **options) -> Graph:
@@ -147,6 +148,12 @@ class Graph:
     def directed(self) -> bool:
         return self.block.directed
 
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that equal graphs share on any number of ranks: vertices, arcs by gid, weights."""
+        if self._fingerprint is None:
+            self._fingerprint = fingerprint(self.block, self.comm)
+        return self._fingerprint
+
     def undirected(self) -> Graph:
         """This graph with every arc going both ways, the smaller weight of the two; itself where it is undirected."""
         if not self.directed:
@@ -197,11 +204,7 @@ def _agreed_size(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) ->
 
 def _check_mirrored(block: EdgeBlock, comm: Comm) -> None:
     """Refuse rows in which some arc lacks its reverse: the sums of a hash over all arcs and all reverses differ."""
-    bits = np.zeros(0, np.uint64)
-    if block.weights is not None:
-        wide = np.int64 if block.weights.dtype.kind == "i" else np.float64
-        bits = (block.weights + wide(0)).astype(wide, copy=False).view(np.uint64)  # + 0: -0.0 is 0.0
-    there, back = _hash_sums(block.offsets, block.targets, bits, block.first)
+    there, back = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
     sums = comm.allgather(np.array([there, back], np.uint64)).sum(axis=0, dtype=np.uint64)
     if sums[0] != sums[1]:
         raise DataError(
@@ -217,16 +220,3 @@ def _is_clean(offsets, targets, first):
             if np.int64(targets[i]) == row + first or (i > offsets[row] and targets[i] <= targets[i - 1]):
                 return False
     return True
-
-
-@njit(cache=True)
-def _hash_sums(offsets, targets, bits, first):
-    there, back = np.uint64(0), np.uint64(0)
-    for row in range(offsets.size - 1):
-        u = np.uint64(row + first)
-        for i in range(offsets[row], offsets[row + 1]):
-            v = np.uint64(targets[i])
-            weight = bits[i] if bits.size else np.uint64(0)
-            there += mix(mix(mix(u) + v) + weight)
-            back += mix(mix(mix(v) + u) + weight)
-    return there, back

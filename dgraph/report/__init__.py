@@ -1,8 +1,11 @@
-"""What is said of a run: a rank's timings and counts (:class:`Trace`), the JSON and the table made of them."""
+"""What is said of a run: a rank's timings and counts (:class:`Trace`), the JSON and the texts made of them."""
 
+from dgraph.report.graph500 import edges_traversed
 from dgraph.report.progress import Progress
-from dgraph.report.table import headline, show, table
+from dgraph.report.style import Style
+from dgraph.report.styles import STYLES
+from dgraph.report.table import headline, rounds, show, table
 from dgraph.report.trace import Trace
 from dgraph.report.write import write
 
-__all__ = ["Progress", "Trace", "headline", "show", "table", "write"]
+__all__ = ["STYLES", "Progress", "Style", "Trace", "edges_traversed", "headline", "rounds", "show", "table", "write"]

@@ -1,4 +1,4 @@
-"""The table at the end of a run: one line a rank, then the largest, the mean, and their ratio."""
+"""The table at the end of a run: one line a rank, then the largest, the mean, and their ratio; and its rounds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ MOST_RANKS = 32
 """With more ranks only the ``SLOWEST`` are listed; the JSON has them all."""
 
 SLOWEST = 3
+
+FIRST_ROUNDS, LARGEST_ROUNDS = 3, 5
+"""Of a long run the table has the first rounds, and those of most edges among the others."""
+
+MOST_HOSTS = 4
 
 NAMES = ("source", "k")
 """Figures of a summary that are names, not amounts: written without separators."""
@@ -60,6 +65,7 @@ PHASES_OF_A_RUN = (
     _time("load", "load"),
     _time("build", "partition", "build"),
     _time("init", "compile", "init"),
+    _time("validate", "validate"),
     _time("output", "output"),
     _time("other")._replace(figure=_other),
 )
@@ -82,6 +88,9 @@ VOLUMES = (
 )
 
 
+OPTIONAL = ("validate",)
+"""Columns that are there only where some rank has something in them."""
+
 GROUPS = (PHASES_OF_A_RUN, PARTS_OF_ROUNDS, VOLUMES)
 """What stays together where the table is too wide and is cut."""
 
@@ -89,7 +98,8 @@ GROUPS = (PHASES_OF_A_RUN, PARTS_OF_ROUNDS, VOLUMES)
 def table(report: dict, width: int = 100) -> str:
     """The per-rank table as plain text, times in seconds; cut into several below each other to fit ``width``."""
     blocks: list[tuple[Column, ...]] = []
-    for group in GROUPS:
+    for every in GROUPS:
+        group = tuple(column for column in every if column.name not in OPTIONAL or _any(report, column))
         fits = blocks and len(_block(report, blocks[-1] + group)[0]) <= width
         blocks.append(blocks.pop() + group if fits else group)
     texts = ["\n".join(_block(report, columns)) for columns in blocks]
@@ -102,21 +112,48 @@ def show(report: dict, file: TextIO | None = None) -> None:
     """Print headline and table to ``file`` (stdout); on a terminal as wide as that is, with some lines standing out."""
     file = file or sys.stdout
     if not file.isatty():
-        print(headline(report), table(report), sep="\n\n", file=file)
+        print(*filter(None, (headline(report), table(report), rounds(report))), sep="\n\n", file=file)
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=file)
     name, *rest = headline(report).splitlines()
-    for line in (name, *rest, "", *table(report, console.width).splitlines()):
-        strong = line is name or line.lstrip().startswith(("rank ", "max/mean ", "warning:", "NOT CONVERGED"))
+    below = rounds(report)
+    lines = [name, *rest, "", *table(report, console.width).splitlines(), *(["", *below.splitlines()] if below else [])]
+    for line in lines:
+        strong = line is name or line.lstrip().startswith(("rank ", "round ", "max/mean ", "warning:", "NOT CONVERGED"))
         console.print(Text(line, style="bold" if strong else ""), soft_wrap=True)
+
+
+def rounds(report: dict) -> str:
+    """The first rounds and the largest, as plain text; nothing where no round ran. Seconds are those of rank 0."""
+    kept = report["rounds"]["kept"]
+    rest = sorted(range(FIRST_ROUNDS, len(kept)), key=lambda i: (-kept[i]["frontier_edges"], i))[:LARGEST_ROUNDS]
+    shown = [kept[i] for i in sorted([*range(min(FIRST_ROUNDS, len(kept))), *rest])]
+    if not shown:
+        return ""
+    lines: list[list[str] | None] = [["round", "direction", "vertices", "edges", "seconds"], None]
+    before = 0
+    for row in shown:
+        if row["round"] != before + 1:
+            lines.append(["..."] * 5)
+        before = row["round"]
+        figures = (_count(row[name]) for name in ("round", "frontier_vertices", "frontier_edges"))
+        number, vertices, edges = figures
+        lines.append([number, row["direction"], vertices, edges, f"{row['seconds']:.4f}"])
+    if before != report["rounds"]["count"]:
+        lines.append(["..."] * 5)
+    return "\n".join(_aligned(lines))
 
 
 def headline(report: dict) -> str:
     """What was run and how it ended, what was chosen and why, and the warnings: a few lines of plain text."""
     return "\n".join(_headline(report))
+
+
+def _any(report: dict, column: Column) -> bool:
+    return any(column.figure(rank) for rank in report["ranks"])
 
 
 def _block(report: dict, columns: tuple[Column, ...]) -> list[str]:
@@ -134,9 +171,14 @@ def _block(report: dict, columns: tuple[Column, ...]) -> list[str]:
             for line, text in zip(foot, (column.text(most), column.text(mean), _ratio(most, mean)), strict=True):
                 line.append(text)
     head = ["rank", *(column.name for column in columns)]
-    widths = [max(len(row[i]) for row in [head, *body, *foot]) for i in range(len(head))]
+    return _aligned([head, None, *body, *([None, *foot] if foot else [])])
+
+
+def _aligned(lines: list[list[str] | None]) -> list[str]:
+    """Rows of one length in columns, flush right; a rule for None."""
+    rows = [row for row in lines if row is not None]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    lines = [head, None, *body, *([None, *foot] if foot else [])]
     return [rule if row is None else "  ".join(map(str.rjust, row, widths)) for row in lines]
 
 
@@ -151,15 +193,37 @@ def _headline(report: dict) -> Iterable[str]:
     if summary := outcome.get("summary"):
         yield "  " + ", ".join(f"{key} {value if key in NAMES else _value(value)}" for key, value in summary.items())
     yield "  " + _ending(report)
+    if verdict := outcome.get("validation"):
+        yield "  " + _validation(verdict)
+    if known := graph.get("fingerprint"):
+        yield f"  graph fingerprint {known}"
+    yield from _hosts(report["hosts"])
     for choice in report["choices"]:
         yield f"  {choice['what']} {choice['taken']}" + (f": {choice['reason']}" if choice["reason"] else "")
     for warning in report["warnings"]:
         yield f"  warning: {warning}"
 
 
+def _validation(verdict: dict) -> str:
+    if verdict["passed"]:
+        return f"validated: {'; '.join(verdict['checked'])}"
+    return f"{'not validated' if verdict['passed'] is None else 'VALIDATION FAILED'}: {verdict['failure']}"
+
+
+def _hosts(hosts: list[dict]) -> Iterable[str]:
+    for host in hosts[:MOST_HOSTS]:
+        ranks, last = host["ranks"], len(host["ranks"]) - 1
+        ascending = ranks == list(range(ranks[0], ranks[0] + len(ranks)))
+        named = f"{ranks[0]} to {ranks[last]}" if ascending and last > 1 else ", ".join(map(str, ranks))
+        held = size(host["peak_memory_bytes"])
+        yield f"  host {host['host']} ({host['cores']} cores): rank{'s'[: last > 0]} {named}; {held} in use at most"
+    if len(hosts) > MOST_HOSTS:
+        yield f"  and {len(hosts) - MOST_HOSTS} hosts more"
+
+
 def _ending(report: dict) -> str:
     rounds, outcome, ranks = report["rounds"], report["outcome"], report["ranks"]
-    hosts = len({rank["host"] for rank in ranks})
+    hosts = len(report["hosts"])
     where = f"{len(ranks)} rank{'s'[: len(ranks) != 1]}" + (f" of {hosts} hosts" if hosts > 1 else "")
     end = "done" if outcome.get("converged", True) else f"NOT CONVERGED ({outcome.get('limit') or 'limit reached'})"
     ways = ", ".join(f"{number} {name}" for name, number in rounds["by_direction"].items() if name)

@@ -6,6 +6,7 @@ Timers are wall-clock seconds. ``load … output`` follow each other; ``compute 
 from __future__ import annotations
 
 import math
+import os
 import resource
 import socket
 import sys
@@ -18,7 +19,7 @@ from dgraph.comm import Comm
 VERSION = 1
 """Of the report's schema, ``schema.json``: raised when a key changes its meaning or goes away."""
 
-PHASES = ("load", "partition", "build", "compile", "init", "solve", "output")
+PHASES = ("load", "partition", "build", "compile", "init", "solve", "validate", "output")
 PARTS = ("compute", "pack", "exchange", "unpack", "agree")
 """Of solve. ``exchange`` is time in which nothing else was done; ``agree`` is idle: the wait for the slowest rank."""
 
@@ -98,7 +99,9 @@ class Trace:
             "choices": self.choices,
             "warnings": warnings,
             "wall_seconds": max(rank["seconds"]["wall"] for rank in ranks),
+            "hosts": _hosts(ranks),
             "ranks": ranks,
+            "imbalance": imbalance(ranks),
             "rounds": self.rounds.summary(),
         }
 
@@ -108,12 +111,41 @@ class Trace:
         return {
             "rank": self.comm.rank,
             "host": socket.gethostname(),
+            "cores": os.cpu_count() or 1,
             "seconds": {name: round(value, 9) for name, value in seconds.items()},
             "counts": self.counts,
             "sent": [{"peer": peer, "bytes": b, "messages": m} for peer, (b, m) in sorted(self.sent.items())],
             "peak_memory_bytes": peak_memory(),
             "warnings": self.warnings,
         }
+
+
+def _hosts(ranks: list[dict]) -> list[dict]:
+    """Every host once: its cores, its ranks, and what they held in memory together."""
+    hosts: dict[str, dict] = {}
+    for rank in ranks:
+        host = {"host": rank["host"], "cores": rank.pop("cores"), "ranks": [], "peak_memory_bytes": 0}
+        host = hosts.setdefault(rank["host"], host)
+        host["ranks"].append(rank["rank"])
+        host["peak_memory_bytes"] += rank["peak_memory_bytes"]
+    return list(hosts.values())
+
+
+def imbalance(ranks: list[dict]) -> dict[str, dict]:
+    """Of every timer and counter the largest and the mean over ranks, and their ratio (None where the mean is 0)."""
+    figures = [
+        rank["seconds"]
+        | rank["counts"]
+        | {f"{what}_sent": sum(peer[what] for peer in rank["sent"]) for what in ("messages", "bytes")}
+        | {"peak_memory_bytes": rank["peak_memory_bytes"]}
+        for rank in ranks
+    ]
+    found = {}
+    for name in dict.fromkeys(name for figure in figures for name in figure):
+        values = [figure.get(name, 0) for figure in figures]
+        most, mean = max(values), sum(values) / len(values)
+        found[name] = {"max": most, "mean": mean, "ratio": most / mean if mean else None}
+    return found
 
 
 class Rounds:

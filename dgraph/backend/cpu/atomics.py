@@ -6,7 +6,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-INLINE = {"nogil": True, "cache": True, "error_model": "numpy", "forceinline": True}
+INLINE = {"nogil": True, "error_model": "numpy", "forceinline": True}
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 

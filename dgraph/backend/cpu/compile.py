@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-import stat
 import sys
 import tempfile
 from functools import cache
@@ -14,7 +13,7 @@ from types import ModuleType
 
 from dgraph.backend.cpu.fold import folded
 from dgraph.backend.cpu.render import constants, operators
-from dgraph.errors import OutputError
+from dgraph.cache import folder
 from dgraph.program import Traced
 
 HERE = Path(__file__).parent
@@ -31,31 +30,6 @@ from dgraph.backend.cpu.layout import *
 '''
 
 
-@cache
-def folder() -> Path:
-    """Where generated files and machine code are kept: ``DGRAPH_CACHE_DIR``, else the user's cache folder, else a
-    node-local one. Only its owner can write it: code in it is executed."""
-    wanted = os.environ.get("DGRAPH_CACHE_DIR")
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dgraph"
-    local = Path(tempfile.gettempdir()) / f"dgraph-{os.getuid()}"
-    for path in [Path(wanted)] if wanted else [home, local]:
-        try:
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            failure = error
-            continue
-        found = path.stat()
-        if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise OutputError(
-                f"the cache folder {path} can be written by others, and compiled code is executed from it; "
-                f"chmod 700 it, or set DGRAPH_CACHE_DIR to a folder of your own"
-            )
-        if os.access(path, os.W_OK):
-            return path
-        failure = PermissionError(f"{path} is read-only")
-    raise OutputError(f"no folder for compiled code: {failure}; set DGRAPH_CACHE_DIR to one that you can write")
-
-
 def text_of(traced: Traced) -> str:
     """The whole generated file of a program."""
     name = type(traced.program).__name__
@@ -67,8 +41,19 @@ def text_of(traced: Traced) -> str:
 
 def module_for(traced: Traced) -> ModuleType:
     """The module of a program; written and imported once a text. Compilation happens at the first call."""
-    text = text_of(traced)
-    return _module(type(traced.program).__name__.lower(), text, _salt())
+    name = type(traced.program).__name__
+    decides = "\n".join([name, str(constants(traced)), operators(traced), _salt()])
+    stem = f"{name.lower()}_{hashlib.sha256(decides.encode()).hexdigest()[:16]}"
+    if stem not in _modules:
+        path = folder() / f"{stem}.py"
+        if not path.exists():
+            _publish(path, text_of(traced))
+        _modules[stem] = _imported(path)
+    return _modules[stem]
+
+
+_modules: dict[str, ModuleType] = {}
+"""By what decides a program's text, so that a text that lies in the folder need not be made again (0.1 s)."""
 
 
 @cache
@@ -77,21 +62,31 @@ def _salt() -> str:
     import numba
     import numpy
 
-    support = (HERE / "atomics.py").read_text() + (HERE / "layout.py").read_text()
+    sources = [(HERE / f"{name}.py").read_text() for name in ("atomics", "layout", "phases", "rounds", "fold")]
     versions = [numba.__version__, llvmlite.__version__, numpy.__version__, sys.version]
-    return hashlib.sha256("\n".join([support, *versions]).encode()).hexdigest()
+    return hashlib.sha256("\n".join([HEADER, *sources, *versions]).encode()).hexdigest()
 
 
-@cache
-def _module(name: str, text: str, salt: str) -> ModuleType:
-    stem = f"{name}_{hashlib.sha256((text + salt).encode()).hexdigest()[:16]}"
-    path = folder() / f"{stem}.py"
-    if not path.exists() or path.read_text() != text:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+def _publish(path: Path, text: str) -> None:
+    """Write a file that appears as a whole, and only once: the machine code of a file that is replaced is stale."""
+    handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
         with os.fdopen(handle, "w") as file:
             file.write(text)
-        os.replace(temporary, path)
-    spec = importlib.util.spec_from_file_location(f"dgraph_generated.{stem}", path)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return
+        except OSError:  # a file system without links
+            os.replace(draft, path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
+def _imported(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"dgraph_generated.{path.stem}", path)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     sys.modules[spec.name] = module  # type: ignore[union-attr]
     spec.loader.exec_module(module)  # type: ignore[union-attr]

@@ -1,0 +1,1 @@
+"""What dgraph's speed is measured with: peers and dgraph alternate in one run, and the figures carry their command."""

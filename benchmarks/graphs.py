@@ -1,0 +1,50 @@
+"""The graphs that are measured, as arrays: rows of targets, with both arcs of every edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import dgraph
+
+GRAPHS = {
+    "rmat20": ("rmat:20,symmetric,seed=42", "1..255"),
+    "grid": ("road:2048x2048,seed=7", None),
+    "uniform": ("uniform:20,symmetric,seed=3", "1..255"),
+}
+"""Name → generator and weights (None: its own). R-MAT: hubs; grid: 3,000 levels; uniform: neither."""
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """One graph: int64 offsets, uint32 targets, int32 weights, and sources in its largest component."""
+
+    name: str
+    graph: dgraph.Graph
+    sources: list[int]
+
+    @property
+    def n(self) -> int:
+        return self.graph.n
+
+    @property
+    def offsets(self) -> np.ndarray:
+        return self.graph.block.offsets
+
+    @property
+    def targets(self) -> np.ndarray:
+        return self.graph.block.targets
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.graph.block.weights
+
+
+def load(name: str, sources: int = 4) -> Arrays:
+    """Make one of ``GRAPHS`` on this process alone."""
+    spec, weights = GRAPHS[name]
+    graph = dgraph.Graph.load(spec, weights=weights)
+    labels = dgraph.run("cc", graph).columns["labels"]
+    largest = np.flatnonzero(labels == np.bincount(labels).argmax())
+    return Arrays(name, graph, np.random.default_rng(27).choice(largest, sources, replace=False).tolist())

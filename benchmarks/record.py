@@ -1,0 +1,61 @@
+"""Where and from what a figure came, and how it is written down."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+
+def circumstances(libraries: tuple[str, ...] = ()) -> dict:
+    """Machine, commit, command, versions, load."""
+    return {
+        "command": "python -m benchmarks " + " ".join(sys.argv[1:]),
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _git("rev-parse", "--short", "HEAD") + (" with changes" if _git("status", "--porcelain") else ""),
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "load_before": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in ("numpy", "numba", *libraries)},
+    }
+
+
+def write(folder: Path, name: str, document: dict, table: str) -> None:
+    """``name.json`` and ``name.md``, and the table on the terminal."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
+    where = document["circumstances"]
+    head = (
+        f"`{where['command']}` at {where['commit']}, {where['when'][:10]}: "
+        f"{where['processor']}, {where['cores']} cores, load {where['load_before']} before; "
+        + ", ".join(f"{library} {number}" for library, number in where["versions"].items())
+        + "\n\n"
+    )
+    (folder / f"{name}.md").write_text(head + table)
+    print(table)
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], capture_output=True, text=True, cwd=Path(__file__).parent)
+    return done.stdout.strip() or ("" if words[0] == "status" else "unknown")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

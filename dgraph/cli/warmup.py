@@ -1,0 +1,85 @@
+"""``python -m dgraph warmup``: compile ahead what runs will need, so that no job waits for a compiler.
+
+Tiny graphs go through the whole pipeline, of every type of weights that programs are compiled for. One rank a node
+works; then all ranks run each algorithm together once, which compiles the exchange between ranks.
+"""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms import ALGORITHMS
+from dgraph.cli.progress import progress_for
+from dgraph.comm import Comm, SerialComm
+from dgraph.graph.handle import Graph
+from dgraph.report import Progress
+from dgraph.run import run
+
+WEIGHTS: dict[str, np.ndarray | None] = {
+    "no weights": None,
+    "int32 weights": np.array([0, 3, 4], np.int32),
+    "int32 weights, long paths": np.array([0, 3, 2**31 - 1], np.int32),
+    "int64 weights": np.array([0, 3, 4]),
+    "int64 weights, long paths": np.array([0, 3, 2**40]),
+    "float32 weights": np.array([0.0, 0.5, 1.5], np.float32),
+    "float64 weights": np.array([0.0, 0.5, 1.5]),
+}
+"""Of a path of three edges. The weight 0 needs what finds parents among equal distances; long paths wider distances."""
+
+VARIANTS: dict[str, Sequence[Mapping[str, Any]]] = {
+    "sssp": ({}, {"cutoff": 100.0}),
+    "pagerank": ({}, {"personalization": [0]}),
+}
+"""Parameters that choose another program; else an algorithm runs with its defaults."""
+
+FILE = ("graph.wel", "0 1 2\n1 2 3\n")
+
+
+def warmup(names: Sequence[str], quiet: bool, comm: Comm) -> int:
+    """Compile the programs of the algorithms named; collective. The exit code 0."""
+    began = time.perf_counter()
+    hosts = comm.allgather_json(socket.gethostname())
+    leads = hosts.index(hosts[comm.rank]) == comm.rank
+    with progress_for(comm.rank, quiet, began) as progress:
+        with comm.together():
+            if leads:
+                _alone(names, progress)
+        if comm.size > 1:
+            for name in names:
+                progress.phase("compile", f"{name} on {comm.size} ranks")
+                run(name, "rmat:4", comm=comm, **_start(name))
+        progress.line(f"warm after {time.perf_counter() - began:.1f} s")
+    return 0
+
+
+def _alone(names: Sequence[str], progress: Progress) -> None:
+    comm = SerialComm()
+    with tempfile.TemporaryDirectory(prefix="dgraph-") as place:
+        path = Path(place, FILE[0])
+        path.write_text(FILE[1])
+        Graph.load(str(path), comm=comm)
+    graphs: dict[str, Graph] = {}
+    for name, kind, parameters in jobs(names):
+        if kind not in graphs:
+            graphs[kind] = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], comm=comm)
+        progress.phase("compile", ", ".join([name, *([kind] if ALGORITHMS[name].weighted else []), *parameters]))
+        run(name, graphs[kind], **parameters, **_start(name))
+
+
+def jobs(names: Sequence[str]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Algorithm, kind of weights and parameters of every tiny run."""
+    for name in names:
+        for kind in WEIGHTS if ALGORITHMS[name].weighted else list(WEIGHTS)[:1]:
+            for parameters in VARIANTS.get(name, ({},)):
+                yield name, kind, parameters
+
+
+def _start(name: str) -> dict[str, Any]:
+    return {"source": 0} if ALGORITHMS[name].needs_source else {}

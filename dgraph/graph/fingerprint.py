@@ -1,0 +1,49 @@
+"""A graph's fingerprint: 64 bits that do not depend on the ranks, the policy or the order in which arcs were read."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+from numba import njit
+
+from dgraph.comm import Comm
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.generators.counter import mix
+
+UNIT = np.ones(1, np.uint64)
+"""The bits of every weight of a graph without weights: it equals the one whose edges weigh the integer 1."""
+
+
+def fingerprint(block: EdgeBlock, comm: Comm) -> str:
+    """16 hexadecimal digits of the whole graph's arcs by gid, weights, vertices and direction; collective.
+
+    Integer weights hash as int64, floats as float64, so that a graph keeps its fingerprint in a wider dtype.
+    """
+    there, _ = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
+    arcs = int(comm.allgather(np.array([there], np.uint64)).sum(dtype=np.uint64))
+    return blake2b(f"{block.n} {block.directed} {arcs}".encode(), digest_size=8).hexdigest()
+
+
+def weight_bits(weights: np.ndarray | None) -> np.ndarray:
+    """Weights as uint64 of equal bits where they are equal, shape (arcs,); shape (1,) where every arc weighs 1."""
+    if weights is None:
+        return UNIT
+    if weights.dtype.kind == "i":
+        return weights.astype(np.int64, copy=False).view(np.uint64)
+    return np.add(weights, 0.0, dtype=np.float64).view(np.uint64)  # + 0.0: -0.0 is 0.0
+
+
+@njit(cache=True)
+def arc_sums(offsets, targets, bits, first):
+    """Sums (mod 2**64) of a hash over all arcs here, and over all their reverses. ``bits``: see ``weight_bits``."""
+    start = np.uint64(0x9E3779B97F4A7C15)  # mix(0) is 0: without it a weight of 0 from 0 to 0 would be nothing
+    there, back = np.uint64(0), np.uint64(0)
+    for row in range(offsets.size - 1):
+        u = np.uint64(row + first)
+        for i in range(offsets[row], offsets[row + 1]):
+            v = np.uint64(targets[i])
+            weight = bits[i] if bits.size > 1 else bits[0]
+            there += mix(mix(mix(start + u) + v) + weight)
+            back += mix(mix(mix(start + v) + u) + weight)
+    return there, back

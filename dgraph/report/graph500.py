@@ -1,0 +1,125 @@
+"""The ``key: value`` lines that the Graph500 reference code prints after its searches.   [graph500.org, version 3]"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.errors import UsageError
+from dgraph.report.style import Style, slowest, solving
+
+KERNELS = ("bfs", "sssp")
+WHOLE = ("depth_limit", "cutoff", "max_rounds")
+"""Options that end a search early: what it traversed is then not known."""
+
+QUANTILES = ("min", "firstquartile", "median", "thirdquartile", "max")
+
+NOT_VALIDATED = -1.0
+"""Where the reference code has a time of validation and none was done."""
+
+
+class Graph500(Style):
+    """Statistics over all sources, at the end."""
+
+    def __init__(self) -> None:
+        self.reports: list[dict] = []
+
+    @classmethod
+    def check(cls, algorithm, options):
+        if algorithm not in KERNELS:
+            raise UsageError(
+                f"--format graph500: Graph500 defines {' and '.join(KERNELS)}, and no output for {algorithm}; "
+                "choose --format gap, json or table"
+            )
+        for name in WHOLE:
+            if options.get(name) is not None:
+                raise UsageError(
+                    f"--format graph500: Graph500 rates whole searches, and {name.replace('_', '-')} cuts them short; "
+                    "leave it out, or choose --format gap, json or table"
+                )
+
+    def run(self, report):
+        self.reports.append(report)
+
+    def end(self):
+        if self.reports:
+            print(*map(_written, *zip(*_lines(self.reports), strict=True)), sep="\n", flush=True)
+
+
+def edges_traversed(distance: np.ndarray, out_degree: np.ndarray, directed: bool, comm: Comm) -> int:
+    """Edges that leave the vertices reached, an undirected edge half at each end; collective.
+
+    After a whole search these are the edges with both ends among them, which is what Graph500 counts.
+
+    Args:
+        distance: of masters; the largest integer, or infinity, where there is no path.
+        out_degree: of masters, in the whole graph.
+    """
+    reached = np.isfinite(distance) if distance.dtype.kind == "f" else distance != np.iinfo(distance.dtype).max
+    arcs = comm.total(int(out_degree[reached].sum(dtype=np.int64)))
+    return arcs if directed else arcs // 2
+
+
+def _written(key: str, value: object) -> str:
+    """A line as the reference code has it, down to the mark on the figure that counts."""
+    start = f"{key + ':':29}!  " if key.endswith("harmonic_mean_TEPS") else f"{key + ':':32}"
+    return f"{start}{value}"
+
+
+def _lines(reports: Sequence[dict]) -> Iterator[tuple[str, object]]:
+    first, kernel = reports[0], f"{reports[0]['algorithm']['name']:4} "
+    yield from _generator(first["graph"]["name"])
+    yield "NBFS", len(reports)
+    yield "graph_generation", f"{slowest(first, 'load'):g}"
+    yield "num_mpi_processes", len(first["ranks"])
+    yield "construction_time", f"{slowest(first, 'partition', 'build'):g}"
+    times = [solving(report) for report in reports]
+    edges = [report["outcome"]["edges_traversed"] for report in reports]
+    for name, value in statistics(times).items():
+        yield f"{kernel}{name}_time", f"{value:g}"
+    for name, value in statistics(edges).items():
+        yield f"{name}_nedge", f"{value:.11g}"
+    paces = statistics([time / count if count else math.inf for time, count in zip(times, edges, strict=True)])
+    rates = {name: 1 / pace if pace else math.inf for name, pace in paces.items()}
+    for name, of in zip(QUANTILES, reversed(QUANTILES), strict=True):
+        yield f"{kernel}{name}_TEPS", f"{rates[of]:g}"
+    yield f"{kernel}harmonic_mean_TEPS", f"{rates['mean']:g}"
+    # N. Norris, The Standard Errors of the Geometric and Harmonic Means, Ann. Math. Stat. 11(4), 1940
+    spread = paces["stddev"] / (paces["mean"] ** 2 * math.sqrt(len(reports) - 1)) if len(reports) > 1 else math.nan
+    yield f"{kernel}harmonic_stddev_TEPS", f"{spread:g}"
+    checked = [slowest(report, "validate") or NOT_VALIDATED for report in reports]
+    for name, value in statistics(checked).items():
+        yield f"{kernel}{name}_validate", f"{value:g}"
+
+
+def _generator(name: str) -> Iterator[tuple[str, object]]:
+    """SCALE and edgefactor of a generated graph that has a scale."""
+    from dgraph.graph.generate import GENERATORS, is_generator  # not at the top: --help comes through here
+    from dgraph.graph.generators.spec import SCALE, parse
+
+    if not is_generator(name):
+        return
+    generator, size, options = parse(name, GENERATORS)
+    if generator.size is SCALE:
+        yield "SCALE", size
+    if "edge_factor" in options:
+        yield "edgefactor", f"{options['edge_factor']:g}"
+
+
+def statistics(values: Sequence[float]) -> dict[str, float]:
+    """Quantiles, mean and sample deviation as the reference code takes them; one value has no deviation (nan)."""
+    x, last = sorted(values), len(values) - 1
+    mean = sum(x) / len(x)
+    low, middle = (last // 4, len(x) // 4), (last // 2, len(x) // 2)
+    return {
+        "min": x[0],
+        "firstquartile": (x[low[0]] + x[low[1]]) / 2,
+        "median": (x[middle[0]] + x[middle[1]]) / 2,
+        "thirdquartile": (x[last - low[0]] + x[last - low[1]]) / 2,
+        "max": x[last],
+        "mean": mean,
+        "stddev": math.sqrt(sum((value - mean) ** 2 for value in x) / last) if last else math.nan,
+    }

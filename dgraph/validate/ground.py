@@ -1,0 +1,146 @@
+"""What certificates stand on: a result's columns laid over the graph's rows, and values at the far ends of arcs.
+
+Rank r holds the rows of gids ``starts[r] .. starts[r + 1] - 1``: those of its :class:`EdgeBlock`, as the graph was
+loaded, whatever partition the result was computed on. A *column* has one entry for each row of this rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.errors import ValidationFailed
+from dgraph.graph.block import EdgeBlock
+from dgraph.validate.rule import Rule
+from partitioning import arcs
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Arcs ``start .. stop`` of this rank's block.
+
+    Attributes:
+        rows: of their sources, int64.
+        src, dst: gids, in the dtype of ``block.targets``.
+        there: the columns that were asked for, at ``dst``.
+    """
+
+    start: int
+    stop: int
+    rows: np.ndarray
+    src: np.ndarray
+    dst: np.ndarray
+    there: list[np.ndarray]
+
+
+class Ground:
+    """A block, the ranks that hold the others, and exchanges between them; every method is collective."""
+
+    def __init__(self, block: EdgeBlock, comm: Comm):
+        self.block, self.comm = block, comm
+        held = comm.allgather(np.array([block.rows], np.int64))[:, 0]
+        self.starts = np.concatenate([[0], np.cumsum(held)])
+        self.gids = np.arange(block.first, block.first + block.rows, dtype=np.int64)
+
+    def lay(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """A result's columns, wherever its rows lie, as columns of this rank's rows; without ``vertex``.
+
+        Raises:
+            ValidationFailed: an id that is no vertex, a vertex without a row or with several.
+        """
+        vertex = columns["vertex"]
+        with self.comm.together():
+            for name, values in columns.items():
+                if values.shape != vertex.shape:
+                    raise ValidationFailed(
+                        f"the answer is wrong: on rank {self.comm.rank} column {name} has shape {values.shape}, "
+                        f"and vertex {vertex.shape}"
+                    )
+        gids = self.block.ids.to_gid(vertex, self.comm)
+        known = Rule("rows are of vertices", "the result has a row of {id}, which is no vertex of the graph")
+        known.test(gids < 0, {}, {"id": vertex})
+        self.judge(known)
+        order = np.argsort(gids, kind="stable")
+        names = [name for name in columns if name != "vertex"]
+        rows, *moved = self.send(gids[order], *(columns[name][order] for name in names))
+        counts = np.bincount(rows, minlength=self.block.rows)
+        once = Rule("every vertex has one row", "vertex {v} has {count} rows in the result")
+        once.test(counts != 1, {"v": self.gids}, {"count": counts})
+        self.judge(once)
+        laid = {}
+        for name, values in zip(names, moved, strict=True):
+            laid[name] = np.empty_like(values)
+            laid[name][rows] = values
+        return laid
+
+    def pieces(self, *columns: np.ndarray) -> Iterator[Piece]:
+        """All arcs of this rank, piece by piece, with ``columns`` at their targets. Walk it to its end on all ranks."""
+        for number in range(arcs.rounds(self.block, self.comm)):
+            start, stop = arcs.span(self.block, number)
+            src, dst = arcs.ends(self.block, start, stop)
+            yield Piece(start, stop, src.astype(np.int64) - self.block.first, src, dst, self.fetch(dst, *columns))
+
+    def fetch(self, gids: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
+        """Every column at ``gids`` (any rank's, any order), asked of their owners once each."""
+        if self.comm.size == 1 or not columns:
+            return [column[gids] for column in columns]
+        wanted = distinct(gids)
+        back = np.searchsorted(wanted, gids)
+        asked = self.comm.alltoallv(self._parts(wanted, wanted))
+        rows = [part.astype(np.int64) - self.block.first for part in asked]
+        return [np.concatenate(self.comm.alltoallv([column[part] for part in rows]))[back] for column in columns]
+
+    def send(self, gids: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
+        """``gids`` (ascending) and what belongs to each, to their owners: rows of this rank, and values for them."""
+        moved = [np.concatenate(self.comm.alltoallv(self._parts(gids, values))) for values in (gids, *columns)]
+        return [moved[0].astype(np.int64) - self.block.first, *moved[1:]]
+
+    def mark(self, gids: np.ndarray, column: np.ndarray) -> None:
+        """Set a bool column, on whichever rank, at ``gids``."""
+        column[self.send(distinct(gids))[0]] = True
+
+    def add(self, gids: np.ndarray, amounts: np.ndarray, column: np.ndarray) -> np.ndarray:
+        """Add ``amounts`` (float64) to a column, on whichever rank, at ``gids``; the rows here that got some."""
+        wanted = distinct(gids)
+        sums = np.bincount(np.searchsorted(wanted, gids), amounts, wanted.size).astype(column.dtype)
+        rows, received = self.send(wanted, sums)
+        np.add.at(column, rows, received)
+        return np.unique(rows)
+
+    def sum(self, values: np.ndarray) -> float:
+        """The sum of a float column over all ranks: the same bits on every rank."""
+        return float(self.comm.allgather(np.array([values.sum()], np.float64)).sum())
+
+    def gid(self, original: int) -> int:
+        """The gid of an original id, -1 where there is none."""
+        return int(self.block.ids.to_gid(np.array([original], np.int64), self.comm)[0])
+
+    def judge(self, *rules: Rule) -> None:
+        """Raise for the first rule that was broken on any rank, where it was broken first.
+
+        Rows ascend by original id from rank to rank, and arcs with them: the first place that the first rank with
+        an offence met is that of the smallest ids.
+
+        Raises:
+            ValidationFailed: on every rank alike.
+        """
+        totals = self.comm.allreduce(np.array([rule.count for rule in rules], np.int64))
+        for rule, total in zip(rules, totals.tolist(), strict=True):
+            if total:
+                told = self.comm.allgather_json([rule.gids, rule.values] if rule.count else None)
+                gids, values = next(each for each in told if each)
+                originals = self.block.ids.to_original(np.array(list(gids.values()), np.int64), self.comm)
+                raise rule.broken(dict(zip(gids, originals.tolist(), strict=True)) | values, total)
+
+    def _parts(self, gids: np.ndarray, values: np.ndarray) -> list[np.ndarray]:
+        """``values``, which belong to ascending ``gids``, by owner."""
+        return np.split(values, np.searchsorted(gids, self.starts[1:-1]))
+
+
+def distinct(values: np.ndarray) -> np.ndarray:
+    """The distinct values, ascending. (np.unique hashes integers, which is slower here.)"""
+    values = np.sort(values)
+    return values[np.concatenate([values[:1] == values[:1], values[1:] != values[:-1]])]

@@ -1,0 +1,97 @@
+"""Certificate of PageRank.
+
+One iteration is G(x) = (1 - α) j + α (x's flow along arcs + the mass of sinks · j), j the jump vector, in float64.
+
+Theorem. |G(x) - G(y)| ≤ α |x - y|, in L1: flow along arcs plus sinks' mass is a matrix whose columns sum to 1. Hence
+
+- a run that stopped because |x' - x| < tol, with x' = G(x) the result, has |G(x') - x'| ≤ α tol, and its distance
+  from the true PageRank is at most that / (1 - α). One more iteration is made here, and its change is held against
+  the bound.
+- a fixed number of iterations has no such property (it need not be near anything): all of them are made again here,
+  and the result must be the same.
+
+Rounding. A sum of k numbers ≥ 0 is off by at most (k - 1) u of itself, u = 2^-53. An iteration adds at most n terms for
+the sinks and as many as a vertex has arcs for its flow, and a handful beside; x sums to 1. So it is off by at most
+``slack`` = (n + most arcs + 16) u in L1, here and there, and what k iterations add up is at most min(k, 1 / (1 - α)) of
+them. This is added to every bound: 1e-9 at four million vertices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.validate.ground import Ground
+from dgraph.validate.rule import Rule
+
+ROUNDOFF = 2.0**-53
+
+
+def pagerank(
+    ground: Ground, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
+    """The whole vector; ``rounds``: iterations that led to it where they were not ended by ``tol``, else 0."""
+    found, alpha, tol = columns["pagerank"], parameters["alpha"], parameters["tol"]
+    mass = Rule("ranks are shares", "vertex {v} has pagerank {x}")
+    mass.test(~(found >= 0) | (found > 2), {"v": ground.gids}, {"x": found})
+    ground.judge(mass)
+    n, facts = ground.block.n, ground.block.facts
+    slack = (n + (ground.block.arcs if facts.duplicates_kept else n) + 16) * ROUNDOFF
+    drift = 2 * slack * (min(rounds or np.inf, 1 / (1 - alpha)) if alpha < 1 else rounds or parameters["max_iter"])
+    total = ground.sum(found)
+    if abs(total - 1) > drift:
+        text = "the ranks of all vertices sum to {total}, which is off 1 by more than {bound:.3g}"
+        raise Rule("ranks sum to 1", text).broken({"total": total, "bound": drift})
+    jump = _jump(ground, parameters.get("personalization"))
+    if rounds:
+        expected = np.full(ground.block.rows, 1 / n)
+        for _ in range(rounds):
+            expected = _iterate(ground, expected, jump, alpha)
+        _near(ground, found, expected, drift, f"{rounds} iterations", f"{rounds} iterations give {{y}}")
+        return [f"all {rounds} iterations, made again", "sum 1"]
+    bound = alpha * tol + 2 * slack
+    change = _near(
+        ground, found, _iterate(ground, found, jump, alpha), bound, "the residual", "one more iteration gives {y}"
+    )
+    return [f"one more iteration changes {change:.3g} of at most {bound:.3g} (L1)", "sum 1"]
+
+
+def _near(ground, found, expected, bound, name, gives) -> float:
+    """Refuse an L1 difference above the bound, and name the vertex of the largest."""
+    apart = np.abs(found - expected)
+    change = ground.sum(apart)
+    if change <= bound:
+        return change
+    most = ground.comm.allgather(np.array([apart.max(initial=-1)])).max()
+    text = f"the whole vector is off by {change:.3g} in L1, more than {bound:.3g}; most at {{v}}: it has {{x}}, {gives}"
+    rule = Rule(name, text)
+    rule.test(apart == most, {"v": ground.gids}, {"x": found, "y": expected})
+    ground.judge(rule)
+    return change
+
+
+def _iterate(ground, rank, jump, alpha) -> np.ndarray:
+    """G(rank)."""
+    degree = np.diff(ground.block.offsets)
+    share = np.divide(rank, degree, out=np.zeros_like(rank), where=degree > 0)
+    inflow = np.zeros_like(rank)
+    for piece in ground.pieces():
+        ground.add(piece.dst, share[piece.rows], inflow)
+    dangling = ground.sum(rank[degree == 0])
+    return (1 - alpha) * jump + alpha * (inflow + dangling * jump)
+
+
+def _jump(ground, personalization) -> np.ndarray:
+    """This rank's part of the jump vector, which sums to 1."""
+    if personalization is None:
+        return np.full(ground.block.rows, 1 / ground.block.n)
+    weights = personalization if isinstance(personalization, dict) else dict.fromkeys(map(int, personalization), 1.0)
+    gids = ground.block.ids.to_gid(np.array(list(weights), np.int64), ground.comm)
+    values = np.array(list(weights.values()), np.float64)
+    rows = gids - ground.block.first
+    mine = (rows >= 0) & (rows < ground.block.rows)
+    jump = np.zeros(ground.block.rows)
+    jump[rows[mine]] = values[mine] / values.sum()
+    return jump

@@ -1,0 +1,226 @@
+"""Starting up: what an import costs, the folder of compiled code, and compiling ahead."""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from children import ROOT, environment, run
+
+import dgraph
+from dgraph import cache
+from dgraph.backend.cpu import compile as compiler
+from dgraph.cli.parser import WarmUp, parse
+from dgraph.cli.warmup import WEIGHTS, jobs
+from dgraph.errors import OutputError, UsageError
+
+HEAVY = {"numpy", "numba", "llvmlite", "scipy", "mpi4py", "pymetis", "rich"}
+BUDGET = 0.3
+"""Seconds of processor that ``import dgraph`` may take beyond a bare interpreter."""
+
+
+def child(code, **extra):
+    """What a fresh interpreter prints."""
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, env=environment(extra), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_is_quick_and_loads_nothing_heavy():
+    code = (
+        "import sys, time; began = time.process_time(); import dgraph; "
+        "print(time.process_time() - began, *{name.partition('.')[0] for name in sys.modules})"
+    )
+    seconds, *modules = child(code).split()
+    assert float(seconds) < BUDGET
+    assert not HEAVY & set(modules)
+
+
+@pytest.mark.parametrize("words", ["--help", "bfs --help", "--version"])
+def test_help_does_not_wait_for_the_compiler(words):
+    code = f"import sys; from dgraph.cli import main; main({words.split()!r}); print('numba' in sys.modules)"
+    assert child(code).splitlines()[-1] == "False"
+
+
+@pytest.mark.starts_children
+def test_the_command_line_leaves_scipy_where_it_is(tmp_path):
+    """Numba looks for scipy.linalg at its first compiled function: 0.2 s a rank, for nothing that dgraph has."""
+    argv = [sys.executable, "-X", "importtime", "-m", "dgraph", "bfs", "path:4", "--source", "0", "-q"]
+    done = run(argv, tmp_path, timeout=110)
+    assert done.code == 0, done.story()
+    assert "numba.np.arraymath" in done.text
+    assert not re.search(r"\| +scipy\.linalg$", done.text, re.MULTILINE)
+
+
+@pytest.fixture
+def anew(monkeypatch):
+    """The folder is looked for once a process: here anew, and then again."""
+    cache.folder.cache_clear()
+    yield monkeypatch
+    monkeypatch.undo()
+    cache.folder.cache_clear()
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_a_folder_that_others_can_write_is_refused_by_name(anew, tmp_path, mode):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code").chmod(mode)
+    anew.setenv("DGRAPH_CACHE_DIR", str(tmp_path / "code"))
+    with pytest.raises(OutputError, match=f"{tmp_path}/code can be written by others.*chmod 700"):
+        cache.folder()
+    (tmp_path / "code").chmod(0o755)
+    assert cache.folder() == tmp_path / "code"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_another_users_folder_is_refused(anew, tmp_path):
+    os.chown(tmp_path, 12345, 12345)
+    anew.setenv("DGRAPH_CACHE_DIR", str(tmp_path))
+    with pytest.raises(OutputError, match="can be written by others"):
+        cache.folder()
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_a_folder_that_is_made_is_the_owners_alone(anew, tmp_path, umask):
+    anew.setenv("DGRAPH_CACHE_DIR", str(tmp_path / "a" / "b"))
+    before = os.umask(umask)
+    try:
+        made = cache.folder()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+
+
+def unwritable(monkeypatch, *folders):
+    """Have the system say of these that they cannot be written: root can write everywhere."""
+    may = os.access
+
+    def access(path, mode, **more):
+        return not (mode & os.W_OK and Path(path) in folders) and may(path, mode, **more)
+
+    monkeypatch.setattr(os, "access", access)
+
+
+@pytest.mark.parametrize("why", ["a read-only folder", "no folder can be made"])
+def test_a_home_that_cannot_be_written_gives_way_to_a_local_folder(anew, tmp_path, why):
+    anew.delenv("DGRAPH_CACHE_DIR", raising=False)
+    anew.delenv("XDG_CACHE_HOME", raising=False)
+    anew.setattr("tempfile.tempdir", str(tmp_path / "local"))
+    anew.setenv("HOME", str(tmp_path / "home"))
+    if why == "a read-only folder":
+        unwritable(anew, tmp_path / "home" / ".cache" / "dgraph")
+    else:
+        (tmp_path / "home").write_text("a file where the home should be")
+    found = cache.folder()
+    assert found == tmp_path / "local" / f"dgraph-{os.getuid()}"
+    assert stat.S_IMODE(found.stat().st_mode) == 0o700
+
+
+def test_where_nothing_can_be_written_that_is_said(anew, tmp_path):
+    (tmp_path / "file").touch()
+    anew.setenv("DGRAPH_CACHE_DIR", str(tmp_path / "file" / "code"))
+    with pytest.raises(OutputError, match=r"no folder for compiled code.*set DGRAPH_CACHE_DIR"):
+        cache.folder()
+
+
+def test_kernels_of_a_read_only_package_are_kept_with_the_rest(anew, tmp_path):
+    anew.setenv("DGRAPH_CACHE_DIR", str(tmp_path))
+    anew.setenv("NUMBA_CACHE_DIR", "")
+    package = Path(dgraph.__file__).parent
+    cache.keep_kernels(package)
+    assert os.environ["NUMBA_CACHE_DIR"] == ""
+    unwritable(anew, package)
+    anew.setattr("numba.config.CACHE_DIR", "")
+    cache.keep_kernels(package)
+    import numba
+
+    assert os.environ["NUMBA_CACHE_DIR"] == numba.config.CACHE_DIR == str(tmp_path / "kernels")
+    anew.setenv("NUMBA_CACHE_DIR", "mine")
+    cache.keep_kernels(package)
+    assert os.environ["NUMBA_CACHE_DIR"] == "mine"
+
+
+def test_kernels_of_both_packages_go_where_that_says(tmp_path):
+    """In a process of its own, since Numba fixes the place when a function is defined."""
+    code = """
+        import os, sys
+        from pathlib import Path
+        may = os.access
+        package = Path(sys.argv[1], "dgraph")
+        os.access = lambda path, mode: not (mode & os.W_OK and Path(path) == package) and may(path, mode)
+        import dgraph
+        from partitioning.gidset import _count
+        from dgraph.graph.fingerprint import arc_sums
+        print(_count.stats.cache_path, arc_sums.stats.cache_path)
+    """
+    code = f"import sys; sys.argv.append({str(ROOT)!r})\n" + "\n".join(line.strip() for line in code.splitlines())
+    paths = child(code, DGRAPH_CACHE_DIR=str(tmp_path), NUMBA_CACHE_DIR="").split()
+    assert [Path(path).parent for path in paths] == [tmp_path / "kernels"] * 2
+
+
+def test_a_file_of_code_appears_once_and_whole(tmp_path):
+    """Ranks that start together write the same file: one wins, and machine code kept for it stays good."""
+    path, text = tmp_path / "program.py", "x = 1\n" * 10_000
+    seen = []
+
+    def look():
+        while not path.exists():
+            time.sleep(0)
+        seen.append((path.stat().st_ino, path.read_text() == text))
+
+    threads = [threading.Thread(target=look)]
+    threads += [threading.Thread(target=compiler._publish, args=(path, text)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [(path.stat().st_ino, True)]
+    assert os.listdir(tmp_path) == ["program.py"]
+
+
+def test_a_file_of_code_appears_where_files_cannot_be_linked(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    compiler._publish(tmp_path / "program.py", "x = 1\n")
+    assert (tmp_path / "program.py").read_text() == "x = 1\n"
+    assert os.listdir(tmp_path) == ["program.py"]
+
+
+def test_warmup_is_of_all_algorithms_or_of_those_named():
+    from dgraph.algorithms import ALGORITHMS
+
+    assert parse(["warmup"], ALGORITHMS) == WarmUp(tuple(ALGORITHMS), False)
+    assert parse(["warmup", "cc", "-q"], ALGORITHMS) == WarmUp(("cc",), True)
+    with pytest.raises(UsageError, match="unknown algorithm 'ccc': did you mean 'cc'"):
+        parse(["warmup", "ccc"], ALGORITHMS)
+    planned = list(jobs(tuple(ALGORITHMS)))
+    assert {name for name, *_ in planned} == set(ALGORITHMS)
+    assert {kind for name, kind, _ in planned if name == "sssp"} == set(WEIGHTS)
+
+
+@pytest.mark.starts_children
+def test_after_warmup_a_job_compiles_nothing(tmp_path):
+    """In the folder that the other tests have filled: what is compiled by now only has to be found."""
+    argv = [sys.executable, "-m", "dgraph"]
+    warm = run([*argv, "warmup", "bfs"], tmp_path / "warm", timeout=110, ranks=2)
+    assert warm.code == 0, warm.story()
+    assert "compile bfs on 2 ranks" in warm.text
+    assert "warm after" in warm.text
+    job = run([*argv, "bfs", "path:30", "-q"], tmp_path / "job", timeout=110, ranks=2, extra={"NUMBA_DEBUG_CACHE": "1"})
+    assert job.code == 0, job.story()
+    assert "[cache] data loaded from" in job.text
+    assert "[cache] data saved to" not in job.text
+
+
+def test_dgraph_run_is_a_function_whatever_was_imported_first():
+    """Python puts an imported submodule over the package's name, and this one has the name of the function in it."""
+    code = "import dgraph.run, dgraph; print(dgraph.run('bfs', 'path:3', source=0).summary['reached'])"
+    assert child(code).split() == ["3"]
