@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
-from types import ModuleType
 from typing import Any
 
 import partitioning
@@ -184,13 +182,3 @@ def _tell_choices(engine, comm: Comm, trace: Trace, progress: Progress) -> None:
     if engine.warning:
         trace.warn(engine.warning)
         progress.line(engine.warning)
-
-
-class _Callable(ModuleType):
-    """``dgraph.run`` is the function, also where this module was imported first and Python has put it in its place."""
-
-    def __call__(self, *args: Any, **options: Any) -> Result:
-        return run(*args, **options)
-
-
-sys.modules[__name__].__class__ = _Callable

@@ -54,7 +54,7 @@ def warmup(names: Sequence[str], quiet: bool, comm: Comm) -> int:
         if comm.size > 1:
             for name in names:
                 progress.phase("compile", f"{name} on {comm.size} ranks")
-                run(name, "rmat:4", comm=comm, **_start(name))
+                run(name, "rmat:4", comm=comm, validate=True, **_start(name))
         progress.line(f"warm after {time.perf_counter() - began:.1f} s")
     return 0
 
@@ -70,7 +70,7 @@ def _alone(names: Sequence[str], progress: Progress) -> None:
         if kind not in graphs:
             graphs[kind] = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], comm=comm)
         progress.phase("compile", ", ".join([name, *([kind] if ALGORITHMS[name].weighted else []), *parameters]))
-        run(name, graphs[kind], **parameters, **_start(name))
+        run(name, graphs[kind], validate=True, **parameters, **_start(name))
 
 
 def jobs(names: Sequence[str]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

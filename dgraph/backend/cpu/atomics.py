@@ -120,20 +120,19 @@ def barrier(gate, threads):
 @njit(**INLINE)
 def saturating_add(a, b):
     """a + b, stopped at the ends of int64: an unreached vertex stays unreached."""
-    total = a + b
-    if a > 0 and b > 0 and total < 0:
+    # No sum may pass the ends, not even to be looked at: LLVM takes it that none does, and drops the look.
+    if b > 0 and a > 0x7FFFFFFFFFFFFFFF - b:
         return 0x7FFFFFFFFFFFFFFF
-    if a < 0 and b < 0 and total >= 0:
+    if b < 0 and a < -0x7FFFFFFFFFFFFFFF - 1 - b:
         return -0x7FFFFFFFFFFFFFFF - 1
-    return total
+    return a + b
 
 
 @njit(**INLINE)
 def saturating_subtract(a, b):
     """a - b, stopped at the ends of int64."""
-    total = a - b
-    if a >= 0 and b < 0 and total < 0:
+    if b < 0 and a > 0x7FFFFFFFFFFFFFFF + b:
         return 0x7FFFFFFFFFFFFFFF
-    if a < 0 and b > 0 and total >= 0:
+    if b > 0 and a < -0x7FFFFFFFFFFFFFFF - 1 + b:
         return -0x7FFFFFFFFFFFFFFF - 1
-    return total
+    return a - b
