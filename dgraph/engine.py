@@ -70,7 +70,10 @@ class Context:
         limit = self.max_rounds if self.max_rounds is not None else np.iinfo(np.int64).max
         run = Run(machine, self)
         run.start(state or {})
-        run.fused(limit) if self.comm.size == 1 else run.rounds(limit)
+        if self.comm.size == 1:
+            run.fused(limit)
+        else:
+            run.rounds(limit)
         self.rounds += machine.round
         masters = self.local.masters
         return State(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -47,7 +48,7 @@ class Answer:
     limit: str | None = None
 
 
-class Algorithm:
+class Algorithm(ABC):
     """Base of every algorithm: construct it with its parameters, then ``run(ctx) -> Answer`` on every rank.
 
     Class attributes:
@@ -70,8 +71,9 @@ class Algorithm:
         if values:
             raise unknown(f"parameter of {self.name}", next(iter(values)), self.parameters)
 
+    @abstractmethod
     def run(self, ctx: Context) -> Answer:
-        raise NotImplementedError
+        """Solve on every rank; this rank's part of the answer."""
 
     def settings(self) -> dict[str, Any]:
         """Parameters as they were given."""
