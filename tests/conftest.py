@@ -7,6 +7,8 @@
 """
 
 import os
+import shutil
+import tempfile
 import time
 
 import hypothesis
@@ -27,9 +29,14 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("ranks")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
     if config.getoption("--with-mpi"):
         from dgraph.comm import world
+
+        # pytest processes that share a folder of temporary folders remove old ones at once, and trip over each other
+        config.option.basetemp = tempfile.mkdtemp(prefix="dgraph-test-", dir=config.option.basetemp)
+        config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
 
         if world().size > 1:
             config.pluginmanager.register(Meeting(config))
