@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph.backend.cpu import layout as at
 from dgraph.backend.cpu.compile import module_for
-from dgraph.backend.cpu.render import NUMPY
+from dgraph.backend.cpu.expressions import NUMPY
 from dgraph.backend.cpu.threads import Team
 from dgraph.errors import UsageError
 from dgraph.graph.local import Csr, LocalGraph

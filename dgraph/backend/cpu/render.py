@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dgraph.backend.cpu.expressions import HIGHEST, LOWEST, WIDE, Body, Scope, widened
+from dgraph.backend.cpu.expressions import NUMPY, WIDE, NumbaScope, widened
+from dgraph.backend.expressions import HIGHEST, LOWEST, Body
 from dgraph.program import Traced
 from dgraph.program.expr import Expr
 from dgraph.program.trace import KINDS
-
-NUMPY = {"bool": "uint8"}
-"""Fields of bool are stored as bytes: atomics need whole ones."""
 
 LAST_PILE = 4 * 10**18
 """Below ``layout.FAR_BASE``; vertices beyond it share one pile."""
@@ -37,7 +35,7 @@ def constants(t: Traced) -> dict[str, bool | int]:
 
 def operators(t: Traced) -> str:
     """The text of every operator of a program."""
-    s = Scope(t)
+    s = NumbaScope(t)
     parts = [
         _function("at_source", "F, P, G, u", *_at_source(s)),
         _function("propose", "F, P, G, s, w, v", *_propose(s)),
@@ -104,17 +102,17 @@ def _tuple(items: Iterable[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
 
-def _identity_of(s: Scope, field: str) -> str:
+def _identity_of(s: NumbaScope, field: str) -> str:
     dtype = s.traced.fields[field].dtype
     return f"np.{NUMPY.get(dtype, dtype)}({s.identity(field)})" if dtype[0] == "f" else f"np.int64({s.identity(field)})"
 
 
-def _at_source(s: Scope) -> tuple[list[str], str]:
+def _at_source(s: NumbaScope) -> tuple[list[str], str]:
     names = sorted(s.traced.reads_u)
     return [], _tuple([s.leaf("u", k) for k in names] or ["np.int64(0)"])
 
 
-def _propose(s: Scope) -> tuple[list[str], str]:
+def _propose(s: NumbaScope) -> tuple[list[str], str]:
     t = s.traced
     body = Body(s, {("u", k): f"s[{i}]" for i, k in enumerate(sorted(t.reads_u))})
     results = []
@@ -130,21 +128,21 @@ def _propose(s: Scope) -> tuple[list[str], str]:
     return body.lines, _tuple(results)
 
 
-def _value(s: Scope, x: Expr | None) -> tuple[list[str], str]:
+def _value(s: NumbaScope, x: Expr | None) -> tuple[list[str], str]:
     if x is None:
         return [], "True"
     body = Body(s)
     return body.lines, body.text(x)
 
 
-def _narrow(s: Scope, key: str, text: str) -> str:
+def _narrow(s: NumbaScope, key: str, text: str) -> str:
     dtype = s.traced.fields[key].dtype
     if dtype in HIGHEST:
         return f"np.{dtype}(max(min({text}, {HIGHEST[dtype]}), {LOWEST[dtype]}))"
     return f"np.{NUMPY.get(dtype, dtype)}({text})"
 
 
-def _offer(s: Scope) -> list[str]:
+def _offer(s: NumbaScope) -> list[str]:
     """Push: combine proposals into v, many threads at once."""
     t = s.traced
     lines = ["changed = False"]
@@ -183,7 +181,7 @@ def _offer(s: Scope) -> list[str]:
     return lines
 
 
-def _fold(s: Scope) -> tuple[list[str], str]:
+def _fold(s: NumbaScope) -> tuple[list[str], str]:
     """Pull: combine proposals in a register."""
     t = s.traced
     combine = {"min": "min(a[{0}], p[{0}])", "max": "max(a[{0}], p[{0}])", "add": "a[{0}] + p[{0}]"}
@@ -192,7 +190,7 @@ def _fold(s: Scope) -> tuple[list[str], str]:
     return [], _tuple(combine[name].format(i) for i, name in enumerate(names))
 
 
-def _commit(s: Scope) -> list[str]:
+def _commit(s: NumbaScope) -> list[str]:
     """Pull: the register into v, which one thread owns."""
     t = s.traced
     lines = ["changed = False"]
@@ -218,7 +216,7 @@ def _commit(s: Scope) -> list[str]:
     return lines
 
 
-def _reset(s: Scope) -> tuple[list[str], str]:
+def _reset(s: NumbaScope) -> tuple[list[str], str]:
     """Accumulators that must not be counted twice go back to their identity."""
     t = s.traced
     lines = []
@@ -229,7 +227,7 @@ def _reset(s: Scope) -> tuple[list[str], str]:
     return lines, "0"
 
 
-def _apply(s: Scope) -> tuple[list[str], str]:
+def _apply(s: NumbaScope) -> tuple[list[str], str]:
     t = s.traced
     if t.apply is None:
         return [], "(True, True, no_sums(), no_float_sums())"
@@ -253,7 +251,7 @@ def _apply(s: Scope) -> tuple[list[str], str]:
     return lines, "(bool(awake), bool(dirty), sums, floats)"
 
 
-def _begin(s: Scope) -> tuple[list[str], str]:
+def _begin(s: NumbaScope) -> tuple[list[str], str]:
     t = s.traced
     body = Body(s)
     active = body.text(t.init["active"]) if "active" in t.init else "False"
@@ -272,7 +270,7 @@ def _begin(s: Scope) -> tuple[list[str], str]:
     return [*body.lines, *stores], f"(bool({active}), {sums}, {floats})"
 
 
-def _pile(s: Scope) -> tuple[list[str], str]:
+def _pile(s: NumbaScope) -> tuple[list[str], str]:
     t = s.traced
     if t.priority is None:
         return [], "np.int64(0)"
@@ -281,7 +279,7 @@ def _pile(s: Scope) -> tuple[list[str], str]:
     return body.lines, f"np.int64(min({body.cast(t.priority, kind)}, {WIDE[kind]}({LAST_PILE})))"
 
 
-def _step(s: Scope) -> tuple[list[str], str]:
+def _step(s: NumbaScope) -> tuple[list[str], str]:
     t = s.traced
     quiet = f"G[{s.G['active']}] == 0"
     if t.step is None:
@@ -298,21 +296,21 @@ def _typed(t: Traced, name: str, text: str) -> str:
     return f"np.{t.globals[name].dtype}({text})"
 
 
-def _globals_in(s: Scope) -> str:
+def _globals_in(s: NumbaScope) -> str:
     named = [
         f"floats[{i}]" if g.dtype == "float64" else f"integers[{i}]" for i, g in enumerate(s.traced.globals.values())
     ]
     return _tuple(["np.int64(n)", "np.int64(m)", "np.int64(tick)", "np.int64(active)", *named])
 
 
-def _globals_out(s: Scope) -> list[str]:
+def _globals_out(s: NumbaScope) -> list[str]:
     return [
         f"{'floats' if g.dtype == 'float64' else 'integers'}[{i}] = G[{s.G[name]}]"
         for i, (name, g) in enumerate(s.traced.globals.items())
     ]
 
 
-def _with(s: Scope, names: list[str], read: str, stride: int) -> str:
+def _with(s: NumbaScope, names: list[str], read: str, stride: int) -> str:
     """G with summed globals put in; a kept one goes on from its last value."""
     items = []
     for name, i in s.G.items():
