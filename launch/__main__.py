@@ -1,0 +1,81 @@
+"""``python -m launch slurm …`` writes a batch script, ``python -m launch scripts DIR`` the ready-made ones."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from launch.slurm import MPI, READY, Job, script
+
+DESCRIPTION = (
+    "A batch script for Slurm on stdout. What stands after -- is dgraph's command line; without it the script runs "
+    "the words that follow it in sbatch. Ready-made ones: python -m launch scripts DIR."
+)
+
+EXAMPLES = """\
+examples:
+  python -m launch slurm --nodes 4 --ranks 4 --gpus 4 -- sssp road.gr --source 1 --report run.json > road.sbatch
+  python -m launch slurm --array 0-9%2 > sources.sbatch
+  python -m launch slurm --image dgraph.sif --setup 'module load apptainer' -- pagerank web.txt | sbatch
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command line; the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    ours, theirs = words, []
+    if "--" in words:
+        ours, theirs = words[: words.index("--")], words[words.index("--") + 1 :]
+    parser = argparse.ArgumentParser(prog="python -m launch", description="Batch scripts that start dgraph.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    _slurm(commands.add_parser("slurm", help="a batch script for Slurm", description=DESCRIPTION, epilog=EXAMPLES,
+                               formatter_class=argparse.RawDescriptionHelpFormatter))  # fmt: skip
+    ready = commands.add_parser("scripts", help="the ready-made batch scripts", description=", ".join(READY))
+    ready.add_argument("output", type=Path, metavar="DIR", help="where they are written")
+    given = vars(parser.parse_args(ours))
+    output: Path | None = given.pop("output")
+    try:
+        if given.pop("command") == "scripts":
+            for name, job in READY.items():
+                Path(output or ".", f"{name}.sbatch").write_text(script(job))
+            return 0
+        text = script(Job(words=tuple(theirs), setup=tuple(given.pop("setup")), **given))
+        if output is None:
+            print(text, end="")
+        else:
+            output.write_text(text)
+    except ValueError as wrong:
+        parser.error(str(wrong))
+    except OSError as failed:
+        print(f"{output} cannot be written: {failed.strerror}", file=sys.stderr)
+        return 74
+    return 0
+
+
+def _slurm(parser: argparse.ArgumentParser) -> None:
+    add, default = parser.add_argument, Job()
+    add("--nodes", type=int, default=default.nodes, metavar="N", help="nodes (default %(default)s)")
+    add("--ranks", type=int, default=default.ranks, metavar="N", help="ranks a node (default %(default)s)")
+    add("--cpus", type=int, metavar="N", help="cores a rank (default: Slurm's)")
+    add("--gpus", type=int, default=0, metavar="N", help="GPUs a node (default %(default)s)")
+    add("--time", default=default.time, help="at most: minutes, HH:MM:SS or DAYS-HH (default %(default)s)")
+    add("--name", default=default.name, help="of the job (default %(default)s)")
+    add("--partition", help="Slurm's, a queue")
+    add("--account", help="whom it is charged to")
+    add("--array", metavar="TASKS", help="0-9%%2: a task for each line of a list of sources, two at a time")
+    add("--image", metavar="FILE.sif", help="run in an Apptainer image")
+    add("--mpi", choices=MPI, default=default.mpi, help="pmi2: MPICH, pmix: Open MPI (default %(default)s)")
+    add(
+        "--setup",
+        action="append",
+        default=[],
+        metavar="LINE",
+        help="a shell line before the start, such as module load",
+    )
+    add("-o", "--output", type=Path, metavar="FILE", help="write it here, not on stdout")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

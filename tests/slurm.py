@@ -1,0 +1,132 @@
+"""A Slurm of one node for tests, on loopback, in a folder of its own: a controller and a node daemon as children.
+
+Debian: apt-get install --no-install-recommends slurmctld slurmd slurm-client slurm-wlm-basic-plugins
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from children import environment
+
+DAEMONS = ("slurmctld", "slurmd")
+CPUS = 8
+"""Of the node, whatever the machine has: ranks take turns."""
+
+CONF = """\
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller}
+SlurmdPort={node}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/none
+CredType=cred/none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+CommunicationParameters=NoInAddrAny
+ReturnToService=2
+JobRequeue=1
+KillWait=5
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
+PartitionName=test Nodes=ALL Default=YES MaxTime=1-0 State=UP
+"""
+
+
+def missing() -> str:
+    """Why Slurm cannot be run here; nothing where it can."""
+    absent = [name for name in (*DAEMONS, "sbatch", "srun", "scontrol") if shutil.which(name) is None]
+    if absent:
+        return f"no {', '.join(absent)} here"
+    return "" if os.geteuid() == 0 else "only root can run both of its daemons"
+
+
+class Slurm:
+    """Use it as a context; ``folder`` gets configuration, state and logs."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        for name in ("state", "spool"):
+            (folder / name).mkdir(parents=True)
+        self.env = environment({"SLURM_CONF": str(folder / "slurm.conf")})
+        host = socket.gethostname().partition(".")[0]
+        (folder / "slurm.conf").write_text(
+            CONF.format(host=host, controller=_free_port(), node=_free_port(), folder=folder, cpus=CPUS)
+        )
+        self.host, self.daemons = host, []
+
+    def __enter__(self) -> "Slurm":
+        for name, more in (("slurmctld", []), ("slurmd", ["-N", self.host])):
+            argv = [name, "-D", "-f", str(self.folder / "slurm.conf"), *more]
+            with (self.folder / f"{name}.log").open("wb") as log:
+                started = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env)
+            self.daemons.append(started)
+        self._until(lambda: "idle" in self.ask("sinfo", "-h", "-o", "%t"), 30, "an idle node")
+        return self
+
+    def __exit__(self, *error) -> None:
+        with contextlib.suppress(subprocess.SubprocessError):
+            self.ask("scancel", "--full", "--user=root")
+            self._until(lambda: not self.ask("squeue", "-h").strip(), 15, "an empty queue")
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+            daemon.wait(20)
+
+    def ask(self, *argv: str) -> str:
+        """What a Slurm command prints."""
+        done = subprocess.run(argv, env=self.env, capture_output=True, text=True, timeout=30, cwd=self.folder)
+        return done.stdout + done.stderr
+
+    def submit(self, *argv: str | Path, **variables: str) -> str:
+        """``sbatch argv`` in the folder; the job's number."""
+        done = subprocess.run(
+            ["sbatch", "--parsable", *map(str, argv)], env=self.env | variables, cwd=self.folder,
+            capture_output=True, text=True, timeout=30,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def states(self, job: str) -> list[dict[str, str]]:
+        """What the controller knows of a job, of each task of an array."""
+        text = self.ask("scontrol", "show", "job", job, "--oneliner")
+        return [dict(word.partition("=")[::2] for word in line.split()) for line in text.splitlines() if "=" in line]
+
+    def ended(self, job: str, timeout: float) -> list[dict[str, str]]:
+        """Wait until a job has ended; its states."""
+
+        def over() -> bool:
+            return all(one["JobState"] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED") for one in self.states(job))
+
+        self._until(over, timeout, f"the end of job {job}")
+        return self.states(job)
+
+    def _until(self, true, timeout: float, what: str) -> None:
+        end = time.monotonic() + timeout
+        while not true():
+            if time.monotonic() > end:
+                raise TimeoutError(f"{what} did not come in {timeout} s; {self.told()}")
+            time.sleep(0.3)
+
+    def told(self) -> str:
+        """Every log, for a failed test."""
+        logs = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.out")])
+        return "\n".join(f"── {log.name} ──\n{log.read_text(errors='replace')[-4000:]}" for log in logs)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

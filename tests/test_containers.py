@@ -1,0 +1,128 @@
+"""Recipes of images: rules of hadolint (by their numbers), shellcheck on what they run, and versions that are pinned.
+
+No container engine is needed; ``docs/containers.md`` says what was built with one.
+"""
+
+import fnmatch
+import re
+import subprocess
+import tomllib
+
+import pytest
+from children import ROOT
+from test_launch import shellcheck
+
+DOCKER = ROOT / "docker"
+DOCKERFILES = ["Dockerfile", "Dockerfile.cuda"]
+KNOWN = ["FROM", "RUN", "COPY", "ENV", "USER", "WORKDIR", "HEALTHCHECK", "CMD"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PINS = dict(
+    line.split("==") for line in (DOCKER / "constraints.txt").read_text().splitlines() if not line.startswith("#")
+)
+
+
+def instructions(text):
+    """(word, rest) of every instruction, continued lines joined."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    whole = [line for line in "\n".join(lines).replace("\\\n", "").splitlines() if line.strip()]
+    return [tuple(line.split(maxsplit=1)) for line in whole]
+
+
+def violations(text):
+    """Numbers of the rules that a Dockerfile breaks."""
+    steps = instructions(text)
+    stages = [i for i, (word, _) in enumerate(steps) if word == "FROM"]
+    final = steps[stages[-1] :]
+    of = {word: [rest for name, rest in steps if name == word] for word, _ in steps}
+    last = dict(final)
+    runs = " && ".join(of.get("RUN", []))
+    installs = [part for part in runs.split("&&") if "pip install" in part]
+    checks = {
+        "DL3000: WORKDIR is absolute": all(rest.startswith("/") for rest in of.get("WORKDIR", [])),
+        "DL3002: the last USER is not root": last.get("USER", "root") not in ("root", "0"),
+        "DL3004: no sudo": "sudo" not in runs,
+        "DL3006, DL3007: images have a version": all(re.search(r":\d+\.\d+\.\d+", rest) for rest in of["FROM"]),
+        "DL3013: pip's versions are pinned": all("--constraint" in part for part in installs),
+        "DL3020: COPY, not ADD": "ADD" not in of,
+        "DL3025: CMD in JSON": last.get("CMD", "").startswith("[") and "CMD [" in last.get("HEALTHCHECK", "CMD ["),
+        "DL3042: pip keeps no cache": all("--no-cache-dir" in part for part in installs),
+        "DL3057: there is a HEALTHCHECK": "HEALTHCHECK" in last,
+        "DL4006: no pipe that could fail unseen": "|" not in runs,
+        "stages: what builds is left behind": len(stages) == 2 and "--from=build" in last.get("COPY", ""),
+        "words: nothing that these rules do not know": set(of) <= set(KNOWN),
+    }
+    return [name.partition(":")[0] for name, holds in checks.items() if not holds]
+
+
+@pytest.mark.parametrize("name", DOCKERFILES)
+def test_dockerfiles_break_no_rule(name):
+    assert violations((DOCKER / name).read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("WORKDIR /data", "WORKDIR data", "DL3000"),
+        ("USER dgraph", "USER root", "DL3002"),
+        ("python3 -m venv", "sudo python3 -m venv", "DL3004"),
+        ("python:3.11.13-slim-bookworm AS", "python:latest AS", "DL3006, DL3007"),
+        ("--constraint constraints.txt ", "", "DL3013"),
+        ("COPY launch", "ADD launch", "DL3020"),
+        ('CMD ["python", "-m", "dgraph", "--help"]', "CMD python -m dgraph", "DL3025"),
+        ("--no-cache-dir ", "", "DL3042"),
+        ("HEALTHCHECK", "# HEALTHCHECK", "DL3057"),
+        ("&& mkdir /data", "| mkdir /data", "DL4006"),
+        ("--from=build ", "", "stages"),
+        ("USER dgraph", "USER dgraph\nVOLUME /data", "words"),
+    ],
+)
+def test_the_rules_can_be_broken(old, new, rule):
+    text = (DOCKER / "Dockerfile").read_text()
+    assert old in text
+    assert rule in violations(text.replace(old, new))
+
+
+def steps_of(name):
+    """What a recipe runs in a shell."""
+    text = (DOCKER / name).read_text()
+    if name.endswith(".def"):
+        return re.search(r"%post\n(.*?)\n%", text, re.DOTALL).group(1)
+    return "\n".join(rest for word, rest in instructions(text) if word == "RUN")
+
+
+@pytest.mark.parametrize("name", [*DOCKERFILES, "dgraph.def"])
+def test_shellcheck_has_nothing_to_say_of_what_is_run(name, tmp_path):
+    (tmp_path / "steps.sh").write_text(f"#!/bin/sh\n{steps_of(name)}\n")
+    done = subprocess.run([shellcheck(), "--norc", tmp_path / "steps.sh"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def sources(name):
+    """Paths of the checkout that a recipe copies."""
+    text = (DOCKER / name).read_text()
+    if name.endswith(".def"):
+        listed = re.search(r"%files\n(.*?)\n\n", text, re.DOTALL).group(1)
+        return [line.split()[0] for line in listed.splitlines()]
+    copies = [rest for word, rest in instructions(text) if word == "COPY" and "--from" not in rest]
+    return [path for rest in copies for path in rest.split()[:-1]]
+
+
+@pytest.mark.parametrize("name", [*DOCKERFILES, "dgraph.def"])
+def test_recipes_copy_every_package_and_nothing_that_is_not_there(name):
+    found = set(sources(name))
+    assert all((ROOT / path).exists() for path in found)
+    assert {"dgraph", "partitioning", "launch", "pyproject.toml", PROJECT["readme"], *PROJECT["license-files"]} <= found
+    let_in = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    assert all(any(fnmatch.fnmatch(path, rule) for rule in let_in) for path in found)
+
+
+def names(requirements):
+    return {re.match(r"[\w-]+", text).group().lower().replace("_", "-") for text in requirements}
+
+
+def test_every_dependency_is_pinned():
+    wanted = names(PROJECT["dependencies"]) | names(PROJECT["optional-dependencies"]["mpi"])
+    installed = names(re.findall(r"cupy-[\w-]+|nvidia-[\w-]+", steps_of("Dockerfile.cuda")))
+    assert wanted | installed <= PINS.keys()
+    assert {"cupy-cuda12x", "nvidia-nccl-cu12"} <= installed
+    assert all(re.fullmatch(r"[\d.]+", version) for version in PINS.values())

