@@ -88,6 +88,8 @@ def run(
                 graph = graph.undirected()
                 progress.line(f"{work.name} ignores directions: the graph was made undirected")
         local = partitioned(graph, policy, trace, progress)
+        checked = graph if validate else None
+        del graph  # a graph loaded here is now held twice, as rows and as this rank's part: let the rows go
         ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds, leads=comm.rank == here[0])
         with trace("solve"):
             progress.phase("solve", work.name)
@@ -101,8 +103,8 @@ def run(
             "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=answer.summary
         )
         columns = {"vertex": local.original[: local.masters], **answer.columns}
-        if validate:
-            _validated(work, graph, columns, answer, ctx.rounds, trace, progress)
+        if checked is not None:
+            _validated(work, checked, columns, answer, ctx.rounds, trace, progress)
         return Result(
             algorithm=work.name,
             columns=columns,

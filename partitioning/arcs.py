@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 """Arcs in a piece: a few tens of MB of temporaries."""
 
 

@@ -25,7 +25,7 @@ from dgraph.graph.rows import count_rows, merge_parallel, place_rows, sort_rows
 if TYPE_CHECKING:
     from dgraph.graph.load import LoadOptions
 
-CHUNK = 1 << 18
+CHUNK = 1 << 16
 """edges that a rank sends at a time"""
 LARGEST = np.iinfo(np.int64).max
 SAMPLES = 1024

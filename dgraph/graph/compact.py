@@ -13,7 +13,7 @@ from dgraph.graph.block import gid_type
 from dgraph.graph.generators.counter import mix
 from dgraph.graph.ids import SparseIds
 
-CHUNK = 1 << 18
+CHUNK = 1 << 16
 """ids that a rank sends at a time"""
 SAMPLES = 1024
 """ids that each rank shows the others, to agree who holds what"""

@@ -4,11 +4,15 @@ the smallest original id."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from dgraph.comm.base import Comm
+
+CHUNK = 1 << 16
+"""ids that a rank asks for at a time"""
 
 
 class VertexIds(ABC):
@@ -53,14 +57,20 @@ class SparseIds(VertexIds):
     lowest: np.ndarray
 
     def to_original(self, gids, comm):
-        gids = np.asarray(gids).astype(np.int64)
-        owner = np.searchsorted(self.starts, gids, side="right") - 1
-        return ask(gids, owner, lambda wanted: self.here[wanted - self.starts[comm.rank]], comm)
+        return ask(
+            np.asarray(gids),
+            lambda wanted: np.searchsorted(self.starts, wanted, side="right") - 1,
+            lambda wanted: self.here[wanted - self.starts[comm.rank]],
+            comm,
+        )
 
     def to_gid(self, originals, comm):
-        originals = np.asarray(originals, np.int64)
-        owner = np.maximum(np.searchsorted(self.lowest, originals, side="right") - 1, 0)
-        return ask(originals, owner, lambda wanted: self._find(wanted, comm.rank), comm)
+        return ask(
+            np.asarray(originals),
+            lambda wanted: np.maximum(np.searchsorted(self.lowest, wanted, side="right") - 1, 0),
+            lambda wanted: self._find(wanted, comm.rank),
+            comm,
+        )
 
     def _find(self, wanted, rank):
         if not self.here.size:
@@ -69,13 +79,24 @@ class SparseIds(VertexIds):
         return np.where(self.here[at] == wanted, self.starts[rank] + at, -1)
 
 
-def ask(keys: np.ndarray, owner: np.ndarray, answer, comm: Comm) -> np.ndarray:
-    """Look keys up at the ranks that own them: ``answer(keys)`` runs there, its values come back in our order."""
-    order = np.argsort(owner, kind="stable")
-    cuts = np.searchsorted(owner[order], np.arange(comm.size + 1))
-    sorted_keys = keys[order]
-    asked = comm.alltoallv([sorted_keys[cuts[r] : cuts[r + 1]] for r in range(comm.size)])
-    values = np.concatenate(comm.alltoallv([answer(part) for part in asked]))
-    out = np.empty_like(values)
-    out[order] = values
+Look = Callable[[np.ndarray], np.ndarray]
+"""int64 keys to as many values"""
+
+
+def ask(keys: np.ndarray, owner: Look, answer: Look, comm: Comm) -> np.ndarray:
+    """Look integer keys up at the ranks that own them; collective, a chunk at a time.
+
+    Returns:
+        ``answer(keys)``, int64, which was called there with the keys that all ranks asked for.
+    """
+    out = np.empty(keys.size, np.int64)
+    for step in range(comm.largest(-(-keys.size // CHUNK))):
+        part = slice(step * CHUNK, (step + 1) * CHUNK)
+        wanted = keys[part].astype(np.int64, copy=False)
+        to = owner(wanted)
+        order = np.argsort(to, kind="stable")
+        cuts = np.searchsorted(to[order], np.arange(comm.size + 1))
+        wanted = wanted[order]
+        asked = comm.alltoallv([wanted[cuts[r] : cuts[r + 1]] for r in range(comm.size)])
+        out[part][order] = np.concatenate(comm.alltoallv([answer(each) for each in asked]))
     return out

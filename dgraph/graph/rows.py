@@ -25,13 +25,14 @@ def transpose(
     Returns:
         offsets int64 (rows + 1,), neighbours uint32 ascending in each row, weights in their order or None.
     """
-    starts = np.zeros(rows + 1, np.int64)
-    _count(neighbours, 0, starts)
+    # Row v is filled from starts[v + 1] on, which then has moved to the row's end: no cursors beside the offsets.
+    starts = np.zeros(rows + 2, np.int64)
+    _count(neighbours, -1, starts)
     np.cumsum(starts, out=starts)
     sources = np.empty(neighbours.size, np.uint32)
     carried = None if weights is None else np.empty_like(weights)
-    _turn(offsets, neighbours, weights, starts[:-1].copy(), sources, carried)
-    return starts, sources, carried
+    _turn(offsets, neighbours, weights, starts[1:], sources, carried)
+    return starts[:-1], sources, carried
 
 
 def count_rows(sources: np.ndarray, first: int, offsets: np.ndarray) -> None:

@@ -33,9 +33,8 @@ class Sync:
         traced = machine.traced
         self.plans = {d: plan(traced, d, local.directed, self.full) for d in ("push", "pull")}
         self.widths = {k: machine.state[k].dtype for k in traced.fields}
-        most = [*(d.itemsize for d in self.widths.values()), ACTIVE.itemsize]
-        self._outbox = {p: np.empty(bound(self._most(p), most), np.uint8) for p in self._peers}
-        self._inbox = {p: np.empty(bound(self._most(p), most), np.uint8) for p in self._peers}
+        self._outbox = {p: np.empty(self._most(p), np.uint8) for p in self._peers}
+        self._inbox = {p: np.empty(self._most(p), np.uint8) for p in self._peers}
         self._mask = np.zeros(local.masters, np.bool_)
         self._roles = ""
 
@@ -44,8 +43,12 @@ class Sync:
         return sorted({*self.local.mine, *self.local.theirs})
 
     def _most(self, peer: int) -> int:
+        """The most bytes that a message to or from a peer can take, whatever phase and direction it belongs to."""
         sides = (self.local.mine.get(peer), self.local.theirs.get(peer))
-        return max(side.count for side in sides if side is not None)
+        total = max(side.count for side in sides if side is not None)
+        phases = [fields for now in self.plans.values() for fields in (now.reduce, now.broadcast, now.refresh)]
+        widths = ([*(self.widths[k].itemsize for k in fields), ACTIVE.itemsize] for fields in phases)
+        return max(bound(total, each) for each in widths)
 
     def reduce(self, failed: bool = False) -> None:
         """Mirrors give their proposals to their masters. ``failed``: this rank has nothing to say any more."""

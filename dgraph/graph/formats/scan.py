@@ -36,6 +36,23 @@ def byte_classes(comments: str, delimiters: str) -> np.ndarray:
     return classes
 
 
+class Room:
+    """Where :func:`scan` puts the values of ``lines`` lines.
+
+    Attributes:
+        src, dst, integers: int64 (lines,).
+        reals: float64 (lines,).
+        late: int64 (lines, 4): (edge, line, start, end) of numbers that the scan cannot round.
+    """
+
+    def __init__(self, lines: int, weighted: bool):
+        self.lines = lines
+        self.src, self.dst = np.empty(lines, np.int64), np.empty(lines, np.int64)
+        lines = lines if weighted else 0
+        self.integers, self.reals = np.empty(lines, np.int64), np.empty(lines)
+        self.late = np.empty((lines, 4), np.int64)
+
+
 def correctly_rounded(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """The doubles nearest to the number tokens ``text[start:end]`` of int64 ``spans`` (k, 2)."""
     out = np.empty(len(spans))
@@ -147,6 +164,65 @@ def _number(text, at):
 
 
 @njit(cache=True)
+def _plain_line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, integers, reals):
+    """Read a line that holds its columns and nothing unusual: (its end, whether its weight is an integer).
+
+    The end is -1 where anything is unusual, which is not yet an error. The text must go on to a line feed.
+    """
+    whole = True
+    if tag:
+        if text[at] != tag or classes[text[at + 1]] != BLANK:
+            return np.int64(-1), whole
+        at += 2
+    for column in range(columns.size):
+        kind = columns[column]
+        negative = text[at] == 45 and (kind == INTEGER or kind == NUMBER)  # noqa: SIM109 - one comparison each
+        at += negative
+        begin, value = at, np.int64(0)
+        digit = np.int64(text[at]) - 48
+        while 0 <= digit <= 9:
+            value = value * 10 + digit
+            at += 1
+            digit = np.int64(text[at]) - 48
+        digits = at - begin
+        if digits == 0 or digits > 18:
+            return np.int64(-1), whole
+        if kind == SOURCE or kind == TARGET:  # noqa: SIM109
+            if value < lowest or value > highest:
+                return np.int64(-1), whole
+            if kind == SOURCE:
+                src[edge] = value
+            else:
+                dst[edge] = value
+        elif kind == NUMBER or kind == INTEGER:  # noqa: SIM109
+            power = 0
+            if text[at] == 46 and kind == NUMBER:
+                whole = False
+                at += 1
+                point = at
+                digit = np.int64(text[at]) - 48
+                while 0 <= digit <= 9:
+                    value = value * 10 + digit
+                    at += 1
+                    digit = np.int64(text[at]) - 48
+                power = at - point
+                if digits + power > 15:  # beyond, the mantissa may pass 2^53
+                    return np.int64(-1), whole
+            elif value > EXACT:
+                return np.int64(-1), whole
+            real = float(value) / POWERS[power]
+            integers[edge], reals[edge] = (-value, -real) if negative else (value, real)
+        elif kind == REST:
+            return np.int64(-1), whole
+        if column < columns.size - 1:
+            after = classes[text[at]]
+            if after != BLANK and after != DELIMITER:
+                return np.int64(-1), whole
+            at += 1
+    return at if text[at] == 10 else np.int64(-1), whole
+
+
+@njit(cache=True)
 def scan(text, classes, tag, columns, lowest, highest, src, dst, integers, reals, late):
     """Read lines until the text ends or a line is wrong.
 
@@ -163,10 +239,19 @@ def scan(text, classes, tag, columns, lowest, highest, src, dst, integers, reals
         and where: the line's start and the token's start. Wrong: ``lines`` counts the wrong line too.
     """
     edges, lines, lates, integral = 0, 0, 0, True
-    at = 0
+    at, last = 0, text.size
+    while last > 0 and text[last - 1] != 10:
+        last -= 1
     while at < text.size:
         line = at
         lines += 1
+        if at < last:
+            end, whole = _plain_line(text, classes, at, tag, columns, lowest, highest, edges, src, dst, integers, reals)
+            if end >= 0:
+                integral = integral and whole
+                edges += 1
+                at = end + 1
+                continue
         at = _blank_end(text, classes, at)
         if not _ends_line(text, classes, at) and not _is_comment(text, classes, at):
             if tag:

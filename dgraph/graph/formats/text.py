@@ -10,12 +10,11 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.formats import scan
+from dgraph.graph.formats.column import IDS, WEIGHTS, Column
 from dgraph.graph.formats.head import LONGEST, TOO_LONG, file_size
 
-CHUNK = 1 << 22
+CHUNK = 1 << 20
 """bytes read at a time"""
-WEIGHTS: list[np.dtype] = [np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)]
-"""What a weight column may come out as: the first that holds every value."""
 SHOWN = 60
 """characters of a bad line that a message quotes"""
 
@@ -85,22 +84,26 @@ class _Reader:
         self.columns = np.array(layout.columns, np.int64)
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
         self.lines, self.fault = 0, ""
-        self.pieces: list[list[np.ndarray]] = [[np.empty(0, np.uint32)], [np.empty(0, np.uint32)], []]
+        self.src, self.dst, self.weights = Column(IDS), Column(IDS), Column(WEIGHTS)
+        self.room = scan.Room(0, self.weighted)
 
     def read(self, lo: int, hi: int, start: int) -> None:
+        read = 0
         for text in _whole_lines(self.path, lo, hi, start):
             if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
                 self.lines += int(np.count_nonzero(text == 10)) + 1
                 self.fault = TOO_LONG
                 return
-            if not self._parse(text):
+            read += text.size
+            if not self._parse(text, max(1.0, (hi - lo) / read)):
                 return
 
-    def _parse(self, text: np.ndarray) -> bool:
-        room = int(np.count_nonzero(text == 10)) + 1
-        src, dst = np.empty(room, np.int64), np.empty(room, np.int64)
-        room = room if self.weighted else 0
-        integers, reals, late = np.empty(room, np.int64), np.empty(room, np.float64), np.empty((room, 4), np.int64)
+    def _parse(self, text: np.ndarray, share: float) -> bool:
+        """Take the lines of ``text``; the range is ``share`` times what will then have been read."""
+        needed = int(np.count_nonzero(text == 10)) + 1
+        if self.room.lines < needed:
+            self.room = scan.Room(needed + needed // 8, self.weighted)
+        room = self.room
         edges, lines, lates, integral, wrong, column, line, token = scan.scan(
             text,
             self.classes,
@@ -108,42 +111,39 @@ class _Reader:
             self.columns,
             self.layout.lowest,
             self.layout.highest,
-            src,
-            dst,
-            integers,
-            reals,
-            late,
+            room.src,
+            room.dst,
+            room.integers,
+            room.reals,
+            room.late,
         )
-        weights = integers if integral else reals
         if self.weighted and not integral and lates:
-            values = scan.correctly_rounded(text, late[:lates, 2:])
+            values = scan.correctly_rounded(text, room.late[:lates, 2:])
             if not np.isfinite(values).all():
                 first = int(np.argmin(np.isfinite(values)))
-                self.lines += int(late[first, 1])
-                shown = _quote(text, late[first, 2])
+                self.lines += int(room.late[first, 1])
+                shown = _quote(text, room.late[first, 2])
                 self.fault = f"got weight {shown}; it does not fit a double; write a smaller number"
                 return False
-            reals[late[:lates, 0]] = values
+            room.reals[room.late[:lates, 0]] = values
         self.lines += lines
         if wrong != scan.OK:
             self.fault = _reason(wrong, column, text, line, token, self.layout)
             return False
-        if edges:
-            self.pieces[0].append(_narrowed(src[:edges], np.uint32))
-            if scan.TARGET in self.layout.columns:
-                self.pieces[1].append(_narrowed(dst[:edges], np.uint32))
-            if self.weighted:
-                self.pieces[2].append(_narrowed(weights[:edges], np.int32))
+        self.src.extend(room.src[:edges], share)
+        if scan.TARGET in self.layout.columns:
+            self.dst.extend(room.dst[:edges], share)
+        if self.weighted:
+            self.weights.extend((room.integers if integral else room.reals)[:edges], share)
         return True
 
     def table(self, comm: Comm) -> Table:
-        """All pieces in one dtype a column; collective."""
-        wide = max(piece.itemsize for pieces in self.pieces[:2] for piece in pieces)
-        level = max((WEIGHTS.index(piece.dtype) for piece in self.pieces[2]), default=0)
-        wide, level = (int(v) for v in comm.allreduce(np.array([wide, level], np.int64), "max"))
-        ids = np.dtype(np.int64 if wide == 8 else np.uint32)
-        src, dst = _joined(self.pieces[0], ids), _joined(self.pieces[1], ids)
-        return Table(src, dst, _joined(self.pieces[2], WEIGHTS[level]) if self.weighted else None)
+        """All values, in one dtype a column on all ranks; collective."""
+        self.room = scan.Room(0, self.weighted)
+        levels = [max(self.src.level, self.dst.level), self.weights.level]
+        ids, weights = (int(v) for v in comm.allreduce(np.array(levels, np.int64), "max"))
+        src, dst = self.src.finish(ids), self.dst.finish(ids)
+        return Table(src, dst, self.weights.finish(weights) if self.weighted else None)
 
 
 def _whole_lines(path: str, lo: int, hi: int, start: int) -> Iterator[np.ndarray]:
@@ -167,26 +167,6 @@ def _whole_lines(path: str, lo: int, hi: int, start: int) -> Iterator[np.ndarray
                 raise DataError(f"{path}: ends at byte {at}; it was longer when reading began; let no one write to it")
             at += len(data)
             yield np.frombuffer(data, np.uint8)
-
-
-def _narrowed(column: np.ndarray, small: type) -> np.ndarray:
-    """A copy, of the smaller integer type where that holds every value."""
-    if column.dtype.kind == "i":
-        limits = np.iinfo(small)
-        if limits.min <= int(column.min()) and int(column.max()) <= limits.max:
-            return column.astype(small)
-    return column.copy()
-
-
-def _joined(pieces: list[np.ndarray], dtype: np.dtype) -> np.ndarray:
-    """One array of all pieces, which are let go one by one."""
-    out = np.empty(sum(piece.size for piece in pieces), dtype)
-    end = out.size
-    while pieces:
-        piece = pieces.pop()
-        out[end - piece.size : end] = piece
-        end -= piece.size
-    return out
 
 
 def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, layout: Layout) -> str:
