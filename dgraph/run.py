@@ -51,7 +51,7 @@ def run(
         algorithm: a name (``python -m dgraph list``), an :class:`Algorithm`, or a :class:`Program` of your own.
         graph: a file, a generator ``NAME:SIZE``, or a :class:`Graph` that is loaded already.
         comm: None (all ranks that were started together), a :class:`Comm`, or an mpi4py communicator.
-        policy: how the graph is spread over the ranks: a key of ``partitioning.POLICIES``.
+        policy: how the graph is spread over the ranks: ``NAME[,option=value…]``, see ``partitioning.choose``.
         backend: "auto" or "cpu".
         threads: CPU threads a rank; None: the node's cores divided among its ranks.
         direction: "auto", "push", "pull", or "flip" (a test aid: every round the other way).
@@ -124,7 +124,7 @@ def partitioned(graph: Graph, policy: str, trace: Trace, progress: Progress) -> 
         with trace("partition"):
             progress.phase("partition", policy)
             try:
-                placement = partitioning.plan(policy, graph.block, comm)
+                placement = partitioning.plan(policy, graph.block, comm.size, comm)
             except partitioning.PolicyError as refused:
                 raise UsageError(str(refused)) from refused
         with trace("build"):
@@ -132,6 +132,8 @@ def partitioned(graph: Graph, policy: str, trace: Trace, progress: Progress) -> 
             graph._locals[policy] = placement, build(graph.block, placement, comm)
     placement, local = graph._locals[policy]
     trace.choose("policy", placement.policy, placement.reason)
+    if placement.warning:
+        trace.warn(placement.warning)
     with trace("load"):
         known = graph.fingerprint()
     trace.describe(

@@ -4,9 +4,11 @@ Knows arrays and a communicator, and nothing of dgraph. ``docs/partitioning.md``
 one.
 """
 
-from partitioning import automatic, blocks, grid, hashed, metis  # noqa: F401 - each registers its policies
+from partitioning import automatic, blocks, grid, hashed, hybrid, metis, streaming  # noqa: F401 - they register
 from partitioning.placement import Placement, PolicyError
 from partitioning.quality import quality
-from partitioning.register import POLICIES, Policy, plan, policy
+from partitioning.register import POLICIES, Chosen, Option, Policy, choose, plan, policy
 
-__all__ = ["POLICIES", "Placement", "Policy", "PolicyError", "plan", "policy", "quality"]
+__all__ = [
+    "POLICIES", "Chosen", "Option", "Placement", "Policy", "PolicyError", "choose", "plan", "policy", "quality",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Walking a rank's arcs in pieces of bounded size."""
+"""Walking a rank's arcs in pieces of bounded size, and grouping what is in them."""
 
 from __future__ import annotations
 
@@ -39,3 +39,19 @@ def pieces(edges):
     """Source and target gids of all arcs here, piece by piece; not collective."""
     for start in range(0, len(edges.targets), CHUNK):
         yield ends(edges, start, min(start + CHUNK, len(edges.targets)))
+
+
+def deal(owners: np.ndarray, size: int) -> tuple[np.ndarray | None, np.ndarray]:
+    """How to group by owner, stably: the order (None: as it is), and the cuts between the groups, (size + 1,)."""
+    cuts = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=size))])
+    if np.all(owners[1:] >= owners[:-1]):
+        return None, cuts
+    from partitioning.kernels import order
+
+    return order(owners, cuts[:-1].copy()), cuts
+
+
+def grouped(values: np.ndarray, order: np.ndarray | None, cuts: np.ndarray) -> list[np.ndarray]:
+    """The groups that :func:`deal` found, one array each."""
+    values = values if order is None else values[order]
+    return [values[cuts[r] : cuts[r + 1]] for r in range(len(cuts) - 1)]

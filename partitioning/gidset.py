@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from partitioning.kernels import bits_set
+
 
 class GidSet:
     """A set of gids below n, and their positions in ascending order: :meth:`add`, then :meth:`seal`, then ask."""
@@ -59,7 +61,7 @@ def _count(words, before):
     total = 0
     for w in range(words.size):
         before[w] = total
-        total += _ones(words[w])
+        total += bits_set(words[w])
     return total
 
 
@@ -70,7 +72,7 @@ def _members(words, gids):
         word = words[w]
         while word:
             lowest = word & (~word + np.uint64(1))
-            gids[k] = w * 64 + _ones(lowest - np.uint64(1))
+            gids[k] = w * 64 + bits_set(lowest - np.uint64(1))
             word ^= lowest
             k += 1
 
@@ -91,13 +93,4 @@ def _translate(words, before, gids, table, out):
 def _position(words, before, gid):
     w = gid >> np.uint64(6)
     below = (np.uint64(1) << (gid & np.uint64(63))) - np.uint64(1)
-    return np.uint64(before[w]) + np.uint64(_ones(words[w] & below))
-
-
-@njit(cache=True)
-def _ones(word):
-    """Bits set in a 64-bit word; LLVM makes one instruction of it where the processor has one."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return np.uint64(before[w]) + np.uint64(bits_set(words[w] & below))

@@ -1,4 +1,4 @@
-"""The Cartesian vertex-cut: ranks as a grid; an arc lies in the row of its source's owner and the column of its
+"""The Cartesian vertex-cut: parts as a grid; an arc lies in the row of its source's owner and the column of its
 target's. So a vertex has mirrors in one row (for the arcs that leave it) and one column (for those that enter it) only.
 
 Boman, Devine, Rajamanickam, Scalable matrix computations on large scale-free graphs using 2D graph partitioning,
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from partitioning.blocks import Blocks, bounds_by_out_arcs
-from partitioning.placement import Placement
+from partitioning.placement import ASKED, Placement
 from partitioning.register import policy
 
 
 def grid(size: int) -> tuple[int, int]:
-    """Rows and columns of the most square grid, rows ≤ columns; rank r stands at ``divmod(r, columns)``."""
+    """Rows and columns of the most square grid, rows ≤ columns; part p stands at ``divmod(p, columns)``."""
     rows = next(r for r in range(math.isqrt(size), 0, -1) if size % r == 0)
     return rows, size // rows
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """The rank where the row of the source's owner meets the column of the target's."""
+    """The part where the row of the source's owner meets the column of the target's."""
 
     owner: Blocks
     columns: int
@@ -35,11 +35,12 @@ class Crossing:
         return row * self.columns + self.owner(dst) % self.columns
 
 
-@policy("cvc", "Cartesian vertex-cut: a grid of ranks; an arc in its source's row and its target's column")
-def cvc(edges, comm, reason="asked for") -> Placement:
-    rows, columns = grid(comm.size)
-    owner = Blocks(bounds_by_out_arcs(edges, comm))
+@policy("cvc", "Cartesian vertex-cut: a grid of parts; an arc in its source's row and its target's column")
+def cvc(edges, parts, comm) -> Placement:
+    rows, columns = grid(parts)
+    owner = Blocks(bounds_by_out_arcs(edges, parts, comm))
     if rows == 1:
-        reason += f"; {comm.size} is prime, so the grid is 1 × {columns}: every arc at its target's owner"
-        return Placement("cvc", reason, "incoming", owner)
-    return Placement("cvc", f"{reason}; grid {rows} × {columns}", "vertex", owner, Crossing(owner, columns))
+        reason = f"{ASKED}; {parts} is prime, so the grid is 1 × {columns}: every arc at its target's owner"
+        return Placement("cvc", "incoming", parts, owner, reason=reason)
+    reason = f"{ASKED}; grid {rows} × {columns}"
+    return Placement("cvc", "vertex", parts, owner, Crossing(owner, columns), reason)

@@ -1,4 +1,4 @@
-"""Owners by a hash of the gid: no structure, even shares of the vertices, no knowledge needed."""
+"""Owners that follow from the gid alone: by a hash, or by a random permutation. No structure, no knowledge needed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from partitioning.register import policy
 
 @dataclass(frozen=True)
 class Hashed:
-    """A well-mixed function of the gid, scaled to ``size`` ranks.
+    """A well-mixed function of the gid, scaled to ``parts``.
 
     The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
     """
 
-    size: int
+    parts: int
 
     def __call__(self, gids: np.ndarray) -> np.ndarray:
         x = gids.astype(np.uint64)
@@ -25,9 +25,31 @@ class Hashed:
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         x ^= x >> np.uint64(31)
-        return ((x >> np.uint64(32)) * np.uint64(self.size) >> np.uint64(32)).astype(np.int32)
+        return ((x >> np.uint64(32)) * np.uint64(self.parts) >> np.uint64(32)).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """Equal shares of a pseudo-random permutation of 0 .. n-1."""
+
+    n: int
+    parts: int
+    keys: np.ndarray
+
+    def __call__(self, gids: np.ndarray) -> np.ndarray:
+        from partitioning.kernels import shuffled
+
+        half = np.uint64(max(1, -(-(self.n - 1).bit_length() // 2)))
+        place = shuffled(np.asarray(gids), np.uint64(self.n), half, self.keys)
+        return (place * self.parts // self.n).astype(np.int32) if self.n else place.astype(np.int32)
 
 
 @policy("hash", "vertices by a hash of their gid, arcs at their source's owner")
-def hashed(edges, comm) -> Placement:
-    return Placement("hash", "asked for", "outgoing", Hashed(comm.size))
+def hashed(edges, parts, comm) -> Placement:
+    return Placement("hash", "outgoing", parts, Hashed(parts))
+
+
+@policy("random", "vertices in random order, equally many each; arcs at their source's owner")
+def random(edges, parts, comm, *, seed: int = 1) -> Placement:
+    keys = np.random.default_rng(abs(seed)).integers(0, 1 << 63, 6, dtype=np.uint64)
+    return Placement("random", "outgoing", parts, Shuffled(edges.n, parts, keys))

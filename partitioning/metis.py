@@ -5,46 +5,51 @@ Karypis, Kumar, A fast and high quality multilevel scheme for partitioning irreg
 
 from __future__ import annotations
 
-import resource
-from dataclasses import dataclass
-from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from partitioning.placement import Placement, PolicyError
 from partitioning.register import policy
+from partitioning.whole import on_rank_zero, shortage
 
-SEED = 1
 BYTES = 150
 """Memory that METIS and its input need, per vertex and per adjacency entry: 60 on a road, 135 on an R-MAT graph."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """The owner of every vertex, written out: the one look-up that takes an array of n entries on every rank."""
-
-    parts: np.ndarray
-
-    def __call__(self, gids: np.ndarray) -> np.ndarray:
-        return self.parts[gids].astype(np.int32)
-
-
 @policy("metis", "outgoing edge-cut by METIS on rank 0: fewest cut arcs, balanced by out-arcs")
-def metis(edges, comm, reason="asked for") -> Placement:
+def metis(
+    edges,
+    parts,
+    comm,
+    *,
+    method: Literal["kway", "recursive"] = "kway",
+    weights: Literal["degree", "none"] = "degree",
+    objective: Literal["cut", "volume"] = "cut",
+    imbalance: float = 0.03,
+    seed: int = 1,
+) -> Placement:
+    """``weights``: what is balanced, out-arcs or vertices; ``objective``: what is least, cut arcs or mirrors."""
+    if method == "recursive" and objective == "volume":
+        raise PolicyError("policy 'metis': recursive bisection knows cut arcs only; objective=volume needs method=kway")
+    if not 0.001 <= imbalance <= 10:
+        raise PolicyError(f"policy 'metis': imbalance={imbalance} will not do; 0.03 lets a part be 1.03 × the mean")
     wrong = obstacle(edges, comm)
     if wrong:
         raise PolicyError(f"policy 'metis': {wrong}; take 'oec', or 'auto', which knows when METIS pays")
-    degrees, targets = _to_rank_zero(np.diff(edges.offsets), comm), _to_rank_zero(edges.targets, comm)
-    parts, failed = np.zeros(0, np.min_scalar_type(comm.size - 1)), ""
-    if comm.rank == 0:
-        try:
-            parts = _partition(edges.n, degrees, targets, edges.directed, comm.size).astype(parts.dtype)
-        except Exception as error:
-            failed = f"{type(error).__name__}: {error}"
-    failed = comm.bcast_json(failed)
-    if failed:
-        raise PolicyError(f"policy 'metis': METIS gave up ({failed}); take 'oec'")
-    return Placement("metis", reason, "outgoing", Table(comm.alltoallv([parts] * comm.size)[0]))
+
+    def work(degrees, targets):
+        return _partition(
+            edges.n, degrees, targets, edges.directed, parts,
+            recursive=method == "recursive", weighted=weights == "degree", volume=objective == "volume",
+            ufactor=round(1000 * imbalance), seed=seed,
+        )  # fmt: skip
+
+    try:
+        owner = on_rank_zero(edges, comm, work, np.min_scalar_type(parts - 1))
+    except PolicyError as failed:
+        raise PolicyError(f"policy 'metis': METIS gave up ({failed}); take 'oec'") from failed
+    return Placement("metis", "outgoing", parts, owner)
 
 
 def obstacle(edges, comm) -> str:
@@ -60,54 +65,31 @@ def _obstacle(edges) -> str:
     entries = edges.arcs * (2 if edges.directed else 1)
     if edges.n >= 1 << 31 or entries > np.iinfo(pymetis.zero_copy_dtype()).max:
         return f"{edges.n} vertices and {entries} adjacency entries are more than it can number"
-    need, have = BYTES * (edges.n + entries), _free_memory()
-    if need > have:
-        return (
-            f"{edges.n} vertices and {entries} adjacency entries need about {need / 2**30:.1f} GiB on rank 0, "
-            f"which has {have / 2**30:.1f} GiB free"
-        )
-    return ""
+    return shortage(edges.n, entries, BYTES, "the whole graph is needed")
 
 
-def _free_memory() -> float:
-    """Bytes that this process may still take: the machine's, its control group's, its own limit; inf if none says."""
-    limits = [float("inf")]
-    machine, group = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
-    if machine.exists():
-        limits.append(_figure(machine, "MemAvailable:") * 1024)
-    if (group / "memory.max").exists() and (most := (group / "memory.max").read_text().strip()).isdigit():
-        limits.append(int(most) - _figure(group / "memory.stat", "anon"))
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft != resource.RLIM_INFINITY:
-        limits.append(soft - _figure(Path("/proc/self/status"), "VmSize:") * 1024)
-    return min(limits)
-
-
-def _figure(file: Path, name: str) -> int:
-    """The number that follows a name in a file of the kernel's."""
-    return next(int(line.split()[1]) for line in file.read_text().splitlines() if line.split()[:1] == [name])
-
-
-def _to_rank_zero(values, comm) -> np.ndarray:
-    return np.concatenate(comm.alltoallv([values, *[values[:0]] * (comm.size - 1)]))
-
-
-def _partition(n, degrees, targets, directed, size) -> np.ndarray:
-    if n <= size:  # METIS may leave parts empty and put two vertices into another
+def _partition(
+    n: int, degrees, targets, directed: bool, parts: int, *,
+    recursive: bool, weighted: bool, volume: bool, ufactor: int, seed: int,
+) -> np.ndarray:  # fmt: skip
+    if n <= parts:  # METIS may leave parts empty and put two vertices into another
         return np.arange(n)
     import pymetis
 
     starts, neighbours = adjacency(n, degrees, targets, directed)
     whole = pymetis.zero_copy_dtype()
     options = pymetis.Options()
-    options.seed = SEED
-    _, parts = pymetis.part_graph(
-        size,
+    options.seed, options.ufactor = seed, ufactor
+    if volume:
+        options.objtype = 1
+    _, found = pymetis.part_graph(
+        parts,
         adjacency=pymetis.CSRAdjacency(adj_starts=starts.astype(whole), adjacent=neighbours.astype(whole)),
-        vweights=(degrees + 1).astype(whole),
+        vweights=(degrees + 1).astype(whole) if weighted else None,
+        recursive=recursive,
         options=options,
     )
-    return np.asarray(parts)
+    return np.asarray(found)
 
 
 def adjacency(n: int, degrees: np.ndarray, targets: np.ndarray, directed: bool) -> tuple[np.ndarray, np.ndarray]:

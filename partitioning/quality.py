@@ -1,4 +1,4 @@
-"""How good a placement is: what it cuts, what it copies, how evenly it loads the ranks."""
+"""How good a placement is: what it cuts, what it copies, how evenly it loads the parts, what a round would send."""
 
 from __future__ import annotations
 
@@ -7,62 +7,107 @@ import numpy as np
 from partitioning import arcs
 from partitioning.placement import Placement
 
+ROOM = 1 << 29
+"""Bytes of marks that a rank holds at a time: two bits a part and vertex. For more, arcs are walked again."""
 
-def quality(edges, placement: Placement, comm) -> dict[str, float | int]:
+LABELS = {"bfs": (4, 1 / 8), "sssp": (8, 8 + 1 / 8), "cc": (8, 8 + 1 / 8), "pagerank": (8, 8), "kcore": (8, 1 / 8)}
+"""Bytes that a round sends for a mirror that arcs enter (its proposal, to the master) and for one that arcs leave (what
+edges read there, and whether it is active; from the master), while edges are pushed."""
+
+
+def quality(edges, placement: Placement, comm) -> dict:
     """Figures of a placement; collective, and equal on every rank.
 
     Returns:
         ``cut``: share of the arcs whose ends have different owners, 0 .. 1.
-        ``mirrors``: copies of vertices on ranks that do not own them, over all ranks.
+        ``mirrors``: copies of vertices on parts that do not own them, over all parts.
+        ``mirrors_entered``, ``mirrors_left``: those that arcs enter, those that arcs leave; some do both.
         ``replication_factor``: (masters + mirrors) / vertices.
-        ``vertex_balance``, ``edge_balance``: masters, and arcs, of the fullest rank over the mean.
+        ``vertex_balance``, ``edge_balance``: masters, and arcs, of the fullest part over the mean.
+        ``round_bytes``: by algorithm, what one push round sends over all parts if every label changes.
     """
+    parts = placement.parts
     rows = np.arange(edges.first, edges.first + len(edges.offsets) - 1, dtype=np.int64)
-    masters = comm.allreduce(np.bincount(placement.owner(rows), minlength=comm.size))
-    mirrors = count_mirrors(edges, placement, comm)
+    masters = comm.allreduce(np.bincount(placement.owner(rows), minlength=parts))
+    held, crossing = np.zeros(parts, np.int64), 0
+    counts = np.zeros(3, np.int64)
+    group = max(1, min(parts, ROOM // (2 * (edges.n // 8 + 8))))
+    for low in range(0, parts, group):
+        marks = _Marks(edges.n, low, min(low + group, parts))
+        for start in range(0, len(edges.targets), arcs.CHUNK):
+            src, dst, of_src, of_dst = _owned(edges, placement, start)
+            holder = (
+                placement.holder(src, dst) if placement.holder else of_src if placement.cut == "outgoing" else of_dst
+            )
+            marks.add(src, dst, of_src, of_dst, holder)
+            if low == 0:
+                held += np.bincount(holder, minlength=parts)
+                crossing += int(np.count_nonzero(of_src != of_dst))
+        counts += marks.counts(comm)
+    left, entered, either = counts.tolist()
     return {
-        "cut": cut(edges, placement, comm),
-        "mirrors": mirrors,
-        "replication_factor": (edges.n + mirrors) / max(edges.n, 1),
+        "cut": comm.total(crossing) / max(edges.arcs, 1),
+        "mirrors": either,
+        "mirrors_entered": entered,
+        "mirrors_left": left,
+        "replication_factor": (edges.n + either) / max(edges.n, 1),
         "vertex_balance": _balance(masters),
-        "edge_balance": edge_balance(edges, placement, comm),
-    }
+        "edge_balance": _balance(comm.allreduce(held)),
+        "round_bytes": {
+            name: round(entered * proposed + left * read) for name, (proposed, read) in LABELS.items()
+        },
+    }  # fmt: skip
 
 
 def cut(edges, placement: Placement, comm) -> float:
     """Share of the arcs whose ends have different owners; collective."""
-    crossing = sum(int(np.count_nonzero(placement.owner(s) != placement.owner(d))) for s, d in arcs.pieces(edges))
+    crossing = 0
+    for start in range(0, len(edges.targets), arcs.CHUNK):
+        *_, of_src, of_dst = _owned(edges, placement, start)
+        crossing += int(np.count_nonzero(of_src != of_dst))
     return comm.total(crossing) / max(edges.arcs, 1)
 
 
 def edge_balance(edges, placement: Placement, comm) -> float:
-    """Arcs on the fullest rank over the mean; collective."""
-    held = np.zeros(comm.size, np.int64)
+    """Arcs on the fullest part over the mean; collective."""
+    held = np.zeros(placement.parts, np.int64)
     for src, dst in arcs.pieces(edges):
-        held = held + np.bincount(placement.edge_owner(src, dst), minlength=comm.size)
+        held = held + np.bincount(placement.edge_owner(src, dst), minlength=placement.parts)
     return _balance(comm.allreduce(held))
 
 
-def count_mirrors(edges, placement: Placement, comm) -> int:
-    """Mirrors on all ranks together; collective. Every rank is told the vertices of its arcs that it does not own."""
-    from partitioning.gidset import GidSet
-
-    here = GidSet(edges.n)
-    for number in range(arcs.rounds(edges, comm)):
-        src, dst = arcs.ends(edges, *arcs.span(edges, number))
-        holder = placement.edge_owner(src, dst).astype(np.int64)
-        foreign = [_foreign(gids, holder, edges.n, placement) for gids in (src, dst)]
-        pairs = np.unique(np.concatenate(foreign))
-        cuts = np.searchsorted(pairs, np.arange(comm.size + 1) * edges.n)
-        for part in comm.alltoallv([pairs[cuts[r] : cuts[r + 1]] - r * edges.n for r in range(comm.size)]):
-            here.add(part)
-    return comm.total(here.seal())
+def _owned(edges, placement, start):
+    """Ends of the piece of arcs from ``start`` on, and the owners of both: a row's owner is asked for once."""
+    stop = min(start + arcs.CHUNK, len(edges.targets))
+    low, high, lengths = arcs.rows(edges, start, stop)
+    gids = np.arange(edges.first + low, edges.first + high, dtype=edges.targets.dtype)
+    dst = edges.targets[start:stop]
+    return np.repeat(gids, lengths), dst, np.repeat(placement.owner(gids), lengths), placement.owner(dst)
 
 
-def _foreign(gids, holder, n, placement) -> np.ndarray:
-    """(holder, gid) as one number, where the holder does not own the vertex."""
-    remote = placement.owner(gids) != holder
-    return holder[remote] * n + gids[remote]
+class _Marks:
+    """Which vertices have a mirror on parts ``low .. high - 1`` that arcs leave, and one that arcs enter."""
+
+    def __init__(self, n: int, low: int, high: int):
+        self.low = low
+        self.bits = np.zeros((2, high - low, n // 64 + 1), np.uint64)
+
+    def add(self, src, dst, of_src, of_dst, holder) -> None:
+        from partitioning.kernels import mark
+
+        mark(self.bits, self.low, src, dst, of_src, of_dst, holder)
+
+    def counts(self, comm) -> np.ndarray:
+        """Mirrors that arcs leave, that arcs enter, that they do either; each rank counts a share of the words."""
+        from partitioning.kernels import ones
+
+        flat = self.bits.reshape(2, -1)
+        cuts = np.arange(comm.size + 1) * flat.shape[1] // comm.size
+        shares = []
+        for bits in flat:
+            told = comm.alltoallv([bits[cuts[r] : cuts[r + 1]] for r in range(comm.size)])
+            shares.append(np.bitwise_or.reduce(told))
+        return comm.allreduce(np.array([ones(shares[0]), ones(shares[1]), ones(shares[0] | shares[1])], np.int64))
 
 
 def _balance(held: np.ndarray) -> float:

@@ -1,10 +1,13 @@
-"""The register of policies, and ``plan``, which looks one up and asks it."""
+"""The register of policies, their options, and ``plan``, which looks one up and asks it."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -12,47 +15,154 @@ from partitioning.placement import Placement, PolicyError
 
 
 @dataclass(frozen=True)
+class Option:
+    """One option of a policy, as its function's signature has it."""
+
+    name: str
+    type: type
+    default: Any
+    choices: tuple[str, ...] = ()
+
+    def value(self, text: str) -> Any:
+        """The value that a command line's text stands for; ValueError if it is none."""
+        if self.choices and text not in self.choices:
+            raise ValueError
+        if self.type is bool:
+            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[text.lower()]
+        return self.type(text)
+
+    def __str__(self) -> str:
+        return f"{self.name}={'|'.join(self.choices) or self.default}"
+
+
+@dataclass(frozen=True)
 class Policy:
-    """A way to place a graph: ``place(edges, comm) -> Placement``, collective."""
+    """A way to place a graph: ``place(edges, parts, comm, **options) -> Placement``, collective."""
 
     name: str
     help: str
     place: Callable[..., Placement]
+    options: Mapping[str, Option]
+
+    def __str__(self) -> str:
+        return ",".join([self.name, *map(str, self.options.values())])
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A policy with the options that were given for it."""
+
+    policy: Policy
+    given: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return ",".join([self.policy.name, *(f"{name}={value}" for name, value in self.given.items())])
 
 
 POLICIES: dict[str, Policy] = {}
 
 
 def policy(name: str, help: str):
-    """Decorator: register ``place(edges, comm) -> Placement`` under ``name``, with one line of help."""
+    """Decorator: register ``place(edges, parts, comm, *, option=default, …) -> Placement`` under ``name``.
+
+    The keyword-only parameters are the policy's options: annotate them ``int``, ``float``, ``bool``, ``str`` or
+    ``Literal["one", "other"]``.
+
+    Args:
+        help: one line.
+    """
 
     def register(place):
-        POLICIES[name] = Policy(name, help, place)
+        POLICIES[name] = Policy(name, help, place, _options(place))
         return place
 
     return register
 
 
-def plan(name: str, edges, comm) -> Placement:
+def choose(text: str) -> Chosen:
+    """The policy that ``NAME[,option=value…]`` names; ``NAME`` is registered, or ``MODULE:NAME`` and imported.
+
+    Raises:
+        PolicyError: the policy, an option or a value is unknown; the text lists the known ones.
+    """
+    name, *words = text.split(",")
+    found = _imported(name) if ":" in name else POLICIES.get(name)
+    if found is None:
+        raise PolicyError(f"unknown policy {name!r}: {_known(name, POLICIES)}, or MODULE:NAME for one of your own")
+    given = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key not in found.options:
+            known = _known(key, found.options) if found.options else "it has none"
+            raise PolicyError(f"policy {name!r} has no option {key!r}: {known}; write {name},option=value")
+        option = found.options[key]
+        try:
+            given[key] = option.value(value)
+        except (ValueError, KeyError):
+            wanted = " or ".join(option.choices) or {"int": "an integer", "float": "a number", "bool": "1 or 0"}.get(
+                option.type.__name__, "text"
+            )
+            raise PolicyError(f"policy {name!r}: {word!r} will not do; {key} is {wanted}") from None
+    return Chosen(found, given)
+
+
+def plan(name: str, edges, parts: int, comm) -> Placement:
     """Place a graph by the policy of that name; collective.
 
     Args:
-        name: a key of :data:`POLICIES`.
+        name: ``NAME[,option=value…]``, see :func:`choose`.
         edges: this rank's rows: anything with ``n, arcs, first, offsets, targets, directed`` as in
             ``dgraph.graph.block.EdgeBlock``.
+        parts: how many, 1 or more; as many as ranks for a run, any number for a store.
         comm: the ranks: anything with the methods of ``dgraph.comm.Comm``.
 
     Raises:
-        PolicyError: the name is unknown, or the policy cannot place this graph.
+        PolicyError: the name or an option is unknown, or the policy cannot place this graph.
     """
-    if name not in POLICIES:
-        close = difflib.get_close_matches(name, POLICIES, 1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise PolicyError(f"unknown policy {name!r}: {hint}known are {', '.join(sorted(POLICIES))}")
-    if comm.size == 1:
-        return Placement("oec" if name == "auto" else name, "one rank holds everything", "outgoing", _rank_zero)
-    return POLICIES[name].place(edges, comm)
+    asked = choose(name)
+    if parts < 1:
+        raise PolicyError(f"{parts} parts are none; ask for 1 or more")
+    if parts == 1:
+        taken = "oec" if asked.policy.name == "auto" else asked.policy.name
+        return Placement(taken, "outgoing", 1, _part_zero, reason="one rank holds everything")
+    placement = asked.policy.place(edges, parts, comm, **asked.given)
+    return replace(placement, policy=str(asked)) if placement.policy == asked.policy.name else placement
 
 
-def _rank_zero(gids: np.ndarray) -> np.ndarray:
+def _part_zero(gids: np.ndarray) -> np.ndarray:
     return np.zeros(len(gids), np.int32)
+
+
+def _options(place: Callable[..., Placement]) -> dict[str, Option]:
+    hints = get_type_hints(place)
+    found = {}
+    for parameter in inspect.signature(place).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            kind = hints.get(parameter.name, type(parameter.default))
+            choices = get_args(kind) if get_origin(kind) is Literal else ()
+            found[parameter.name] = Option(parameter.name, str if choices else kind, parameter.default, choices)
+    return found
+
+
+def _imported(name: str) -> Policy:
+    """The policy ``MODULE:NAME``: a function of that module, or what the module registered under that name."""
+    module, _, member = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), member, None)
+    except ImportError as error:
+        raise PolicyError(
+            f"policy {name!r}: {module} cannot be imported ({error}); start where it can, or set PYTHONPATH"
+        ) from error
+    registered = [each for each in POLICIES.values() if found is not None and each.place is found]
+    if registered or member in POLICIES:
+        return registered[0] if registered else POLICIES[member]
+    if not callable(found):
+        raise PolicyError(
+            f"policy {name!r}: {module} has no function {member!r}; write one that takes (edges, parts, comm)"
+        )
+    return Policy(name, (inspect.getdoc(found) or "").partition("\n")[0], found, _options(found))
+
+
+def _known(name: str, known) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return (f"did you mean {close[0]!r}? " if close else "") + f"known are {', '.join(sorted(known))}"

@@ -20,7 +20,7 @@ ACROSS = ["directed", "undirected hub", "three vertices", "no vertices", "mesh"]
 def built(given: Graph, policy, comm, **layout):
     block = given.block(comm, **layout)
     before = block.targets.copy(), None if block.weights is None else block.weights.copy()
-    local = build(block, plan(policy, block, comm), comm)
+    local = build(block, plan(policy, block, comm.size, comm), comm)
     assert np.array_equal(block.targets, before[0]), "the block's own targets were written to"
     assert before[1] is None or np.array_equal(block.weights, before[1])
     return local
@@ -164,7 +164,7 @@ def test_cvc_talks_along_its_row_and_column_only(ranks):
 
 def test_one_rank_copies_nothing():
     block = GRAPHS["directed"].block(SerialComm())
-    local = build(block, plan("oec", block, SerialComm()), SerialComm())
+    local = build(block, plan("oec", block, 1, SerialComm()), SerialComm())
     assert local.out.offsets is block.offsets
     assert local.out.neighbours is block.targets
     assert local.out.weights is block.weights
@@ -177,7 +177,7 @@ def test_rows_at_home_stay_there():
 
     def work(comm):
         block = chain.block(comm)
-        local = build(block, plan("oec", block, comm), comm)
+        local = build(block, plan("oec", block, comm.size, comm), comm)
         return local.out.weights is block.weights, local
 
     shared, locals_ = zip(*succeed(4, work), strict=True)
@@ -193,9 +193,9 @@ def test_a_rank_that_does_not_exist(cut, wrong):
 
     def work(comm):
         if cut == "outgoing":
-            placement = Placement("mine", "a test", cut, owner)
+            placement = Placement("mine", cut, comm.size, owner)
         else:
-            placement = Placement("mine", "a test", cut, lambda gids: gids * 0, lambda src, dst: owner(src))
+            placement = Placement("mine", cut, comm.size, lambda gids: gids * 0, lambda src, dst: owner(src))
         return build(GRAPHS["hub" if cut == "outgoing" else "into a hub"].block(comm), placement, comm)
 
     for error in on_ranks(4, work):

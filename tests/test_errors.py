@@ -40,7 +40,7 @@ MISTAKES = {
     "unknown algorithm": Mistake("bsf path:9", 2, ["unknown algorithm 'bsf'", "did you mean 'bfs'", "cc", "sssp"]),
     "unknown option": Mistake("bfs path:9 --polciy oec", 2, ["unknown option --polciy", "did you mean --policy"]),
     "unknown policy": Mistake(
-        "bfs path:9 --policy ceo", 2, ["unknown policy 'ceo'", "auto, cvc, hash, iec, metis, oec"]
+        "bfs path:9 --policy ceo", 2, ["unknown policy 'ceo'", "known are auto, cvc, fennel, hash, hvc, iec, ldg"]
     ),
     "unknown generator": Mistake("bfs pth:9", 2, ["unknown generator 'pth'", "did you mean 'path'", "rmat"]),
     "unknown format": Mistake("bfs a.xyz", 2, ["a.xyz", "known", ".gr", ".mtx"], {"a.xyz": "0 1\n"}),

@@ -43,7 +43,7 @@ def local():
     weights = rng.integers(1, 60, src.size)
     comm = SerialComm()
     graph = dgraph.Graph.from_edges(src[keep], dst[keep], weights[keep], n=1501, directed=False, comm=comm)
-    return build(graph.block, plan("oec", graph.block, comm), comm)
+    return build(graph.block, plan("oec", graph.block, comm.size, comm), comm)
 
 
 def fields(local, name, limit, threads=1, direction="auto"):

@@ -42,7 +42,10 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             }
             for name, algorithm in ALGORITHMS.items()
         ],
-        "policies": [{"name": name, "help": policy.help} for name, policy in POLICIES.items()],
+        "policies": [
+            {"name": name, "help": policy.help, "parameters": [_option(option) for option in policy.options.values()]}
+            for name, policy in POLICIES.items()
+        ],
         "generators": [
             {"name": name, "form": generator.form, "help": generator.help} for name, generator in GENERATORS.items()
         ],
@@ -70,7 +73,18 @@ def listing(json: bool = False) -> str:
     return "\n".join(lines).rstrip().replace("``", "")
 
 
+def _option(option) -> dict[str, Any]:
+    """A policy's option as a row; it is written ``--policy NAME,option=value``."""
+    return {
+        "name": option.name,
+        "type": option.type.__name__,
+        "default": option.default,
+        "help": "",
+        "choices": list(option.choices) or None,
+    }
+
+
 def _parameter(parameter: dict[str, Any]) -> str:
     values = "|".join(map(str, parameter["choices"] or ())) or parameter["type"]
     default = "" if parameter["default"] is None else f", default {parameter['default']}"
-    return f"    {parameter['name']} ({values}{default}): {parameter['help']}"
+    return f"    {parameter['name']} ({values}{default}): {parameter['help']}".removesuffix(": ")

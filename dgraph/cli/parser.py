@@ -215,7 +215,9 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
     graph.add_argument("--sparse-ids", **_flag(), help="the vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
     parser.add_argument_group("partition").add_argument(
-        "--policy", metavar="NAME", help="who owns which vertex and edge (default auto: says what it took and why)"
+        "--policy",
+        metavar="NAME[,option=value...]",
+        help="who owns which vertex and edge: auto (default) says what it took and why; MODULE:NAME is your own",
     )
     run = parser.add_argument_group("run")
     run.add_argument("--backend", choices=BACKENDS, help="where the rounds run (default auto)")

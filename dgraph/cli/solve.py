@@ -14,7 +14,7 @@ from dgraph.cli.parser import Request
 from dgraph.cli.progress import progress_for
 from dgraph.cli.sources import name_of
 from dgraph.comm import Comm
-from dgraph.errors import NotConverged, OutputError, ValidationFailed, unknown
+from dgraph.errors import NotConverged, OutputError, UsageError, ValidationFailed
 from dgraph.graph.generate import DEFAULT
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
@@ -101,8 +101,10 @@ def _refuse_early(request: Request) -> None:
     policy, weights = request.run.get("policy", "auto"), request.load.get("weights")
     if request.format:
         report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
-    if policy not in partitioning.POLICIES:
-        raise unknown("policy", policy, partitioning.POLICIES)
+    try:
+        partitioning.choose(policy)
+    except partitioning.PolicyError as wrong:
+        raise UsageError(str(wrong)) from wrong
     if weights is not None:
         from dgraph.graph.weigh import check_rule
 

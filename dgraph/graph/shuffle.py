@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
@@ -57,9 +56,9 @@ def move_masters(block: EdgeBlock, placement: Placement, comm: Comm) -> Masters:
     with comm.together():
         owners = placement.owner(gids)
         _check_ranks(owners, placement, comm)
-    order, cuts = _deal(owners, comm.size)
-    masters = comm.alltoallv(_parts(gids, order, cuts))
-    degrees = comm.alltoallv(_parts(np.diff(block.offsets), order, cuts))
+    order, cuts = arcs.deal(owners, comm.size)
+    masters = comm.alltoallv(arcs.grouped(gids, order, cuts))
+    degrees = comm.alltoallv(arcs.grouped(np.diff(block.offsets), order, cuts))
     arcs_from = np.array([part.sum() for part in degrees], np.int64)
     return Masters(np.concatenate(masters), np.concatenate(degrees), arcs_from, owners)
 
@@ -75,7 +74,7 @@ def move_rows(block: EdgeBlock, masters: Masters, comm: Comm) -> HeldArcs:
     for number in range(arcs.rounds(block, comm)):
         start, stop = arcs.span(block, number)
         low, high, lengths = arcs.rows(block, start, stop)
-        order, cuts = _deal(np.repeat(masters.owners[low:high], lengths), comm.size)
+        order, cuts = arcs.deal(np.repeat(masters.owners[low:high], lengths), comm.size)
         inbox.receive(start, stop, order, cuts, comm)
     return HeldArcs(masters.gids, masters.degrees, inbox.targets, inbox.weights, ours=True)
 
@@ -98,9 +97,9 @@ def move_arcs(block: EdgeBlock, placement: Placement, comm: Comm) -> HeldArcs:
     for number in range(arcs.rounds(block, comm)):
         start, stop = arcs.span(block, number)
         src, dst = arcs.ends(block, start, stop)
-        order, cuts = _deal(placement.edge_owner(src, dst), comm.size)
+        order, cuts = arcs.deal(placement.edge_owner(src, dst), comm.size)
         inbox.receive(start, stop, order, cuts, comm)
-        for peer, part in enumerate(comm.alltoallv(_parts(src, order, cuts))):
+        for peer, part in enumerate(comm.alltoallv(arcs.grouped(src, order, cuts))):
             firsts = np.flatnonzero(np.diff(part, prepend=part[:1] + 1))
             rows[peer].append(part[firsts])
             lengths[peer].append(np.diff(firsts, append=len(part)))
@@ -120,9 +119,9 @@ class _Inbox:
 
     def receive(self, start, stop, order, cuts, comm):
         """Send arcs ``start .. stop`` of the block to their holders, and put away what the others sent."""
-        counts = self._fill(self.targets, comm.alltoallv(_parts(self.block.targets[start:stop], order, cuts)))
+        counts = self._fill(self.targets, comm.alltoallv(arcs.grouped(self.block.targets[start:stop], order, cuts)))
         if self.weights is not None:
-            self._fill(self.weights, comm.alltoallv(_parts(self.block.weights[start:stop], order, cuts)))
+            self._fill(self.weights, comm.alltoallv(arcs.grouped(self.block.weights[start:stop], order, cuts)))
         self.next += counts
 
     def _fill(self, room, parts):
@@ -140,27 +139,5 @@ def _check_ranks(owners, placement, comm):
         )
 
 
-def _deal(owners, size) -> tuple[np.ndarray | None, np.ndarray]:
-    """How to group by owner, stably: the order (None: as it is), and the cuts between the groups, (size + 1,)."""
-    cuts = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=size))])
-    if np.all(owners[1:] >= owners[:-1]):
-        return None, cuts
-    return _order(owners, cuts[:-1].copy()), cuts
-
-
-def _parts(values, order, cuts) -> list[np.ndarray]:
-    grouped = values if order is None else values[order]
-    return [grouped[cuts[r] : cuts[r + 1]] for r in range(len(cuts) - 1)]
-
-
 def _joined(parts: list[list[np.ndarray]], dtype) -> np.ndarray:
     return np.concatenate([np.zeros(0, dtype), *(part for by_peer in parts for part in by_peer)])
-
-
-@njit(cache=True)
-def _order(owners, starts):
-    order = np.empty(owners.size, np.int64)
-    for i in range(owners.size):
-        order[starts[owners[i]]] = i
-        starts[owners[i]] += 1
-    return order

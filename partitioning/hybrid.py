@@ -1,0 +1,46 @@
+"""The hybrid vertex-cut: arcs of most vertices at their source's owner, those of hubs spread over their targets'.
+
+Chen et al., PowerLyra: differentiated graph computation and partitioning on skewed graphs, EuroSys 2015; by
+out-degrees as in CuSP: Hoang et al., IPDPS 2019.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from partitioning.blocks import Blocks, bounds_by_cost
+from partitioning.placement import ASKED, Placement, PolicyError
+from partitioning.register import policy
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The owner of the source, but of the target where the source is a hub. ``hubs``: gids, int64, ascending."""
+
+    owner: Blocks
+    hubs: np.ndarray
+
+    def __call__(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+        at = np.minimum(np.searchsorted(self.hubs, src), len(self.hubs) - 1)
+        return self.owner(np.where(self.hubs[at] == src, dst, src))
+
+
+@policy("hvc", "hybrid vertex-cut: blocks as in oec, but the arcs of hubs at their targets' owners")
+def hvc(edges, parts, comm, *, threshold: int = 100) -> Placement:
+    """``threshold``: out-arcs beyond which a vertex is a hub; the paper's by default."""
+    if threshold < 0:
+        raise PolicyError(f"policy 'hvc': threshold={threshold} is no degree; take 0 or more")
+    degrees = np.diff(edges.offsets)
+    here = degrees > threshold
+    hubs = np.concatenate(comm.allgatherv(np.flatnonzero(here) + edges.first))
+    spread = int(comm.total(int(degrees[here].sum())))
+    rest = np.concatenate([[0], np.cumsum(np.where(here, 0, degrees))])
+    owner = Blocks(bounds_by_cost(rest, parts, comm))
+    if not len(hubs):
+        reason = f"{ASKED}; no vertex has more than {threshold} out-arcs, so every arc is at its source's owner"
+        return Placement("hvc", "outgoing", parts, owner, reason=reason)
+    share = spread / max(edges.arcs, 1)
+    reason = f"{ASKED}; {len(hubs)} vertices have more than {threshold} out-arcs, {share:.0%} of all"
+    return Placement("hvc", "vertex", parts, owner, Spread(owner, hubs), reason)

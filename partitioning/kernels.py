@@ -1,0 +1,88 @@
+"""Serial compiled loops over vertices and arcs. Imported where they are needed: Numba takes long to import."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def order(owners, starts):
+    """Positions by owner, stably; ``starts``: how many have a smaller owner, is used up."""
+    out = np.empty(owners.size, np.int64)
+    for i in range(owners.size):
+        out[starts[owners[i]]] = i
+        starts[owners[i]] += 1
+    return out
+
+
+@njit(cache=True)
+def count(targets, first, sums):
+    """Add to ``sums[v - first + 1]`` how often v stands in ``targets``."""
+    for i in range(targets.size):
+        sums[np.int64(targets[i]) - first + 1] += 1
+
+
+@njit(cache=True)
+def place(sources, targets, first, cursor, out):
+    """Put each source into its target's row; ``cursor``: where the next of a row goes."""
+    for i in range(targets.size):
+        row = np.int64(targets[i]) - first
+        out[cursor[row]] = sources[i]
+        cursor[row] += 1
+
+
+@njit(cache=True)
+def shuffled(gids, n, half, keys):
+    """Each gid's place in a pseudo-random permutation of 0 .. n-1.
+
+    A Feistel network over ``2 half`` bits, walked until it comes below n (Black, Rogaway, CT-RSA 2002).
+    """
+    mask = (np.uint64(1) << half) - np.uint64(1)
+    out = np.empty(gids.size, np.int64)
+    for i in range(gids.size):
+        x = np.uint64(gids[i])
+        while True:
+            left, right = x >> half, x & mask
+            for key in keys:
+                z = (right + key) * np.uint64(0xBF58476D1CE4E5B9)
+                z = (z ^ (z >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
+                left, right = right, left ^ ((z ^ (z >> np.uint64(32))) & mask)
+            x = (left << half) | right
+            if x < n:
+                break
+        out[i] = x
+    return out
+
+
+@njit(cache=True)
+def mark(bits, low, src, dst, of_src, of_dst, holder):
+    """Set the bits of mirrors on parts ``low …``: ``bits[0]`` of those that arcs leave, ``bits[1]`` that arcs enter."""
+    one, within, word = np.uint64(1), np.uint64(63), np.uint64(6)
+    for i in range(holder.size):
+        p = holder[i] - low
+        if 0 <= p < bits.shape[1]:
+            if of_src[i] != holder[i]:
+                v = np.uint64(src[i])
+                bits[0, p, v >> word] |= one << (v & within)
+            if of_dst[i] != holder[i]:
+                v = np.uint64(dst[i])
+                bits[1, p, v >> word] |= one << (v & within)
+
+
+@njit(cache=True)
+def ones(words):
+    """Bits set in an array of 64-bit words."""
+    total = 0
+    for word in words:
+        total += bits_set(word)
+    return total
+
+
+@njit(cache=True)
+def bits_set(word):
+    """Bits set in a 64-bit word; LLVM makes one instruction of it where the processor has one."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
