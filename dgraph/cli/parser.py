@@ -206,14 +206,7 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
         help="a file, known by its suffix, or a generator NAME:SIZE[,key=value...] such as rmat:20,seed=7; "
         f"'{PROGRAM} list' names all (default: a small generated graph)",
     )
-    way = graph.add_mutually_exclusive_group()
-    way.add_argument("--directed", **_flag(True), help="an edge goes one way, whatever the input says")
-    way.add_argument("--undirected", **_flag(False, "directed"), help="an edge goes both ways")
-    graph.add_argument("--weights", metavar="RULE", help="replace the weights: unit (1), LO..HI, or hash (1..255)")
-    graph.add_argument("--keep-loops", **_flag(), help="keep self-loops (default: dropped and counted)")
-    graph.add_argument("--keep-parallel", **_flag(), help="keep parallel edges (default: the lightest one, counted)")
-    graph.add_argument("--sparse-ids", **_flag(), help="the vertices are the ids that occur, not 0 .. n-1")
-    graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
+    add_load_options(graph)
     parser.add_argument_group("partition").add_argument(
         "--policy",
         metavar="NAME[,option=value...]",
@@ -247,6 +240,18 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
     )
     output.add_argument("-q", "--quiet", **_flag(), help="print nothing but errors (and what --format asks for)")
     output.add_argument("--traceback", **_flag(), help="show where in the code an error was raised")
+
+
+def add_load_options(graph: Any) -> None:
+    """The options whose names are the fields of :class:`~dgraph.graph.load.LoadOptions`."""
+    way = graph.add_mutually_exclusive_group()
+    way.add_argument("--directed", **_flag(True), help="an edge goes one way, whatever the input says")
+    way.add_argument("--undirected", **_flag(False, "directed"), help="an edge goes both ways")
+    graph.add_argument("--weights", metavar="RULE", help="replace the weights: unit (1), LO..HI, or hash (1..255)")
+    graph.add_argument("--keep-loops", **_flag(), help="keep self-loops (default: dropped and counted)")
+    graph.add_argument("--keep-parallel", **_flag(), help="keep parallel edges (default: the lightest one, counted)")
+    graph.add_argument("--sparse-ids", **_flag(), help="the vertices are the ids that occur, not 0 .. n-1")
+    graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
 
 
 def _flag(value: bool = True, of: str | None = None) -> dict[str, Any]:

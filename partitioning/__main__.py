@@ -1,0 +1,148 @@
+"""``python -m partitioning GRAPH -n PARTS``: what a policy makes of a graph, alone or under mpirun.
+
+The one file here that uses dgraph: to read and generate graphs, to end all ranks together, and to write stores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import fields
+from typing import Any, NoReturn
+
+from dgraph.cli.ending import end_together
+from dgraph.cli.parser import add_load_options
+from dgraph.cli.progress import progress_for
+from dgraph.comm import Comm
+from dgraph.errors import UsageError
+from dgraph.graph.handle import Graph
+from dgraph.graph.load import LoadOptions, describe
+from partitioning import POLICIES, Placement, PolicyError, choose, plan, quality
+from partitioning.compare import recommended, table
+
+EXAMPLES = """\
+examples:
+  python -m partitioning web.el -n 16 --compare
+  mpirun -n 4 python -m partitioning rmat:22 -n 16 --policy hvc,threshold=200 --json"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse that raises, so that all ranks can end together."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+    def print_help(self, file: Any = None) -> NoReturn:
+        raise _Said(self.format_help().rstrip())
+
+
+class _Said(Exception):
+    """The text that was asked for in place of figures."""
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run the command line on every rank; the exit code, equal on all."""
+    words = sys.argv[1:] if words is None else words
+    return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m partitioning",
+        description="Partition a graph, and say how good the parts are.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        argument_default=argparse.SUPPRESS,
+    )
+    parser.add_argument("graph", metavar="GRAPH", help="a file or a generator, as for python -m dgraph")
+    parser.add_argument("-n", "--parts", type=int, metavar="N", help="how many parts (default: one a rank)")
+    parser.add_argument("--policy", metavar="NAME[,option=value...]", help=f"auto (default), {', '.join(POLICIES)}")
+    parser.add_argument("--compare", action="store_true", help="run every policy, and recommend one")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but the result and errors")
+    parser.add_argument("--traceback", action="store_true", help="show where in the code an error was raised")
+    add_load_options(parser.add_argument_group("graph"))
+    return parser
+
+
+def _command(words: list[str], comm: Comm) -> int:
+    try:
+        asked = vars(_parser().parse_args(words))
+    except _Said as said:
+        if comm.rank == 0:
+            print(said)
+        return 0
+    parts = asked.get("parts", comm.size)
+    with comm.together():
+        _check(asked, parts)
+    began = time.perf_counter()
+    names = [name for name in POLICIES if name != "auto"] if "compare" in asked else []
+    names = [asked["policy"], *names] if "policy" in asked else names or ["auto"]
+    with progress_for(comm.rank, "quiet" in asked, began) as progress:
+        progress.phase("load", asked["graph"])
+        options = {field.name: asked[field.name] for field in fields(LoadOptions) if field.name in asked}
+        graph = Graph.load(asked["graph"], comm=comm, **options)
+        progress.line(describe(graph.block))
+        rows = []
+        for name in names:
+            progress.phase("partition", f"{name} into {parts}")
+            rows.append(_row(name, graph, parts, refuse="compare" not in asked))
+    told: dict[str, Any] = {
+        "graph": {"name": graph.block.facts.name, "fingerprint": graph.fingerprint(), "vertices": graph.n,
+                  "edges": graph.m, "arcs": graph.block.arcs, "directed": graph.directed},
+        "parts": parts, "ranks": comm.size, "policies": rows,
+    }  # fmt: skip
+    if "compare" in asked:
+        told["recommended"] = dict(zip(("policy", "reason"), recommended(rows), strict=True))
+    if comm.rank == 0:
+        print(json.dumps(told, indent=1) if "json" in asked else _text(told))
+    return 0
+
+
+def _check(asked: dict[str, Any], parts: int) -> None:
+    if parts < 1:
+        raise UsageError(f"got -n {parts}, but a graph has 1 part or more")
+    try:
+        choose(asked.get("policy", "auto"))
+    except PolicyError as wrong:
+        raise UsageError(str(wrong)) from wrong
+
+
+def _row(name: str, graph: Graph, parts: int, refuse: bool) -> dict[str, Any]:
+    """A policy's figures; a refusal among several policies is a row too."""
+    try:
+        placement, seconds = _placed(name, graph, parts)
+    except PolicyError as refused:
+        if refuse:
+            raise UsageError(str(refused)) from refused
+        return {"policy": name, "refused": str(refused)}
+    return {
+        "policy": placement.policy, "kind": placement.cut, "reason": placement.reason, "warning": placement.warning,
+        "seconds": seconds, **quality(graph.block, placement, graph.comm),
+    }  # fmt: skip
+
+
+def _placed(name: str, graph: Graph, parts: int) -> tuple[Placement, float]:
+    began = time.perf_counter()
+    placement = plan(name, graph.block, parts, graph.comm)
+    return placement, graph.comm.largest(int(1e6 * (time.perf_counter() - began))) / 1e6
+
+
+def _text(told: dict[str, Any]) -> str:
+    graph, rows = told["graph"], told["policies"]
+    lines = [
+        f"{graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs in {told['parts']} parts", "",
+        table(rows), "",
+    ]  # fmt: skip
+    lines += [f"{row['policy']}: {row['reason']}" for row in rows if len(rows) == 1]
+    lines += [f"warning: {row['warning']}" for row in rows if row.get("warning")]
+    if "recommended" in told:
+        lines.append(f"take {told['recommended']['policy']}: {told['recommended']['reason']}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
