@@ -162,8 +162,7 @@ class Run:
                 run = machine.fused(min(batch, limit - first))
             seconds = (time.perf_counter() - began) / run
             batch = max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
-            for vertices, edges, direction in machine.figures(first):
-                record.rounds.add(direction, vertices, edges, seconds)
+            record.rounds.extend(machine.figures(first), seconds)
             self.context.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
 
     def _attempt(self, work: Callable[[], None]) -> None:

@@ -15,7 +15,7 @@ from dgraph.graph.build import build
 from dgraph.graph.handle import Graph
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
-from dgraph.report import Progress, Trace, edges_traversed
+from dgraph.report import Progress, Trace
 from dgraph.result import Result
 from dgraph.validate import certificate
 from dgraph.validate import validate as certify
@@ -94,10 +94,9 @@ def run(
         with trace("solve"):
             progress.phase("solve", work.name)
             answer = work.run(ctx)
-        if "distance" in answer.columns:
-            degrees = local.out_degree[: local.masters]
-            traversed = edges_traversed(answer.columns["distance"], degrees, local.directed, comm)
-            trace.describe("outcome", edges_traversed=traversed)
+        if answer.arcs is not None:
+            arcs = comm.total(answer.arcs)
+            trace.describe("outcome", edges_traversed=arcs if local.directed else arcs // 2)
         trace.describe("algorithm", name=work.name, parameters=work.settings())
         trace.describe(
             "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=answer.summary

@@ -116,6 +116,17 @@ def test_a_phase_that_fails_is_still_counted():
     assert "load" in trace.seconds
 
 
+def test_rounds_may_come_many_at_a_time(monkeypatch):
+    monkeypatch.setattr(traces, "KEPT_ROUNDS", 100)
+    figures = np.random.default_rng(2).integers(0, [[50, 900, 2]], (1234, 3))
+    one, many = traces.Rounds(), traces.Rounds()
+    for vertices, edges, pulled in figures.tolist():
+        one.add("pull" if pulled else "push", vertices, edges, 0.5)
+    for part in np.split(figures, [1, 40, 41, 41, 700]):
+        many.extend(part, 0.5)
+    assert many.summary() == one.summary()
+
+
 def test_long_runs_are_thinned_but_counted(monkeypatch):
     monkeypatch.setattr(traces, "KEPT_ROUNDS", 100)
     rounds = traces.Rounds()

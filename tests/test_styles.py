@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import dgraph
+from dgraph.algorithms.distances import distances
 from dgraph.cli import main
-from dgraph.comm import SerialComm, world
+from dgraph.comm import world
 from dgraph.errors import UsageError
 from dgraph.graph.handle import Graph
-from dgraph.report import STYLES, edges_traversed
+from dgraph.report import STYLES
 from dgraph.report.graph500 import NOT_VALIDATED, statistics
 from dgraph.result import UNREACHED
 
@@ -152,10 +153,11 @@ def test_edges_traversed_are_those_within_what_was_reached(directed, weights):
     assert result.report["outcome"]["edges_traversed"] == whole.subgraph(reached).number_of_edges()
 
 
-def test_unreached_vertices_traverse_nothing():
-    degrees, comm = np.array([2, 7, 2]), SerialComm()
-    assert edges_traversed(np.array([0, UNREACHED, 1]), degrees, True, comm) == 4
-    assert edges_traversed(np.array([0.0, np.inf, 1.5]), degrees, False, comm) == 2
+@pytest.mark.parametrize("values", [[0, UNREACHED, 1], [0.0, np.inf, 1.5]])
+def test_unreached_vertices_traverse_nothing(values):
+    found = distances(np.array(values), np.array([2, 7, 2]))
+    assert (found.reached, found.farthest, found.arcs) == (2, values[2], 4)
+    assert found.column.tolist() == values
 
 
 @pytest.mark.mpi

@@ -8,12 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dgraph.algorithms.distances import UNREACHED
 from dgraph.engine import Context
 from dgraph.errors import UsageError, unknown
 from dgraph.program import Program
-
-UNREACHED = np.iinfo(np.int64).max
-"""An integer distance where there is no path."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +38,14 @@ class Answer:
         columns: name → array, shape (masters,), in the order of masters.
         summary: figures of the whole answer.
         finished: False if a limit ended the run; ``limit`` says which.
+        arcs: of a search: edges that leave the vertices reached, on this rank.
     """
 
     columns: dict[str, np.ndarray]
     summary: dict[str, Any] = field(default_factory=dict)
     finished: bool = True
     limit: str | None = None
+    arcs: int | None = None
 
 
 class Algorithm(ABC):
@@ -133,13 +133,6 @@ def check_source(ctx: Context, source: int | None, name: str) -> int:
             f"source {source} is no vertex of the graph: its {ctx.local.n} ids lie between {low} and {high}; pick one"
         )
     return int(source)
-
-
-def widened(values: np.ndarray) -> np.ndarray:
-    """Integer distances as int64, ``UNREACHED`` where there is no path; floats as they are."""
-    if values.dtype.kind == "f":
-        return values
-    return np.where(values == np.iinfo(values.dtype).max, UNREACHED, values.astype(np.int64))
 
 
 def limited(finished: bool, rounds: int) -> str | None:

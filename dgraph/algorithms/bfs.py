@@ -6,7 +6,6 @@ import numpy as np
 
 from dgraph.algorithms.base import (
     SOURCE,
-    UNREACHED,
     Algorithm,
     Answer,
     OnePass,
@@ -14,8 +13,8 @@ from dgraph.algorithms.base import (
     algorithm,
     check_source,
     limited,
-    widened,
 )
+from dgraph.algorithms.distances import UNREACHED, distances
 from dgraph.program import INF, MIN, Field, Program, where
 
 
@@ -69,17 +68,12 @@ class Bfs(Algorithm):
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
         state = ctx.run(Levels(source=source, limit=limit))
-        distance = widened(state["level"])
-        columns = {"distance": distance}
+        found = distances(state["level"], ctx.local.out_degree)
+        columns = {"distance": found.column}
         if self.return_predecessors:
             columns["predecessor"] = parents(ctx.run(Parents(), {"level": state["level"]})["parent"])
-        reached = distance != UNREACHED
-        summary = {
-            "source": source,
-            "reached": ctx.total(int(reached.sum())),
-            "depth": ctx.largest(int(distance[reached].max(initial=0))),
-        }
-        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds))
+        summary = {"source": source, "reached": ctx.total(found.reached), "depth": ctx.largest(found.farthest)}
+        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), found.arcs)
 
 
 def parents(found: np.ndarray) -> np.ndarray:

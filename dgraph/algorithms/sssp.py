@@ -6,7 +6,6 @@ import numpy as np
 
 from dgraph.algorithms.base import (
     SOURCE,
-    UNREACHED,
     Algorithm,
     Answer,
     OnePass,
@@ -14,9 +13,9 @@ from dgraph.algorithms.base import (
     algorithm,
     check_source,
     limited,
-    widened,
 )
 from dgraph.algorithms.bfs import parents
+from dgraph.algorithms.distances import UNREACHED, distances
 from dgraph.errors import DataError, UsageError
 from dgraph.program import INF, MIN, Field, Program, where
 
@@ -111,7 +110,9 @@ class Overflowed(OnePass):
     "sssp",
     SOURCE,
     Parameter("cutoff", float, None, "find distances up to this one"),
-    Parameter("delta", float, None, "width of a pile (default: 32 · mean weight / mean degree)"),
+    Parameter(
+        "delta", float, None, "width of a pile (default: 4 · mean weight / mean degree, more in small rounds)"
+    ),
     Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
 )
 class Sssp(Algorithm):
@@ -132,16 +133,18 @@ class Sssp(Algorithm):
         else:
             program = LimitedDistances(cutoff=float(self.cutoff), **settings)
         dtype = _dtype(ctx, most)
-        state = ctx.run(program.retype(dist=dtype))
+        program = program.retype(dist=dtype)
+        program.widens = self.delta is None
+        state = ctx.run(program)
         dist = state["dist"]
         if dtype == "int64" and self.cutoff is None and most * max(ctx.local.n - 1, 1) >= UNREACHED:
             _refuse_overflow(ctx, dist)
-        columns = {"distance": widened(dist)}
+        found = distances(dist, ctx.local.out_degree)
+        columns = {"distance": found.column}
         if self.return_predecessors:
             columns["predecessor"] = _parents(ctx, source, dist, dtype)
-        reached = columns["distance"] != UNREACHED if dtype[0] == "i" else np.isfinite(dist)
-        summary = {"source": source, "reached": ctx.total(int(reached.sum())), "delta": delta}
-        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds))
+        summary = {"source": source, "reached": ctx.total(found.reached), "delta": delta}
+        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), found.arcs)
 
 
 def _weights(ctx) -> tuple[float, float]:
@@ -166,9 +169,10 @@ def _weights(ctx) -> tuple[float, float]:
 
 
 def _delta(ctx, mean: float) -> float:
-    """Δ = 32 · mean weight / mean degree, and at least what keeps piles apart."""
+    """Δ = 4 · mean weight / mean degree, and at least what keeps piles apart. Wide piles relax edges in vain; where
+    narrow ones make small rounds, the rounds open several."""
     degree = max(ctx.local.arcs / max(ctx.local.n, 1), 1.0)
-    return max(32 * mean / degree, 1e-300)
+    return max(4 * mean / degree, 1e-300)
 
 
 def _dtype(ctx, most: float) -> str:

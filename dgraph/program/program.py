@@ -94,11 +94,14 @@ class Program:
         domain: CHANGED: ``apply`` runs on vertices that got a proposal; ALL: on every vertex, every round, and all
             edges count as active.
         monotone: a vertex whose ``cond`` is false never wants proposals again.
+        widens: several piles of ``priority`` may be opened at once while their rounds are small; may be set on an
+            instance, where the width of a pile was asked for.
     """
 
     directions: ClassVar[tuple[str, ...]] = ("push", "pull")
     domain: ClassVar[str] = CHANGED
     monotone: ClassVar[bool] = False
+    widens = True
 
     def __init__(self, **parameters: Any):
         known = self.defaults()

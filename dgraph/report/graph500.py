@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.report.style import Style, slowest, solving
 
@@ -47,20 +44,6 @@ class Graph500(Style):
     def end(self):
         if self.reports:
             print(*map(_written, *zip(*_lines(self.reports), strict=True)), sep="\n", flush=True)
-
-
-def edges_traversed(distance: np.ndarray, out_degree: np.ndarray, directed: bool, comm: Comm) -> int:
-    """Edges that leave the vertices reached, an undirected edge half at each end; collective.
-
-    After a whole search these are the edges with both ends among them, which is what Graph500 counts.
-
-    Args:
-        distance: of masters; the largest integer, or infinity, where there is no path.
-        out_degree: of masters, in the whole graph.
-    """
-    reached = np.isfinite(distance) if distance.dtype.kind == "f" else distance != np.iinfo(distance.dtype).max
-    arcs = comm.total(int(out_degree[reached].sum(dtype=np.int64)))
-    return arcs if directed else arcs // 2
 
 
 def _written(key: str, value: object) -> str:

@@ -14,6 +14,8 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import numpy as np
+
 from dgraph.comm import Comm
 
 VERSION = 1
@@ -168,6 +170,25 @@ class Rounds:
                 del self.kept[1::2]
                 self.every *= 2
         self.count += 1
+
+    def extend(self, figures: np.ndarray, seconds: float) -> None:
+        """Rounds ended, each after ``seconds``: frontier vertices, frontier edges, 1 if pulled, int64 (rounds, 3)."""
+        vertices, edges, pulled = figures.sum(axis=0).tolist()
+        for direction, rounds in (("push", len(figures) - pulled), ("pull", pulled)):
+            if rounds:
+                self.by_direction[direction] = self.by_direction.get(direction, 0) + rounds
+        self.vertices += vertices
+        self.edges += edges
+        first = -self.count % self.every
+        rows = figures[first :: self.every].tolist()
+        self.kept += [
+            (self.count + first + 1 + i * self.every, "pull" if pull else "push", v, e, seconds)
+            for i, (v, e, pull) in enumerate(rows)
+        ]
+        while len(self.kept) > KEPT_ROUNDS:
+            del self.kept[1::2]
+            self.every *= 2
+        self.count += len(figures)
 
     def summary(self) -> dict:
         """As in the report."""

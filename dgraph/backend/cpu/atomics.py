@@ -1,6 +1,7 @@
 """What Numba lacks on the CPU, as LLVM intrinsics: atomics, loads and stores without a negative-index branch, a
 barrier between threads. Indices are int64 and are not checked."""
 
+import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
@@ -92,6 +93,59 @@ def trailing_zeros(typing, word):
         return builder.cttz(args[0], cgutils.true_bit)
 
     return types.int64(types.uint64), generate
+
+
+# The same for a thread that may be alone: a locked instruction lets no memory access pass it, a plain one does.
+
+
+@njit(**INLINE)
+def replaced(array, index, old, new, alone):
+    """Whether ``array[index]`` was ``old``, and is ``new`` now; alone, the caller has just read ``old`` there."""
+    if alone:
+        store(array, index, new)
+        return True
+    return compare_and_swap(array, index, old, new)
+
+
+@njit(**INLINE)
+def joined(array, index, bits, alone):
+    """Or ``bits`` into an integer; the value before."""
+    if alone:
+        before = load(array, index)
+        store(array, index, before | bits)
+        return before
+    return fetch_or(array, index, bits)
+
+
+@njit(**INLINE)
+def added(array, index, value, alone):
+    """Add to an integer; the value before."""
+    if alone:
+        before = load(array, index)
+        store(array, index, before + value)
+        return before
+    return fetch_add(array, index, value)
+
+
+@njit(**INLINE)
+def raised(array, index, value, alone):
+    """Add to a float; the value before."""
+    if alone:
+        before = load(array, index)
+        store(array, index, before + value)
+        return before
+    return fetch_fadd(array, index, value)
+
+
+@njit(**INLINE)
+def marked(flags, index, alone):
+    """Set a flag (uint8); whether this call did."""
+    if load(flags, index) != 0:
+        return False
+    if alone:
+        store(flags, index, np.uint8(1))
+        return True
+    return swap(flags, index, np.uint8(1)) == 0
 
 
 sched_yield = types.ExternalFunction("sched_yield", types.int32())

@@ -22,8 +22,8 @@ import numpy as np
 from numba import njit
 
 from dgraph.backend.cpu.atomics import (
-    INLINE, OPTIONS, barrier, compare_and_swap, fetch_add, fetch_fadd, fetch_min, fetch_or, load, load_acquire,
-    saturating_add, saturating_subtract, store, swap, trailing_zeros,
+    INLINE, OPTIONS, added, barrier, fetch_add, fetch_min, joined, load, load_acquire, marked, raised, replaced,
+    saturating_add, saturating_subtract, store, trailing_zeros,
 )
 from dgraph.backend.cpu.layout import *
 
@@ -35,7 +35,13 @@ def text_of(traced: Traced) -> str:
     name = type(traced.program).__name__
     known = constants(traced)
     named = "\n".join(f"{key} = {value!r}" for key, value in known.items())
-    skeleton = [folded((HERE / file).read_text(), known) for file in ("phases.py", "rounds.py")]
+    phases, push, rounds = ((HERE / f"{part}.py").read_text() for part in ("phases", "push", "rounds"))
+    skeleton = [
+        folded(phases, known),
+        folded(push, known | {"ALONE": False}),
+        folded(push.replace("def push_phase(", "def push_phase_alone("), known | {"ALONE": True}),
+        folded(rounds, known),
+    ]
     return "\n\n".join([HEADER.format(name=name) + named, operators(traced), *skeleton])
 
 
@@ -62,7 +68,7 @@ def _salt() -> str:
     import numba
     import numpy
 
-    sources = [(HERE / f"{name}.py").read_text() for name in ("atomics", "layout", "phases", "rounds", "fold")]
+    sources = [(HERE / f"{name}.py").read_text() for name in ("atomics", "layout", "phases", "push", "rounds", "fold")]
     versions = [numba.__version__, llvmlite.__version__, numpy.__version__, sys.version]
     return hashlib.sha256("\n".join([HEADER, *sources, *versions]).encode()).hexdigest()
 

@@ -11,6 +11,7 @@ FUSED = EDGE + VERTEX + STEP
 ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
 ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, PILE, FAR, FAR_SWAPPED, LOWEST_PILE = range(9, 18)
 MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
+WIDTH, PILE_EDGES, PILE_ROUNDS = range(26, 29)
 CONTROLS = 32
 
 # shared counters, one slot a round, four slots in turn: a slot is cleared two rounds before it is used again,
@@ -32,3 +33,8 @@ RING = 4096
 
 FAR_BASE = 1 << 62
 """Piles are compared as ``pile - FAR_BASE``, so that a cleared counter, 0, means none."""
+
+FEW_EDGES, MANY_EDGES = 1024, 4096
+"""Mean frontier edges a round, since piles were last opened, below and above which twice or half as many are opened."""
+
+MOST_PILES = 1 << 20

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Mapping
 
 import numpy as np
 
 from dgraph.backend.cpu import layout as at
 from dgraph.backend.cpu.compile import module_for
 from dgraph.backend.cpu.expressions import NUMPY
+from dgraph.backend.cpu.pace import LARGE, ROUNDS, SMALL, Pace
 from dgraph.backend.cpu.threads import Team
 from dgraph.errors import UsageError
 from dgraph.graph.local import Csr, LocalGraph
@@ -16,9 +18,6 @@ from dgraph.program import Traced
 
 COMPILED = "compiled_here"
 """Set in a generated module once this process has its machine code."""
-
-SMALL = 4096
-"""Frontier vertices and edges below which one thread is faster than waking the others."""
 
 
 class Machine:
@@ -32,6 +31,7 @@ class Machine:
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
         self.module = module_for(traced)
+        self._pace = Pace()
         size, blocks = local.size, local.masters // at.BLOCK + 1
         fields = traced.fields
         self.state = {k: np.empty(size, NUMPY.get(f.dtype, f.dtype)) for k, f in fields.items()}
@@ -66,6 +66,7 @@ class Machine:
             forced
         ]
         self.controls[at.WHOLE] = int("whole" in (traced.step or {}))
+        self.controls[at.WIDTH] = int(traced.program.widens)
         self._push = self._graph(local.out)
         self._pull = self._graph(local.out if not local.directed else self._incoming())
 
@@ -98,7 +99,11 @@ class Machine:
         c = self.controls
         if self.traced.all or phases == at.START or c[at.WHOLE] or c[at.MODE] == at.PULL:
             return self.team.size if self.local.arcs > at.BUFFER else 1
-        return self.team.size if c[at.QUEUED] + c[at.EDGES] > SMALL else 1
+        return self.team.size if self._work_ahead > SMALL else 1
+
+    @property
+    def _work_ahead(self) -> int:
+        return int(self.controls[at.QUEUED] + self.controls[at.EDGES])
 
     # what the engine asks for
 
@@ -180,10 +185,23 @@ class Machine:
         run, limit = 0, min(limit, at.RING)
         while run < limit and not self.done:
             threads = self._threads(at.FUSED)
-            small = 0
-            if self.team.size > 1 and not self.traced.all:
-                small = 2 * SMALL if threads == 1 else -SMALL // 2
-            run += self._call(at.FUSED, limit - run, threads, small)
+            if self.team.size == 1 or self.traced.all:
+                run += self._call(at.FUSED, limit - run, threads)
+            elif threads == 1:
+                run += self._call(at.FUSED, limit - run, 1, 2 * SMALL)
+            elif self.controls[at.MODE] == at.PULL or self._work_ahead > LARGE:
+                run += self._call(at.FUSED, limit - run, threads, -LARGE // 2)
+            else:
+                run += self._middling(min(limit - run, ROUNDS))
+        return run
+
+    def _middling(self, limit: int) -> int:
+        """Rounds that the team may or may not run faster than one thread."""
+        team, first = self._pace.team(), self.round
+        began = time.perf_counter()
+        run = self._call(at.FUSED, limit, *((self.team.size, -SMALL // 2) if team else (1, 2 * LARGE)))
+        seconds = time.perf_counter() - began
+        self._pace.learn(team, seconds, int(self.figures(first)[:, :2].sum()))
         return run
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -207,11 +225,11 @@ class Machine:
             for i, (name, g) in enumerate(self.traced.globals.items())
         }
 
-    def figures(self, first: int) -> Iterator[tuple[int, int, str]]:
-        """Frontier vertices, frontier edges and direction of fused rounds from ``first`` on, the last ones if many."""
-        for r in range(max(first, self.round - at.RING), self.round):
-            vertices, edges, mode = self.ring[3 * (r % at.RING) :][:3]
-            yield int(vertices), int(edges), "pull" if mode == at.PULL else "push"
+    def figures(self, first: int) -> np.ndarray:
+        """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
+        pulled; int64 (rounds, 3)."""
+        rounds = np.arange(max(first, self.round - at.RING), self.round) % at.RING
+        return self.ring.reshape(at.RING, 3)[rounds]
 
     def lowest_pile(self) -> int:
         """The lowest pile that a vertex waits in; a number past every pile if none does."""
@@ -219,7 +237,7 @@ class Machine:
         return int(self.controls[at.LOWEST_PILE])
 
     def open_pile(self, pile: int) -> None:
-        """Vertices that wait in it join the frontier."""
+        """Vertices that wait in it, or in one of the next few where rounds are small, join the frontier."""
         self.controls[at.LOWEST_PILE] = pile
         self._call(at.OPEN)
 

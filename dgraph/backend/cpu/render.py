@@ -40,7 +40,7 @@ def operators(t: Traced) -> str:
         _function("at_source", "F, P, G, u", *_at_source(s)),
         _function("propose", "F, P, G, s, w, v", *_propose(s)),
         _function("wants", "F, P, G, v", *_value(s, t.cond)),
-        _function("offer", "F, v, p", _offer(s), "changed"),
+        _function("offer", "F, v, p, alone", _offer(s), "changed"),
         _function("identity", "", [], _tuple(_identity_of(s, k) for k in t.proposes)),
         _function("fold", "a, p", *_fold(s), fast=True),
         _function("commit", "F, v, a", _commit(s), "changed"),
@@ -143,7 +143,7 @@ def _narrow(s: NumbaScope, key: str, text: str) -> str:
 
 
 def _offer(s: NumbaScope) -> list[str]:
-    """Push: combine proposals into v, many threads at once."""
+    """Push: combine proposals into v, many threads at once, or ``alone``."""
     t = s.traced
     lines = ["changed = False"]
     for i, key in enumerate(t.proposes):
@@ -152,8 +152,8 @@ def _offer(s: NumbaScope) -> list[str]:
         read = widened(field.dtype if field.dtype != "bool" else "uint8", f"load({array}, v)")
         if t.once:
             lines += [
-                f"if {read} == {s.identity(key)} and compare_and_swap("
-                f"{array}, v, np.{field.dtype}({s.identity(key)}), {_narrow(s, key, f'p[{i}]')}):",
+                f"if {read} == {s.identity(key)} and replaced("
+                f"{array}, v, np.{field.dtype}({s.identity(key)}), {_narrow(s, key, f'p[{i}]')}, alone):",
                 "    changed = True",
             ]
         elif monoid in ("min", "max"):
@@ -161,7 +161,7 @@ def _offer(s: NumbaScope) -> list[str]:
             lines += [
                 f"old = load({array}, v)",
                 f"while p[{i}] {sign} {widened(field.dtype, 'old') if field.dtype != 'bool' else 'np.int64(old)'}:",
-                f"    if compare_and_swap({array}, v, old, {_narrow(s, key, f'p[{i}]')}):",
+                f"    if replaced({array}, v, old, {_narrow(s, key, f'p[{i}]')}, alone):",
                 "        changed = True",
                 "        break",
                 f"    old = load({array}, v)",
@@ -171,13 +171,13 @@ def _offer(s: NumbaScope) -> list[str]:
             lines += [
                 f"bits = np.{dtype}(p[{i}])",
                 f"if (load({array}, v) | bits) != load({array}, v):",
-                f"    before = fetch_or({array}, v, bits)",
+                f"    before = joined({array}, v, bits, alone)",
                 "    if (before | bits) != before:",
                 "        changed = True",
             ]
         else:
-            function = "fetch_fadd" if field.dtype[0] == "f" else "fetch_add"
-            lines += [f"{function}({array}, v, {_narrow(s, key, f'p[{i}]')})", "changed = True"]
+            function = "raised" if field.dtype[0] == "f" else "added"
+            lines += [f"{function}({array}, v, {_narrow(s, key, f'p[{i}]')}, alone)", "changed = True"]
     return lines
 
 

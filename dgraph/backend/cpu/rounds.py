@@ -61,6 +61,18 @@ def agreed(P, integers, floats, c, sums, float_sums, active, edges, starting):
             c[UNEXPLORED] -= edges
     else:
         decide(P, G, c, integers, floats, active, edges)
+    c[PILE_EDGES] += edges
+    c[PILE_ROUNDS] += 1
+
+
+@njit(**OPTIONS)
+def piles(width, edges, rounds):
+    """How many piles to open at once: more where the last ones made small rounds. 0: always one, the caller's Δ."""
+    if width == 0:
+        return 0
+    if edges < FEW_EDGES * rounds:
+        return min(2 * width, MOST_PILES)
+    return max(width // 2, 1) if edges > MANY_EDGES * rounds else width
 
 
 @njit(**OPTIONS)
@@ -73,10 +85,8 @@ def combine(lids, positions, count, values, F, touched, W, c):
         p = values_at(values, i)
         if is_identity(p):
             continue
-        if offer(F, v, p) and not ALL:
-            if not FLAGGED or load(flags, v) == 0:
-                if FLAGGED:
-                    store(flags, v, np.uint8(1))
+        if offer(F, v, p, True) and not ALL:
+            if not FLAGGED or marked(flags, v, True):
                 store(touched, shared[base + TOUCHED_TAIL], np.uint32(v))
                 shared[base + TOUCHED_TAIL] += 1
                 if not APPLY and not PRIORITY:
@@ -113,6 +123,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
     blocks = (masters + BLOCK - 1) // BLOCK
     G = load_globals(integers, floats, c[N], c[M], first, active)
     rounds, lowest = 0, np.int64(0)
+    width, pile_edges, pile_rounds = c[WIDTH], c[PILE_EDGES], c[PILE_ROUNDS]
     barrier(gate, threads)
     while True:
         base = (tick & 3) * SLOT
@@ -130,7 +141,10 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
                 at = ((first + rounds) % RING) * 3
                 ring[at], ring[at + 1], ring[at + 2] = active, edges, mode
             if not CAN_PULL or mode == PUSH:
-                push_phase(t, threads, base, rows if ALL else queued, push, F, P, G, queue, touched, W, c)
+                if threads == 1:
+                    push_phase_alone(t, threads, base, rows if ALL else queued, push, F, P, G, queue, touched, W, c)
+                else:
+                    push_phase(t, threads, base, rows if ALL else queued, push, F, P, G, queue, touched, W, c)
                 barrier(gate, threads)
             else:
                 if not ALL and not valid:
@@ -164,14 +178,16 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
             barrier(gate, threads)
             lowest = load_acquire(shared, base + FAR_MIN)
         if PRIORITY and phases & OPEN:
-            open_pile(t, threads, base, c[LOWEST_PILE], F, P, G, queue, far, far_next, W, c)
+            width, pile_edges, pile_rounds = piles(width, pile_edges, pile_rounds), 0, 0
+            opened = c[LOWEST_PILE] + max(width, 1) - 1
+            open_pile(t, threads, base, opened, F, P, G, queue, far, far_next, W, c)
             barrier(gate, threads)
             queued = load_acquire(shared, base + FRONT_TAIL)
             edges = load_acquire(shared, base + EDGE_SUM)
             far, far_next, far_swapped = far_next, far, far_swapped + 1
             if t == 0:
                 c[FAR] = load_acquire(shared, base + FAR_TAIL)
-                c[PILE] = c[LOWEST_PILE]
+                c[PILE] = opened
         if phases != FUSED:
             break
         tick += 1
@@ -183,18 +199,22 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
                     shared[cleared + i] = 0
             lowest_pile(t, threads, base, F, P, G, far, W, c)
             barrier(gate, threads)
-            lowest = load_acquire(shared, base + FAR_MIN) + FAR_BASE
-            open_pile(t, threads, base, lowest, F, P, G, queue, far, far_next, W, c)
+            width, pile_edges, pile_rounds = piles(width, pile_edges, pile_rounds), 0, 0
+            opened = load_acquire(shared, base + FAR_MIN) + FAR_BASE + max(width, 1) - 1
+            open_pile(t, threads, base, opened, F, P, G, queue, far, far_next, W, c)
             barrier(gate, threads)
             queued = load_acquire(shared, base + FRONT_TAIL)
             edges = load_acquire(shared, base + EDGE_SUM)
             far, far_next, far_swapped = far_next, far, far_swapped + 1
             if t == 0:
                 c[FAR] = load_acquire(shared, base + FAR_TAIL)
-                c[PILE] = lowest
+                c[PILE] = opened
             barrier(gate, threads)
             tick += 1
         was, active = active, queued
+        if PRIORITY:
+            pile_edges += edges
+            pile_rounds += 1
         if SUMS:
             G = with_sums(G, shared, base + SUMS_AT)
         if FLOAT_SUMS:
@@ -218,6 +238,8 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
         c[QUEUED], c[EDGES], c[BITS] = queued, edges, valid
         c[SWAPPED], c[BITS_SWAPPED], c[FAR_SWAPPED] = swapped & 1, bits_swapped & 1, far_swapped & 1
         c[ACTIVE] = queued
+        if PRIORITY:
+            c[WIDTH], c[PILE_EDGES], c[PILE_ROUNDS] = width, pile_edges, pile_rounds
         if phases == FUSED:
             store_globals(G, integers, floats)
             c[TICK], c[ROUND], c[MODE], c[WHOLE], c[DONE] = tick, first + rounds, mode, whole, done
