@@ -110,9 +110,7 @@ class Overflowed(OnePass):
     "sssp",
     SOURCE,
     Parameter("cutoff", float, None, "find distances up to this one"),
-    Parameter(
-        "delta", float, None, "width of a pile (default: 4 · mean weight / mean degree, more in small rounds)"
-    ),
+    Parameter("delta", float, None, "width of a pile (default: 4 · mean weight / mean degree, more in small rounds)"),
     Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
 )
 class Sssp(Algorithm):
