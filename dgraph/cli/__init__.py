@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(words: list[str], comm) -> int:
     from dgraph.algorithms import ALGORITHMS
-    from dgraph.cli.parser import Request, WarmUp, parse
+    from dgraph.cli.parser import Request, Task, WarmUp, parse
 
     with comm.together():
         asked = parse(words, ALGORITHMS)
@@ -34,6 +34,8 @@ def _command(words: list[str], comm) -> int:
         from dgraph.cli.warmup import warmup
 
         return warmup(asked.algorithms, asked.quiet, comm)
+    if isinstance(asked, Task):
+        return asked.do(comm)
     if comm.rank == 0:
         print(asked)
     return 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,6 +23,7 @@ SYNCS = ("auto", "full", "poison")
 COMMANDS = {
     "list": "Algorithms with their parameters, policies, formats, generators (--json).",
     "warmup": "Compile ahead what runs will need, of all algorithms or of those named: minutes, once a machine.",
+    "report": "Show and compare the reports of runs; as a page (--html) or a trace (--trace).",
 }
 READERS = {"vertices": weighted}
 """How a parameter whose type is not a Python type is read."""
@@ -77,7 +79,14 @@ class WarmUp:
     quiet: bool
 
 
-def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | WarmUp | str:
+@dataclass(frozen=True)
+class Task:
+    """What a command of its own file asks for: ``do`` it on every rank; the exit code."""
+
+    do: Callable[[Any], int]
+
+
+def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | WarmUp | Task | str:
     """The request of a command line, or the text that answers it (help, version, lists).
 
     ``algorithms`` is the register: name → :class:`~dgraph.algorithms.Algorithm`.
@@ -92,6 +101,8 @@ def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | Warm
             return _list(words[1:])
         if first == "warmup":
             return _warmup(words[1:], algorithms)
+        if first in COMMANDS:
+            return import_module(f"dgraph.cli.{first}").task(words[1:])
         if first in algorithms:
             return _request(_algorithm_parser(algorithms[first]), words[1:], algorithms[first])
         if first.startswith("-"):
@@ -221,7 +232,7 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
     if algorithm is None or not {"max_iter"} & algorithm.parameters.keys():
         rounds += ["--max-iter"]
     run.add_argument(*rounds, dest="max_rounds", type=int, metavar="N", help="stop after N rounds, with exit code 3")
-    run.add_argument("--validate", **_flag(), help="prove the answer right before it is written, else exit code 1")
+    run.add_argument("--validate", **flag(), help="prove the answer right before it is written, else exit code 1")
     output = parser.add_argument_group("output")
     output.add_argument(
         "-o",
@@ -238,23 +249,23 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
         help="what is printed of the runs: a table (default), their reports as JSON, one a line, "
         "or the lines of Graph500's and the GAP benchmark's programs",
     )
-    output.add_argument("-q", "--quiet", **_flag(), help="print nothing but errors (and what --format asks for)")
-    output.add_argument("--traceback", **_flag(), help="show where in the code an error was raised")
+    output.add_argument("-q", "--quiet", **flag(), help="print nothing but errors (and what --format asks for)")
+    output.add_argument("--traceback", **flag(), help="show where in the code an error was raised")
 
 
 def add_load_options(graph: Any) -> None:
     """The options whose names are the fields of :class:`~dgraph.graph.load.LoadOptions`."""
     way = graph.add_mutually_exclusive_group()
-    way.add_argument("--directed", **_flag(True), help="an edge goes one way, whatever the input says")
-    way.add_argument("--undirected", **_flag(False, "directed"), help="an edge goes both ways")
+    way.add_argument("--directed", **flag(True), help="an edge goes one way, whatever the input says")
+    way.add_argument("--undirected", **flag(False, "directed"), help="an edge goes both ways")
     graph.add_argument("--weights", metavar="RULE", help="replace the weights: unit (1), LO..HI, or hash (1..255)")
-    graph.add_argument("--keep-loops", **_flag(), help="keep self-loops (default: dropped and counted)")
-    graph.add_argument("--keep-parallel", **_flag(), help="keep parallel edges (default: the lightest one, counted)")
-    graph.add_argument("--sparse-ids", **_flag(), help="the vertices are the ids that occur, not 0 .. n-1")
+    graph.add_argument("--keep-loops", **flag(), help="keep self-loops (default: dropped and counted)")
+    graph.add_argument("--keep-parallel", **flag(), help="keep parallel edges (default: the lightest one, counted)")
+    graph.add_argument("--sparse-ids", **flag(), help="the vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
 
 
-def _flag(value: bool = True, of: str | None = None) -> dict[str, Any]:
+def flag(value: bool = True, of: str | None = None) -> dict[str, Any]:
     """An option without an argument that is absent from what was parsed unless it was given."""
     action = {"action": "store_const", "const": value, "default": argparse.SUPPRESS}
     return action | ({"dest": of} if of else {})
@@ -294,28 +305,36 @@ def _refuse(words: Sequence[str], parser: _Parser) -> NoReturn:
     parser.error(f"unknown option {name}" + (f": did you mean {close[0]}?" if close else ""))
 
 
+def command_parser(name: str) -> _Parser:
+    """A parser for one of ``COMMANDS``."""
+    parser = _Parser(prog=f"{PROGRAM} {name}", description=COMMANDS[name])
+    parser.add_argument("--traceback", **flag(), help=argparse.SUPPRESS)
+    return parser
+
+
+def parsed(parser: _Parser, words: Sequence[str]) -> dict[str, Any]:
+    """What ``words`` hold; nothing that no option knows."""
+    found, rest = parser.parse_known_intermixed_args(words)
+    if rest:
+        _refuse(rest, parser)
+    return vars(found)
+
+
 def _list(words: Sequence[str]) -> str:
     from dgraph.cli.listing import listing
 
-    parser = _Parser(prog=f"{PROGRAM} list", description="What can be named on the command line.")
-    parser.add_argument("--json", **_flag(), help="as JSON")
-    parser.add_argument("--traceback", **_flag(), help=argparse.SUPPRESS)
-    found, rest = parser.parse_known_args(words)
-    if rest:
-        _refuse(rest, parser)
-    return listing(json="json" in found)
+    parser = command_parser("list")
+    parser.add_argument("--json", **flag(), help="as JSON")
+    return listing(json="json" in parsed(parser, words))
 
 
 def _warmup(words: Sequence[str], algorithms: Mapping[str, Any]) -> WarmUp:
-    parser = _Parser(prog=f"{PROGRAM} warmup", description=COMMANDS["warmup"])
+    parser = command_parser("warmup")
     parser.add_argument("algorithms", nargs="*", metavar="ALGORITHM", help="default: all of them")
-    parser.add_argument("-q", "--quiet", **_flag(), help="print nothing but errors")
-    parser.add_argument("--traceback", **_flag(), help=argparse.SUPPRESS)
-    found, rest = parser.parse_known_args(words)
-    if rest:
-        _refuse(rest, parser)
-    named = getattr(found, "algorithms", None) or list(algorithms)
+    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
+    given = parsed(parser, words)
+    named = given.get("algorithms") or list(algorithms)
     for name in named:
         if name not in algorithms:
             raise unknown("algorithm", name, algorithms)
-    return WarmUp(tuple(named), "quiet" in found)
+    return WarmUp(tuple(named), "quiet" in given)

@@ -144,7 +144,7 @@ def rounds(report: dict) -> str:
         lines.append([number, row["direction"], vertices, edges, f"{row['seconds']:.4f}"])
     if before != report["rounds"]["count"]:
         lines.append(["..."] * 5)
-    return "\n".join(_aligned(lines))
+    return "\n".join(aligned(lines))
 
 
 def headline(report: dict) -> str:
@@ -171,10 +171,10 @@ def _block(report: dict, columns: tuple[Column, ...]) -> list[str]:
             for line, text in zip(foot, (column.text(most), column.text(mean), _ratio(most, mean)), strict=True):
                 line.append(text)
     head = ["rank", *(column.name for column in columns)]
-    return _aligned([head, None, *body, *([None, *foot] if foot else [])])
+    return aligned([head, None, *body, *([None, *foot] if foot else [])])
 
 
-def _aligned(lines: list[list[str] | None]) -> list[str]:
+def aligned(lines: list[list[str] | None]) -> list[str]:
     """Rows of one length in columns, flush right; a rule for None."""
     rows = [row for row in lines if row is not None]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

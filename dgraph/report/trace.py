@@ -11,7 +11,7 @@ import resource
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -26,6 +26,12 @@ PARTS = ("compute", "pack", "exchange", "unpack", "agree")
 """Of solve. ``exchange`` is time in which nothing else was done; ``agree`` is idle: the wait for the slowest rank."""
 
 KEPT_ROUNDS = 4096
+"""At most, of few ranks; of many no more than ``KEPT_FIGURES`` in all, but ``FEWEST_ROUNDS``."""
+
+KEPT_FIGURES, FEWEST_ROUNDS = 1 << 16, 256
+
+KEPT_SPANS = 512
+"""Phases of which the times of day are kept; a run of many programs has more."""
 
 
 class Trace:
@@ -45,14 +51,15 @@ class Trace:
         self.facts: dict[str, dict] = {"algorithm": {}, "graph": {}, "outcome": {}}
         self.choices: list[dict] = []
         self.warnings: list[str] = []
-        self.rounds = Rounds()
+        self.spans: list[tuple[str, float, float]] = []
+        self.rounds = Rounds(self.seconds, self.began, max(FEWEST_ROUNDS, min(KEPT_ROUNDS, KEPT_FIGURES // comm.size)))
         self._timers: dict[str, _Timer] = {}
 
     def __call__(self, name: str) -> _Timer:
         """A context manager that adds the time spent inside it to timer ``name``."""
         timer = self._timers.get(name)
         if timer is None:
-            timer = self._timers[name] = _Timer(self.seconds, name)
+            timer = self._timers[name] = _Timer(self, name)
         return timer
 
     def add(self, name: str, seconds: float) -> None:
@@ -90,6 +97,7 @@ class Trace:
         """
         from dgraph.version import __version__
 
+        self.comm.barrier()
         ranks = self.comm.allgather_json(self._mine())
         warnings = list(dict.fromkeys(text for rank in ranks for text in rank.pop("warnings")))
         return {
@@ -110,6 +118,7 @@ class Trace:
     def _mine(self) -> dict:
         seconds = {name: self.seconds.get(name, 0.0) for name in PHASES + PARTS} | self.seconds
         seconds["wall"] = time.perf_counter() - self.began
+        spans = [{"name": name, "start": round(start, 7), "seconds": round(s, 7)} for name, start, s in self.spans]
         return {
             "rank": self.comm.rank,
             "host": socket.gethostname(),
@@ -118,6 +127,8 @@ class Trace:
             "counts": self.counts,
             "sent": [{"peer": peer, "bytes": b, "messages": m} for peer, (b, m) in sorted(self.sent.items())],
             "peak_memory_bytes": peak_memory(),
+            "spans": spans,
+            "rounds": self.rounds.parts(),
             "warnings": self.warnings,
         }
 
@@ -151,24 +162,32 @@ def imbalance(ranks: list[dict]) -> dict[str, dict]:
 
 
 class Rounds:
-    """Every round's figures while they are few; of a long run every 2nd, 4th, … round, and the totals of all."""
+    """Every round's figures while they are few; of a long run every 2nd, 4th, … round, and the totals of all.
 
-    def __init__(self) -> None:
+    Args:
+        timers: seconds by part, which the run adds to; a round gets what came since the one before.
+        began: ``perf_counter`` at the start of the run.
+        most: rounds kept.
+    """
+
+    def __init__(self, timers: Mapping[str, float] | None = None, began: float = 0.0, most: int | None = None):
         self.count, self.every = 0, 1
         self.by_direction: dict[str, int] = {}
         self.vertices, self.edges = 0, 0
         self.kept: list[tuple] = []
+        self._timers = {} if timers is None else timers
+        self._began, self._most = began, most
+        self._given = dict.fromkeys(PARTS, 0.0)
 
     def add(self, direction: str, vertices: int, edges: int, seconds: float) -> None:
         """A round ended: its direction, its frontier's vertices and edges over all ranks, its time on this rank."""
         self.by_direction[direction] = self.by_direction.get(direction, 0) + 1
         self.vertices += int(vertices)
         self.edges += int(edges)
+        parts, start = self._parts(1, seconds), time.perf_counter() - self._began - seconds
         if self.count % self.every == 0:
-            self.kept.append((self.count + 1, direction, int(vertices), int(edges), float(seconds)))
-            if len(self.kept) > KEPT_ROUNDS:
-                del self.kept[1::2]
-                self.every *= 2
+            self.kept.append((self.count + 1, direction, int(vertices), int(edges), float(seconds), start, *parts))
+            self._thin()
         self.count += 1
 
     def extend(self, figures: np.ndarray, seconds: float) -> None:
@@ -181,17 +200,30 @@ class Rounds:
         self.edges += edges
         first = -self.count % self.every
         rows = figures[first :: self.every].tolist()
-        self.kept += [
-            (self.count + first + 1 + i * self.every, "pull" if pull else "push", v, e, seconds)
-            for i, (v, e, pull) in enumerate(rows)
-        ]
-        while len(self.kept) > KEPT_ROUNDS:
+        parts, start = self._parts(len(figures), seconds), time.perf_counter() - self._began - seconds * len(figures)
+        for i, (v, e, pull) in enumerate(rows):
+            at = first + i * self.every
+            way = "pull" if pull else "push"
+            self.kept.append((self.count + at + 1, way, v, e, seconds, start + at * seconds, *parts))
+        self.count += len(figures)
+        self._thin()
+
+    def _parts(self, rounds: int, seconds: float) -> list[float]:
+        """What each of ``rounds`` gets of every part: what was spent since the last, at most its ``seconds``."""
+        parts = []
+        for name, given in self._given.items():
+            spent = self._timers.get(name, 0.0)
+            self._given[name] = spent
+            parts.append(min((spent - given) / rounds, seconds))
+        return parts
+
+    def _thin(self) -> None:
+        while len(self.kept) > (self._most or KEPT_ROUNDS):
             del self.kept[1::2]
             self.every *= 2
-        self.count += len(figures)
 
     def summary(self) -> dict:
-        """As in the report."""
+        """As in the report: what all ranks share, and this rank's seconds."""
         names = ("round", "direction", "frontier_vertices", "frontier_edges", "seconds")
         return {
             "count": self.count,
@@ -199,24 +231,35 @@ class Rounds:
             "frontier_vertices": self.vertices,
             "frontier_edges": self.edges,
             "every": self.every,
-            "kept": [dict(zip(names, row, strict=True)) for row in self.kept],
+            "kept": [dict(zip(names, row, strict=False)) for row in self.kept],
+        }
+
+    def parts(self) -> dict[str, list[float]]:
+        """This rank's start and parts of the rounds kept."""
+        columns = zip(*(row[5:] for row in self.kept), strict=True) if self.kept else [()] * (1 + len(PARTS))
+        return {
+            name: [round(max(value, 0.0), 7) for value in column]
+            for name, column in zip(("start", *PARTS), columns, strict=True)
         }
 
 
 class _Timer:
     """Adds the time between ``with`` and its end to ``seconds[name]``; one object a name, so entering costs little."""
 
-    __slots__ = ("began", "name", "seconds")
+    __slots__ = ("began", "name", "phase", "trace")
 
-    def __init__(self, seconds: dict[str, float], name: str):
-        self.seconds, self.name = seconds, name
+    def __init__(self, trace: Trace, name: str):
+        self.trace, self.name, self.phase = trace, name, name in PHASES
 
     def __enter__(self) -> None:
         self.began = time.perf_counter()
 
     def __exit__(self, *error) -> None:
         elapsed = time.perf_counter() - self.began
-        self.seconds[self.name] = self.seconds.get(self.name, 0.0) + elapsed
+        trace = self.trace
+        trace.seconds[self.name] = trace.seconds.get(self.name, 0.0) + elapsed
+        if self.phase and len(trace.spans) < KEPT_SPANS:
+            trace.spans.append((self.name, self.began - trace.began, elapsed))
 
 
 def plain(value):

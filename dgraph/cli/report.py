@@ -1,0 +1,52 @@
+"""``python -m dgraph report``: earlier runs as a table, a page, a trace; several of them compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dgraph import report
+from dgraph.cli.parser import Task, command_parser, flag, parsed
+from dgraph.comm import Comm
+from dgraph.errors import UsageError
+
+EXAMPLES = """\
+examples:
+  mpirun -n 4 python -m dgraph sssp --report run.json && python -m dgraph report run.json --html run.html
+  python -m dgraph report p1.json p2.json p4.json --html scaling.html
+  python -m dgraph report run.json --trace run.trace.json.gz      (open it at ui.perfetto.dev)"""
+
+
+def task(words: Sequence[str]) -> Task:
+    """Read the command's words."""
+    parser = command_parser("report")
+    parser.epilog = EXAMPLES
+    parser.add_argument("files", nargs="+", metavar="RUN.json", help="what --report wrote or --format json printed")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="a page; of several runs a comparison")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="of one run, for ui.perfetto.dev; .gz: compressed")
+    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
+    given = parsed(parser, words)
+    return Task(lambda comm: _do(comm, given["files"], given.get("html"), given.get("trace"), "quiet" in given))
+
+
+def _do(comm: Comm, files: Sequence[str], html: Path | None, trace: Path | None, quiet: bool) -> int:
+    with comm.together():
+        if comm.rank == 0:
+            _tell(files, html, trace, quiet)
+    return 0
+
+
+def _tell(files: Sequence[str], html: Path | None, trace: Path | None, quiet: bool) -> None:
+    runs = [run for file in files for run in report.read(file)]
+    if trace and len(runs) > 1:
+        raise UsageError(f"--trace: a trace shows one run, and these are {len(runs)}; name one file with one run")
+    if html:
+        report.write_page(runs, html)
+    if trace:
+        report.write_trace(runs[0], trace)
+    if quiet:
+        return
+    if len(runs) == 1:
+        report.show(runs[0])
+    else:
+        print(report.comparison(runs))

@@ -1,0 +1,64 @@
+"""A run as a trace for ui.perfetto.dev and chrome://tracing: a process a rank, its phases, rounds and their parts.
+[Trace Event Format]"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from dgraph.report.trace import PARTS
+from dgraph.report.write import replacing
+
+NAMES = {"agree": "idle"}
+
+
+def write_trace(report: dict, path: str | os.PathLike) -> None:
+    """Write the events of one run, gzipped where the name ends in ``.gz``, replacing ``path`` in one step.
+
+    Raises:
+        OutputError: the system refused; nothing is left behind.
+    """
+    text = json.dumps({"displayTimeUnit": "ms", "traceEvents": list(events(report))}).encode()
+    if Path(path).suffix == ".gz":
+        import gzip
+
+        text = gzip.compress(text, mtime=0)
+    replacing(path, text, "--trace")
+
+
+def events(report: dict) -> Iterator[dict]:
+    """Complete events, times in microseconds. Spans of a rank nest: solve holds its rounds, a round its parts.
+
+    Of a round only the sums of its parts are known; they are shown one after the other.
+    """
+    ranks, kept = report["ranks"], report["rounds"]["kept"]
+    last = max(rank["seconds"]["wall"] for rank in ranks)
+    for rank in ranks:
+        number, wall = rank["rank"], rank["seconds"]["wall"]
+        yield {"ph": "M", "name": "process_name", "pid": number, "args": {"name": f"rank {number} ({rank['host']})"}}
+        yield {"ph": "M", "name": "process_sort_index", "pid": number, "args": {"sort_index": number}}
+        shift = last - wall
+        yield _span(number, "run", shift, wall, {"command": " ".join(report["command"])} if number == 0 else {})
+        for span in rank.get("spans", ()):
+            yield _span(number, span["name"], shift + span["start"], span["seconds"], {})
+        columns = rank.get("rounds", {"start": []})
+        for at, (row, start) in enumerate(zip(kept, columns["start"], strict=False)):
+            parts = [(name, columns[name][at]) for name in PARTS]
+            facts = {key: row[key] for key in ("direction", "frontier_vertices", "frontier_edges")}
+            whole = sum(seconds for _, seconds in parts)
+            yield _span(number, f"round {row['round']} {row['direction']}", shift + start, whole, facts)
+            for name, seconds in parts:
+                if seconds:
+                    yield _span(number, NAMES.get(name, name), shift + start, seconds, {})
+                    start += seconds
+            if number == 0:
+                shown = {"vertices": row["frontier_vertices"]}
+                moment = round((shift + columns["start"][at]) * 1e6, 3)
+                yield {"ph": "C", "name": "frontier", "pid": 0, "ts": moment, "args": shown}
+
+
+def _span(rank: int, name: str, start: float, seconds: float, facts: dict) -> dict:
+    span = {"ph": "X", "name": name, "cat": "dgraph", "pid": rank, "tid": 0}
+    return span | {"ts": round(start * 1e6, 3), "dur": round(seconds * 1e6, 3)} | ({"args": facts} if facts else {})

@@ -1,0 +1,95 @@
+"""Runs side by side: time, speed-up and efficiency, and what must be equal for that to mean anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dgraph.report.style import solving
+from dgraph.report.table import aligned, size
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run in a comparison.
+
+    Attributes:
+        label: algorithm and graph.
+        seconds: from a graph in memory to the answer, without compilation; of the slowest rank.
+        compute: the largest over ranks; the rest of ``seconds`` is communication that nothing hid.
+        balance: mean ÷ largest compute of the ranks: 1 is even.
+        group: runs of one group solved the same problem.
+        speedup: against the run of fewest ranks in its group, as a factor of time.
+        efficiency: speed-up ÷ (ranks ÷ ranks of that run).
+    """
+
+    label: str
+    ranks: int
+    seconds: float
+    compute: float
+    balance: float
+    bytes: int
+    memory: int
+    group: int
+    speedup: float
+    efficiency: float
+
+
+def compare(reports: Sequence[dict]) -> list[Row]:
+    """A row a run, in the order given."""
+    problems = [_problem(report) for report in reports]
+    groups = list(dict.fromkeys(problems))
+    rows = []
+    for report, problem in zip(reports, problems, strict=True):
+        first = min(
+            (other for other, known in zip(reports, problems, strict=True) if known == problem),
+            key=lambda other: (len(other["ranks"]), solving(other)),
+        )
+        ranks, seconds = len(report["ranks"]), solving(report)
+        compute = [rank["seconds"].get("compute", 0.0) for rank in report["ranks"]]
+        speedup = solving(first) / seconds if seconds else 1.0
+        rows.append(
+            Row(
+                label=f"{report['algorithm'].get('name', '?')} on {report['graph'].get('name', '?')}",
+                ranks=ranks,
+                seconds=seconds,
+                compute=max(compute),
+                balance=sum(compute) / len(compute) / max(compute) if max(compute) else 1.0,
+                bytes=sum(peer["bytes"] for rank in report["ranks"] for peer in rank["sent"]),
+                memory=max(rank["peak_memory_bytes"] for rank in report["ranks"]),
+                group=groups.index(problem),
+                speedup=speedup,
+                efficiency=speedup * len(first["ranks"]) / ranks,
+            )
+        )
+    return rows
+
+
+def comparison(reports: Sequence[dict]) -> str:
+    """The rows as plain text, and a warning where the runs did not solve the same problem."""
+    rows = compare(reports)
+    several = len({row.group for row in rows}) > 1
+    lines: list[list[str] | None] = [
+        ["run", "ranks", "seconds", "compute", "rest", "balance", "sent", "memory", "speed-up", "efficiency"],
+        None,
+    ]
+    for number, row in enumerate(rows, 1):
+        lines.append(
+            [
+                f"{number}{chr(ord('a') + row.group % 26) if several else ''}", str(row.ranks), f"{row.seconds:.4f}",
+                f"{row.compute:.4f}", f"{max(row.seconds - row.compute, 0):.4f}", f"{row.balance:.2f}",
+                size(row.bytes), size(row.memory), f"{row.speedup:.2f}", f"{row.efficiency:.0%}",
+            ]
+        )  # fmt: skip
+    text = [f"{number:3}  {row.label}" for number, row in enumerate(rows, 1)]
+    told = ["\n".join(text), "\n".join(aligned(lines))]
+    if several:
+        told.append("runs of different letters differ in graph, algorithm or parameters: compare within a letter")
+    return "\n\n".join(told)
+
+
+def _problem(report: dict) -> str:
+    """What two runs must share for their times to be comparable."""
+    algorithm, graph = report["algorithm"], report["graph"]
+    parameters = sorted((name, str(value)) for name, value in algorithm.get("parameters", {}).items())
+    return str((algorithm.get("name"), parameters, graph.get("fingerprint") or graph.get("name")))

@@ -1,0 +1,349 @@
+"""Reports that are looked at: read back, compared, as a page in a real browser, as a trace."""
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import zlib
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from test_report import SCHEMA, sample, violations
+
+from dgraph.cli import main
+from dgraph.comm import SerialComm
+from dgraph.errors import DataError, OutputError
+from dgraph.report import compare, comparison, page, read, write, write_page, write_trace
+from dgraph.report.trace import PARTS, Rounds, Trace
+
+MEGABYTE = 1 << 20
+SPANS = (("load", 0.0, 0.4), ("solve", 0.45, 8.0))
+
+
+def made(ranks=4, rounds=6, seed=1, **graph):
+    """A report of many ranks, put together: their figures differ, and every part of it is there."""
+    draw = np.random.default_rng(seed)
+    report = sample(SerialComm()).collect()
+    (one,) = report["ranks"]
+    seconds = draw.random((ranks, rounds, len(PARTS))).round(7) * 1e-3
+    report["ranks"] = []
+    for rank in range(ranks):
+        parts = dict(zip(PARTS, seconds[rank].sum(0).tolist(), strict=True))
+        starts = (0.5 + np.arange(rounds) * 0.01).tolist()
+        columns = dict(zip(PARTS, seconds[rank].T.tolist(), strict=True))
+        peers = [peer for peer in range(ranks) if peer != rank]
+        report["ranks"].append(
+            one
+            | {
+                "rank": rank,
+                "seconds": one["seconds"] | parts | {"solve": sum(parts.values()), "compile": 0.0, "wall": 9.0 + rank},
+                "sent": [{"peer": p, "bytes": int(draw.integers(1, 1 << 30)), "messages": rounds} for p in peers],
+                "spans": [
+                    {"name": "load", "start": 0.0, "seconds": 0.4},
+                    {"name": "solve", "start": 0.45, "seconds": 8},
+                ],
+                "rounds": {"start": starts, **columns},
+            }
+        )
+    kept = Rounds()
+    for i in range(rounds):
+        kept.add("push" if i % 3 else "pull", int(draw.integers(1, 1 << 20)), i, float(seconds[0, i].sum()))
+    report["rounds"] = kept.summary()
+    report["graph"] |= graph
+    return report
+
+
+def test_what_is_put_together_fits_the_schema():
+    assert list(violations(made(), SCHEMA)) == []
+
+
+# rounds on each rank
+
+
+def test_a_round_gets_of_each_part_what_was_spent_in_it():
+    trace = Trace(SerialComm(), [])
+    for pack in (0.25, 0.5):
+        trace.add("compute", 1.0)
+        trace.add("pack", pack)
+        trace.rounds.add("push", 1, 1, 2.0)
+    (rank,) = trace.collect()["ranks"]
+    assert rank["rounds"]["compute"] == [1.0, 1.0]
+    assert rank["rounds"]["pack"] == [0.25, 0.5]
+    assert rank["rounds"]["unpack"] == [0.0, 0.0]
+
+
+def test_rounds_of_one_call_share_its_time_and_follow_each_other():
+    trace = Trace(SerialComm(), [])
+    trace.began -= 10
+    trace.rounds._began -= 10
+    trace.add("compute", 3.0)
+    trace.rounds.extend(np.array([[5, 9, 0], [6, 9, 1], [7, 9, 0]]), 1.0)
+    (rank,) = trace.collect()["ranks"]
+    assert rank["rounds"]["compute"] == [1.0, 1.0, 1.0]
+    assert np.diff(rank["rounds"]["start"]) == pytest.approx([1, 1], abs=1e-3)
+    assert rank["rounds"]["start"][2] == pytest.approx(9, abs=0.5)
+    trace.rounds._most = 2
+    trace.rounds.extend(np.array([[8, 9, 0], [9, 9, 1]]), 0.5)
+    report = trace.collect()
+    assert [row["round"] for row in report["rounds"]["kept"]] == [1, 5]
+    assert report["ranks"][0]["rounds"]["start"] == pytest.approx([7, 9.5], abs=0.5)
+
+
+def test_of_many_ranks_fewer_rounds_are_kept():
+    class Many(SerialComm):
+        size = 512
+
+    assert Trace(SerialComm(), []).rounds._most == 4096
+    assert Trace(Many(), []).rounds._most == 256
+
+
+# reading
+
+
+def test_a_report_is_read_as_it_was_written(tmp_path, capsys):
+    reports = [made(seed=seed) for seed in (1, 2)]
+    write(reports[0], tmp_path / "run.json")
+    assert read(tmp_path / "run.json") == reports[:1]
+    (tmp_path / "lines.json").write_text("\n".join(map(json.dumps, reports)))
+    assert read(tmp_path / "lines.json") == reports
+
+
+def test_columns_of_numbers_stand_on_one_line_and_nothing_else_changes(tmp_path):
+    report = made() | {"command": ["[1, 2]", "a\n[3,\n 4]"]}
+    write(report, tmp_path / "run.json")
+    text = (tmp_path / "run.json").read_text()
+    assert json.loads(text) == report
+    assert re.search(r'"compute": \[[\d.e,-]+\]', text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "is empty"),
+        ("not json", "bad.json:1: this is not JSON"),
+        ('{"version": 1}\n{', "bad.json:2: this is not JSON"),
+        ("[1]", "no report"),
+        ('{"version": 99, "dgraph": "8.1"}', r"version 99; this dgraph reads version 1: take .* \(8\.1\)"),
+        ('{"version": 1, "ranks": []}', "the report has no 'algorithm'"),
+    ],
+)
+def test_what_is_no_report_is_refused(tmp_path, text, why):
+    (tmp_path / "bad.json").write_text(text)
+    with pytest.raises(DataError, match=why):
+        read(tmp_path / "bad.json")
+
+
+def test_a_report_without_ranks_or_file_is_refused(tmp_path):
+    write(made() | {"ranks": []}, tmp_path / "bad.json")
+    with pytest.raises(DataError, match="no ranks"):
+        read(tmp_path / "bad.json")
+    with pytest.raises(OutputError, match=r"none\.json cannot be read: No such file"):
+        read(tmp_path / "none.json")
+
+
+# comparing
+
+
+def timed(ranks, seconds, compute, **graph):
+    report = made(ranks, **graph)
+    for rank in report["ranks"]:
+        rank["seconds"] |= {"solve": seconds + 0.5, "compile": 0.5, "compute": compute * (1 + rank["rank"] % 2) / 2}
+    return report
+
+
+def test_speedup_is_against_the_fewest_ranks_on_the_same_problem():
+    runs = [timed(4, 2.0, 1.0), timed(1, 6.0, 6.0), timed(2, 3.0, 2.0), timed(2, 9.0, 1.0, fingerprint="another")]
+    rows = compare(runs)
+    assert [row.speedup for row in rows] == [3, 1, 2, 1]
+    assert [row.efficiency for row in rows] == [0.75, 1, 1, 1]
+    assert [row.group for row in rows] == [0, 0, 0, 1]
+    assert [row.balance for row in rows] == [0.75, 1, 0.75, 0.75]
+    text = comparison(runs)
+    assert "compare within a letter" in text
+    cells = [line.split() for line in text.splitlines()]
+    assert ["1a", "4", "2.0000", "1.0000", "1.0000", "0.75"] in [row[:6] for row in cells]
+    assert next(row for row in cells if row[:1] == ["1a"])[-2:] == ["3.00", "75%"]
+    assert "letter" not in comparison(runs[:3])
+
+
+def test_other_parameters_are_another_problem():
+    runs = [made(), made()]
+    runs[1]["algorithm"] = runs[1]["algorithm"] | {"parameters": {"source": 4}}
+    assert [row.group for row in compare(runs)] == [0, 1]
+
+
+# the page
+
+
+@pytest.mark.parametrize(("ranks", "rounds"), [(64, 1000), (1, 4096), (300, 256)])
+def test_the_page_stays_below_a_megabyte(ranks, rounds):
+    assert len(page([made(ranks, rounds)]).encode()) < MEGABYTE
+
+
+def test_the_page_asks_the_network_for_nothing():
+    text = page([made()])
+    assert "default-src 'none'" in text
+    outside = [word for word in re.findall(r"\b(?:https?:)?//[\w.]+", text) if word != "http://www.w3.org"]
+    assert outside == []
+    assert not re.search(r"<(link|img|iframe)\b|\bsrc=|@import|url\(", text)
+
+
+def test_names_cannot_leave_their_place():
+    report = made(name="</script><script>document.title='broken'</script>{{SCRIPT}}")
+    text = page([report])
+    assert text.count("<script") == 2
+    assert "&lt;/script&gt;" in re.search(r"<title>(.*?)</title>", text).group(1)
+
+
+def test_a_page_that_cannot_be_written_says_so(tmp_path):
+    with pytest.raises(OutputError, match=r"cannot be written: No such file.*choose another --html"):
+        write_page([made()], tmp_path / "none" / "page.html")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """What a page became in Chromium: its document after the script ran, and a picture of it."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip(f"no browser: none of {', '.join(names)} is on PATH")
+    home = tmp_path_factory.mktemp("browser")
+
+    def look(file, width=1160, height=1600):
+        argv = [
+            found, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={home}/data",
+            f"--window-size={width},{height}", "--virtual-time-budget=5000", "--enable-logging=stderr",
+        ]  # fmt: skip
+        picture = file.with_suffix(".png")
+        seen = subprocess.run(
+            [*argv, "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=60, check=True
+        )
+        subprocess.run([*argv, f"--screenshot={picture}", file.as_uri()], capture_output=True, timeout=60, check=True)
+        assert "CONSOLE" not in seen.stderr, seen.stderr
+        return seen.stdout, picture.read_bytes()
+
+    return look
+
+
+def colours(png):
+    """How often each colour occurs in a picture of 8-bit RGB or RGBA.   [PNG specification, sections 9 and 11]"""
+    at, raw, width, height, depth = 8, b"", 0, 0, 0
+    while at < len(png):
+        length, kind = int.from_bytes(png[at : at + 4], "big"), png[at + 4 : at + 8]
+        body = png[at + 8 : at + 8 + length]
+        if kind == b"IHDR":
+            width, height = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
+            depth = {2: 3, 6: 4}[body[9]]
+        raw += body if kind == b"IDAT" else b""
+        at += 12 + length
+    lines = np.frombuffer(zlib.decompress(raw), np.uint8).reshape(height, 1 + width * depth)
+    above, counts = np.zeros(width * depth, np.int64), defaultdict(int)
+    for line in lines:
+        kind, row = line[0], line[1:].astype(np.int64)
+        if kind == 2:
+            row = (row + above) % 256
+        elif kind == 1:
+            row = np.cumsum(row.reshape(width, depth), axis=0).ravel() % 256
+        elif kind:
+            out = np.zeros_like(row)
+            for i in range(width * depth):
+                left, corner = (out[i - depth], above[i - depth]) if i >= depth else (0, 0)
+                guess = left + above[i] - corner
+                near = min((abs(guess - v), n, v) for n, v in enumerate((left, above[i], corner)))[2]
+                out[i] = (row[i] + ((left + above[i]) // 2 if kind == 3 else near)) % 256
+            row = out
+        above = row
+        values, how_often = np.unique(row.reshape(width, depth)[:, :3], axis=0, return_counts=True)
+        for value, often in zip(values.tolist(), how_often.tolist(), strict=True):
+            counts["#" + "".join(f"{v:02x}" for v in value)] += often
+    return counts
+
+
+PART_COLOURS = {"compute": "#4477aa", "pack": "#66ccee", "exchange": "#ee6677", "unpack": "#ccbb44", "agree": "#c9ccd2"}
+
+
+@pytest.mark.starts_children
+def test_a_browser_draws_every_figure(browser, tmp_path):
+    report = made(4, 30, name="rmat:16")
+    write_page([report], tmp_path / "run.html")
+    document, picture = browser(tmp_path / "run.html")
+    assert 'data-drawn="yes"' in document
+    for title in ("Rounds, by rank", "Rounds, one by one", "Compute, by rank and round", "The whole run, by rank",
+                  "Bytes from rank to rank", "Memory, by rank", "Figures"):  # fmt: skip
+        assert f"<h2>{title}</h2>" in document
+    assert document.count("<canvas") == 2
+    assert "sssp on rmat:16" in document
+    seen = colours(picture)
+    area = {name: seen[colour] for name, colour in PART_COLOURS.items()}
+    spent = {name: sum(rank["seconds"][name] for rank in report["ranks"]) for name in PARTS}
+    assert min(area.values()) > 1000, area
+    some = ("pack", "exchange", "unpack")  # of colours that nothing else has; a part is in two figures, alike
+    shares = [(area[name] / sum(area[n] for n in some), spent[name] / sum(spent[n] for n in some)) for name in some]
+    assert all(abs(a - b) < 0.03 for a, b in shares), shares
+
+
+@pytest.mark.starts_children
+def test_a_browser_draws_a_comparison_and_many_ranks(browser, tmp_path):
+    write_page([timed(1, 4.0, 4.0), timed(2, 2.5, 2.0), timed(64, 0.5, 0.1)], tmp_path / "runs.html")
+    document, _ = browser(tmp_path / "runs.html")
+    assert "Strong scaling" in document
+    assert document.count("<circle") == 3
+    assert "1: 1 ranks" in document
+    write_page([made(64, 1000)], tmp_path / "many.html")
+    document, _ = browser(tmp_path / "many.html")
+    assert 'data-drawn="yes"' in document
+    assert document.count("<rect") > 1000
+
+
+# the trace
+
+
+def test_a_trace_has_every_rank_and_its_spans_nest(tmp_path):
+    report = made(3, 5)
+    write_trace(report, tmp_path / "run.json.gz")
+    events = json.loads(gzip.decompress((tmp_path / "run.json.gz").read_bytes()))["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    assert {event["pid"] for event in spans} == {0, 1, 2}
+    for rank in range(3):
+        mine = sorted((e for e in spans if e["pid"] == rank), key=lambda e: (e["ts"], -e["dur"]))
+        assert [e["name"] for e in mine if e["name"].startswith("round")] == [
+            f"round {i + 1} {'push' if i % 3 else 'pull'}" for i in range(5)
+        ]
+        open_until = []
+        for event in mine:
+            end = event["ts"] + event["dur"]
+            while open_until and open_until[-1] <= event["ts"] + 0.002:
+                open_until.pop()
+            assert not open_until or end <= open_until[-1] + 0.01, event
+            open_until.append(end)
+        compute = sum(e["dur"] for e in mine if e["name"] == "compute")
+        assert compute == pytest.approx(report["ranks"][rank]["seconds"]["compute"] * 1e6, rel=1e-3)
+    ends = [max(e["ts"] + e["dur"] for e in spans if e["pid"] == rank) for rank in range(3)]
+    assert ends == pytest.approx([11e6] * 3), "ranks come to the end together"
+    assert [e["args"]["vertices"] for e in events if e["ph"] == "C"] == [
+        row["frontier_vertices"] for row in report["rounds"]["kept"]
+    ]
+
+
+# the command
+
+
+def test_the_command_writes_all_faces(tmp_path, capsys):
+    for seed in (1, 2):
+        write(made(seed, seed=seed), tmp_path / f"{seed}.json")
+    one, two = (str(tmp_path / f"{seed}.json") for seed in (1, 2))
+    html, trace = tmp_path / "page.html", tmp_path / "trace.json"
+    assert main(["report", one, "--html", str(html), "--trace", str(trace)]) == 0
+    assert "sssp on rmat:16" in capsys.readouterr().out
+    assert html.read_text().startswith("<!doctype html>")
+    assert json.loads(trace.read_text())["displayTimeUnit"] == "ms"
+    assert main(["report", one, two]) == 0
+    assert "speed-up" in capsys.readouterr().out
+    assert main(["report", one, two, "-q", "--html", str(html)]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["report", one, two, "--trace", str(trace)]) == 2
+    assert "a trace shows one run" in capsys.readouterr().err
+    assert main(["report", str(tmp_path / "none.json")]) == 74
+    assert main(["report"]) == 2
