@@ -1,5 +1,6 @@
 """Every format against an independent reading, and the small real graphs against their known counts."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import scipy.sparse
 from loading import cleaned, figures, joined, loaded, share, written
 
 from dgraph.comm import SerialComm, world
-from dgraph.graph.formats import FORMATS
+from dgraph.graph.formats import FORMATS, suffix_of
+from dgraph.graph.formats.packed import zstd_library
 from dgraph.graph.load import LoadOptions, describe, load
 
 DATA = Path(__file__).with_name("data")
@@ -37,9 +39,11 @@ FILES = {
 }
 UNDIRECTED = {"a.col", "b.col", "symmetric.mtx"}
 ALL_IDS = {".gr": range(1, 5), ".col": range(1, 5), ".mtx": range(1, 5), ".el": range(4), ".wel": range(4)}
+PACKED = {"gzip": (".gz", gzip.compress), "zstd": (".zst", zstd_library().compress)}
+"""Endings and packers; the content is packed as two members, or frames, one after the other."""
 
 
-@pytest.mark.parametrize("dressed", ["plain", "CRLF", "BOM", "both", "unfinished"])
+@pytest.mark.parametrize("dressed", ["plain", "CRLF", "BOM", "both", "unfinished", "gzip", "zstd"])
 @pytest.mark.parametrize("name", FILES)
 def test_a_triangle_in_every_format(name, dressed, tmp_path):
     content = FILES[name]
@@ -49,15 +53,18 @@ def test_a_triangle_in_every_format(name, dressed, tmp_path):
         content = "\ufeff" + content
     if dressed == "unfinished":
         content = content.rstrip("\n")
-    path = written(tmp_path, name, content)
     weighted = "5" in content
+    if dressed in PACKED:
+        name += PACKED[dressed][0]
+        content = PACKED[dressed][1](content[:40].encode()) + PACKED[dressed][1](content[40:].encode())
+    path = written(tmp_path, name, content)
     edges = TRIANGLE if weighted else [(u, v, 1) for u, v, _ in TRIANGLE]
-    directed = name not in UNDIRECTED
+    directed = name.removesuffix(path.suffix if dressed in PACKED else "") not in UNDIRECTED
     for ranks in (1, 2, 4):
         graph = loaded(path, ranks)
         assert graph.directed == directed
         assert (graph.weights is not None) == weighted
-        assert figures(graph) == cleaned(edges, directed, vertices=ALL_IDS.get(path.suffix))
+        assert figures(graph) == cleaned(edges, directed, vertices=ALL_IDS.get(suffix_of(name)))
         assert graph.facts.name == name
         assert graph.facts.lines_dropped == 0
 
@@ -70,6 +77,39 @@ def test_the_direction_that_is_asked_for_holds(tmp_path):
     assert (both.directed, both.m) == (True, 6)
     assert both.arcs == cleaned(TRIANGLE, False)[1]
     assert "undirected: the .mtx header says symmetric" in loaded(tmp_path / "s.mtx").facts.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("a.txt", "1|2|5\n2 | 3|7\n3|1|1\n", {"separator": "|"}),
+        ("a.txt", "//\n1 2 5\n2 3 7\n/ c\n3 1 1\n", {"comment": "/"}),
+        ("a.txt", "from to cost\n1 2 5\n2 3 7\n3 1 1\n", {"header": True}),
+        ("a.csv", "1,2,5\n2,3,7\n3,1,1\n", {"header": False}),
+        ("a.csv", "cost,x,to,from\n5,?,2,1\n7,,3,2,more\n1,-,1,3\n", {"columns": "4,3,1"}),
+        ("a.tsv", "a\t1\t2\t5\tz\nb\t2\t3\t7\nc\t3\t1\t1\n", {"columns": "2,3,4", "separator": "\t"}),
+    ],
+)
+def test_edge_lists_in_the_form_that_the_user_says(name, content, options, tmp_path):
+    graph = loaded(written(tmp_path, name, content), 2, **options)
+    assert figures(graph) == cleaned(TRIANGLE, True)
+
+
+def test_compressed_text_is_dealt_out_in_rounds(tmp_path, monkeypatch):
+    monkeypatch.setattr("dgraph.graph.formats.lines.CHUNK", 50)
+    edges = [(u, (7 * u) % 500, u % 9 - 4) for u in range(500)]
+    path = written(tmp_path, "a.wel.gz", gzip.compress("".join(f"{u} {v} {w}\n" for u, v, w in edges).encode()))
+    for ranks in (1, 3):
+        assert figures(loaded(path, ranks)) == cleaned(edges, True, vertices=range(500))
+
+
+def test_ldbc_files_may_be_compressed(tmp_path):
+    written(tmp_path, "g.v.gz", gzip.compress(b"5\n9\n7\n"))
+    written(tmp_path, "g.e.gz", gzip.compress(b"5 9 0.5\n"))
+    expected = cleaned([(5, 9, 0.5)], True, vertices=[5, 7, 9])
+    assert figures(loaded(tmp_path / "g.e.gz", 2)) == expected
+    written(tmp_path, "g.properties", "graph.g.vertex-file = g.v\ngraph.g.edge-file = g.e\n")
+    assert figures(loaded(tmp_path / "g.properties", 2)) == expected
 
 
 def test_names_of_columns_are_told_and_a_line_of_counts_is_pointed_out(tmp_path):

@@ -11,9 +11,12 @@ from loading import loaded, written
 
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, OutputError, UsageError
-from dgraph.graph.formats import scan, text
+from dgraph.graph.formats import lines, scan, text
+from dgraph.graph.formats.head import Begin
+from dgraph.graph.formats.packed import zstd_library
 from dgraph.graph.load import load
 
+zstd = zstd_library()
 DATA = Path(__file__).with_name("data")
 GR = "p sp 3 2\na 1 2 5\n"
 MTX = "%%MatrixMarket matrix coordinate real general\n"
@@ -42,7 +45,12 @@ REFUSED = [
     ("a.gr", "p sp 999999999999 1\na 1 2 3\n", r"a\.gr: ids go up to 999999999999 vertices, .*--sparse-ids"),
     ("a.gr", "p sp 0 0\n", r"a\.gr: no vertex"),
     ("a.gr", b"\x01" + bytes(63), r"a\.gr: the file is a Galois binary graph"),
-    ("a.gr", gzip.compress(GR.encode()), r"a\.gr: the file is compressed by gzip; unpack it"),
+    ("a.gr", gzip.compress(GR.encode()), r"a\.gr: 1 a lines, but the p line"),
+    ("a.gr.gz", gzip.compress(GR.encode())[:-9], r"a\.gr\.gz: ends inside what gzip has packed; was it cut short"),
+    ("a.gr", gzip.compress(b"1" * 99)[:20] + b"\x01" * 60, r"a\.gr: gzip cannot unpack it"),
+    ("a.gr.zst", zstd.compress(GR.encode())[:-9], r"a\.gr\.zst: ends inside what zstd has packed; was it cut short"),
+    ("a.txt.zst", zstd.compress(b"1 2\n") + b"junk", r"a\.txt\.zst: zstd cannot unpack it"),
+    ("a.txt.gz", gzip.compress(b"1 2\n3\n"), r"a\.txt\.gz:2: got '3'; column 2 of 2 is missing"),
     ("a.col", "p edge 3 2\ne 1 2\n", r"a\.col: 1 e lines, but the p line"),
     ("a.col", "p edge 3 2\ne 1 2\nn 1 2\n", r"a\.col:3: .*does not begin with 'e'"),
     ("a.mtx", "4 4 3\n1 2 1\n", r"a\.mtx:1: got '4 4 3'; a Matrix Market file begins with"),
@@ -90,7 +98,8 @@ def test_bad_data_is_refused_by_file_and_line(name, content, message, ranks, tmp
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "LONGEST", 50)
-    monkeypatch.setattr(text, "CHUNK", 16)
+    monkeypatch.setattr(lines, "LONGEST", 50)
+    monkeypatch.setattr(lines, "CHUNK", 16)
     path = written(tmp_path, "a.txt", "1 2\n" + "1" * 200 + " 2\n3 4\n")
     for ranks in (1, 2, 3):
         with pytest.raises(DataError, match=r"a\.txt:2: got a line of more than"):
@@ -213,4 +222,40 @@ def test_an_unreadable_file_is_an_output_error(tmp_path, monkeypatch):
 def test_a_file_that_ranks_see_differently_is_refused(tmp_path):
     path = written(tmp_path, "a.txt", "1 2\n2 3\n")
     with pytest.raises(DataError, match="8 bytes on rank 0, 9 on rank 0; give all ranks the same file"):
-        text.read_table(str(path), text.Layout((scan.SOURCE, scan.TARGET), "U V"), 0, 1, 9, SerialComm())
+        text.read_table(str(path), text.Layout((scan.SOURCE, scan.TARGET), "U V"), Begin(0, 1, 9), SerialComm())
+
+
+LENIENT = [
+    ("a.gr", "p sp 3 5\na 1 2 5\nb 1 2 3\na 1 9 1\na 2 3 1e999\na 2 3 1.5\n", [(1, 2, 5.0), (2, 3, 1.5)], 3),
+    ("a.txt", "1 2\n# c\n3\nx y\n4 5 6\n2 1\n", [(1, 2, 1), (2, 1, 1)], 3),
+    ("a.csv", "u,v\n1,2\n1,,2\n-1,2\n3,4", [(1, 2, 1), (3, 4, 1)], 2),
+    ("a.e", "1 2 0.5\n1 2\n", [(1, 2, 0.5)], 1),
+]
+
+
+@pytest.mark.parametrize("packing", ["plain", "gzip"])
+@pytest.mark.parametrize(("name", "content", "edges", "dropped"), LENIENT)
+def test_lenient_reading_passes_over_bad_lines_and_counts_them(name, content, edges, dropped, packing, tmp_path):
+    content = gzip.compress(content.encode()) if packing == "gzip" else content
+    path = written(tmp_path, name, content)
+    for ranks in (1, 3):
+        with pytest.raises(DataError):
+            loaded(path, ranks)
+        graph = loaded(path, ranks, lenient=True)
+        assert (graph.arcs, graph.facts.lines_dropped) == (edges, dropped)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"separator": "::"}, "separator '::': give one character"),
+        ({"separator": "1"}, "separator '1'"),
+        ({"comment": "."}, "comment '.'"),
+        ({"columns": "1"}, "columns '1': write SOURCE,TARGET"),
+        ({"columns": "2,2"}, "columns '2,2'"),
+        ({"columns": "0,1"}, "columns '0,1'"),
+    ],
+)
+def test_forms_of_an_edge_list_that_cannot_be(options, message, tmp_path):
+    with pytest.raises(UsageError, match=message):
+        loaded(written(tmp_path, "a.txt", "1 2\n"), 2, **options)

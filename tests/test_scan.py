@@ -8,7 +8,9 @@ from loading import agreed, cleaned, figures, loaded, written
 from simulated import on_ranks
 
 from dgraph.errors import DataError
+from dgraph.graph.formats import lines as text_lines
 from dgraph.graph.formats import scan, text
+from dgraph.graph.formats.head import Begin
 
 
 def scanned(token: bytes, kind=scan.NUMBER):
@@ -18,8 +20,8 @@ def scanned(token: bytes, kind=scan.NUMBER):
     late = np.zeros((1, 4), np.int64)
     columns = np.array([scan.SOURCE, scan.TARGET, kind])
     classes = scan.byte_classes("#", ",")
-    out = scan.scan(line, classes, 0, columns, 0, scan.LARGEST, src, dst, integers, reals, late)
-    _, _, lates, integral, wrong = out[:5]
+    out = scan.scan(line, classes, 0, columns, 0, scan.LARGEST, False, src, dst, integers, reals, late)
+    _, _, lates, integral, _, wrong = out[:6]
     if wrong:
         return None, wrong
     if integral:
@@ -81,13 +83,13 @@ def test_ids_are_exact_to_63_bits(value, zeros):
     room = [np.zeros(1, np.int64) for _ in range(3)]
     columns = np.array([scan.SOURCE, scan.TARGET])
     out = scan.scan(
-        np.frombuffer(raw, np.uint8), scan.byte_classes("#", ""), 0, columns, 0, scan.LARGEST, *room, np.zeros(1),
-        np.zeros((0, 4), np.int64),
+        np.frombuffer(raw, np.uint8), scan.byte_classes("#", ""), 0, columns, 0, scan.LARGEST, False, *room,
+        np.zeros(1), np.zeros((0, 4), np.int64),
     )  # fmt: skip
     if value < 1 << 63:
-        assert (out[4], int(room[1][0])) == (scan.OK, value)
+        assert (out[5], int(room[1][0])) == (scan.OK, value)
     else:
-        assert out[4] == scan.TOO_BIG
+        assert out[5] == scan.TOO_BIG
 
 
 def test_weights_take_the_narrowest_type_that_holds_the_column(tmp_path):
@@ -114,7 +116,7 @@ def columns_of(path, layout, ranks):
     raw = path.read_bytes()
 
     def work(comm):
-        table = text.read_table(str(path), layout, 3, 1, len(raw), comm)
+        table = text.read_table(str(path), layout, Begin(3, 1, len(raw)), comm)
         return table.src.tolist(), table.dst.tolist(), table.weights.tolist()
 
     parts = agreed(on_ranks(ranks, work))
@@ -128,7 +130,7 @@ LAYOUT = text.Layout((scan.SOURCE, scan.TARGET, scan.NUMBER), "U V W")
 def test_every_place_where_a_file_can_be_cut(ranks, tmp_path, monkeypatch):
     path = written(tmp_path, "a.txt", MIXED)
     for chunk in range(1, len(MIXED) + 4):
-        monkeypatch.setattr(text, "CHUNK", chunk)
+        monkeypatch.setattr(text_lines, "CHUNK", chunk)
         assert columns_of(path, LAYOUT, ranks) == [
             [10, 3, 5, 7, 8], [2, 4000000000, 6, 7, 9], [0.125, 17.0, 1e-3, 12345678901234567890.0, 1.0],
         ]  # fmt: skip
@@ -137,11 +139,11 @@ def test_every_place_where_a_file_can_be_cut(ranks, tmp_path, monkeypatch):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 @pytest.mark.parametrize("bad", [0, 2, 4, 7, 9])
 def test_the_first_bad_line_is_named_wherever_the_file_is_cut(ranks, bad, tmp_path, monkeypatch):
-    lines = MIXED.split("\n")
-    lines.insert(bad, "1 2")
-    path = written(tmp_path, "a.txt", "\ufeff" + "\n".join([*lines, "one two", "1 2 1e999"]).replace("\ufeff", ""))
+    listed = MIXED.split("\n")
+    listed.insert(bad, "1 2")
+    path = written(tmp_path, "a.txt", "\ufeff" + "\n".join([*listed, "one two", "1 2 1e999"]).replace("\ufeff", ""))
     for chunk in range(1, 120, 3):
-        monkeypatch.setattr(text, "CHUNK", chunk)
+        monkeypatch.setattr(text_lines, "CHUNK", chunk)
         with pytest.raises(DataError, match=rf"a\.txt:{bad + 1}: got '1 2'; column 3 of 3 is missing"):
             columns_of(path, LAYOUT, ranks)
 

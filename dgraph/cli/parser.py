@@ -15,11 +15,15 @@ from dgraph.errors import UsageError, unknown
 from dgraph.report import STYLES
 
 PROGRAM = "python -m dgraph"
-LOAD = ("directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed")
+LOAD = (
+    "directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed",
+    "lenient", "separator", "comment", "header", "columns", "edge_data",
+)  # fmt: skip
 RUN = ("policy", "backend", "threads", "direction", "sync", "max_rounds", "validate")
 BACKENDS = ("auto", "cpu")
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
+EDGE_DATA = ("int32", "int64", "float32", "float64")
 COMMANDS = {
     "list": "Algorithms with their parameters, policies, formats, generators (--json).",
     "warmup": "Compile ahead what runs will need, of all algorithms or of those named: minutes, once a machine.",
@@ -263,6 +267,14 @@ def add_load_options(graph: Any) -> None:
     graph.add_argument("--keep-parallel", **flag(), help="keep parallel edges (default: the lightest one, counted)")
     graph.add_argument("--sparse-ids", **flag(), help="the vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
+    graph.add_argument("--lenient", **flag(), help="drop lines of text that are not as they should be; counted")
+    graph.add_argument("--separator", metavar="C", help="between columns of an edge list (default: , ; and blanks)")
+    graph.add_argument("--comment", metavar="C", help="begins a comment line of an edge list (default: # and %%)")
+    names = graph.add_mutually_exclusive_group()
+    names.add_argument("--header", **flag(True), help="the first line of an edge list names its columns")
+    names.add_argument("--no-header", **flag(False, "header"), help="it does not, also in a .csv or .tsv file")
+    graph.add_argument("--columns", metavar="S,T[,W]", help="where source, target, weight stand, counted from 1")
+    graph.add_argument("--edge-data", choices=EDGE_DATA, help="what the edge data of a Galois graph are")
 
 
 def flag(value: bool = True, of: str | None = None) -> dict[str, Any]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.clean import RawEdges, assemble
-from dgraph.graph.formats import FORMATS
+from dgraph.graph.formats import FORMATS, suffix_of
 from dgraph.graph.ids import ConsecutiveIds
 
 
@@ -24,6 +23,13 @@ class LoadOptions:
         keep_loops, keep_parallel: keep self-loops, keep parallel edges.
         sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
         seed: of the weights that are made.
+        lenient: pass over lines of text that are not as their format says, and count them.
+        separator: the character between columns of an edge list beside blanks; None: comma and semicolon.
+        comment: the character that begins a comment line of an edge list; None: ``#`` and ``%``.
+        header: whether an edge list begins with a line of names; None: .csv and .tsv may.
+        columns: where an edge list has SOURCE, TARGET and perhaps WEIGHT, counted from 1, such as ``"2,3"``; None:
+            the first two or three columns, and there are no others.
+        edge_data: how the edge data of a Galois graph are to be read: int32, int64, float32 or float64.
     """
 
     directed: bool | None = None
@@ -32,6 +38,12 @@ class LoadOptions:
     keep_parallel: bool = False
     sparse_ids: bool = False
     seed: int = 1
+    lenient: bool = False
+    separator: str | None = None
+    comment: str | None = None
+    header: bool | None = None
+    columns: str | None = None
+    edge_data: str | None = None
 
 
 def load(spec: str, comm: Comm, options: LoadOptions = LoadOptions()) -> EdgeBlock:
@@ -66,7 +78,7 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges:
     if is_generator(spec):
         raw = generate(spec, comm)
     else:
-        reader = FORMATS.get(Path(spec).suffix.lower())
+        reader = FORMATS.get(suffix_of(spec))
         with comm.together():
             if reader is None:
                 raise _not_a_graph(spec)

@@ -3,10 +3,13 @@
 A reader is ``read(path, comm, options) -> RawEdges``: collective, each rank with its own share of the edges.
 """
 
+from pathlib import Path
+
 from dgraph.graph.formats.dimacs import read_col, read_gr
 from dgraph.graph.formats.edge_list import read_cedge, read_edge_list, read_el, read_wel
 from dgraph.graph.formats.ldbc import read_ldbc
 from dgraph.graph.formats.matrix_market import read_mtx
+from dgraph.graph.formats.packed import split_packing
 from dgraph.graph.formats.scipy_npz import read_npz
 
 FORMATS = {
@@ -26,3 +29,8 @@ FORMATS = {
     ".v": read_ldbc,
     ".wel": read_wel,
 }
+
+
+def suffix_of(path: str) -> str:
+    """The suffix that says a file's format, in small letters; that of a compression does not count."""
+    return Path(split_packing(path)[0]).suffix.lower()

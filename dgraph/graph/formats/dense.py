@@ -20,7 +20,7 @@ def header_number(word: str, what: str, path: str, line: int) -> int:
 
 
 def check_count(path: str, found: int, said: int, where: str, what: str) -> None:
-    """Refuse a file that holds other than the number of lines that its header says."""
+    """Refuse a file that holds other than the number of lines that its header says; ``found``: those dropped too."""
     if found != said:
         cause = "was the file cut short" if found < said else "was something appended"
         raise DataError(

@@ -41,11 +41,12 @@ def _read(path: str, comm: Comm, options: LoadOptions, problem: str, line: tuple
         m = header_number(words[3], "lines", path, head.number)
     said = f"the p line says {n} vertices"
     layout = Layout(columns, example, tag, "c", lowest=1, highest=n, limit=said)
-    table = read_table(path, layout, head.after, head.number + 1, head.size, comm)
+    table = read_table(path, layout, head.below, comm, options.lenient)
     lines = comm.total(table.src.size)
     with comm.together():
-        check_count(path, lines, m, f"the p line (line {head.number})", f"{tag} lines")
+        check_count(path, lines + table.dropped, m, f"the p line (line {head.number})", f"{tag} lines")
         check_size(path, n, lines, options)
     raw = RawEdges(table.src, table.dst, table.weights, n=n, base=1)
+    raw.facts.lines_dropped = table.dropped
     set_direction(raw, path, tag == "a", "the .gr format lists arcs" if tag == "a" else "the .col format lists edges")
     return raw

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
-from dgraph.errors import DataError
+from dgraph.errors import DataError, UsageError
 from dgraph.graph.clean import RawEdges
 from dgraph.graph.formats.dense import check_size, set_direction
 from dgraph.graph.formats.head import Head, read_head
-from dgraph.graph.formats.scan import NUMBER, SOURCE, TARGET, WHOLE
+from dgraph.graph.formats.packed import split_packing
+from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET, WHOLE
 from dgraph.graph.formats.text import Layout, Table, read_table
 
 if TYPE_CHECKING:
@@ -25,24 +27,25 @@ LIKE_A_HEADER = 10
 def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     """``SOURCE TARGET`` or ``SOURCE TARGET WEIGHT``, as the first line has it; the vertices are the ids that occur.
 
-    Columns are separated by blanks, a comma or a semicolon. A .csv or .tsv file may begin with a line of names.
+    Columns are separated by blanks, a comma or a semicolon, or by what ``separator`` says. A .csv or .tsv file may
+    begin with a line of names.
     """
-    head = read_head(path, "#%", comm)
-    words = _words(head.line)
-    named = Path(path).suffix.lower() in (".csv", ".tsv") and bool(words) and not any(_begins_number(w) for w in words)
+    form = edge_form(options)
+    head = read_head(path, form.comments, comm)
+    suffix = Path(split_packing(path)[0]).suffix.lower()
+    words = _words(head.line, form.delimiters)
+    named = suffix in (".csv", ".tsv") and bool(words) and not any(_begins_number(w) for w in words)
+    named = named if options.header is None else options.header
     with comm.together():
-        if named and len(words) not in (2, 3):
+        if named and len(words) not in (2, 3) and not form.columns:
             raise DataError(
                 f"{path}:{head.number}: got {len(words)} names of columns; an edge list has a source, a target and "
-                "perhaps a weight; remove the other columns"
+                "perhaps a weight; remove the other columns, or say which they are with --columns (columns=)"
             )
-    weighted = len(words) > 2
-    columns, example = (
-        ((SOURCE, TARGET, NUMBER), "SOURCE TARGET WEIGHT") if weighted else ((SOURCE, TARGET), "SOURCE TARGET")
-    )
-    table = _table(path, Layout(columns, example, delimiters=DELIMITERS), head, comm, skip=named)
+    table = _table(path, form.layout(len(words)), head, comm, options, skip=named)
     raw = RawEdges(table.src, table.dst, table.weights)
-    set_direction(raw, path, True, f"the default for {Path(path).suffix}")
+    raw.facts.lines_dropped = table.dropped
+    set_direction(raw, path, True, f"the default for {suffix}")
     edges = comm.total(table.src.size)
     if edges > LIKE_A_HEADER and words[1:] == [str(edges - 1)]:
         raw.facts.notes.append(f"line {head.number}, {head.line!r}, reads like counts, but was taken as an edge")
@@ -54,8 +57,9 @@ def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 def read_cedge(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     """``EDGE SOURCE TARGET LENGTH``; the vertices are the ids that occur."""
     head = read_head(path, "#%", comm)
-    table = _table(path, Layout((WHOLE, SOURCE, TARGET, NUMBER), "EDGE SOURCE TARGET LENGTH"), head, comm)
+    table = _table(path, Layout((WHOLE, SOURCE, TARGET, NUMBER), "EDGE SOURCE TARGET LENGTH"), head, comm, options)
     raw = RawEdges(table.src, table.dst, table.weights)
+    raw.facts.lines_dropped = table.dropped
     set_direction(raw, path, True, "the default for .cedge")
     return raw
 
@@ -71,28 +75,74 @@ def read_wel(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 
 def _read_dense(path: str, comm: Comm, options: LoadOptions, layout: Layout) -> RawEdges:
-    table = _table(path, layout, read_head(path, "#%", comm), comm)
+    table = _table(path, layout, read_head(path, "#%", comm), comm, options)
     largest = comm.largest(max(int(table.src.max(initial=0)), int(table.dst.max(initial=0))))
     edges = comm.total(table.src.size)
     with comm.together():
         check_size(path, largest + 1, edges, options)
     raw = RawEdges(table.src, table.dst, table.weights, n=largest + 1)
-    set_direction(raw, path, True, f"the default for {Path(path).suffix}")
+    raw.facts.lines_dropped = table.dropped
+    set_direction(raw, path, True, f"the default for {Path(split_packing(path)[0]).suffix}")
     return raw
 
 
-def _table(path: str, layout: Layout, head: Head, comm: Comm, skip: bool = False) -> Table:
-    start, number = (head.after, head.number + 1) if skip else (head.start, head.number)
-    table = read_table(path, layout, start, number, head.size, comm)
+def _table(path: str, layout: Layout, head: Head, comm: Comm, options: LoadOptions, skip: bool = False) -> Table:
+    table = read_table(path, layout, head.below if skip else head.here, comm, options.lenient)
     edges = comm.total(table.src.size)
     with comm.together():
         if not edges:
-            raise DataError(f"{path}: no edge; a line is {layout.example!r}; is the file written to its end?")
+            dropped = f" ({table.dropped} lines were dropped)" if table.dropped else ""
+            raise DataError(f"{path}: no edge{dropped}; a line is {layout.example!r}; is the file written to its end?")
     return table
 
 
-def _words(line: str) -> list[str]:
-    for delimiter in DELIMITERS:
+@dataclass(frozen=True)
+class EdgeForm:
+    """How the lines of an edge list are written, where the user may say it.
+
+    Attributes:
+        comments, delimiters: as in :class:`Layout`.
+        columns: kinds of the columns up to the last that is read, or () for the first two or three.
+    """
+
+    comments: str
+    delimiters: str
+    columns: tuple[int, ...]
+
+    def layout(self, words: int) -> Layout:
+        """The layout of a file whose first line has ``words`` columns."""
+        columns = self.columns or ((SOURCE, TARGET, NUMBER) if words > 2 else (SOURCE, TARGET))
+        names = {SOURCE: "SOURCE", TARGET: "TARGET", NUMBER: "WEIGHT", ANY: "-", REST: "…"}
+        return Layout(columns, " ".join(names[kind] for kind in columns), "", self.comments, self.delimiters)
+
+
+def edge_form(options: LoadOptions) -> EdgeForm:
+    """What ``separator``, ``comment`` and ``columns`` say.
+
+    Raises:
+        UsageError: they do not say it in a way that can be followed.
+    """
+    for name, mark in (("separator", options.separator), ("comment", options.comment)):
+        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in "+-.\r\n"):
+            raise UsageError(f"{name} {mark!r}: give one character that no number holds, such as '|' or a tab")
+    delimiters = DELIMITERS if options.separator is None else options.separator.strip(" \t")
+    comments = "#%" if options.comment is None else options.comment
+    return EdgeForm(comments, delimiters, _columns(options.columns))
+
+
+def _columns(text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    places = text.split(",")
+    right = all(place.isascii() and place.isdigit() and 1 <= int(place) <= 999 for place in places)
+    if not right or len(places) not in (2, 3) or len(set(places)) != len(places):
+        raise UsageError(f"columns {text!r}: write SOURCE,TARGET or SOURCE,TARGET,WEIGHT, each a number from 1, once")
+    at = {int(place): kind for place, kind in zip(places, (SOURCE, TARGET, NUMBER), strict=False)}
+    return (*(at.get(place, ANY) for place in range(1, max(at) + 1)), REST)
+
+
+def _words(line: str, delimiters: str) -> list[str]:
+    for delimiter in delimiters:
         line = line.replace(delimiter, " ")
     return line.split()
 

@@ -8,22 +8,38 @@ from dataclasses import asdict, dataclass
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, OutputError, UsageError
+from dgraph.graph.formats.packed import packing, unpacked
 
 LONGEST = 1 << 20
 """bytes in a line at most"""
 TOO_LONG = "got a line of more than a million bytes; an edge is shorter; is this a text file?"
 
 BINARY = {
-    b"\x1f\x8b": "compressed by gzip; unpack it with gunzip first",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it with unzstd first",
     b"BZh": "compressed by bzip2; unpack it with bunzip2 first",
     b"\xfd7zXZ": "compressed by xz; unpack it with unxz first",
     b"PK\x03\x04": "a zip archive; unpack it first",
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
-    b"\x01\0\0\0\0\0\0\0": "a Galois binary graph, which is not yet read; convert it to text (DIMACS .gr)",
-    b"\x02\0\0\0\0\0\0\0": "a Galois binary graph, which is not yet read; convert it to text (DIMACS .gr)",
+    b"\x01\0\0\0\0\0\0\0": "a Galois binary graph; its name ends in .gr",
+    b"\x02\0\0\0\0\0\0\0": "a Galois binary graph; its name ends in .gr",
 }
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Where in a file lines of values begin.
+
+    Attributes:
+        start: byte offset, in the text.
+        number: line number.
+        size: bytes in the file.
+        packing: what it is compressed with, or "".
+    """
+
+    start: int
+    number: int
+    size: int
+    packing: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,6 +52,7 @@ class Head:
         number: its line number.
         start, after: offsets of its first byte and of the line after it.
         size: bytes in the file.
+        packing: what it is compressed with, or ""; offsets are those of the text.
     """
 
     first: str
@@ -44,6 +61,17 @@ class Head:
     start: int
     after: int
     size: int
+    packing: str = ""
+
+    @property
+    def here(self) -> Begin:
+        """That line itself."""
+        return Begin(self.start, self.number, self.size, self.packing)
+
+    @property
+    def below(self) -> Begin:
+        """The line after it."""
+        return Begin(self.after, self.number + 1, self.size, self.packing)
 
 
 def read_head(path: str, comments: str, comm: Comm, empty: bool = False) -> Head:
@@ -63,14 +91,16 @@ def read_head(path: str, comments: str, comm: Comm, empty: bool = False) -> Head
 def _head(path: str, comments: str, empty: bool) -> Head:
     size = file_size(path)
     with open(path, "rb") as file:
-        start = file.read(8)
+        kind = packing(file.read(8))
+    with unpacked(path, kind) as text:
+        start = text.read(8)
         for magic, what in BINARY.items():
             if start.startswith(magic):
                 raise DataError(f"{path}: the file is {what}")
         after = 3 if start.startswith(b"\xef\xbb\xbf") else 0
-        file.seek(after)
+        text.seek(after)
         first, number = None, 0
-        while raw := file.readline(LONGEST):
+        while raw := text.readline(LONGEST):
             number += 1
             if len(raw) == LONGEST and raw[-1:] != b"\n":
                 raise DataError(f"{path}:{number}: {TOO_LONG}")
@@ -78,10 +108,10 @@ def _head(path: str, comments: str, empty: bool) -> Head:
             line = raw.decode(errors="replace").strip()
             first = line if first is None else first
             if line and not _comment(line, comments):
-                return Head(first, line, number, begin, after, size)
+                return Head(first, line, number, begin, after, size, kind)
     if not number and not empty:
         raise DataError(f"{path}: the file is empty; is it the right one, and written to its end?")
-    return Head(first or "", "", number + 1, after, after, size)
+    return Head(first or "", "", number + 1, after, after, size, kind)
 
 
 def _comment(line: str, comments: str) -> bool:

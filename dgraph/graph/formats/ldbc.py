@@ -14,6 +14,7 @@ from dgraph.errors import DataError
 from dgraph.graph.clean import RawEdges
 from dgraph.graph.formats.dense import check_count, set_direction
 from dgraph.graph.formats.head import file_size, read_head
+from dgraph.graph.formats.packed import SUFFIXES, split_packing
 from dgraph.graph.formats.scan import NUMBER, REST, SOURCE, TARGET
 from dgraph.graph.formats.text import Layout, read_table
 
@@ -54,13 +55,13 @@ def read_ldbc(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
         if comm.rank == 0:
             told = vars(_properties(path))
     said = Properties(**comm.bcast_json(told))
-    raw = _edges(said, comm)
+    raw = _edges(said, comm, options.lenient)
     set_direction(raw, path, said.directed, said.why)
     raw.facts.defaults = said.defaults
     if said.vertices is None:
         raw.facts.notes.append("no .v file: the vertices are the ids that occur")
     else:
-        raw.vertices = _vertices(said.vertices, raw, comm)
+        raw.vertices = _vertices(said.vertices, raw, comm, options.lenient)
     edges = comm.total(raw.src.size)
     vertices = None if raw.vertices is None else comm.total(raw.vertices.size)
     with comm.together():
@@ -72,37 +73,49 @@ def read_ldbc(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     return raw
 
 
-def _edges(said: Properties, comm: Comm) -> RawEdges:
+def _edges(said: Properties, comm: Comm, lenient: bool) -> RawEdges:
     head = read_head(said.edges, "#", comm, empty=True)
     weighted = len(head.line.split()) > 2 if said.weighted is None else said.weighted
     columns, example = (
         ((SOURCE, TARGET, NUMBER), "SOURCE TARGET WEIGHT") if weighted else ((SOURCE, TARGET), "SOURCE TARGET")
     )
     layout = Layout(columns, example, comments="#")
-    table = read_table(said.edges, layout, head.start, head.number, head.size, comm)
-    return RawEdges(table.src, table.dst, table.weights)
+    table = read_table(said.edges, layout, head.here, comm, lenient)
+    raw = RawEdges(table.src, table.dst, table.weights)
+    raw.facts.lines_dropped = table.dropped
+    return raw
 
 
-def _vertices(path: str, raw: RawEdges, comm: Comm) -> np.ndarray:
+def _vertices(path: str, raw: RawEdges, comm: Comm, lenient: bool) -> np.ndarray:
     head = read_head(path, "#", comm)
     layout = Layout((SOURCE, REST), "VERTEX", comments="#")
     if len(head.line.split()) > 1:
         raw.facts.notes.append(f"only the first column of {os.path.basename(path)} is read")
-    return read_table(path, layout, head.start, head.number, head.size, comm).src
+    table = read_table(path, layout, head.here, comm, lenient)
+    raw.facts.lines_dropped += table.dropped
+    return table.src
 
 
 def _properties(path: str) -> Properties:
-    name = Path(path).with_suffix("")
+    own, ending = split_packing(path)
+    name = Path(own).with_suffix("")
     file = name.with_name(name.name + ".properties")
-    vertices, edges = (name.with_name(name.name + suffix) for suffix in (".v", ".e"))
-    if not file.exists() and Path(path).suffix.lower() != ".properties":
-        said = Properties(str(vertices), str(edges))
+    vertices, edges = (_beside(f"{name}{suffix}", ending) for suffix in (".v", ".e"))
+    if not file.exists() and Path(own).suffix.lower() != ".properties":
+        said = Properties(vertices, edges)
     else:
         file_size(str(file))
-        said = _parse(str(file), str(vertices), str(edges))
-    if said.vertices and not os.path.exists(said.vertices) and Path(path).suffix.lower() == ".e":
+        said = _parse(str(file), vertices, edges)
+        said.edges = _beside(said.edges, ending)
+        said.vertices = said.vertices and _beside(said.vertices, ending)
+    if said.vertices and not os.path.exists(said.vertices) and Path(own).suffix.lower() == ".e":
         said.vertices = None
     return said
+
+
+def _beside(path: str, ending: str) -> str:
+    """The file of that name, or where there is none, its compressed form (first that with ``ending``)."""
+    return next((path + each for each in ("", ending, *SUFFIXES) if os.path.exists(path + each)), path)
 
 
 def _parse(path: str, vertices: str, edges: str) -> Properties:

@@ -30,12 +30,13 @@ def read_mtx(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     layout = Layout(
         columns, example, comments="%", lowest=1, highest=n, limit=f"the size line says {n} rows and columns"
     )
-    table = read_table(path, layout, head.after, head.number + 1, head.size, comm)
+    table = read_table(path, layout, head.below, comm, options.lenient)
     lines = comm.total(table.src.size)
     with comm.together():
-        check_count(path, lines, entries, f"the size line (line {head.number})", "entries")
+        check_count(path, lines + table.dropped, entries, f"the size line (line {head.number})", "entries")
         check_size(path, n, lines, options)
     raw = RawEdges(table.src, table.dst, table.weights, n=n, base=1)
+    raw.facts.lines_dropped = table.dropped
     set_direction(raw, path, symmetry == "general", f"the .mtx header says {symmetry}")
     return raw
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-SOURCE, TARGET, INTEGER, NUMBER, WHOLE, REST = range(6)
-"""Columns: ends of the edge (ids); a weight, integer or any; an integer that is not kept; all that is left."""
+SOURCE, TARGET, INTEGER, NUMBER, WHOLE, REST, ANY = range(7)
+"""Columns: ends of the edge (ids); a weight, integer or any; an integer that is not kept; all that is left; one column
+of whatever kind that is not kept."""
 
 OK, TAG, MISSING, EMPTY, EXTRA, WORD, NEGATIVE, TOO_BIG, TOO_LOW, TOO_HIGH, FRACTION = range(11)
 """What is wrong with a line."""
@@ -223,7 +224,69 @@ def _plain_line(text, classes, at, tag, columns, lowest, highest, edge, src, dst
 
 
 @njit(cache=True)
-def scan(text, classes, tag, columns, lowest, highest, src, dst, integers, reals, late):
+def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, integers, reals):
+    """Read a line of values in whatever way it is written.
+
+    Returns:
+        what is wrong (``OK``), the column it is in and where its token stands; the token of a number that is not yet
+        rounded (start and end, 0 and 0 where there is none); whether the weight is an integer.
+    """
+    whole, late_start, late_end = True, 0, 0
+    if tag:
+        if text[at] != tag or not _ends_token(text, classes, at + 1):
+            return TAG, 0, at, 0, 0, whole
+        at = _blank_end(text, classes, at + 1)
+    for column in range(columns.size):
+        kind = columns[column]
+        if kind == REST:
+            return OK, 0, at, late_start, late_end, whole
+        if column:
+            at = _blank_end(text, classes, at)
+            if at < text.size and classes[text[at]] == DELIMITER:
+                at = _blank_end(text, classes, at + 1)
+        if _ends_line(text, classes, at):
+            return MISSING, column, at, 0, 0, whole
+        if classes[text[at]] == DELIMITER:
+            if kind == ANY:
+                continue
+            return EMPTY, column, at, 0, 0, whole
+        start = at
+        if kind == ANY:
+            while not _ends_token(text, classes, at):
+                at += 1
+        elif kind in (INTEGER, NUMBER):
+            whole, integer, value, exact, at = _number(text, at)
+            if at == start or not _ends_token(text, classes, at):
+                return WORD, column, start, 0, 0, whole
+            if kind == INTEGER and not whole:
+                return FRACTION, column, start, 0, 0, whole
+            integers[edge], reals[edge] = integer, value
+            if not exact:
+                late_start, late_end = start, at
+        else:
+            value, at = _digits(text, at)
+            if at == start or not _ends_token(text, classes, at):
+                wrong = NEGATIVE if text[start] == 45 and _digits(text, start + 1)[1] > start + 1 else WORD
+                return wrong, column, start, 0, 0, whole
+            if value < 0:
+                return TOO_BIG, column, start, 0, 0, whole
+            if kind != WHOLE:
+                if value < lowest:
+                    return TOO_LOW, column, start, 0, 0, whole
+                if value > highest:
+                    return TOO_HIGH, column, start, 0, 0, whole
+                if kind == SOURCE:
+                    src[edge] = value
+                else:
+                    dst[edge] = value
+    at = _blank_end(text, classes, at)
+    if not _ends_line(text, classes, at):
+        return EXTRA, columns.size, at, 0, 0, whole
+    return OK, 0, at, late_start, late_end, whole
+
+
+@njit(cache=True)
+def scan(text, classes, tag, columns, lowest, highest, lenient, src, dst, integers, reals, late):
     """Read lines until the text ends or a line is wrong.
 
     Args:
@@ -231,14 +294,14 @@ def scan(text, classes, tag, columns, lowest, highest, src, dst, integers, reals
         tag: the byte that begins every line of values, or 0.
         columns: int64 kinds.
         lowest, highest: of the ids.
-        src, dst, integers, reals: room for a value a line.
-        late: int64 (lines, 4): room for (edge, line, start, end) of numbers that this pass cannot round.
+        lenient: pass over wrong lines, and count them.
+        src, dst, integers, reals, late: see :class:`Room`.
 
     Returns:
-        edges, lines, late numbers, whether every weight is an integer, then what is wrong (``OK``) in which column,
-        and where: the line's start and the token's start. Wrong: ``lines`` counts the wrong line too.
+        edges, lines, late numbers, whether every weight is an integer, lines passed over, then what is wrong (``OK``)
+        in which column, and where: the line's start and the token's start. Wrong: ``lines`` counts the wrong line too.
     """
-    edges, lines, lates, integral = 0, 0, 0, True
+    edges, lines, lates, integral, dropped = 0, 0, 0, True, 0
     at, last = 0, text.size
     while last > 0 and text[last - 1] != 10:
         last -= 1
@@ -254,58 +317,21 @@ def scan(text, classes, tag, columns, lowest, highest, src, dst, integers, reals
                 continue
         at = _blank_end(text, classes, at)
         if not _ends_line(text, classes, at) and not _is_comment(text, classes, at):
-            if tag:
-                if text[at] != tag or not _ends_token(text, classes, at + 1):
-                    return edges, lines, lates, integral, TAG, 0, line, at
-                at = _blank_end(text, classes, at + 1)
-            for column in range(columns.size):
-                kind = columns[column]
-                if kind == REST:
-                    while not _ends_line(text, classes, at):
-                        at += 1
-                    break
-                if column:
-                    at = _blank_end(text, classes, at)
-                    if at < text.size and classes[text[at]] == DELIMITER:
-                        at = _blank_end(text, classes, at + 1)
-                if _ends_line(text, classes, at):
-                    return edges, lines, lates, integral, MISSING, column, line, at
-                if classes[text[at]] == DELIMITER:
-                    return edges, lines, lates, integral, EMPTY, column, line, at
-                start = at
-                if kind in (INTEGER, NUMBER):
-                    whole, integer, value, exact, at = _number(text, at)
-                    if at == start or not _ends_token(text, classes, at):
-                        return edges, lines, lates, integral, WORD, column, line, start
-                    if kind == INTEGER and not whole:
-                        return edges, lines, lates, integral, FRACTION, column, line, start
-                    integral = integral and whole
-                    integers[edges], reals[edges] = integer, value
-                    if not exact:
-                        late[lates, 0], late[lates, 1] = edges, lines
-                        late[lates, 2], late[lates, 3] = start, at
-                        lates += 1
-                else:
-                    value, at = _digits(text, at)
-                    if at == start or not _ends_token(text, classes, at):
-                        wrong = NEGATIVE if text[start] == 45 and _digits(text, start + 1)[1] > start + 1 else WORD
-                        return edges, lines, lates, integral, wrong, column, line, start
-                    if value < 0:
-                        return edges, lines, lates, integral, TOO_BIG, column, line, start
-                    if kind != WHOLE:
-                        if value < lowest:
-                            return edges, lines, lates, integral, TOO_LOW, column, line, start
-                        if value > highest:
-                            return edges, lines, lates, integral, TOO_HIGH, column, line, start
-                        if kind == SOURCE:
-                            src[edges] = value
-                        else:
-                            dst[edges] = value
-            at = _blank_end(text, classes, at)
-            if not _ends_line(text, classes, at):
-                return edges, lines, lates, integral, EXTRA, columns.size, line, at
-            edges += 1
+            wrong, column, token, late_start, late_end, whole = _line(
+                text, classes, at, tag, columns, lowest, highest, edges, src, dst, integers, reals
+            )
+            if wrong == OK:
+                integral = integral and whole
+                if late_end:
+                    late[lates, 0], late[lates, 1] = edges, lines
+                    late[lates, 2], late[lates, 3] = late_start, late_end
+                    lates += 1
+                edges += 1
+            elif lenient:
+                dropped += 1
+            else:
+                return edges, lines, lates, integral, dropped, wrong, column, line, token
         while at < text.size and text[at] != 10:
             at += 1
         at += 1
-    return edges, lines, lates, integral, OK, 0, 0, 0
+    return edges, lines, lates, integral, dropped, OK, 0, 0, 0

@@ -1,8 +1,7 @@
-"""Tables of edges in text files, read by byte ranges: each rank reads the lines that start in its range."""
+"""Tables of edges in text files: each rank takes its lines, and the first wrong line of all is named."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +10,11 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, Column
-from dgraph.graph.formats.head import LONGEST, TOO_LONG, file_size
+from dgraph.graph.formats.head import LONGEST, TOO_LONG, Begin, file_size
+from dgraph.graph.formats.lines import lines_dealt, lines_of_range
 
-CHUNK = 1 << 20
-"""bytes read at a time"""
+GROWTH = 1.5
+"""How much longer a column is expected to become while it is not known how much is to come."""
 SHOWN = 60
 """characters of a bad line that a message quotes"""
 
@@ -45,97 +45,132 @@ class Layout:
 
 @dataclass
 class Table:
-    """This rank's lines. ``weights`` is None, and ``dst`` empty, where the layout has no such column."""
+    """This rank's lines. ``weights`` is None, and ``dst`` empty, where the layout has no such column.
+
+    ``dropped``: lines passed over on all ranks.
+    """
 
     src: np.ndarray
     dst: np.ndarray
     weights: np.ndarray | None
+    dropped: int = 0
 
 
-def read_table(path: str, layout: Layout, start: int, number: int, size: int, comm: Comm) -> Table:
-    """Read a file from byte ``start`` on, which is line ``number``; collective.
+def read_table(path: str, layout: Layout, begin: Begin, comm: Comm, lenient: bool = False) -> Table:
+    """Read a file from where its lines of values begin; collective.
 
     Returns:
         ids as uint32 where all of them fit, else int64; weights int32, int64 or float64, the narrowest that
         holds them all. The same dtypes on every rank.
 
     Raises:
-        DataError: a line that is not as the layout says, with its number; the lowest such line.
+        DataError: a line that is not as the layout says, with its number; the lowest such line. Where ``lenient``
+            such lines are passed over and counted.
     """
-    reader = _Reader(path, layout)
-    span = size - start
-    with comm.together():
-        if (here := file_size(path)) != size:
-            raise DataError(f"{path}: {here} bytes on rank {comm.rank}, {size} on rank 0; give all ranks the same file")
-        reader.read(start + span * comm.rank // comm.size, start + span * (comm.rank + 1) // comm.size, start)
-    before = number - 1 + comm.before(reader.lines)
-    with comm.together():
-        if reader.fault:
-            raise DataError(f"{path}:{before + reader.lines}: {reader.fault}")
+    reader = _Reader(layout, lenient)
+    if begin.packing:
+        _read_dealt(path, reader, begin, comm)
+    else:
+        _read_ranges(path, reader, begin, comm)
     return reader.table(comm)
 
 
-class _Reader:
-    """Reads a byte range chunk by chunk; stops at the first wrong line, which is then line ``lines`` of the range."""
+def _read_ranges(path: str, reader: _Reader, begin: Begin, comm: Comm) -> None:
+    """Each rank reads the lines that start in its part of the bytes."""
+    with comm.together():
+        if (here := file_size(path)) != begin.size:
+            raise DataError(
+                f"{path}: {here} bytes on rank {comm.rank}, {begin.size} on rank 0; give all ranks the same file"
+            )
+        span, read = begin.size - begin.start, 0
+        lo, hi = (begin.start + span * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+        for text in lines_of_range(path, lo, hi, begin.start):
+            read += text.size
+            if not reader.take(text, max(1.0, (hi - lo) / read)):
+                break
+    before = begin.number - 1 + comm.before(reader.lines)
+    with comm.together():
+        reader.check(path, before)
 
-    def __init__(self, path: str, layout: Layout):
-        self.path, self.layout = path, layout
+
+def _read_dealt(path: str, reader: _Reader, begin: Begin, comm: Comm) -> None:
+    """Each rank reads the lines that rank 0 unpacks for it."""
+    before = begin.number - 1
+    for text in lines_dealt(path, begin.packing, begin.start, comm):
+        reader.lines = 0
+        with comm.together():
+            reader.take(text, GROWTH)
+        lines = comm.allgather(np.array([reader.lines], np.int64))[:, 0]
+        with comm.together():
+            reader.check(path, before + int(lines[: comm.rank].sum()))
+        before += int(lines.sum())
+
+
+class _Reader:
+    """Takes lines, and keeps their values; stops at the first wrong line, which is then line ``lines`` of those taken.
+
+    Attributes:
+        lines: taken so far.
+        dropped: lines passed over.
+        fault: what is wrong with the last line; "" if nothing is.
+    """
+
+    def __init__(self, layout: Layout, lenient: bool):
+        self.layout, self.lenient = layout, lenient
         self.classes = scan.byte_classes(layout.comments, layout.delimiters)
         self.columns = np.array(layout.columns, np.int64)
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
-        self.lines, self.fault = 0, ""
+        self.lines, self.dropped, self.fault = 0, 0, ""
         self.src, self.dst, self.weights = Column(IDS), Column(IDS), Column(WEIGHTS)
         self.room = scan.Room(0, self.weighted)
 
-    def read(self, lo: int, hi: int, start: int) -> None:
-        read = 0
-        for text in _whole_lines(self.path, lo, hi, start):
-            if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
-                self.lines += int(np.count_nonzero(text == 10)) + 1
-                self.fault = TOO_LONG
-                return
-            read += text.size
-            if not self._parse(text, max(1.0, (hi - lo) / read)):
-                return
-
-    def _parse(self, text: np.ndarray, share: float) -> bool:
-        """Take the lines of ``text``; the range is ``share`` times what will then have been read."""
+    def take(self, text: np.ndarray, share: float) -> bool:
+        """Take whole lines; all that is to come is about ``share`` times what was taken. Whether to go on."""
         needed = int(np.count_nonzero(text == 10)) + 1
+        if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
+            self.lines += needed
+            self.fault = TOO_LONG
+            return False
         if self.room.lines < needed:
             self.room = scan.Room(needed + needed // 8, self.weighted)
-        room = self.room
-        edges, lines, lates, integral, wrong, column, line, token = scan.scan(
-            text,
-            self.classes,
-            ord(self.layout.tag or "\0"),
-            self.columns,
-            self.layout.lowest,
-            self.layout.highest,
-            room.src,
-            room.dst,
-            room.integers,
-            room.reals,
-            room.late,
-        )
+        room, layout = self.room, self.layout
+        edges, lines, lates, integral, dropped, wrong, column, line, token = scan.scan(
+            text, self.classes, ord(layout.tag or "\0"), self.columns, layout.lowest, layout.highest, self.lenient,
+            room.src, room.dst, room.integers, room.reals, room.late,
+        )  # fmt: skip
+        finite = None
         if self.weighted and not integral and lates:
             values = scan.correctly_rounded(text, room.late[:lates, 2:])
-            if not np.isfinite(values).all():
-                first = int(np.argmin(np.isfinite(values)))
+            room.reals[room.late[:lates, 0]] = values
+            finite = np.isfinite(values)
+            if finite.all():
+                finite = None
+            elif not self.lenient:
+                first = int(np.argmin(finite))
                 self.lines += int(room.late[first, 1])
                 shown = _quote(text, room.late[first, 2])
                 self.fault = f"got weight {shown}; it does not fit a double; write a smaller number"
                 return False
-            room.reals[room.late[:lates, 0]] = values
         self.lines += lines
         if wrong != scan.OK:
-            self.fault = _reason(wrong, column, text, line, token, self.layout)
+            self.fault = _reason(wrong, column, text, line, token, layout)
             return False
-        self.src.extend(room.src[:edges], share)
-        if scan.TARGET in self.layout.columns:
-            self.dst.extend(room.dst[:edges], share)
+        kept: np.ndarray | slice = slice(0, edges)
+        if finite is not None:
+            kept = np.delete(np.arange(edges), room.late[:lates, 0][~finite])
+            dropped += edges - kept.size
+        self.dropped += dropped
+        self.src.extend(room.src[kept], share)
+        if scan.TARGET in layout.columns:
+            self.dst.extend(room.dst[kept], share)
         if self.weighted:
-            self.weights.extend((room.integers if integral else room.reals)[:edges], share)
+            self.weights.extend((room.integers if integral else room.reals)[kept], share)
         return True
+
+    def check(self, path: str, before: int) -> None:
+        """Refuse a wrong line; ``before`` lines of the file come before those that were taken."""
+        if self.fault:
+            raise DataError(f"{path}:{before + self.lines}: {self.fault}")
 
     def table(self, comm: Comm) -> Table:
         """All values, in one dtype a column on all ranks; collective."""
@@ -143,30 +178,7 @@ class _Reader:
         levels = [max(self.src.level, self.dst.level), self.weights.level]
         ids, weights = (int(v) for v in comm.allreduce(np.array(levels, np.int64), "max"))
         src, dst = self.src.finish(ids), self.dst.finish(ids)
-        return Table(src, dst, self.weights.finish(weights) if self.weighted else None)
-
-
-def _whole_lines(path: str, lo: int, hi: int, start: int) -> Iterator[np.ndarray]:
-    """The lines that start at bytes ``lo .. hi - 1``, about :data:`CHUNK` bytes at a time."""
-    with open(path, "rb") as file:
-        at = lo
-        if lo > start:
-            file.seek(lo - 1)
-            at = lo - 1
-            while at < hi:
-                rest = file.readline(CHUNK)
-                at += len(rest)
-                if rest.endswith(b"\n") or not rest:
-                    break
-        file.seek(at)
-        while at < hi:
-            data = file.read(min(CHUNK, hi - at))
-            if not data.endswith(b"\n"):
-                data += file.readline(LONGEST)
-            if not data:
-                raise DataError(f"{path}: ends at byte {at}; it was longer when reading began; let no one write to it")
-            at += len(data)
-            yield np.frombuffer(data, np.uint8)
+        return Table(src, dst, self.weights.finish(weights) if self.weighted else None, comm.total(self.dropped))
 
 
 def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, layout: Layout) -> str:

@@ -1,0 +1,69 @@
+"""Whole lines of a text file: those of a byte range, or, of a compressed file, those that rank 0 deals out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+from dgraph.graph.formats.head import LONGEST
+from dgraph.graph.formats.packed import unpacked
+
+CHUNK = 1 << 20
+"""bytes read at a time"""
+
+
+def lines_of_range(path: str, lo: int, hi: int, start: int) -> Iterator[np.ndarray]:
+    """The lines that start at bytes ``lo .. hi - 1``, about :data:`CHUNK` bytes at a time."""
+    with open(path, "rb") as file:
+        at = lo
+        if lo > start:
+            file.seek(lo - 1)
+            at = lo - 1
+            while at < hi:
+                rest = file.readline(CHUNK)
+                at += len(rest)
+                if rest.endswith(b"\n") or not rest:
+                    break
+        file.seek(at)
+        while at < hi:
+            data = file.read(min(CHUNK, hi - at))
+            if not data.endswith(b"\n"):
+                data += file.readline(LONGEST)
+            if not data:
+                raise DataError(f"{path}: ends at byte {at}; it was longer when reading began; let no one write to it")
+            at += len(data)
+            yield np.frombuffer(data, np.uint8)
+
+
+def lines_dealt(path: str, packing: str, start: int, comm: Comm) -> Iterator[np.ndarray]:
+    """This rank's lines, about :data:`CHUNK` bytes in a round, of what is packed from byte ``start`` on; collective.
+
+    Rank 0 unpacks, and deals each round's lines out in the order of the ranks; a round in which no rank has a line is
+    the last, and is not given.
+
+    Raises:
+        DataError: on all ranks, where the file is cut short or damaged.
+    """
+    blocks = _blocks(path, packing, start) if comm.rank == 0 else iter(())
+    more = True
+    while more:
+        parts = [np.empty(0, np.uint8)] * comm.size
+        with comm.together():
+            for rank, block in zip(range(comm.size), blocks, strict=False):
+                parts[rank] = np.frombuffer(block, np.uint8)
+        mine = comm.alltoallv(parts)[0]
+        more = comm.largest(mine.size) > 0
+        if more:
+            yield mine
+
+
+def _blocks(path: str, packing: str, start: int) -> Iterator[bytes]:
+    """All whole lines from byte ``start`` on, in blocks of about :data:`CHUNK` bytes."""
+    with unpacked(path, packing) as file:
+        file.seek(start, os.SEEK_SET)
+        while data := file.read(CHUNK):
+            yield data if data.endswith(b"\n") else data + file.readline(LONGEST)
