@@ -17,6 +17,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     from dgraph.cli.ending import end_together
 
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["doctor"]:
+        from dgraph.cli.doctor import without_ranks
+
+        if (code := without_ranks(words[1:])) is not None:
+            return code
     return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
 
 

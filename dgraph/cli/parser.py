@@ -27,6 +27,7 @@ EDGE_DATA = ("int32", "int64", "float32", "float64")
 COMMANDS = {
     "list": "Algorithms with their parameters, policies, formats, generators (--json).",
     "warmup": "Compile ahead what runs will need, of all algorithms or of those named: minutes, once a machine.",
+    "doctor": "Look at this machine, this launch and its GPUs: what is well, what to mend (--json).",
     "report": "Show and compare the reports of runs; as a page (--html) or a trace (--trace).",
 }
 READERS = {"vertices": weighted}
@@ -41,9 +42,9 @@ examples:
   mpirun -n 4 python -m dgraph bfs kron:20 --source @sources.txt --format graph500
   python -m dgraph list
 
-exit codes: 0 done; 1 --validate found the answer wrong; 2 the request cannot be carried out; 3 a tolerance or round
-limit was not met (output is written); 65 bad data; 70 a fault of dgraph; 74 reading or writing failed;
-130 interrupted."""
+exit codes: 0 done; 1 --validate found the answer wrong, or doctor a fault; 2 the request cannot be carried out;
+3 a tolerance or round limit was not met (output is written); 65 bad data; 70 a fault of dgraph; 74 reading or
+writing failed; 130 interrupted."""
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,7 @@ class Rounds:
         for name, given in self._given.items():
             spent = self._timers.get(name, 0.0)
             self._given[name] = spent
-            parts.append(min((spent - given) / rounds, seconds))
+            parts.append(min((spent - given) / max(rounds, 1), seconds))
         return parts
 
     def _thin(self) -> None:

@@ -1,0 +1,80 @@
+"""``python -m dgraph doctor``: what is well here and what to mend, also under mpirun."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from dgraph.cli.parser import Task, command_parser, flag, parsed
+from dgraph.comm import Comm, SerialComm, world
+from dgraph.errors import DgraphError
+
+COLOURS = {"OK": "green", "WARN": "yellow", "FAIL": "bold red"}
+FOUND_A_FAULT = 1
+
+
+def task(words: Sequence[str]) -> Task:
+    """Read the command's words."""
+    as_json, quiet = _options(words)
+    return Task(lambda comm: _do(comm, as_json, quiet))
+
+
+def without_ranks(words: Sequence[str]) -> int | None:
+    """The exit code where ranks cannot find each other, which is what a doctor is asked about; else None."""
+    try:
+        world()
+        return None
+    except DgraphError as error:
+        broken = error
+    as_json, quiet = _options(words)
+    from dgraph.cli.ending import PROCESS_NUMBER
+    from dgraph.doctor import FAIL, Finding, examine
+
+    if not any(os.environ.get(name, "0") != "0" for name in PROCESS_NUMBER):
+        first = Finding(FAIL, "launcher", str(broken), "see docs/launching.md, the wrong launcher")
+        rest = [found for found in examine(SerialComm()) if found.what not in ("launcher", "mpi", "ranks")]
+        _tell([first, *rest], as_json, quiet)
+    return FOUND_A_FAULT
+
+
+def _options(words: Sequence[str]) -> tuple[bool, bool]:
+    parser = command_parser("doctor")
+    parser.epilog = "exit codes: 0 nothing that keeps dgraph from working; 1 something does"
+    parser.add_argument("--json", **flag(), help="a list of findings, as JSON")
+    parser.add_argument("-q", "--quiet", **flag(), help="print only what is not OK")
+    given = parsed(parser, words)
+    return "json" in given, "quiet" in given
+
+
+def _do(comm: Comm, as_json: bool, quiet: bool) -> int:
+    from dgraph.doctor import FAIL, examine
+
+    findings = examine(comm)
+    if comm.rank == 0:
+        _tell(findings, as_json, quiet)
+    return FOUND_A_FAULT if any(finding.level == FAIL for finding in findings) else 0
+
+
+def _tell(findings, as_json: bool, quiet: bool) -> None:
+    shown = [finding for finding in findings if not quiet or finding.level != "OK"]
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in shown], indent=1))
+        return
+    width = max((len(finding.what) for finding in shown), default=0)
+    lines = [(finding.level, f"{finding.level:4}", f"  {finding.what:{width}}  {finding.found}") for finding in shown]
+    cures = [f"{'':{width + 8}}cure: {finding.cure}" if finding.cure else "" for finding in shown]
+    if not sys.stdout.isatty():
+        for (_, level, text), cure in zip(lines, cures, strict=True):
+            print(level + text, *filter(None, [cure]), sep="\n")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for (name, level, text), cure in zip(lines, cures, strict=True):
+        console.print(Text.assemble((level, COLOURS[name]), text), soft_wrap=True)
+        if cure:
+            console.print(Text(cure, style="dim"), soft_wrap=True)

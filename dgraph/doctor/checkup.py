@@ -1,0 +1,55 @@
+"""All findings, of all hosts, on rank 0."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from dgraph.comm import Comm
+from dgraph.doctor.finding import Finding, fail
+from dgraph.doctor.gpus import gpu_findings
+from dgraph.doctor.host import host_findings
+from dgraph.doctor.launch import exchange_findings, launch_findings
+
+
+def examine(comm: Comm) -> list[Finding]:
+    """Look at everything; collective. The same findings on every rank, those of a host by one of its ranks."""
+    hosts = comm.allgather_json(socket.gethostname())
+    here = [rank for rank, host in enumerate(hosts) if host == hosts[comm.rank]]
+    mine: list[Finding] = []
+    if comm.rank == 0:
+        mine += _guarded("launcher", lambda: launch_findings(comm, hosts))
+    if comm.rank == here[0]:
+        mine += _guarded("host", lambda: host_findings(len(here)))
+        mine += _guarded("gpus", lambda: gpu_findings(len(here)))
+    tried = exchange_findings(comm)
+    if comm.rank == 0:
+        mine += tried
+    gathered = comm.allgather_json([asdict(finding) for finding in mine])
+    return _merged([[Finding(**finding) for finding in part] for part in gathered], hosts)
+
+
+def _guarded(what: str, look) -> Iterable[Finding]:
+    """A check that itself breaks is a finding, not the end."""
+    try:
+        return list(look())
+    except Exception as error:
+        return [fail(what, f"the check itself failed: {error!r}", "report it with this text")]
+
+
+def _merged(parts: list[list[Finding]], hosts: list[str]) -> list[Finding]:
+    """Each finding once; where hosts differ, with the host's name."""
+    by_host: dict[Finding, list[str]] = {}
+    for part, host in zip(parts, hosts, strict=True):
+        for finding in part:
+            by_host.setdefault(finding, []).append(host)
+    about = {host for part, host in zip(parts, hosts, strict=True) if part}
+    several = len(about) > 1
+    names = [finding.what for finding in by_host]
+    out = []
+    for finding, where in by_host.items():
+        differs = several and len(where) < len(about) and names.count(finding.what) > 1
+        told = f"{', '.join(where)}: {finding.found}" if differs else finding.found
+        out.append(Finding(finding.level, finding.what, told, finding.cure))
+    return out

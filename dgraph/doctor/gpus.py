@@ -1,0 +1,178 @@
+"""GPUs, through the driver's own libraries: no GPU package is needed to see why none works.
+[CUDA driver API; NVML]"""
+
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import distributions
+from pathlib import Path
+
+from dgraph.doctor.finding import Finding, fail, ok, warn
+
+CUPY = "import cupy; assert int(cupy.arange(5).sum()) == 10; print(cupy.__version__)"
+PATIENCE = 120
+"""Seconds that a first kernel of CuPy's may take to compile."""
+
+SMALL = 256
+"""Characters of a name."""
+
+
+class Memory(ctypes.Structure):
+    """NVML's nvmlMemory_t, bytes."""
+
+    _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
+
+
+def gpu_findings(ranks_here: int) -> Iterator[Finding]:
+    """Findings about the GPUs of this host, on which ``ranks_here`` ranks run."""
+    cupy = [d for d in distributions() if (d.metadata["Name"] or "").lower().startswith("cupy")]
+    if not Path("/proc/driver/nvidia/version").exists() and not glob.glob("/dev/nvidia[0-9]*"):
+        yield ok("gpus", "none on this host: ranks run on its cores")
+        return
+    cuda = _library("libcuda.so.1")
+    if cuda is None:
+        yield fail(
+            "gpus", "there are some, but no libcuda.so.1", "install the driver; in Docker: --gpus all; Apptainer: --nv"
+        )
+        return
+    status = cuda.cuInit(0)
+    if status:
+        yield fail("gpus", f"the driver refuses to start (cuInit: {_error(cuda, status)})", "see nvidia-smi and dmesg")
+        return
+    number, driver = ctypes.c_int(), ctypes.c_int()
+    cuda.cuDeviceGetCount(ctypes.byref(number))
+    cuda.cuDriverGetVersion(ctypes.byref(driver))
+    count = number.value
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if count == 0:
+        cure = "unset CUDA_VISIBLE_DEVICES, or ask the batch system for GPUs"
+        yield warn("gpus", f"none is visible (CUDA_VISIBLE_DEVICES={visible})", cure)
+        return
+    yield ok("cuda driver", f"CUDA {driver.value // 1000}.{driver.value % 1000 // 10}")
+    yield from _devices(cuda, count, visible)
+    yield _sharing(count, ranks_here)
+    if count > 1:
+        yield _peers(cuda, count)
+    yield _cupy([f"{d.metadata['Name']} {d.version}" for d in cupy])
+    yield _nccl(count)
+    yield _cuda_aware()
+
+
+def _library(name: str) -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        return None
+
+
+def _error(cuda: ctypes.CDLL, status: int) -> str:
+    text = ctypes.c_char_p()
+    cuda.cuGetErrorName(status, ctypes.byref(text))
+    return text.value.decode() if text.value else str(status)
+
+
+def _devices(cuda: ctypes.CDLL, count: int, visible: str | None) -> Iterator[Finding]:
+    nvml = _library("libnvidia-ml.so.1")
+    if nvml is not None and nvml.nvmlInit_v2():
+        nvml = None
+    found = []
+    for device in range(count):
+        name, pci = ctypes.create_string_buffer(SMALL), ctypes.create_string_buffer(SMALL)
+        total, major, minor = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int()
+        cuda.cuDeviceGetName(name, SMALL, device)
+        cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device)
+        cuda.cuDeviceGetPCIBusId(pci, SMALL, device)
+        for value, attribute in ((major, 75), (minor, 76)):  # compute capability
+            cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
+        memory, handle = Memory(), ctypes.c_void_p()
+        known = False
+        if nvml is not None and not nvml.nvmlDeviceGetHandleByPciBusId_v2(pci, ctypes.byref(handle)):
+            known = not nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))
+        free = f"{memory.free / 2**30:.0f} of " if known else ""
+        found.append(
+            f"{device}: {name.value.decode()} ({major.value}.{minor.value}), {free}{total.value / 2**30:.0f} GiB"
+            f"{' free' if known else ''}, {pci.value.decode()}"
+        )
+        if known and memory.free < memory.total // 2:
+            cure = "see nvidia-smi for who holds it; choose another with CUDA_VISIBLE_DEVICES"
+            yield warn("gpu memory", f"more than half of GPU {device}'s is taken: {found[-1]}", cure)
+    yield ok("gpus", "; ".join(found) + (f" (CUDA_VISIBLE_DEVICES={visible})" if visible else ""))
+
+
+def _sharing(count: int, ranks_here: int) -> Finding:
+    taken = ", ".join(f"{rank}→{rank % count}" for rank in range(min(ranks_here, 16)))
+    if ranks_here > count:
+        cure = f"start {count} ranks a host: two on one GPU halve each other's memory and speed"
+        return warn("gpu of each rank", f"{ranks_here} ranks share {count} GPUs: {taken}", cure)
+    return ok("gpu of each rank", f"rank of the host → GPU: {taken}")
+
+
+def _peers(cuda: ctypes.CDLL, count: int) -> Finding:
+    able = ctypes.c_int()
+    refused = []
+    for a in range(count):
+        for b in range(count):
+            if a != b:
+                cuda.cuDeviceCanAccessPeer(ctypes.byref(able), a, b)
+                if not able.value:
+                    refused.append(f"{a}-{b}")
+    if refused:
+        cure = "ask Slurm for --gpu-bind=none; see nvidia-smi topo -p2p r; messages go through host memory meanwhile"
+        return warn("peer access", f"not between GPUs {', '.join(refused)}", cure)
+    return ok("peer access", f"between all {count} GPUs")
+
+
+def _cupy(names: list[str]) -> Finding:
+    if not names:
+        return warn("cupy", "not installed: GPUs stay unused", "pip install 'cupy-cuda12x[ctk]'")
+    if len(names) > 1:
+        return fail("cupy", f"two at once: {', '.join(names)}", f"pip uninstall {' '.join(names)}, then install one")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", CUPY], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return fail(
+            "cupy", f"{names[0]}: no answer within {PATIENCE} s", "see nvidia-smi: another job may hold the GPU"
+        )
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return fail(
+            "cupy", f"{names[0]} fails: {why}", "take the wheel of the driver's CUDA: cupy-cuda12x or cupy-cuda13x"
+        )
+    return ok("cupy", f"{names[0]} compiles and runs a kernel")
+
+
+def _nccl(count: int) -> Finding:
+    beside = [path for base in sys.path for path in glob.glob(f"{base}/nvidia/nccl/lib/libnccl.so.2")]
+    nccl = next((found for name in ("libnccl.so.2", *beside) if (found := _library(name)) is not None), None)
+    if nccl is None:
+        told = "not found: GPUs exchange through host memory"
+        return (
+            warn("nccl", told, "pip install nvidia-nccl-cu12")
+            if count > 1
+            else ok("nccl", "not found; one GPU needs none")
+        )
+    number = ctypes.c_int()
+    nccl.ncclGetVersion(ctypes.byref(number))
+    return ok("nccl", f"{number.value // 10000}.{number.value // 100 % 100}.{number.value % 100}")
+
+
+def _cuda_aware() -> Finding:
+    """Of the MPI that is loaded: ``CDLL(None)`` would not see it, and its own word (mpi_memory_alloc_kinds) is not
+    to be trusted in Open MPI 5."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    path = next((line.split()[-1] for line in lines if "libmpi" in line), None)
+    if path is None:
+        return ok("cuda-aware mpi", "no MPI is loaded: one process")
+    try:
+        able = bool(ctypes.CDLL(path).MPIX_Query_cuda_support())
+    except (OSError, AttributeError):
+        return ok("cuda-aware mpi", "unknown, so taken as no: messages are staged in host memory")
+    told = "yes, says the library" if able else "no: messages are staged in host memory"
+    return ok("cuda-aware mpi", told)

@@ -1,0 +1,158 @@
+"""A host: versions, cores, memory, shared memory, and the folder of compiled code."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from dgraph import cache
+from dgraph.doctor.finding import Finding, fail, ok, warn
+from dgraph.errors import OutputError
+from dgraph.version import __version__
+
+PACKAGES = ("numpy", "numba", "llvmlite", "pymetis", "mpi4py")
+LEAST_MEMORY = 1 << 30
+"""Bytes a rank: what Python, Numba and a graph of a few million edges take."""
+
+LEAST_SHARED = 256 << 20
+"""Bytes of /dev/shm: MPICH keeps its mailboxes there, some 30 MB a rank."""
+
+LEAST_DISK = 256 << 20
+"""Bytes for compiled code, some 2 MB a program."""
+
+
+def host_findings(ranks_here: int) -> Iterator[Finding]:
+    """Findings of this host, on which ``ranks_here`` ranks of the job run."""
+    yield from _versions()
+    yield from _cores(ranks_here)
+    yield from _memory(ranks_here)
+    yield from _shared_memory(ranks_here)
+    yield from _cache()
+    yield from _compiler()
+
+
+def _versions() -> Iterator[Finding]:
+    found = []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            if name != "mpi4py":
+                yield fail("versions", f"{name} is not installed", "pip install dgraph into this environment again")
+    python = f"Python {platform.python_version()}"
+    yield ok("versions", f"dgraph {__version__}, {python}, {', '.join(found)}")
+
+
+def _cores(ranks_here: int) -> Iterator[Finding]:
+    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    every = os.cpu_count() or 1
+    found = f"{mine} of {every} for this process, {ranks_here} rank{'s'[: ranks_here > 1]} here"
+    quota = _quota()
+    if quota is not None and quota < mine:
+        cure = f"give --threads {max(1, int(quota // ranks_here))}, or the container more processor time"
+        yield warn("cores", f"{found}; but its group may use {quota:g} at a time", cure)
+    elif ranks_here > mine:
+        cure = f"start at most {mine} here, or have the launcher bind ranks to no core (mpiexec -bind-to none)"
+        yield warn("cores", f"{found}: ranks take turns", cure)
+    else:
+        yield ok("cores", found)
+
+
+def _quota() -> float | None:
+    """Cores' worth of time that this control group has, version 2 or 1; None where it is not limited."""
+    for path in ("/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us"):
+        try:
+            words = Path(path).read_text().split()
+            period = words[1] if len(words) > 1 else Path(path).with_name("cpu.cfs_period_us").read_text()
+            if words[0] not in ("max", "-1"):
+                return int(words[0]) / int(period)
+        except (OSError, ValueError, IndexError):
+            continue
+    return None
+
+
+def _memory(ranks_here: int) -> Iterator[Finding]:
+    free = _free_memory()
+    if free is None:
+        yield warn("memory", "cannot be told on this system", "see that each rank has a GiB and its part of the graph")
+        return
+    found = f"{free / 2**30:.1f} GiB free, {free / ranks_here / 2**30:.1f} a rank"
+    if free / ranks_here < LEAST_MEMORY:
+        yield warn("memory", found, "start fewer ranks here, or free some")
+    else:
+        yield ok("memory", found)
+
+
+def _free_memory() -> int | None:
+    """Bytes that could be had: what the kernel calls available, or what is left to the control group."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return None
+    for most, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        try:
+            limit, taken = (Path("/sys/fs/cgroup", name).read_text().strip() for name in (most, used))
+            if limit != "max":
+                free = min(free, max(int(limit) - int(taken), 0))
+        except (OSError, ValueError):
+            continue
+    return free
+
+
+def _shared_memory(ranks_here: int) -> Iterator[Finding]:
+    path = Path("/dev/shm")
+    if ranks_here == 1 or not path.is_dir():
+        return
+    free = shutil.disk_usage(path).free
+    found = f"{free / 2**20:,.0f} MiB free in {path}"
+    if free < LEAST_SHARED:
+        yield warn("shared memory", found, "ranks of one host talk through it; in Docker: --shm-size=1g")
+    else:
+        yield ok("shared memory", found)
+
+
+def _cache() -> Iterator[Finding]:
+    try:
+        path = cache.folder()
+        free = shutil.disk_usage(path).free
+        files = [file.stat() for file in path.rglob("*") if file.is_file()]
+    except (OutputError, OSError) as error:
+        yield fail("compiled code", str(error), "chmod 700 the folder, or set DGRAPH_CACHE_DIR to one of your own")
+        return
+    held = sum(file.st_size for file in files)
+    programs = len(list(path.glob("*.py")))
+    found = f"{path}: {programs} programs, {held / 2**20:.0f} MiB, {free / 2**30:.1f} GiB free"
+    if free < LEAST_DISK:
+        yield warn("compiled code", found, "free some disk, or set DGRAPH_CACHE_DIR to a folder elsewhere")
+    elif path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH) and path.is_relative_to("/tmp"):
+        yield ok("compiled code", f"{found}; the home cannot be written, so it lies on this node")
+    elif not programs:
+        yield ok("compiled code", f"{found}; the first run compiles, or python -m dgraph warmup")
+    else:
+        yield ok("compiled code", found)
+
+
+def _compiler() -> Iterator[Finding]:
+    began = time.perf_counter()
+    try:
+        from numba import njit
+
+        answer = njit(lambda a, b: a + b)(40, 2)
+    except Exception as error:  # whatever a broken installation raises
+        yield fail("compiler", f"Numba fails: {error}", "pip install --force-reinstall numba llvmlite")
+        return
+    seconds = time.perf_counter() - began
+    if answer != 42:
+        yield fail("compiler", f"Numba computes 40 + 2 = {answer}", "pip install --force-reinstall numba llvmlite")
+    else:
+        yield ok("compiler", f"Numba compiles (first function after {seconds:.1f} s)")
