@@ -7,10 +7,11 @@ from numba import njit
 
 from dgraph.comm import Comm, communicator
 from dgraph.errors import DataError, UsageError
+from dgraph.graph.adopt import check_mirrored
 from dgraph.graph.arrays import as_ids, as_weights, check_finite, check_range
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.clean import RawEdges, assemble, symmetrised, tally
-from dgraph.graph.fingerprint import arc_sums, fingerprint, weight_bits
+from dgraph.graph.fingerprint import fingerprint
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.load import LoadOptions, describe, load
 
@@ -131,7 +132,7 @@ class Graph:
         else:
             tally(block, comm)
         if not directed:
-            _check_mirrored(block, comm)
+            check_mirrored(block, comm, "csr")
         return cls(block, comm)
 
     @property
@@ -200,17 +201,6 @@ def _agreed_size(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) ->
             "and the ids that occur are the vertices; or n, to have them all"
         )
     return largest + 1
-
-
-def _check_mirrored(block: EdgeBlock, comm: Comm) -> None:
-    """Refuse rows in which some arc lacks its reverse: the sums of a hash over all arcs and all reverses differ."""
-    there, back = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
-    sums = comm.allgather(np.array([there, back], np.uint64)).sum(axis=0, dtype=np.uint64)
-    if sums[0] != sums[1]:
-        raise DataError(
-            "csr: some arc lacks its reverse of the same weight, so the graph is not undirected; "
-            "pass directed=True (and take .undirected()), or add the reverses"
-        )
 
 
 @njit(cache=True)

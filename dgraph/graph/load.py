@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError, unknown
+from dgraph.graph.adopt import RawRows, adopt, check_mirrored
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.clean import RawEdges, assemble
 from dgraph.graph.formats import FORMATS, suffix_of
@@ -53,7 +55,12 @@ def load(spec: str, comm: Comm, options: LoadOptions = LoadOptions()) -> EdgeBlo
         UsageError: no such file or generator, or a format that is not known.
         DataError: the file is not what its format says, with file and line.
     """
-    block = assemble(_read(spec, comm, options), comm, options)
+    raw = [_read(spec, comm, options)]
+    clean: Callable = adopt if isinstance(raw[0], RawRows) else assemble
+    claimed = isinstance(raw[0], RawEdges) and raw[0].mirrored
+    block = clean(raw.pop(), comm, options)  # which lets go of what it has used
+    if claimed:
+        check_mirrored(block, comm, block.facts.name)
     if options.weights is not None:
         reweigh(block, options.weights, options.seed)
     return block
@@ -69,12 +76,13 @@ def reweigh(block: EdgeBlock, rule: str, seed: int) -> None:
     block.weights = hashed_weights(block.sources(), block.targets, rule, seed, block.directed)
 
 
-def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges:
+def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
     from dgraph.graph.generate import generate, is_generator
     from dgraph.graph.weigh import check_rule
 
     if options.weights is not None:
         check_rule(options.weights)
+    raw: RawEdges | RawRows
     if is_generator(spec):
         raw = generate(spec, comm)
     else:
