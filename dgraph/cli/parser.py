@@ -27,6 +27,8 @@ EDGE_DATA = ("int32", "int64", "float32", "float64")
 COMMANDS = {
     "list": "Algorithms with their parameters, policies, formats, generators (--json).",
     "warmup": "Compile ahead what runs will need, of all algorithms or of those named: minutes, once a machine.",
+    "convert": "Read a graph and write it in another format: .csv .el .gr .mtx .npz .parquet .sg .txt .wel .wsg.",
+    "info": "Show a graph: its file, degrees, components, diameter (at least); what representations cost.",
     "doctor": "Look at this machine, this launch and its GPUs: what is well, what to mend (--json).",
     "report": "Show and compare the reports of runs; as a page (--html) or a trace (--trace).",
 }

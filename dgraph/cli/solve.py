@@ -146,7 +146,7 @@ def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) ->
     if suggested is not None:
         source, reason = suggested, SUGGESTED
     else:
-        source, reason = _hub(graph), "it has the most out-edges, and none was named"
+        source, reason = hub(graph), "it has the most out-edges, and none was named"
     trace.choose("source", str(source), reason)
     progress.line(f"source {source}: {reason}")
     return [source]
@@ -163,7 +163,7 @@ def _suggested(request: Request, graph: Graph, progress: Progress) -> dict[str, 
     return taken
 
 
-def _hub(graph: Graph) -> int:
+def hub(graph: Graph) -> int:
     """The vertex with most out-edges, by original id; the first of several. Collective."""
     block, comm = graph.block, graph.comm
     degrees = np.diff(block.offsets)

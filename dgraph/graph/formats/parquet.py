@@ -45,7 +45,8 @@ def read_arrow(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     with comm.together():
         file_size(path)
-        with _refused(path), opened(path) as (names, rows, batches):
+        with _refused(path), opened(path) as (schema, rows, batches):
+            names, noted = schema.names, (schema.metadata or {}).get(b"dgraph.directed")
             chosen = _columns(path, names, options.columns)
             lo, hi = (rows * rank // comm.size for rank in (comm.rank, comm.rank + 1))
             columns = [_Part(path, name, kind, lo) for name, kind in zip(chosen, KINDS, strict=False)]
@@ -58,7 +59,10 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     wide = comm.largest(max(src.itemsize, dst.itemsize))
     ids = np.dtype(np.int64 if wide == 8 else np.uint32)
     raw = RawEdges(src.astype(ids, copy=False), dst.astype(ids, copy=False), weights[0] if weights else None)
-    set_direction(raw, path, True, "the default for tables")
+    if noted in (b"0", b"1"):
+        set_direction(raw, path, noted == b"1", f"the table says dgraph.directed = {int(noted)}")
+    else:
+        set_direction(raw, path, True, "the default for tables")
     raw.facts.notes.append(f"columns {', '.join(chosen)}")
     return raw
 
@@ -146,7 +150,7 @@ def _parquet(path: str) -> Iterator[tuple]:
                     begin += len(batch)
                     yield [part.column(name) for name in names]
 
-        yield file.schema_arrow.names, sum(sizes), batches
+        yield file.schema_arrow, sum(sizes), batches
 
 
 @contextmanager
@@ -165,7 +169,7 @@ def _arrow(path: str) -> Iterator[tuple]:
                     part = file.get_batch(at).slice(skip, max(min(hi - begin, size) - skip, 0))
                     yield [part.column(name) for name in names]
 
-        yield file.schema.names, sum(sizes), batches
+        yield file.schema, sum(sizes), batches
 
 
 @contextmanager
