@@ -75,9 +75,8 @@ class Context:
         else:
             run.rounds(limit)
         self.rounds += machine.round
-        masters = self.local.masters
         return State(
-            fields={name: values[:masters] for name, values in machine.state.items()},
+            fields=machine.fields(),
             globals=machine.globals(),
             rounds=machine.round,
             finished=machine.done,

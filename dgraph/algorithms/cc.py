@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.base import Algorithm, Answer, algorithm, limited
+from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
+from dgraph.errors import unknown
 from dgraph.program import MIN, Field, Program
 
 
@@ -20,14 +21,28 @@ class Labels(Program):
         return {"label": u.label}
 
 
-@algorithm("cc")
+class Joined(Labels):
+    """The same by union-find inside every rank."""
+
+    kernel = "components"
+
+
+VARIANTS = {"union-find": Joined, "label-propagation": Labels}
+
+
+@algorithm(
+    "cc",
+    Parameter("variant", str, "union-find", "how labels spread inside a rank", choices=tuple(VARIANTS)),
+)
 class Cc(Algorithm):
     """Connected components (weak where directed): the smallest id of each vertex's component."""
 
     undirected = True
 
     def run(self, ctx):
-        state = ctx.run(Labels())
+        if self.variant not in VARIANTS:
+            raise unknown("variant of cc", self.variant, VARIANTS)
+        state = ctx.run(VARIANTS[self.variant]())
         labels = state["label"]
         roots = np.count_nonzero(labels == ctx.local.original[: ctx.local.masters])
         return Answer(

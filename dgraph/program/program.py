@@ -94,6 +94,9 @@ class Program:
         domain: CHANGED: ``apply`` runs on vertices that got a proposal; ALL: on every vertex, every round, and all
             edges count as active.
         monotone: a vertex whose ``cond`` is false never wants proposals again.
+        kernel: the name of hand-written rounds that come to the same fixed point sooner; a backend that has them may
+            run them instead, where no direction is asked for. "components": every edge, of a graph that is not
+            directed, hands on the smallest of one MIN field.
         widens: several piles of ``priority`` may be opened at once while their rounds are small; may be set on an
             instance, where the width of a pile was asked for.
     """
@@ -101,6 +104,7 @@ class Program:
     directions: ClassVar[tuple[str, ...]] = ("push", "pull")
     domain: ClassVar[str] = CHANGED
     monotone: ClassVar[bool] = False
+    kernel: ClassVar[str | None] = None
     widens = True
 
     def __init__(self, **parameters: Any):

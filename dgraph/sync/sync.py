@@ -92,7 +92,7 @@ class Sync:
     def _tell(self, now: Plan, fields: tuple[str, ...], role: str, failed: bool, everything: bool) -> None:
         machine, traced = self.machine, self.machine.traced
         dense = everything or traced.all
-        marked = now.frontier and (everything or bool(machine.module.DIRTY))
+        marked = now.frontier and (everything or machine.dirties)
         dtypes = [self.widths[k] for k in fields] + [ACTIVE] * marked
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.trace("pack"):

@@ -6,6 +6,7 @@ from functools import cache
 
 from dgraph.backend.cpu.machine import Machine
 from dgraph.backend.cpu.threads import Team, cores
+from dgraph.backend.cpu.union_find import UnionFind
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
@@ -36,6 +37,8 @@ class CpuBackend:
         if ranks_here > cores():
             self.warning = f"{ranks_here} ranks share {cores()} cores: they take turns, timings mean little"
 
-    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
+    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | UnionFind:
         """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
+        if traced.program.kernel == "components" and direction == "auto" and not local.directed:
+            return UnionFind(traced, local, _team(self.threads))
         return Machine(traced, local, _team(self.threads), direction)

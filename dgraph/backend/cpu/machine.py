@@ -26,6 +26,7 @@ class Machine:
     Attributes:
         state: field → array, shape (masters + mirrors,); bool fields as uint8.
         controls: int64 words, see ``layout.py``.
+        dirties: whether mirrors must hear of masters that are not active.
     """
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
@@ -47,7 +48,8 @@ class Machine:
             return np.empty(size if wanted else 0, np.uint32)
 
         words = (size + 63) // 64 if "pull" in traced.program.directions else 0
-        piled, dirty = traced.priority is not None, bool(self.module.DIRTY)
+        self.dirties = bool(self.module.DIRTY)
+        piled, dirty = traced.priority is not None, self.dirties
         self._work = (
             lids(), lids(), lids(), lids(dirty),
             np.zeros(size, np.uint8), np.zeros(words, np.uint64), np.zeros(words, np.uint64),
@@ -225,6 +227,10 @@ class Machine:
             for i, (name, g) in enumerate(self.traced.globals.items())
         }
 
+    def fields(self) -> dict[str, np.ndarray]:
+        """The fields of masters."""
+        return {name: values[: self.local.masters] for name, values in self.state.items()}
+
     def figures(self, first: int) -> np.ndarray:
         """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
         pulled; int64 (rounds, 3)."""
@@ -255,7 +261,7 @@ class Machine:
 
     def dirty(self) -> np.ndarray:
         """lids of masters that mirrors must hear of: active, or with a field that edges read changed."""
-        return self._work[3][: self.controls[at.DIRTIED]] if self.module.DIRTY else self.frontier()
+        return self._work[3][: self.controls[at.DIRTIED]] if self.dirties else self.frontier()
 
     def take_mirrors(self) -> np.ndarray:
         """lids of mirrors that got a proposal in this round; their marks are cleared."""

@@ -1,0 +1,191 @@
+"""A machine that finds connected components: union-find inside a rank, smallest labels between ranks.
+
+It stands for the rounds of any program whose ``kernel`` is "components": edges hand the smallest label on. The first
+round joins all local arcs; a later one only carries labels that fell from a component's few vertices which other
+ranks know to the others of them. So there are as many rounds as components lie in a row across ranks, and not as
+many as the graph's diameter; on one rank there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dgraph.backend.cpu import components as kernel
+from dgraph.backend.cpu.threads import Team
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Traced
+
+NOBODY = np.empty(0, np.uint32)
+
+
+class UnionFind:
+    """What the engine and the synchronisation ask of a ``Machine``, for one program with one MIN field of ids.
+
+    Attributes:
+        state: the field → int64 (masters + mirrors,).
+    """
+
+    direction, dirties, waiting = "push", False, 0
+
+    def __init__(self, traced: Traced, local: LocalGraph, team: Team):
+        self.traced, self.local, self.team = traced, local, team
+        (self.field,) = traced.proposes
+        self.state = {self.field: np.empty(local.size, np.int64)}
+        self.compiled = kernel.components in _ready
+        self.round, self.done = 0, False
+        self.total_active = self.total_edges = 0
+        self.edges = 0
+        self._parent = np.empty(local.size, np.uint32)
+        self._lowest = np.empty(local.size if local.mirrors or local.theirs else 0, np.int64)
+        self._front = self._touched = self._fell = self._mirrors = self._heard = NOBODY
+
+    @property
+    def _label(self) -> np.ndarray:
+        return self.state[self.field]
+
+    @property
+    def _alone(self) -> bool:
+        return self._lowest.size == 0
+
+    # what the engine asks for
+
+    def compile(self) -> None:
+        """Compile, or load from the cache folder, everything that the rounds will call."""
+        nothing, ids = np.zeros(0, np.uint32), np.zeros(0, np.int64)
+        self._join(1, np.zeros(1, np.int64), nothing, ids, nothing, ids)
+        kernel.labelled(0, 1, nothing, ids, ids, 0)
+        kernel.hear(nothing, ids, nothing, ids, nothing)
+        kernel.tell(nothing, 0, nothing, np.zeros(1, np.int64), nothing, ids, ids, 0, nothing, nothing)
+        _ready.add(kernel.components)
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """Every vertex is its own component."""
+        self._label[:] = self.local.original
+        self.active, self.edges = self.local.masters, int(self.local.out_degree[: self.local.masters].sum())
+
+    def edge(self) -> None:
+        """The components of the local arcs; later what mirrors heard, inside their components."""
+        if self.round == 0:
+            self._first()
+        else:
+            self._spread(self._heard)
+            self._heard = NOBODY
+
+    def vertex(self) -> None:
+        """What masters heard, inside their components; masters whose label fell in this round are the frontier."""
+        heard, self._touched = self._touched, NOBODY
+        self._spread(heard)
+        self._front = np.unique(np.concatenate([self._fell, heard]))
+        self._fell = NOBODY
+        self.active, self.edges = len(self._front) + len(self._mirrors), 0
+
+    def fused(self, limit: int) -> int:
+        """The one round that a graph without mirrors takes."""
+        self.edge()
+        self.vertex()
+        self.agreed(np.zeros(2, np.int64), np.empty(0), False)
+        return 1
+
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """This rank's vertices and edges that make another round necessary; there are no sums."""
+        return np.array([self.active, self.edges], np.int64), np.empty(0)
+
+    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+        """Take in the totals of all ranks."""
+        self.round += not starting
+        self._ring = np.array([[self.total_active, self.total_edges, 0]])
+        self.total_active, self.total_edges = (int(x) for x in integers)
+        self.done = not starting and self.total_active == 0
+
+    def globals(self) -> dict[str, int | float]:
+        """None."""
+        return {}
+
+    def figures(self, first: int) -> np.ndarray:
+        """Of the one fused round; int64 (1, 3)."""
+        return self._ring
+
+    def fields(self) -> dict[str, np.ndarray]:
+        """Masters' labels; also before the end, where a limit came first."""
+        masters = self.local.masters
+        if not self._alone and self.round:
+            self.team.run(kernel.labelled, self._threads, self._parent, self._lowest, self._label, masters)
+        return {self.field: self._label[:masters]}
+
+    # what the synchronisation asks for
+
+    def frontier(self) -> np.ndarray:
+        """lids of masters whose label fell (uint32, ascending)."""
+        return self._front
+
+    dirty = frontier
+
+    def take_mirrors(self) -> np.ndarray:
+        """lids of mirrors whose label fell."""
+        lids, self._mirrors = np.unique(self._mirrors), NOBODY
+        return lids
+
+    def reset(self, lids: np.ndarray | slice) -> None:
+        """Nothing: combining a label twice does no harm."""
+
+    def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
+        """Mirrors' labels into masters ``lids[positions]``."""
+        masters = lids[positions]
+        lower = values[0] < self._label[masters]
+        self._label[masters[lower]] = values[0][lower]
+        self._touched = np.concatenate([self._touched, masters[lower]])
+
+    def join(self, lids: np.ndarray) -> None:
+        """Mirrors heard a new label."""
+        self._heard = np.concatenate([self._heard, lids.astype(np.uint32)])
+
+    # inside
+
+    @property
+    def _threads(self) -> int:
+        return self.team.size if len(self.local.out.neighbours) > kernel.CHUNK else 1
+
+    def _join(self, threads, offsets, neighbours, original, parent, lowest) -> None:
+        shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
+        self.team.run(
+            kernel.components, threads, offsets, neighbours, self._alone, original, parent, lowest, shared, gate
+        )
+
+    def _first(self) -> None:
+        local, label = self.local, self._label
+        lowest = label if self._alone else self._lowest
+        neighbours = local.out.neighbours.view(np.uint32)
+        self._join(self._threads, local.out.offsets, neighbours, local.original, self._parent, lowest)
+        if self._alone:
+            self.team.run(kernel.labelled, self._threads, self._parent, label, label, local.size)
+            return
+        known = np.unique(np.concatenate([side.lids for side in local.theirs.values()] or [NOBODY]))
+        known = np.concatenate([known, np.arange(local.masters, local.size, dtype=np.uint32)])
+        order = np.argsort(self._parent[known], kind="stable")
+        self._members = known[order]
+        roots = self._parent[self._members]
+        first = np.flatnonzero(np.diff(roots, prepend=roots[:1] + 1))
+        self._groups, self._starts = roots[first], np.append(first, len(roots)).astype(np.int64)
+        label[known] = self._lowest[self._parent[known]]
+        fell = known[label[known] < local.original[known]]
+        self._fell, self._mirrors = fell[fell < local.masters], fell[fell >= local.masters]
+
+    def _spread(self, lids: np.ndarray) -> None:
+        """From vertices whose label fell to all of their components that other ranks know."""
+        if not len(lids):
+            return
+        label, roots = self._label, np.empty(len(lids), np.uint32)
+        count = kernel.hear(lids, label, self._parent, self._lowest, roots)
+        fell, mirrors = np.empty(len(self._members), np.uint32), np.empty(len(self._members), np.uint32)
+        k, j = kernel.tell(
+            roots, count, self._groups, self._starts, self._members, label, self._lowest, self.local.masters,
+            fell, mirrors,
+        )  # fmt: skip
+        self._fell = np.concatenate([self._fell, fell[:k]])
+        self._mirrors = np.concatenate([self._mirrors, mirrors[:j]])
+
+
+_ready: set = set()
+"""Kernels whose machine code this process has."""
