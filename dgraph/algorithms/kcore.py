@@ -18,6 +18,7 @@ class Peel(Program):
     first: int = 0
     single: bool = False
     monotone = True
+    kernel = "cores"
 
     core = Field("int32")
     lost = Field("int64", reduce=ADD)

@@ -192,6 +192,8 @@ class Rounds:
 
     def extend(self, figures: np.ndarray, seconds: float) -> None:
         """Rounds ended, each after ``seconds``: frontier vertices, frontier edges, 1 if pulled, int64 (rounds, 3)."""
+        if not len(figures):
+            return
         vertices, edges, pulled = figures.sum(axis=0).tolist()
         for direction, rounds in (("push", len(figures) - pulled), ("pull", pulled)):
             if rounds:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 from dgraph.backend.cpu.machine import Machine
+from dgraph.backend.cpu.peeling import Peeling
 from dgraph.backend.cpu.threads import Team, cores
 from dgraph.backend.cpu.union_find import UnionFind
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
+
+KERNELS: dict[str, type[UnionFind] | type[Peeling]] = {"components": UnionFind, "cores": Peeling}
+"""Hand-written rounds, by what ``Program.kernel`` calls them."""
 
 
 @cache
@@ -37,8 +41,8 @@ class CpuBackend:
         if ranks_here > cores():
             self.warning = f"{ranks_here} ranks share {cores()} cores: they take turns, timings mean little"
 
-    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | UnionFind:
+    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | UnionFind | Peeling:
         """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
-        if traced.program.kernel == "components" and direction == "auto" and not local.directed:
-            return UnionFind(traced, local, _team(self.threads))
+        if traced.program.kernel and direction == "auto" and not local.directed:
+            return KERNELS[traced.program.kernel](traced, local, _team(self.threads))
         return Machine(traced, local, _team(self.threads), direction)

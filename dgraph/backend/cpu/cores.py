@@ -1,0 +1,171 @@
+"""Core numbers by peeling: the compiled part of ``peeling.py``.   [Kabir & Madduri, 2017: PKC; windows of levels as
+in Dhulipala et al., SPAA 2017: Julienne]
+
+At level k every vertex with k neighbours left is dropped, and so on until none has. A thread follows what it dropped
+itself, without a barrier, as far as ``BUFFER`` vertices; what is more waits in ``queue`` for any thread. Vertices that
+levels k .. k + WINDOW - 1 may drop are *candidates*: found by one pass over all that are left, or *fallen* since.
+"""
+
+import numpy as np
+from numba import njit
+
+from dgraph.backend.cpu.atomics import INLINE, OPTIONS, barrier, fetch_add, load, load_acquire, store
+
+WINDOW = 16
+"""Levels whose candidates are found in one pass."""
+
+BUFFER = 4096
+CHUNK = 64
+
+# words of ``shared``, 8 apart
+TAIL, CLAIMED, FALLEN, MIRRORS, FRONT, DROPPED, EDGES = range(0, 56, 8)
+HEAD, LEVEL, LAST, FALLEN_FROM = range(56, 88, 8)
+SHARED = 88
+
+
+@njit(**INLINE)
+def put(buffer, count, v, out, shared, tail):
+    """Add to this thread's buffer, and move a full one to its place in the list; the new count."""
+    store(buffer, count, np.uint32(v))
+    count += 1
+    return move(buffer, 0, count, out, shared, tail) if count == BUFFER else count
+
+
+@njit(**OPTIONS)
+def move(buffer, first, last, out, shared, tail):
+    """Move ``buffer[first:last]`` to its place in the list; ``first``."""
+    if last > first:
+        at = fetch_add(shared, tail, last - first)
+        for i in range(first, last):
+            store(out, at + i - first, load(buffer, i))
+    return first
+
+
+@njit(**OPTIONS)
+def find(t, threads, k, last, core, lists, counts, buffers, shared):
+    """Into ``queue``: the vertices that level k drops. Returns the last level of the window, and where the vertices
+    begin that fell into it."""
+    queue, live, candidates, fallen = lists[0], lists[1], lists[2], lists[3]
+    out, found, fallen_from = buffers[t, 0], 0, shared[FALLEN_FROM]
+    begin = len(live) * t // threads
+    if k > last:
+        untouched, last = last < 0, k + WINDOW - 1
+        fallen_from = load_acquire(shared, FALLEN)
+        kept, chosen = begin, begin
+        for i in range(begin, begin + counts[t, 0]):
+            v = np.int64(load(live, i))
+            if untouched and load(core, v) < k:
+                store(core, v, core.dtype.type(k))
+            left = load(core, v)
+            if left > last:
+                store(live, kept, np.uint32(v))
+                kept += 1
+            elif left >= k:
+                store(candidates, chosen, np.uint32(v))
+                chosen += 1
+        counts[t, 0], counts[t, 1] = kept - begin, chosen - begin
+    kept = begin
+    for i in range(begin, begin + counts[t, 1]):
+        v = np.int64(load(candidates, i))
+        left = load(core, v)
+        if left == k:
+            found = put(out, found, v, queue, shared, TAIL)
+        elif left > k:
+            store(candidates, kept, np.uint32(v))
+            kept += 1
+    counts[t, 1] = kept - begin
+    count = load_acquire(shared, FALLEN) - fallen_from
+    for i in range(fallen_from + count * t // threads, fallen_from + count * (t + 1) // threads):
+        v = np.int64(load(fallen, i))
+        if load(core, v) == k:
+            found = put(out, found, v, queue, shared, TAIL)
+    move(out, 0, found, queue, shared, TAIL)
+    return last, fallen_from
+
+
+@njit(**OPTIONS)
+def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log, buffers, shared):
+    """Drop ``queue[start:end]`` and all that this leaves with k neighbours; mirrors count what they lost."""
+    queue, fallen, mirrors, front = lists[0], lists[3], lists[4], lists[5]
+    stack, fell, touched, gone = buffers[t, 0], buffers[t, 1], buffers[t, 2], buffers[t, 3]
+    offsets, neighbours = graph
+    top = f = j = g = dropped = edges = 0
+    while True:
+        begin = fetch_add(shared, CLAIMED, CHUNK)
+        if start + begin >= end:
+            break
+        for i in range(start + begin, min(start + begin + CHUNK, end)):
+            store(stack, top, load(queue, i))
+            top += 1
+            while top > 0:
+                top -= 1
+                u = np.int64(load(stack, top))
+                if u < masters:
+                    dropped += 1
+                    edges += load(degree, u)
+                    if log:
+                        g = put(gone, g, u, front, shared, FRONT)
+                for e in range(load(offsets, u), load(offsets, u + 1)):
+                    v = np.int64(load(neighbours, e))
+                    if load(core, v) <= k:
+                        continue
+                    if v >= masters:
+                        if fetch_add(lost, v, 1) == 0:
+                            j = put(touched, j, v, mirrors, shared, MIRRORS)
+                        continue
+                    before = fetch_add(core, v, -1)
+                    if before == k + 1:
+                        store(stack, top, np.uint32(v))
+                        top += 1
+                        if top == BUFFER:
+                            top = move(stack, BUFFER // 2, BUFFER, queue, shared, TAIL)
+                    elif before <= k:
+                        fetch_add(core, v, 1)
+                    elif before - 1 == last:
+                        f = put(fell, f, v, fallen, shared, FALLEN)
+    move(fell, 0, f, fallen, shared, FALLEN)
+    move(touched, 0, j, mirrors, shared, MIRRORS)
+    move(gone, 0, g, front, shared, FRONT)
+    fetch_add(shared, DROPPED, dropped)
+    fetch_add(shared, EDGES, edges)
+
+
+@njit(**OPTIONS)
+def peel(t, threads, graph, masters, core, lost, degree, lists, counts, buffers, shared, gate, fresh, limit, ring):
+    """Thread t of ``threads``: what waits in the queue (``fresh``: what the level drops) and all that follows here.
+
+    With ``limit`` > 0 this is the whole graph: up to so many levels, until every vertex is dropped; how many.
+    """
+    k, last, fallen_from, levels = shared[LEVEL], shared[LAST], shared[FALLEN_FROM], 0
+    head = shared[HEAD]
+    barrier(gate, threads)
+    while True:
+        if fresh:
+            last, fallen_from = find(t, threads, k, last, core, lists, counts, buffers, shared)
+            barrier(gate, threads)
+            if t == 0:
+                shared[FALLEN_FROM] = fallen_from
+        dropped, edges = shared[DROPPED], shared[EDGES]
+        end = load_acquire(shared, TAIL)
+        barrier(gate, threads)
+        while head < end:
+            drop(t, k, last, head, end, graph, masters, core, lost, degree, lists, limit == 0, buffers, shared)
+            barrier(gate, threads)
+            head, end = end, load_acquire(shared, TAIL)
+            if t == 0:
+                shared[CLAIMED] = 0
+            barrier(gate, threads)
+        if limit == 0:
+            break
+        if t == 0:
+            at = 3 * levels
+            ring[at], ring[at + 1], ring[at + 2] = shared[DROPPED] - dropped, shared[EDGES] - edges, 0
+        levels += 1
+        k += 1
+        if load_acquire(shared, DROPPED) >= masters or levels == limit:
+            break
+    barrier(gate, threads)
+    if t == 0:
+        shared[LEVEL], shared[LAST], shared[HEAD] = k, last, head
+    barrier(gate, threads)
+    return levels

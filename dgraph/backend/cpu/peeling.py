@@ -1,0 +1,171 @@
+"""A machine that peels a graph: every rank follows what it dropped to the end of the level before it tells others.
+
+It stands for the rounds of a program whose ``kernel`` is "cores": it has a field ``core``, left neighbours and in the
+end core numbers, and a field ``lost`` that sums what neighbours took away; parameters ``first``, the first level, and
+``single``, to stop after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dgraph.backend.cpu import cores as kernel
+from dgraph.backend.cpu.layout import RING
+from dgraph.backend.cpu.threads import Team
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Traced
+
+
+class Peeling:
+    """What the engine and the synchronisation ask of a ``Machine``.
+
+    Attributes:
+        state: core and lost → (masters + mirrors,).
+    """
+
+    direction, dirties, waiting = "push", False, 0
+
+    def __init__(self, traced: Traced, local: LocalGraph, team: Team):
+        self.traced, self.local, self.team = traced, local, team
+        size, masters, threads = local.size, local.masters, self._threads
+        self.state = {name: np.zeros(size, field.dtype) for name, field in traced.fields.items()}
+        self.core, self.lost = self.state["core"], self.state["lost"]
+        self.compiled = (kernel.peel, self.core.dtype) in _ready
+        self.round, self.done = 0, False
+        self.active = self.edges = self.total_active = self.total_edges = self._dropped = 0
+        self._single = bool(traced.program.parameters["single"])
+        alone = not local.mirrors and not local.theirs
+        queue, live, candidates, fallen = (np.empty(n, np.uint32) for n in (size, masters, masters, masters))
+        mirrors, front = np.empty(local.mirrors, np.uint32), np.empty(0 if alone else masters, np.uint32)
+        live[:] = np.arange(masters, dtype=np.uint32)
+        self._lists = (queue, live, candidates, fallen, mirrors, front)
+        shares = [masters * (t + 1) // threads - masters * t // threads for t in range(threads)]
+        self._counts = np.zeros((threads, 8), np.int64)
+        self._counts[:, 0] = shares
+        self._buffers = np.empty((threads, 4, kernel.BUFFER), np.uint32)
+        self._shared, self._gate = np.zeros(kernel.SHARED, np.int64), np.zeros(16, np.int64)
+        self._shared[[kernel.LEVEL, kernel.LAST]] = traced.program.parameters["first"], -1
+        self._ring, self._fresh = np.zeros(3 * RING, np.int64), True
+
+    # what the engine asks for
+
+    def compile(self) -> None:
+        """Compile, or load from the cache folder, everything that the rounds will call."""
+        empty = np.empty(0, np.uint32)
+        kernel.peel(
+            0, 1, (np.zeros(1, np.int64), empty), 0, self.core[:0], self.lost[:0], np.empty(0, np.int64), (empty,) * 6,
+            0 * self._counts, self._buffers, self._shared.copy(), self._gate.copy(), True, 1, self._ring,
+        )  # fmt: skip
+        _ready.add((kernel.peel, self.core.dtype))
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """Nothing is dropped yet."""
+        masters = self.local.masters
+        self.core[:masters] = self.local.out_degree[:masters]
+        self.active, self.edges = masters, int(self.local.out_degree[:masters].sum())
+
+    def edge(self) -> None:
+        """What waits, or what a fresh level drops, and all that follows on this rank."""
+        self._shared[[kernel.MIRRORS, kernel.FRONT, kernel.EDGES]] = 0
+        self._peel(0)
+        self._fresh = False
+
+    def vertex(self) -> None:
+        """Masters that this round dropped are the frontier; those that it left with k neighbours come next."""
+        shared = self._shared
+        self.active = int(shared[kernel.FRONT] + shared[kernel.TAIL] - shared[kernel.HEAD])
+        self.edges = int(shared[kernel.EDGES])
+
+    def fused(self, limit: int) -> int:
+        """Up to ``limit`` levels of a graph without mirrors; how many."""
+        levels = self._peel(1 if self._single else min(limit, RING))
+        self.round += levels
+        self._last = levels
+        self.done = self._single or self._shared[kernel.DROPPED] >= self.local.masters
+        self.total_active, self.total_edges = int(self._shared[kernel.DROPPED]), 0
+        return levels
+
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Integers [active, edges, dropped in all]; no floats."""
+        return np.array([self.active, self.edges, self._shared[kernel.DROPPED]], np.int64), np.empty(0)
+
+    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+        """Take in the totals of all ranks: a level at which nobody dropped anything any more is over."""
+        self.total_active, self.total_edges = int(integers[0]), int(integers[1])
+        if starting:
+            return
+        self.round += 1
+        quiet = self.total_active == 0
+        self.done = bool(integers[2] >= self.local.n or (self._single and quiet))
+        if quiet:
+            self._shared[kernel.LEVEL] += 1
+            self._fresh = True
+
+    def globals(self) -> dict[str, int | float]:
+        """The level."""
+        return {"k": int(self._shared[kernel.LEVEL])}
+
+    def figures(self, first: int) -> np.ndarray:
+        """Of the levels of the last call: vertices dropped, their edges, 0; int64 (levels, 3)."""
+        return self._ring.reshape(RING, 3)[: self._last]
+
+    def fields(self) -> dict[str, np.ndarray]:
+        """The fields of masters."""
+        return {name: values[: self.local.masters] for name, values in self.state.items()}
+
+    # what the synchronisation asks for
+
+    def frontier(self) -> np.ndarray:
+        """lids of masters that this round dropped (uint32)."""
+        return self._lists[5][: self._shared[kernel.FRONT]]
+
+    dirty = frontier
+
+    def take_mirrors(self) -> np.ndarray:
+        """lids of mirrors that lost neighbours in this round."""
+        return self._lists[4][: self._shared[kernel.MIRRORS]]
+
+    def reset(self, lids: np.ndarray | slice) -> None:
+        """What was sent is not sent again."""
+        self.lost[lids] = 0
+
+    def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
+        """What mirrors lost, off their masters ``lids[positions]``; those left with k neighbours wait."""
+        k, last = self._shared[kernel.LEVEL], self._shared[kernel.LAST]
+        masters = lids[positions]
+        before = self.core[masters].astype(np.int64)
+        alive = before > k
+        masters, before, left = masters[alive], before[alive], np.maximum(before - values[0], k)[alive]
+        self.core[masters] = left
+        self._append(0, kernel.TAIL, masters[left == k])
+        self._append(3, kernel.FALLEN, masters[(before > last) & (left <= last) & (left > k)])
+
+    def join(self, lids: np.ndarray) -> None:
+        """Mirrors whose masters were dropped: their local edges go too."""
+        self.core[lids] = self._shared[kernel.LEVEL]
+        self._append(0, kernel.TAIL, lids)
+
+    # inside
+
+    @property
+    def _threads(self) -> int:
+        return self.team.size if len(self.local.out.neighbours) > kernel.BUFFER else 1
+
+    def _append(self, which: int, tail: int, lids: np.ndarray) -> None:
+        end = int(self._shared[tail])
+        self._lists[which][end : end + len(lids)] = lids
+        self._shared[tail] = end + len(lids)
+
+    def _peel(self, limit: int) -> int:
+        local, masters = self.local, self.local.masters
+        graph = (local.out.offsets, local.out.neighbours.view(np.uint32))
+        return self.team.run(
+            kernel.peel, self._threads, graph, masters, self.core, self.lost, local.out_degree, self._lists,
+            self._counts, self._buffers, self._shared, self._gate, self._fresh, limit, self._ring,
+        )  # fmt: skip
+
+
+_ready: set = set()
+"""Kernels and types whose machine code this process has."""

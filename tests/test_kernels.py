@@ -1,0 +1,117 @@
+"""Hand-written rounds come to the fixed point of the program that they stand for, at every rank count."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import dgraph
+from dgraph.algorithms.cc import Joined, Labels
+from dgraph.algorithms.kcore import Peel
+from dgraph.backend.cpu import CpuBackend
+from dgraph.backend.cpu.machine import Machine
+from dgraph.backend.cpu.peeling import Peeling
+from dgraph.backend.cpu.union_find import UnionFind
+from dgraph.comm import SerialComm, world
+from dgraph.graph.handle import Graph
+from dgraph.program import trace
+
+POLICIES = ("hash", "oec", "iec", "cvc")
+
+
+def drawn(kind, comm):
+    """Graphs with many components, deep cores and hubs; some vertices alone."""
+    rng = np.random.default_rng(11)
+    if kind == "forest":  # a component may wind through every rank many times
+        order = rng.permutation(900)
+        src, dst = order[:-1], order[1:]
+        cut = rng.random(src.size) > 0.02
+        src, dst = src[cut], dst[cut]
+    elif kind == "clusters":
+        src = rng.integers(0, 900, 2000)
+        dst = src // 30 * 30 + rng.integers(0, 30, 2000)
+    else:  # cores up to some thirty, found in more than one window of levels
+        src = (900 * rng.random(30000) ** 2).astype(np.int64)
+        dst = (900 * rng.random(30000) ** 2).astype(np.int64)
+    mine = slice(comm.rank, None, comm.size)
+    return Graph.from_edges(src[mine], dst[mine], n=950, directed=False, comm=comm), src, dst
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("kind", ["forest", "clusters", "cores"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_components_equal_scipy(kind, policy):
+    graph, src, dst = drawn(kind, world())
+    found = dgraph.run("cc", graph, policy=policy).gather()
+    if found is None:
+        return
+    _, parts = sp.csgraph.connected_components(sp.coo_array((np.ones(src.size), (src, dst)), shape=(950, 950)))
+    smallest = np.full(950, 950)
+    np.minimum.at(smallest, parts, np.arange(950))
+    np.testing.assert_array_equal(found["labels"], smallest[parts])
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("kind", ["forest", "clusters", "cores"])
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("k", [None, 3])
+def test_cores_equal_the_rounds_that_they_stand_for(kind, policy, k):
+    """The rounds themselves are checked against NetworkX in the battery."""
+    graph, *_ = drawn(kind, world())
+    peeled = dgraph.run("kcore", graph, policy=policy, k=k)
+    rounds = dgraph.run("kcore", graph, policy=policy, k=k, direction="push")
+    for name, values in rounds.columns.items():
+        np.testing.assert_array_equal(peeled.columns[name], values)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_do_not_show(threads):
+    graph = Graph.load("rmat:13,symmetric", comm=SerialComm())
+    for name in ("cc", "kcore"):
+        one = dgraph.run(name, graph, comm=SerialComm(), direction="push").columns
+        more = dgraph.run(name, graph, comm=SerialComm(), threads=threads).columns
+        for column in one:
+            np.testing.assert_array_equal(more[column], one[column])
+
+
+def test_levels_a_call_do_not_show():
+    """A window of levels, and what fell into it, survive from call to call."""
+    graph, *_ = drawn("cores", SerialComm())
+    whole = dgraph.run("kcore", graph).columns["core_number"]
+    local = next(iter(graph._locals.values()))[1]
+    machine = CpuBackend(1, 1).machine(trace(Peel(), None), local, "auto")
+    machine.start({})
+    machine.agreed(*machine.totals(), True)
+    while not machine.done:
+        assert machine.fused(1) == 1
+    assert machine.round > 2 * 16
+    np.testing.assert_array_equal(machine.fields()["core"], whole)
+
+
+def test_a_backend_takes_the_kernel_where_it_may():
+    graph, *_ = drawn("clusters", SerialComm())
+    dgraph.run("cc", graph)
+    local = next(iter(graph._locals.values()))[1]
+    backend = CpuBackend(1, 1)
+    assert isinstance(backend.machine(trace(Joined(), None), local, "auto"), UnionFind)
+    assert isinstance(backend.machine(trace(Peel(), None), local, "auto"), Peeling)
+    assert isinstance(backend.machine(trace(Joined(), None), local, "push"), Machine)
+    assert isinstance(backend.machine(trace(Labels(), None), local, "auto"), Machine)
+
+
+def test_a_limit_leaves_what_is_true_so_far():
+    graph, *_ = drawn("cores", SerialComm())
+    part = dgraph.run("kcore", graph, max_rounds=4)
+    assert not part.converged
+    assert part.rounds == 4
+    whole = dgraph.run("kcore", graph).columns["core_number"]
+    few = whole <= 3
+    np.testing.assert_array_equal(part.columns["core_number"][few], whole[few])
+
+
+def test_label_propagation_is_still_there():
+    graph, *_ = drawn("forest", SerialComm())
+    joined, spread = (dgraph.run("cc", graph, variant=v) for v in ("union-find", "label-propagation"))
+    np.testing.assert_array_equal(joined.columns["labels"], spread.columns["labels"])
+    assert joined.rounds == 1 < spread.rounds
+    with pytest.raises(dgraph.UsageError, match="variant of cc"):
+        dgraph.run("cc", graph, variant="hooking")
