@@ -253,7 +253,8 @@ def test_the_load_line_says_it_all():
 
 
 def test_every_format_is_covered_here():
-    tested = {Path(name).suffix for name in [*FILES, *COUNTS]} | {".npz", ".v"}
+    elsewhere = {".sg", ".wsg", ".g500", ".g500w", ".graph", ".parquet", ".arrow", ".feather"}  # test_binary_formats
+    tested = {Path(name).suffix for name in [*FILES, *COUNTS]} | {".npz", ".v"} | elsewhere
     assert tested == set(FORMATS)
 
 

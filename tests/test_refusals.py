@@ -44,7 +44,7 @@ REFUSED = [
     ("a.gr", GR + "a 2 99999999999999999999 1\n", r"a\.gr:3: .*id '99999999999999999999' is above 2\^63 - 1"),
     ("a.gr", "p sp 999999999999 1\na 1 2 3\n", r"a\.gr: ids go up to 999999999999 vertices, .*--sparse-ids"),
     ("a.gr", "p sp 0 0\n", r"a\.gr: no vertex"),
-    ("a.gr", b"\x01" + bytes(63), r"a\.gr: the file is a Galois binary graph"),
+    ("a.txt", b"\x01" + bytes(63), r"a\.txt: the file is a Galois binary graph"),
     ("a.gr", gzip.compress(GR.encode()), r"a\.gr: 1 a lines, but the p line"),
     ("a.gr.gz", gzip.compress(GR.encode())[:-9], r"a\.gr\.gz: ends inside what gzip has packed; was it cut short"),
     ("a.gr", gzip.compress(b"1" * 99)[:20] + b"\x01" * 60, r"a\.gr: gzip cannot unpack it"),

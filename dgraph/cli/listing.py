@@ -17,6 +17,7 @@ def registers() -> dict[str, list[dict[str, Any]]]:
     from dgraph.graph.formats import FORMATS
     from dgraph.graph.generate import GENERATORS
     from dgraph.output import WRITERS
+    from dgraph.output.graphs import GRAPH_WRITERS, OTHERS
     from dgraph.report.trace import plain
     from partitioning import POLICIES
 
@@ -50,6 +51,10 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             {"name": name, "form": generator.form, "help": generator.help} for name, generator in GENERATORS.items()
         ],
         "formats": [{"name": suffix, "help": summary(reader)} for suffix, reader in FORMATS.items()],
+        "graph files written": [
+            {"name": name, "help": summary(writer)}
+            for name, writer in [*GRAPH_WRITERS.items(), *((f"--to {to}", each) for to, (_, each) in OTHERS.items())]
+        ],
         "outputs": [{"name": suffix, "help": summary(writer)} for suffix, writer in WRITERS.items()],
     }
 

@@ -17,7 +17,7 @@ from dgraph.report import STYLES
 PROGRAM = "python -m dgraph"
 LOAD = (
     "directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed",
-    "lenient", "separator", "comment", "header", "columns", "edge_data", "verify",
+    "lenient", "separator", "comment", "header", "columns", "edge_data",
 )  # fmt: skip
 RUN = ("policy", "backend", "threads", "direction", "sync", "max_rounds", "validate")
 BACKENDS = ("auto", "cpu")
@@ -27,6 +27,8 @@ EDGE_DATA = ("int32", "int64", "float32", "float64")
 COMMANDS = {
     "list": "Algorithms with their parameters, policies, formats, generators (--json).",
     "warmup": "Compile ahead what runs will need, of all algorithms or of those named: minutes, once a machine.",
+    "convert": "Read a graph and write it in another format: .csv .el .gr .mtx .npz .parquet .sg .txt .wel .wsg.",
+    "info": "Show a graph: its file, degrees, components, diameter (at least); what representations cost.",
     "doctor": "Look at this machine, this launch and its GPUs: what is well, what to mend (--json).",
     "report": "Show and compare the reports of runs; as a page (--html) or a trace (--trace).",
 }
@@ -219,8 +221,8 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
         "graph",
         nargs="?",
         metavar="GRAPH",
-        help="a file, known by its suffix, a store (a folder), or a generator NAME:SIZE[,key=value...] such as "
-        f"rmat:20,seed=7; '{PROGRAM} list' names all (default: a small generated graph)",
+        help="a file, known by its suffix, or a generator NAME:SIZE[,key=value...] such as rmat:20,seed=7; "
+        f"'{PROGRAM} list' names all (default: a small generated graph)",
     )
     add_load_options(graph)
     parser.add_argument_group("partition").add_argument(
@@ -276,7 +278,6 @@ def add_load_options(graph: Any) -> None:
     names.add_argument("--no-header", **flag(False, "header"), help="it does not, also in a .csv or .tsv file")
     graph.add_argument("--columns", metavar="S,T[,W]", help="where source, target, weight stand, counted from 1")
     graph.add_argument("--edge-data", choices=EDGE_DATA, help="what the edge data of a Galois graph are")
-    graph.add_argument("--no-verify", **flag(False, "verify"), help="do not check a store against its checksums")
 
 
 def flag(value: bool = True, of: str | None = None) -> dict[str, Any]:

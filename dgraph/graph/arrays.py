@@ -11,8 +11,8 @@ STEP = 1 << 20
 """values checked at a time"""
 
 
-def as_ids(values, name: str) -> np.ndarray:
-    """Vertex ids as uint32 (from 32-bit integers) or int64, 1-D.
+def as_ids(values, name: str, before: int = 0) -> np.ndarray:
+    """Vertex ids as uint32 (from 32-bit integers) or int64, 1-D. Indices count from ``before``.
 
     Raises:
         UsageError: not a 1-D array of integers.
@@ -23,7 +23,7 @@ def as_ids(values, name: str) -> np.ndarray:
         return array.astype(np.uint32)
     if array.dtype.kind not in "iu":
         raise UsageError(f"{name}: got an array of {array.dtype}; ids are integers; convert it, for example to int64")
-    check_range(array, 0, np.iinfo(np.int64).max, name)
+    check_range(array, 0, np.iinfo(np.int64).max, name, before)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.itemsize == 4:
         return array.view(np.uint32)

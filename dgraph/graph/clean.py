@@ -113,7 +113,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
 
 def tally(block: EdgeBlock, comm: Comm) -> None:
     """Fill in what rows and direction imply: arcs, m, isolated vertices, the largest degree; collective."""
-    here = [block.targets.size, _loops(block.offsets, block.targets, block.first), _isolated(block, comm)]
+    here = [block.targets.size, count_loops(block.offsets, block.targets, block.first), _isolated(block, comm)]
     arcs, loops, isolated = (int(count) for count in comm.allreduce(np.array(here, np.int64)))
     block.arcs = arcs
     block.m = arcs if block.directed else (arcs - loops) // 2 + loops
@@ -277,7 +277,7 @@ def _by_row(src, cuts):
 
 
 @njit(cache=True)
-def _loops(offsets, targets, first):
+def count_loops(offsets, targets, first):
     """Self-loops among sorted rows, each of their entries counted."""
     loops = 0
     for row in range(offsets.size - 1):

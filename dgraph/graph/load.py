@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError, unknown
+from dgraph.graph.adopt import RawRows, adopt, check_mirrored
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.clean import RawEdges, assemble
 from dgraph.graph.formats import FORMATS, suffix_of
 from dgraph.graph.ids import ConsecutiveIds
-
-if TYPE_CHECKING:
-    from dgraph.graph.handle import Graph
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,6 @@ class LoadOptions:
         columns: where an edge list has SOURCE, TARGET and perhaps WEIGHT, counted from 1, such as ``"2,3"``; None:
             the first two or three columns, and there are no others.
         edge_data: how the edge data of a Galois graph are to be read: int32, int64, float32 or float64.
-        verify: check what a store holds against its checksums.
     """
 
     directed: bool | None = None
@@ -49,7 +46,6 @@ class LoadOptions:
     header: bool | None = None
     columns: str | None = None
     edge_data: str | None = None
-    verify: bool = True
 
 
 def load(spec: str, comm: Comm, options: LoadOptions = LoadOptions()) -> EdgeBlock:
@@ -59,7 +55,12 @@ def load(spec: str, comm: Comm, options: LoadOptions = LoadOptions()) -> EdgeBlo
         UsageError: no such file or generator, or a format that is not known.
         DataError: the file is not what its format says, with file and line.
     """
-    block = assemble(_read(spec, comm, options), comm, options)
+    raw = [_read(spec, comm, options)]
+    clean: Callable = adopt if isinstance(raw[0], RawRows) else assemble
+    claimed = isinstance(raw[0], RawEdges) and raw[0].mirrored
+    block = clean(raw.pop(), comm, options)  # which lets go of what it has used
+    if claimed:
+        check_mirrored(block, comm, block.facts.name)
     if options.weights is not None:
         reweigh(block, options.weights, options.seed)
     return block
@@ -75,12 +76,13 @@ def reweigh(block: EdgeBlock, rule: str, seed: int) -> None:
     block.weights = hashed_weights(block.sources(), block.targets, rule, seed, block.directed)
 
 
-def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges:
+def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
     from dgraph.graph.generate import generate, is_generator
     from dgraph.graph.weigh import check_rule
 
     if options.weights is not None:
         check_rule(options.weights)
+    raw: RawEdges | RawRows
     if is_generator(spec):
         raw = generate(spec, comm)
     else:
@@ -96,8 +98,6 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 def _not_a_graph(spec: str) -> UsageError:
     known = " ".join(sorted(FORMATS))
-    if os.path.isdir(spec):
-        return UsageError(f"{spec} is a folder without a manifest.json, so it is no store; name a file or a store")
     if os.path.exists(spec):
         return UsageError(
             f"{spec}: the format of a file is told by its suffix, and this one is not known; known: {known}"
@@ -109,18 +109,18 @@ def _not_a_graph(spec: str) -> UsageError:
     return UsageError(f"{spec}: no such file, and not a generator NAME:SIZE; files are known by suffix: {known}")
 
 
-def describe(graph: Graph) -> str:
+def describe(block: EdgeBlock) -> str:
     """The load line."""
-    facts = graph.facts
-    weights = "unweighted" if graph.weight_type is None else f"weights {graph.weight_type}"
+    facts = block.facts
+    weights = "unweighted" if block.weights is None else f"weights {block.weights.dtype}"
     ids = (
-        f"ids {graph.ids.base} .. {graph.ids.base + graph.n - 1} not remapped"
-        if isinstance(graph.ids, ConsecutiveIds)
+        f"ids {block.ids.base} .. {block.ids.base + block.n - 1} not remapped"
+        if isinstance(block.ids, ConsecutiveIds)
         else "sparse ids remapped"
     )
     parts = [
-        f"{graph.n:,} vertices",
-        f"{graph.m:,} edges, {'directed' if graph.directed else 'undirected'}, {weights}",
+        f"{block.n:,} vertices",
+        f"{block.m:,} edges, {'directed' if block.directed else 'undirected'}, {weights}",
         f"{_count(facts.loops, 'self-loop')} {'kept' if facts.loops_kept else 'dropped'}",
         f"{_count(facts.duplicates, 'parallel edge')} {'kept' if facts.duplicates_kept else 'merged'}",
         f"{facts.isolated:,} isolated",

@@ -78,6 +78,8 @@ def merge_parallel(
 
 
 def _shortened(array, size):
+    if array.base is not None:
+        return array[: int(size)]
     array.resize(int(size), refcheck=False)
     return array
 

@@ -7,8 +7,10 @@ checksum is combined from those of the ranks' pieces.        [PKWARE APPNOTE 6.3
 from __future__ import annotations
 
 import io
+import math
 import struct
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,11 +79,24 @@ def members(columns: Mapping[str, np.dtype], rows: int) -> list[Member]:
     """The archive's members in file order; columns of ``rows`` values."""
     out: list[Member] = []
     for name, dtype in columns.items():
-        head = io.BytesIO()
-        shape = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (rows,)}
-        np.lib.format.write_array_header_1_0(head, shape)
-        out.append(Member(name, head.getvalue(), out[-1].end if out else 0, rows * dtype.itemsize))
+        out.append(member(name, dtype, (rows,), out[-1].end if out else 0))
     return out
+
+
+def member(name: str, dtype: np.dtype, shape: tuple[int, ...], begin: int) -> Member:
+    """An array of the archive whose record stands at offset ``begin``."""
+    head = io.BytesIO()
+    kind = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(head, kind)
+    return Member(name, head.getvalue(), begin, math.prod(shape) * dtype.itemsize)
+
+
+def of_pieces(head: bytes, pieces: Iterable[tuple[int, int]]) -> int:
+    """The CRC-32 of a member: its header, then the ranks' pieces, of which the CRC-32 and the length are given."""
+    checksum = zlib.crc32(head)
+    for piece, length in pieces:
+        checksum = joined(checksum, piece, length)
+    return checksum
 
 
 def directory(of: Sequence[Member], checksums: Sequence[int]) -> bytes:

@@ -33,10 +33,9 @@ def save_npz(file: SharedFile, order: Ascending, columns: Mapping[str, np.ndarra
         values = order.vertex if member.name == "vertex" else order.column(columns[member.name])
         raw = values.view(np.uint8).data
         file.write(member.data + order.first * values.itemsize, [raw])
-        checksum = zlib.crc32(member.head)
-        for piece, length in file.comm.allgather(np.array([zlib.crc32(raw), len(raw)])).tolist():
-            checksum = npz.joined(checksum, piece, length)
-        checksums.append(checksum)
+        checksums.append(
+            npz.of_pieces(member.head, file.comm.allgather(np.array([zlib.crc32(raw), len(raw)])).tolist())
+        )
     first = file.comm.rank == 0
     for member, checksum in zip(archive, checksums, strict=True):
         file.write(member.begin, [member.record(checksum)] if first else [])
@@ -74,6 +73,11 @@ def check(path: str | os.PathLike) -> None:
     path = Path(path)
     if path.suffix not in WRITERS:
         raise unknown("output format", path.suffix or path.name, WRITERS)
+    writable(path)
+
+
+def writable(path: Path) -> None:
+    """Refuse a path at which no file can be made."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file")
     if not path.parent.is_dir():

@@ -8,18 +8,21 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from dgraph.comm import Comm
 from dgraph.errors import OutputError
 
+Buffer = bytes | memoryview | np.ndarray
+
 
 class SharedFile:
-    """A draft that is open on every rank."""
+    """A draft that is open on every rank, as ``descriptor``."""
 
     def __init__(self, path: Path, descriptor: int, comm: Comm):
-        self.path, self.comm = path, comm
-        self._descriptor = descriptor
+        self.path, self.descriptor, self.comm = path, descriptor, comm
 
-    def write(self, offset: int, pieces: Iterable[bytes | memoryview]) -> None:
+    def write(self, offset: int, pieces: Iterable[Buffer]) -> None:
         """Write pieces one after the other from ``offset`` on; collective, no rank's bytes overlap another's.
 
         Raises:
@@ -27,9 +30,10 @@ class SharedFile:
         """
         with self.comm.together(), refused(self.path):
             for piece in pieces:
-                rest = memoryview(piece).cast("B")
+                raw = piece.data if isinstance(piece, np.ndarray) else memoryview(piece)
+                rest = raw.cast("B") if raw.nbytes else memoryview(b"")
                 while len(rest):
-                    written = os.pwrite(self._descriptor, rest, offset)
+                    written = os.pwrite(self.descriptor, rest, offset)
                     rest, offset = rest[written:], offset + written
 
 

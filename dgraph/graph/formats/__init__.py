@@ -1,33 +1,46 @@
 """Graph files: a reader a format, found by the file's suffix.
 
-A reader is ``read(path, comm, options) -> RawEdges``: collective, each rank with its own share of the edges.
+A reader is ``read(path, comm, options) -> RawEdges``, or ``RawRows`` where the file lists rows: collective, each rank
+with its own share of the edges.
 """
 
 from pathlib import Path
 
 from dgraph.graph.formats.dimacs import read_col, read_gr
 from dgraph.graph.formats.edge_list import read_cedge, read_edge_list, read_el, read_wel
+from dgraph.graph.formats.gapbs import read_sg, read_wsg
+from dgraph.graph.formats.graph500 import read_packed, read_wide
 from dgraph.graph.formats.ldbc import read_ldbc
 from dgraph.graph.formats.matrix_market import read_mtx
+from dgraph.graph.formats.metis_graph import read_metis
 from dgraph.graph.formats.packed import split_packing
+from dgraph.graph.formats.parquet import read_arrow, read_parquet
 from dgraph.graph.formats.scipy_npz import read_npz
 
 FORMATS = {
+    ".arrow": read_arrow,
     ".cedge": read_cedge,
     ".col": read_col,
     ".csv": read_edge_list,
     ".e": read_ldbc,
     ".edges": read_edge_list,
     ".el": read_el,
+    ".feather": read_arrow,
+    ".g500": read_packed,
+    ".g500w": read_wide,
     ".gr": read_gr,
+    ".graph": read_metis,
     ".mtx": read_mtx,
     ".npz": read_npz,
+    ".parquet": read_parquet,
     ".properties": read_ldbc,
+    ".sg": read_sg,
     ".snap": read_edge_list,
     ".tsv": read_edge_list,
     ".txt": read_edge_list,
     ".v": read_ldbc,
     ".wel": read_wel,
+    ".wsg": read_wsg,
 }
 
 

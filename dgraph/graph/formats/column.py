@@ -33,6 +33,12 @@ class Column:
         self._room[self.size : end] = values
         self.size = end
 
+    def add(self, number: int) -> None:
+        """Add a number to every value of a column of ids."""
+        if number and self.size:
+            self._widen(self._level_of(np.array([int(self._room[: self.size].max()) + number])))
+            self._room[: self.size] += self.types[self.level].type(number)
+
     def finish(self, level: int) -> np.ndarray:
         """The values, in type number ``level``, which is no narrower than the column's; it ends empty."""
         self._resize(self.size)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from dgraph.errors import DataError
 from dgraph.graph.clean import RawEdges
+from dgraph.graph.formats.head import name_of
 
 if TYPE_CHECKING:
     from dgraph.graph.load import LoadOptions
@@ -42,4 +42,4 @@ def check_size(path: str, n: int, edges: int, options: LoadOptions) -> None:
 def set_direction(raw: RawEdges, path: str, directed: bool, why: str) -> None:
     """Set the name, and the direction that the input says with the reason."""
     raw.directed, raw.why = directed, why
-    raw.facts.name = os.path.basename(path)
+    raw.facts.name = name_of(path)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
+from dgraph.graph.adopt import RawRows
 from dgraph.graph.clean import RawEdges
 from dgraph.graph.formats.dense import check_count, check_size, header_number, set_direction
-from dgraph.graph.formats.head import read_head
+from dgraph.graph.formats.galois import MAGIC, read_galois
+from dgraph.graph.formats.head import file_size, read_head
 from dgraph.graph.formats.scan import NUMBER, SOURCE, TARGET
 from dgraph.graph.formats.text import Layout, read_table
 
@@ -16,8 +18,14 @@ if TYPE_CHECKING:
     from dgraph.graph.load import LoadOptions
 
 
-def read_gr(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """``p sp N M``, then M arcs ``a SOURCE TARGET WEIGHT`` with ids 1 .. N. Directed."""
+def read_gr(path: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
+    """``p sp N M``, then M arcs ``a SOURCE TARGET WEIGHT`` with ids 1 .. N; or Galois's binary graph. Directed."""
+    with comm.together():
+        file_size(path)
+        with open(path, "rb") as file:
+            galois = file.read(8) in MAGIC
+    if galois:
+        return read_galois(path, comm, options)
     return _read(path, comm, options, "sp", ("a", "a SOURCE TARGET WEIGHT", (SOURCE, TARGET, NUMBER)))
 
 

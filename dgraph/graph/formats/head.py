@@ -118,6 +118,11 @@ def _comment(line: str, comments: str) -> bool:
     return line[0] in comments and (not line[0].isalpha() or len(line) == 1 or line[1] in " \t")
 
 
+def name_of(path: str) -> str:
+    """What a graph that was read from a file is called."""
+    return os.path.basename(path)
+
+
 def file_size(path: str) -> int:
     """Bytes in a regular file that can be read.
 

@@ -74,35 +74,35 @@ def _copy_tokens(text, spans, tokens):
 
 
 @njit(cache=True)
-def _blank_end(text, classes, at):
+def blank_end(text, classes, at):
     while at < text.size and classes[text[at]] == BLANK:
         at += 1
     return at
 
 
 @njit(cache=True)
-def _ends_line(text, classes, at):
+def ends_line(text, classes, at):
     if at >= text.size or classes[text[at]] == LINE_FEED:
         return True
     return classes[text[at]] == RETURN and (at + 1 == text.size or classes[text[at + 1]] == LINE_FEED)
 
 
 @njit(cache=True)
-def _ends_token(text, classes, at):
+def ends_token(text, classes, at):
     if at >= text.size:
         return True
     kind = classes[text[at]]
-    return kind in (BLANK, DELIMITER) or _ends_line(text, classes, at)
+    return kind in (BLANK, DELIMITER) or ends_line(text, classes, at)
 
 
 @njit(cache=True)
 def _is_comment(text, classes, at):
     kind = classes[text[at]]
-    return kind == COMMENT or (kind == COMMENT_WORD and _ends_token(text, classes, at + 1))
+    return kind == COMMENT or (kind == COMMENT_WORD and ends_token(text, classes, at + 1))
 
 
 @njit(cache=True)
-def _digits(text, at):
+def digits(text, at):
     """(value, end): the digits from ``at`` on; -1 where they pass 2^63 - 1."""
     value = np.int64(0)
     while at < text.size and np.uint8(48) <= text[at] <= np.uint8(57):
@@ -127,8 +127,8 @@ def _number(text, at):
     if at < text.size and (text[at] == 45 or text[at] == 43):
         at += 1
     begin = at
-    integer, at = _digits(text, at)
-    digits = at - begin
+    integer, at = digits(text, at)
+    places = at - begin
     mantissa, exponent = integer, np.int64(0)
     whole = integer >= 0
     if at < text.size and text[at] == 46:
@@ -140,8 +140,8 @@ def _number(text, at):
                 mantissa = mantissa * 10 + (np.int64(text[at]) - 48) if mantissa < EXACT else np.int64(-1)
             at += 1
         exponent = point - at
-        digits += at - point
-    if digits == 0:
+        places += at - point
+    if places == 0:
         return False, np.int64(0), 0.0, True, start
     if at < text.size and (text[at] == 101 or text[at] == 69):
         whole = False
@@ -151,7 +151,7 @@ def _number(text, at):
         if at < text.size and (text[at] == 45 or text[at] == 43):
             at += 1
         begin = at
-        power, at = _digits(text, at)
+        power, at = digits(text, at)
         if at == begin:
             return False, np.int64(0), 0.0, True, mark
         power = LARGEST // 2 if power < 0 or power > LARGEST // 2 else power
@@ -185,8 +185,8 @@ def _plain_line(text, classes, at, tag, columns, lowest, highest, edge, src, dst
             value = value * 10 + digit
             at += 1
             digit = np.int64(text[at]) - 48
-        digits = at - begin
-        if digits == 0 or digits > 18:
+        places = at - begin
+        if places == 0 or places > 18:
             return np.int64(-1), whole
         if kind == SOURCE or kind == TARGET:  # noqa: SIM109
             if value < lowest or value > highest:
@@ -207,7 +207,7 @@ def _plain_line(text, classes, at, tag, columns, lowest, highest, edge, src, dst
                     at += 1
                     digit = np.int64(text[at]) - 48
                 power = at - point
-                if digits + power > 15:  # beyond, the mantissa may pass 2^53
+                if places + power > 15:  # beyond, the mantissa may pass 2^53
                     return np.int64(-1), whole
             elif value > EXACT:
                 return np.int64(-1), whole
@@ -233,18 +233,18 @@ def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, inte
     """
     whole, late_start, late_end = True, 0, 0
     if tag:
-        if text[at] != tag or not _ends_token(text, classes, at + 1):
+        if text[at] != tag or not ends_token(text, classes, at + 1):
             return TAG, 0, at, 0, 0, whole
-        at = _blank_end(text, classes, at + 1)
+        at = blank_end(text, classes, at + 1)
     for column in range(columns.size):
         kind = columns[column]
         if kind == REST:
             return OK, 0, at, late_start, late_end, whole
         if column:
-            at = _blank_end(text, classes, at)
+            at = blank_end(text, classes, at)
             if at < text.size and classes[text[at]] == DELIMITER:
-                at = _blank_end(text, classes, at + 1)
-        if _ends_line(text, classes, at):
+                at = blank_end(text, classes, at + 1)
+        if ends_line(text, classes, at):
             return MISSING, column, at, 0, 0, whole
         if classes[text[at]] == DELIMITER:
             if kind == ANY:
@@ -252,11 +252,11 @@ def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, inte
             return EMPTY, column, at, 0, 0, whole
         start = at
         if kind == ANY:
-            while not _ends_token(text, classes, at):
+            while not ends_token(text, classes, at):
                 at += 1
         elif kind in (INTEGER, NUMBER):
             whole, integer, value, exact, at = _number(text, at)
-            if at == start or not _ends_token(text, classes, at):
+            if at == start or not ends_token(text, classes, at):
                 return WORD, column, start, 0, 0, whole
             if kind == INTEGER and not whole:
                 return FRACTION, column, start, 0, 0, whole
@@ -264,9 +264,9 @@ def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, inte
             if not exact:
                 late_start, late_end = start, at
         else:
-            value, at = _digits(text, at)
-            if at == start or not _ends_token(text, classes, at):
-                wrong = NEGATIVE if text[start] == 45 and _digits(text, start + 1)[1] > start + 1 else WORD
+            value, at = digits(text, at)
+            if at == start or not ends_token(text, classes, at):
+                wrong = NEGATIVE if text[start] == 45 and digits(text, start + 1)[1] > start + 1 else WORD
                 return wrong, column, start, 0, 0, whole
             if value < 0:
                 return TOO_BIG, column, start, 0, 0, whole
@@ -279,8 +279,8 @@ def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, inte
                     src[edge] = value
                 else:
                     dst[edge] = value
-    at = _blank_end(text, classes, at)
-    if not _ends_line(text, classes, at):
+    at = blank_end(text, classes, at)
+    if not ends_line(text, classes, at):
         return EXTRA, columns.size, at, 0, 0, whole
     return OK, 0, at, late_start, late_end, whole
 
@@ -315,8 +315,8 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, src, dst, intege
                 edges += 1
                 at = end + 1
                 continue
-        at = _blank_end(text, classes, at)
-        if not _ends_line(text, classes, at) and not _is_comment(text, classes, at):
+        at = blank_end(text, classes, at)
+        if not ends_line(text, classes, at) and not _is_comment(text, classes, at):
             wrong, column, token, late_start, late_end, whole = _line(
                 text, classes, at, tag, columns, lowest, highest, edges, src, dst, integers, reals
             )

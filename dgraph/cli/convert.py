@@ -1,0 +1,50 @@
+"""``python -m dgraph convert A B``: a graph from a file or a generator into a file of another format, by all ranks."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dgraph.cli.parser import LOAD, Task, add_load_options, command_parser, flag, parsed
+from dgraph.comm import Comm
+from dgraph.graph.handle import Graph
+from dgraph.graph.load import describe
+from dgraph.output.graphs import OTHERS, save_graph, writer_for
+
+EXAMPLES = """\
+examples:
+  mpirun -n 4 python -m dgraph convert web.txt.gz web.wsg --weights 1..255
+  python -m dgraph convert rmat:20 graph.gr --to galois"""
+
+
+def task(words: Sequence[str]) -> Task:
+    """Read the command's words."""
+    parser = command_parser("convert")
+    parser.epilog = EXAMPLES
+    parser.add_argument("graph", metavar="A", help="a graph: a file, or a generator NAME:SIZE")
+    parser.add_argument("file", type=Path, metavar="B", help="the file to write; its suffix says the format")
+    parser.add_argument("--to", choices=tuple(OTHERS), help="which of the formats that share a suffix (.gr: dimacs)")
+    add_load_options(parser.add_argument_group("graph"))
+    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
+    given = parsed(parser, words)
+    return Task(lambda comm: _convert(comm, given))
+
+
+def _convert(comm: Comm, given: dict[str, Any]) -> int:
+    began = time.perf_counter()
+    with comm.together():
+        writer_for(given["file"], given.get("to"))
+    graph = Graph.load(given["graph"], comm=comm, **{name: given[name] for name in LOAD if name in given})
+    loaded = time.perf_counter()
+    notes = save_graph(given["file"], graph.block, comm, given.get("to"))
+    ended = time.perf_counter()
+    if comm.rank == 0 and "quiet" not in given:
+        size = os.path.getsize(given["file"])
+        print(describe(graph.block))
+        print(f"read in {loaded - began:.2f} s; {given['file']}: {size:,} bytes written in {ended - loaded:.2f} s")
+        for note in notes:
+            print(f"note: {note}")
+    return 0

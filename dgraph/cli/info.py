@@ -1,0 +1,128 @@
+"""``python -m dgraph info GRAPH``: what a file says, degrees, components, how far apart vertices lie."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dgraph.cli.parser import LOAD, Task, add_load_options, command_parser, flag, parsed, summary
+from dgraph.cli.solve import hub
+from dgraph.comm import Comm
+from dgraph.errors import UsageError
+from dgraph.graph.formats import FORMATS, suffix_of
+from dgraph.graph.generate import is_generator
+from dgraph.graph.handle import Graph
+from dgraph.graph.load import describe
+from dgraph.graph.representations import costs
+from dgraph.result import UNREACHED
+from dgraph.run import run
+
+EXAMPLES = """\
+examples:
+  mpirun -n 4 python -m dgraph info road.gr
+  python -m dgraph info rmat:12 --representations"""
+
+
+def task(words: Sequence[str]) -> Task:
+    """Read the command's words."""
+    parser = command_parser("info")
+    parser.epilog = EXAMPLES
+    parser.add_argument("graph", metavar="GRAPH", help="a file, or a generator NAME:SIZE")
+    parser.add_argument("--quick", **flag(), help="neither components nor diameter: nothing but one pass over the rows")
+    parser.add_argument("--representations", **flag(), help="memory and access cost of matrix, bitmap, CSR, CSC, COO")
+    parser.add_argument("--json", **flag(), help="as JSON")
+    add_load_options(parser.add_argument_group("graph"))
+    given = parsed(parser, words)
+    return Task(lambda comm: _info(comm, given))
+
+
+def _info(comm: Comm, given: dict[str, Any]) -> int:
+    spec = given["graph"]
+    if "representations" in given and comm.size > 1:
+        raise UsageError("--representations holds the whole graph on one rank; start it without mpirun")
+    graph = Graph.load(spec, comm=comm, **{name: given[name] for name in LOAD if name in given})
+    found: dict[str, Any] = {"graph": graph.block.facts.name, "summary": describe(graph.block)}
+    if not is_generator(spec):
+        reader = FORMATS[suffix_of(spec)]
+        found |= {"format": f"{suffix_of(spec)}: {summary(reader)}", "bytes": os.path.getsize(spec)}
+    found |= {"fingerprint": graph.fingerprint(), "degrees": degrees(graph)}
+    if "quick" not in given:
+        found |= structure(graph)
+    if "representations" in given:
+        found["representations"] = [vars(cost) for cost in costs(graph.block)]
+    if comm.rank == 0:
+        print(json.dumps(found, indent=1) if "json" in given else _text(found))
+    return 0
+
+
+def degrees(graph: Graph) -> dict[str, Any]:
+    """Out-degrees (degrees where undirected) of the whole graph; collective.
+
+    Returns:
+        smallest, largest and mean; ``histogram``: how many vertices have degree 0, 1, 2 .. 3, 4 .. 7 and so on.
+    """
+    comm, here = graph.comm, np.diff(graph.block.offsets)
+    bins = comm.allreduce(np.bincount(np.frexp(here.astype(np.float64))[1], minlength=65).astype(np.int64))
+    smallest = -comm.largest(-int(here.min(initial=np.iinfo(np.int64).max)))
+    return {
+        "smallest": smallest,
+        "largest": graph.block.facts.largest_degree,
+        "mean": round(graph.block.arcs / graph.n, 3),
+        "histogram": np.trim_zeros(bins, "b").tolist(),
+    }
+
+
+def structure(graph: Graph) -> dict[str, Any]:
+    """Weakly connected components, and a lower bound of the largest one's diameter by a double sweep; collective.
+
+    Magnien, Latapy, Habib: Fast computation of empirically tight bounds for the diameter, JEA 2009.
+    """
+    whole = graph.undirected()
+    parts = run("cc", whole)
+    first = run("bfs", whole, source=hub(whole))
+    far = _farthest(first.columns, graph.comm)
+    second = run("bfs", whole, source=far)
+    found = {key: value for key, value in parts.summary.items() if isinstance(value, (int, float))}
+    return {"components": found, "diameter_at_least": max(first.summary["depth"], second.summary["depth"])}
+
+
+def _farthest(columns: Any, comm: Comm) -> int:
+    """A vertex whose distance is the largest there is: of several, the one of the smallest id."""
+    distance = np.where(columns["distance"] == UNREACHED, -1, columns["distance"])
+    most = comm.largest(int(distance.max(initial=-1)))
+    ids = columns["vertex"][distance == most]
+    return -comm.largest(-int(ids.min(initial=np.iinfo(np.int64).max)))
+
+
+def _text(found: dict[str, Any]) -> str:
+    degree = found["degrees"]
+    lines = [found["summary"]]
+    if "format" in found:
+        lines.append(f"format {found['format']} · {found['bytes']:,} bytes")
+    lines.append(f"fingerprint {found['fingerprint']}")
+    lines.append(f"degrees {degree['smallest']} .. {degree['largest']:,}, mean {degree['mean']:,}")
+    for at, count in enumerate(degree["histogram"]):
+        low, high = (0, 0) if at == 0 else (1 << (at - 1), (1 << at) - 1)
+        lines.append(f"  {low if low == high else f'{low} .. {high}':>22}  {count:,} vertices")
+    if "components" in found:
+        lines.append("components " + ", ".join(f"{key} {value:,}" for key, value in found["components"].items()))
+        lines.append(f"diameter at least {found['diameter_at_least']:,} (double sweep, directions ignored)")
+    if "representations" in found:
+        lines += _table(found["representations"])
+    return "\n".join(lines)
+
+
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    head = f"{'representation':16}  {'bytes':>18}  {'neighbours ns':>16}  {'look-up ns':>16}  {'sweep ns an arc':>15}"
+    lines = [head, "-" * len(head)]
+    for row in rows:
+        cells = [
+            f"{'not built' if row[key] is None else format(row[key], ',.1f')}{f' ({order})' if order else ''}"
+            for key, order in zip(("neighbours", "lookup", "sweep"), (*row["order"], ""), strict=True)
+        ]
+        lines.append(f"{row['name']:16}  {row['memory']:>18,}  {cells[0]:>16}  {cells[1]:>16}  {cells[2]:>15}")
+    return lines

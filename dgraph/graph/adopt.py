@@ -1,0 +1,142 @@
+"""Rows as a file lists them, already at ranks in order, to the clean :class:`EdgeBlock`: no arc travels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+from dgraph.graph.arrays import check_finite, check_range
+from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
+from dgraph.graph.clean import RawEdges, assemble, count_loops, tally
+from dgraph.graph.fingerprint import arc_sums, weight_bits
+from dgraph.graph.ids import ConsecutiveIds
+from dgraph.graph.rows import merge_parallel, sort_rows
+
+if TYPE_CHECKING:
+    from dgraph.graph.load import LoadOptions
+
+
+@dataclass
+class RawRows:
+    """This rank's rows of a CSR as listed; the ranks' rows follow each other. The arrays are ours to change.
+
+    Attributes:
+        n: vertices of the whole graph, with ids ``base .. base + n - 1``.
+        first: the first row here, from 0.
+        offsets: int64, shape (rows + 1,), ascending from 0.
+        targets: uint32 or int64, shape (arcs here,), from 0; not yet checked.
+        weights: int32, int64, float32 or float64 in the same order, or None (on all ranks).
+        directed: False where the graph is undirected, and both arcs of every edge are listed.
+        why: what says that the graph is directed or not.
+        facts: as in :class:`RawEdges`.
+    """
+
+    n: int
+    first: int
+    offsets: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray | None = None
+    directed: bool = True
+    base: int = 0
+    why: str = ""
+    facts: LoadFacts = field(default_factory=LoadFacts)
+
+
+def adopt(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock:
+    """The clean graph of all ranks' rows; collective. What ``assemble`` does with edges, without moving them.
+
+    Raises:
+        DataError: a target that is no vertex, a weight that is no finite number, an undirected graph in which some
+            arc lacks its reverse.
+    """
+    name, before = raw.facts.name, comm.before(raw.targets.size)
+    with comm.together():
+        check_range(raw.targets, 0, raw.n - 1, f"{name}: target", before)
+        if raw.weights is not None:
+            check_finite(raw.weights, f"{name}: weight", before)
+    directed = raw.directed if options.directed is None else options.directed
+    if options.sparse_ids or (raw.directed and not directed):
+        return assemble(_edges(raw), comm, options)
+    facts = replace(raw.facts, notes=list(raw.facts.notes))
+    why = raw.why if directed == raw.directed else "asked for"
+    if why:
+        facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
+    offsets, weights = raw.offsets, raw.weights
+    targets = raw.targets.astype(gid_type(raw.n), copy=False)
+    sort_rows(offsets, targets, weights)
+    loops = count_loops(offsets, targets, raw.first)
+    if loops and not options.keep_loops:
+        targets, weights = _without_loops(offsets, targets, weights, raw.first)
+    equal = equal_loops = 0
+    if not _distinct(offsets, targets):
+        targets, weights, equal, equal_loops = merge_parallel(
+            offsets, targets, weights, raw.first, options.keep_parallel
+        )
+    loops, equal, equal_loops = comm.allreduce(np.array([loops, equal, equal_loops], np.int64))
+    facts.loops, facts.loops_kept = int(loops), options.keep_loops
+    facts.duplicates = int((equal - equal_loops) // (1 if raw.directed else 2) + equal_loops)
+    facts.duplicates_kept = options.keep_parallel
+    ids = ConsecutiveIds(raw.n, raw.base)
+    block = EdgeBlock(raw.n, 0, 0, raw.first, offsets, targets, weights, directed, ids, facts)
+    tally(block, comm)
+    if not raw.directed:
+        check_mirrored(block, comm, name)
+    return block
+
+
+def check_mirrored(block: EdgeBlock, comm: Comm, name: str) -> None:
+    """Refuse rows in which some arc lacks its reverse: the sums of a hash over all arcs and all reverses differ."""
+    there, back = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
+    sums = comm.allgather(np.array([there, back], np.uint64)).sum(axis=0, dtype=np.uint64)
+    if sums[0] != sums[1]:
+        raise DataError(
+            f"{name}: some arc lacks its reverse of the same weight, so the graph is not undirected; "
+            "read it as directed (directed=True, --directed), or add the reverses"
+        )
+
+
+def _edges(raw: RawRows) -> RawEdges:
+    rows = np.arange(raw.first + raw.base, raw.first + raw.base + raw.offsets.size - 1, dtype=np.int64)
+    ids = gid_type(raw.n + raw.base)
+    src = np.repeat(rows.astype(ids), np.diff(raw.offsets))
+    dst = raw.targets.astype(ids, copy=False) + ids.type(raw.base)
+    return RawEdges(
+        src, dst, raw.weights, raw.directed, raw.n, raw.base, mirrored=not raw.directed, why=raw.why, facts=raw.facts
+    )
+
+
+def _without_loops(offsets, targets, weights, first):
+    _drop_loops(offsets, targets, weights, first)
+    kept = int(offsets[-1])
+    return targets[:kept], None if weights is None else weights[:kept]
+
+
+@njit(cache=True)
+def _drop_loops(offsets, targets, weights, first):
+    """In place; the arrays hold ``offsets[-1]`` arcs then."""
+    end, low = 0, offsets[0]
+    for row in range(offsets.size - 1):
+        high = offsets[row + 1]
+        for i in range(low, high):
+            if np.int64(targets[i]) != row + first:
+                targets[end] = targets[i]
+                if weights is not None:
+                    weights[end] = weights[i]
+                end += 1
+        low = high
+        offsets[row + 1] = end
+
+
+@njit(cache=True)
+def _distinct(offsets, targets):
+    """Whether no target repeats in its sorted row."""
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row] + 1, offsets[row + 1]):
+            if targets[i] == targets[i - 1]:
+                return False
+    return True

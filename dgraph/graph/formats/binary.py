@@ -1,0 +1,66 @@
+"""What formats of fixed-size records have in common: slices of a file as arrays, and rows shared out among ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+
+STEP = 1 << 18
+"""records read at a time where they are taken apart"""
+
+
+def slice_of(path: str, dtype: str | np.dtype, count: int, offset: int) -> np.ndarray:
+    """``count`` values from byte ``offset`` of a file on, in this machine's byte order."""
+    dtype = np.dtype(dtype)
+    values = np.fromfile(path, dtype, count, offset=offset)
+    if values.size != count:
+        raise DataError(f"{path}: ends at value {values.size} of {count} from byte {offset} on; was it cut short?")
+    return values.astype(dtype.newbyteorder("="), copy=False)
+
+
+def columns_of(path: str, record: np.dtype, count: int, offset: int) -> list[np.ndarray]:
+    """The fields of ``count`` records from byte ``offset`` on, each in an array of its own."""
+    columns = [np.empty(count, record[name].newbyteorder("=")) for name in record.names or ()]
+    for at in range(0, count, STEP):
+        part = np.fromfile(path, record, min(STEP, count - at), offset=offset + at * record.itemsize)
+        if part.size != min(STEP, count - at):
+            raise DataError(f"{path}: ends at record {at + part.size} of {count}; was it cut short?")
+        for name, column in zip(record.names or (), columns, strict=True):
+            column[at : at + part.size] = part[name]
+    return columns
+
+
+def share_of_rows(
+    path: str, n: int, m: int, offset_at: Callable[[int], int], offsets_of: Callable[[int, int], np.ndarray], comm: Comm
+) -> tuple[int, np.ndarray]:
+    """The first of this rank's rows, and their offsets in the file (rows + 1,): about as many arcs and rows a rank.
+
+    Args:
+        offset_at: where the arcs of a row begin.
+        offsets_of: the same of rows ``low .. high``, both included.
+
+    Raises:
+        DataError: offsets that do not ascend from 0 to m. Not collective: the caller raises it on all ranks.
+    """
+    low, high = (_row_at(rank * (n + m) // comm.size, n, offset_at) for rank in (comm.rank, comm.rank + 1))
+    ends = offsets_of(low, high) if low <= high else np.zeros(0, np.int64)
+    right = ends.size and (low > 0 or ends[0] == 0) and (high < n or ends[-1] == m)
+    if not right or ends[0] < 0 or ends[-1] > m or (np.diff(ends) < 0).any():
+        raise DataError(f"{path}: the offsets of its {n} rows do not ascend from 0 to {m}; write it again")
+    return low, ends
+
+
+def _row_at(goal: int, n: int, offset_at: Callable[[int], int]) -> int:
+    """The first row before which there are ``goal`` rows and arcs."""
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        if offset_at(middle) + middle >= goal:
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -1,0 +1,69 @@
+"""GAPBS's serialised graphs: ``.sg``, and with weights ``.wsg``.
+
+``u8 directed``, ``i64 arcs``, ``i64 vertices``, ``i64 offsets[n + 1]``, then an arc ``i32 target`` or ``i32 target, i32
+weight``; a directed graph has offsets and arcs of its reverse behind them. Little-endian, without padding, magic or
+version: the size must be exactly that. Beamer, Asanović, Patterson: The GAP benchmark suite, arXiv:1508.03619.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+from dgraph.graph.adopt import RawRows
+from dgraph.graph.arrays import check_range
+from dgraph.graph.formats.binary import columns_of, share_of_rows, slice_of
+from dgraph.graph.formats.dense import check_size
+from dgraph.graph.formats.head import file_size, name_of
+
+if TYPE_CHECKING:
+    from dgraph.graph.load import LoadOptions
+
+HEADER = 17
+WEIGHTED = np.dtype([("v", "<i4"), ("w", "<i4")])
+
+
+def read_sg(path: str, comm: Comm, options: LoadOptions) -> RawRows:
+    """GAPBS's binary graph, rows of targets; of a directed one the rows of its reverse are not read."""
+    return _read(path, comm, options, np.dtype([("v", "<i4")]))
+
+
+def read_wsg(path: str, comm: Comm, options: LoadOptions) -> RawRows:
+    """GAPBS's binary graph with integer weights."""
+    return _read(path, comm, options, WEIGHTED)
+
+
+def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawRows:
+    with comm.together():
+        directed, m, n = _header(path, file_size(path), record.itemsize)
+        check_size(path, n, m, options)
+        arcs_at = HEADER + 8 * (n + 1)
+        first, ends = share_of_rows(
+            path, n, m,
+            lambda row: int(slice_of(path, "<i8", 1, HEADER + 8 * row)[0]),
+            lambda low, high: slice_of(path, "<i8", high - low + 1, HEADER + 8 * low),
+            comm,
+        )  # fmt: skip
+        targets, *weights = columns_of(path, record, int(ends[-1] - ends[0]), arcs_at + int(ends[0]) * record.itemsize)
+        check_range(targets, 0, n - 1, f"{path}: target", int(ends[0]))
+    raw = RawRows(n, first, ends - ends[0], targets.view(np.uint32), weights[0] if weights else None, directed)
+    raw.why, raw.facts.name = f"its header says directed = {int(directed)}", name_of(path)
+    return raw
+
+
+def _header(path: str, size: int, width: int) -> tuple[bool, int, int]:
+    if size < HEADER:
+        raise DataError(f"{path}: {size} bytes, fewer than the header has; is it the right file, written to its end?")
+    flag = int(slice_of(path, "u1", 1, 0)[0])
+    m, n = (int(value) for value in slice_of(path, "<i8", 2, 1))
+    if flag > 1 or m < 0 or not 0 <= n <= 1 << 31:
+        raise DataError(f"{path}: its header says directed {flag}, {m} arcs, {n} vertices; this is no GAPBS graph")
+    expected = HEADER + (1 + flag) * (8 * (n + 1) + width * m)
+    if size != expected:
+        cause = "was it cut short" if size < expected else "is it of the other kind (.sg, .wsg)"
+        kind = "directed" if flag else "undirected"
+        raise DataError(f"{path}: {size} bytes, but {m} {kind} arcs of {n} vertices need {expected}; {cause}?")
+    return bool(flag), m, n

@@ -1,0 +1,208 @@
+"""METIS's ``.graph``: a header, then a line a vertex with its neighbours, each edge in the lines of both its ends.
+
+``% comment`` · ``n m [fmt [ncon]]``: m edges, fmt's digits say whether there are vertex sizes, vertex weights, edge
+weights. Ids from 1. An empty line is a vertex without neighbours. METIS 5.1 manual, section 4.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+from dgraph.graph.clean import RawEdges
+from dgraph.graph.formats import scan
+from dgraph.graph.formats.column import IDS, WEIGHTS, Column
+from dgraph.graph.formats.dense import check_count, check_size, header_number, set_direction
+from dgraph.graph.formats.head import LONGEST, TOO_LONG, Head, file_size, read_head
+from dgraph.graph.formats.lines import lines_dealt, lines_of_range
+
+if TYPE_CHECKING:
+    from dgraph.graph.load import LoadOptions
+
+FORMS = tuple(f"{form:03b}" for form in range(8))
+GROWTH = 1.5
+"""How much longer a column is expected to become."""
+
+
+def read_metis(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
+    """METIS's and Chaco's adjacency lists: a line a vertex, ids from 1; undirected. Vertex weights are not read."""
+    head = read_head(path, "%", comm)
+    with comm.together():
+        n, m, skip, weighted = _header(path, head)
+        check_size(path, n, m, options)
+    rows = _Rows(path, n, skip, weighted, head.number)
+    if head.packing:
+        rows.read_dealt(head, comm)
+    else:
+        rows.read_range(head, comm)
+    src, dst, weights = rows.arcs(comm)
+    arcs, found = comm.total(src.size), comm.total(rows.rows)
+    with comm.together():
+        if src.max(initial=0) > n:
+            raise DataError(f"{path}: {found} lines of neighbours; line {head.number} says {n}; correct it")
+    with comm.together():
+        if found < n:
+            raise DataError(
+                f"{path}: {found} lines of neighbours, but the header (line {head.number}) says {n} vertices; was the "
+                "file cut short? an empty line is a vertex without neighbours"
+            )
+        check_count(path, arcs, 2 * m, f"the header (line {head.number}), counting each edge twice,", "neighbours")
+    raw = RawEdges(src, dst, weights, n=n, base=1, mirrored=True)
+    set_direction(raw, path, False, "the .graph format lists neighbours")
+    if skip:
+        raw.facts.notes.append("vertex sizes and weights are not read")
+    return raw
+
+
+def _header(path: str, head: Head) -> tuple[int, int, int, bool]:
+    """Vertices, edges, numbers before the neighbours in every line, and whether edges have weights."""
+    words = head.line.split()
+    form = words[2].zfill(3) if len(words) > 2 else "000"
+    if not 2 <= len(words) <= 4 or form not in FORMS:
+        raise DataError(
+            f"{path}:{head.number}: got {head.line[:60]!r}; the first line that is not a comment says "
+            "'VERTICES EDGES [FORMAT [WEIGHTS]]' with a format of up to three binary digits; is this another format?"
+        )
+    n, m = (header_number(word, what, path, head.number) for word, what in zip(words, ("vertices", "edges")))  # noqa: B905
+    weights = header_number(words[3], "weights of a vertex", path, head.number) if len(words) > 3 else int(form[1])
+    if weights and form[1] == "0":
+        raise DataError(f"{path}:{head.number}: {weights} weights a vertex, but the format {form} has none; correct it")
+    return n, m, int(form[0]) + weights, form[2] == "1"
+
+
+class _Rows:
+    """This rank's lines of neighbours, as arcs whose sources are counted from the rank's first line of a vertex."""
+
+    def __init__(self, path: str, n: int, skip: int, weighted: bool, header: int):
+        self.path, self.n, self.skip, self.weighted, self.header = path, n, skip, weighted, header
+        self.classes = scan.byte_classes("%", "")
+        self.src, self.dst, self.weights = Column(IDS), Column(IDS), Column(WEIGHTS)
+        self.rows, self.lines, self.fault = 0, 0, ""
+
+    def read_range(self, head: Head, comm: Comm) -> None:
+        """Each rank takes the lines that start in its part of the bytes; collective."""
+        span, read = head.size - head.after, 0
+        lo, hi = (head.after + span * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+        with comm.together():
+            if file_size(self.path) != head.size:
+                raise DataError(f"{self.path}: ranks see files of different sizes; give all ranks the same file")
+            for text in lines_of_range(self.path, lo, hi, head.after):
+                read += text.size
+                self._take(text, 1, max(1.0, (hi - lo) / read))
+                if self.fault:
+                    break
+        self._check(self.header, comm)
+        self.src.add(comm.before(self.rows))
+
+    def read_dealt(self, head: Head, comm: Comm) -> None:
+        """Each rank takes the lines that rank 0 unpacks for it; collective."""
+        lines = rows = 0
+        for text in lines_dealt(self.path, head.packing, head.after, comm):
+            self.lines, taken = 0, self.rows
+            with comm.together():
+                here = int(_vertex_lines(text, self.classes))
+            counts = comm.allgather(np.array([here], np.int64))[:, 0]
+            with comm.together():
+                self._take(text, 1 + rows + int(counts[: comm.rank].sum()) - taken, GROWTH)
+            lines += self._check(self.header + lines, comm)
+            rows += int(counts.sum())
+
+    def _check(self, before: int, comm: Comm) -> int:
+        """Refuse the first wrong line of all ranks; else the lines that they took."""
+        lines = comm.allgather(np.array([self.lines], np.int64))[:, 0]
+        with comm.together():
+            if self.fault:
+                raise DataError(f"{self.path}:{before + int(lines[: comm.rank + 1].sum())}: {self.fault}")
+        return int(lines.sum())
+
+    def _take(self, text: np.ndarray, first: int, share: float) -> None:
+        """Take whole lines; the source of the first is ``first`` more than the lines of vertices taken before."""
+        if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
+            self.lines, self.fault = self.lines + int(np.count_nonzero(text == 10)) + 1, TOO_LONG
+            return
+        room = text.size // 2 + 1
+        src, dst = np.empty(room, np.int64), np.empty(room, np.int64)
+        integers = np.empty(room if self.weighted else 0, np.int64)
+        arcs, rows, lines, wrong, token = _neighbours(
+            text, self.classes, self.skip, self.weighted, self.n, first + self.rows, src, dst, integers
+        )
+        self.rows, self.lines = self.rows + rows, self.lines + lines
+        if wrong != scan.OK:
+            self.fault = _reason(wrong, text, token, self.n)
+            return
+        self.src.extend(src[:arcs], share)
+        self.dst.extend(dst[:arcs], share)
+        if self.weighted:
+            self.weights.extend(integers[:arcs], share)
+
+    def arcs(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Sources, targets, weights; collective."""
+        levels = np.array([max(self.src.level, self.dst.level), self.weights.level], np.int64)
+        ids, level = (int(v) for v in comm.allreduce(levels, "max"))
+        weights = self.weights.finish(level) if self.weighted else None
+        return self.src.finish(ids), self.dst.finish(ids), weights
+
+
+def _reason(wrong: int, text: np.ndarray, token: int, n: int) -> str:
+    shown = repr(bytes(text[token : token + 40]).split(b"\n")[0].decode(errors="replace").split(" ")[0])
+    return {
+        scan.WORD: f"got {shown}; neighbours and weights are whole numbers; correct it",
+        scan.TOO_BIG: f"got {shown}; it is above 2^63 - 1; correct it",
+        scan.TOO_HIGH: f"got neighbour {shown}; ids are 1 .. {n}; correct it",
+        scan.MISSING: "the line ends before its numbers do: vertex sizes, vertex weights or an edge weight are missing",
+        scan.EXTRA: f"a line of neighbours beyond the {n} vertices that the header says; correct the header",
+    }[wrong]
+
+
+@njit(cache=True)
+def _vertex_lines(text, classes):
+    """Lines that are no comments."""
+    count, at = 0, 0
+    while at < text.size:
+        count += classes[text[at]] != scan.COMMENT
+        while at < text.size and text[at] != 10:
+            at += 1
+        at += 1
+    return count
+
+
+@njit(cache=True)
+def _neighbours(text, classes, skip, weighted, n, first, src, dst, weights):
+    """Read lines of neighbours: arcs, lines of vertices, lines, what is wrong with the last, and at which token."""
+    arcs, rows, lines, at = 0, 0, 0, 0
+    while at < text.size:
+        lines += 1
+        if classes[text[at]] != scan.COMMENT:
+            place, row = 0, first + rows
+            while True:
+                at = scan.blank_end(text, classes, at)
+                if scan.ends_line(text, classes, at):
+                    break
+                if row > n:
+                    return arcs, rows, lines, scan.EXTRA, at
+                value, end = scan.digits(text, at)
+                if end == at or not scan.ends_token(text, classes, end):
+                    return arcs, rows, lines, scan.WORD, at
+                if value < 0:
+                    return arcs, rows, lines, scan.TOO_BIG, at
+                if place >= skip:
+                    if weighted and (place - skip) % 2:
+                        weights[arcs - 1] = value
+                    else:
+                        if value < 1 or value > n:
+                            return arcs, rows, lines, scan.TOO_HIGH, at
+                        src[arcs], dst[arcs] = row, value
+                        arcs += 1
+                place += 1
+                at = end
+            if (place or skip) and (place < skip or (weighted and (place - skip) % 2)) and row <= n:
+                return arcs, rows, lines, scan.MISSING, at
+            rows += 1
+        while at < text.size and text[at] != 10:
+            at += 1
+        at += 1
+    return arcs, rows, lines, scan.OK, 0

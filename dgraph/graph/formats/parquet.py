@@ -1,0 +1,184 @@
+"""Tables of edges in Parquet and Arrow files, read through pyarrow: each rank reads its rows, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError, UsageError
+from dgraph.graph.arrays import WEIGHTS, as_ids, as_weights
+from dgraph.graph.clean import RawEdges
+from dgraph.graph.formats.column import IDS
+from dgraph.graph.formats.dense import set_direction
+from dgraph.graph.formats.head import file_size
+
+if TYPE_CHECKING:
+    from dgraph.graph.load import LoadOptions
+
+ROWS = 1 << 18
+"""rows read at a time"""
+SOURCES = ("source", "src", "from", "u")
+TARGETS = ("target", "destination", "dst", "to", "v")
+KINDS = ("id", "id", "weight")
+VALUES = ("weight", "wgt", "w", "value", "cost", "distance", "length")
+"""Names by which columns are known, whatever their letters' size."""
+
+
+def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
+    """A table with a column of sources, one of targets, perhaps one of weights; the vertices are the ids that occur.
+
+    Columns are found by name (source, src, from, u; target, destination, dst, to, v; weight, w, cost, …), else the
+    first two, and a third, are taken; ``columns`` says which by number.
+    """
+    return _read(path, comm, options, _parquet)
+
+
+def read_arrow(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
+    """The same in an Arrow IPC file (Feather version 2)."""
+    return _read(path, comm, options, _arrow)
+
+
+def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
+    with comm.together():
+        file_size(path)
+        with _refused(path), opened(path) as (schema, rows, batches):
+            names, noted = schema.names, (schema.metadata or {}).get(b"dgraph.directed")
+            chosen = _columns(path, names, options.columns)
+            lo, hi = (rows * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+            columns = [_Part(path, name, kind, lo) for name, kind in zip(chosen, KINDS, strict=False)]
+            for batch in batches([names[at] for at in at_of(chosen, names)], lo, hi):
+                for column, values in zip(columns, batch, strict=True):
+                    column.take(values)
+        if not rows:
+            raise DataError(f"{path}: no edge; is it the right table?")
+    src, dst, *weights = (column.whole(comm) for column in columns)
+    wide = comm.largest(max(src.itemsize, dst.itemsize))
+    ids = np.dtype(np.int64 if wide == 8 else np.uint32)
+    raw = RawEdges(src.astype(ids, copy=False), dst.astype(ids, copy=False), weights[0] if weights else None)
+    if noted in (b"0", b"1"):
+        set_direction(raw, path, noted == b"1", f"the table says dgraph.directed = {int(noted)}")
+    else:
+        set_direction(raw, path, True, "the default for tables")
+    raw.facts.notes.append(f"columns {', '.join(chosen)}")
+    return raw
+
+
+def at_of(chosen: list[str], names: list[str]) -> list[int]:
+    """Where the chosen columns stand."""
+    return [names.index(name) for name in chosen]
+
+
+def _columns(path: str, names: list[str], asked: str | None) -> list[str]:
+    if len(set(names)) != len(names):
+        raise DataError(f"{path}: two columns have one name ({', '.join(names)}); rename one")
+    if asked is not None:
+        places = asked.split(",")
+        if len(places) not in (2, 3) or not all(p.isdigit() and 1 <= int(p) <= len(names) for p in places):
+            raise UsageError(f"columns {asked!r}: write SOURCE,TARGET[,WEIGHT], each from 1 to {len(names)}")
+        return [names[int(place) - 1] for place in places]
+    small = {name.lower(): name for name in names}
+    found = [next((small[name] for name in known if name in small), None) for known in (SOURCES, TARGETS, VALUES)]
+    if found[0] is not None and found[1] is not None:
+        return [name for name in found if name is not None]
+    if len(names) not in (2, 3):
+        raise DataError(
+            f"{path}: columns {', '.join(names)}: which are the ends of an edge? name them source and target, or say "
+            "their numbers with --columns (columns=)"
+        )
+    return names
+
+
+class _Part:
+    """This rank's rows of one column."""
+
+    def __init__(self, path: str, name: str, kind: str, first: int):
+        self.path, self.name, self.kind, self.at = path, name, kind, first
+        self.pieces: list[np.ndarray] = []
+
+    def take(self, values: Any) -> None:
+        what = f"{self.path}: {self.name}"
+        if values.null_count:
+            at = self.at + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
+            raise DataError(
+                f"{what}[{at}] is null; every edge has two ends and, where there are weights, one; fill it in"
+            )
+        array = values.to_numpy(zero_copy_only=False)
+        if self.kind == "id":
+            if array.dtype.kind not in "iu":
+                raise DataError(f"{what} holds {values.type}; ids are integers; convert the column")
+            self.pieces.append(as_ids(array, what, self.at).copy())
+        else:
+            if array.dtype.kind not in "biuf":
+                raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
+            self.pieces.append(as_weights(array, what, self.at).copy())
+        self.at += len(values)
+
+    def whole(self, comm: Comm) -> np.ndarray:
+        """All pieces, in one dtype on all ranks; collective."""
+        kinds = IDS if self.kind == "id" else WEIGHTS
+        level = comm.largest(max((kinds.index(piece.dtype) for piece in self.pieces), default=0))
+        out = np.empty(sum(piece.size for piece in self.pieces), kinds[level])
+        end = out.size
+        while self.pieces:
+            piece = self.pieces.pop()
+            out[end - piece.size : end] = piece
+            end -= piece.size
+        return out
+
+
+@contextmanager
+def _parquet(path: str) -> Iterator[tuple]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+
+        def batches(names: list[str], lo: int, hi: int) -> Iterator[list]:
+            first = 0
+            for group, size in enumerate(sizes):
+                begin = first
+                first += size
+                if first <= lo or begin >= hi:
+                    continue
+                for batch in file.iter_batches(ROWS, [group], columns=names):
+                    skip = min(max(lo - begin, 0), len(batch))
+                    part = batch.slice(skip, max(min(hi - begin, len(batch)) - skip, 0))
+                    begin += len(batch)
+                    yield [part.column(name) for name in names]
+
+        yield file.schema_arrow, sum(sizes), batches
+
+
+@contextmanager
+def _arrow(path: str) -> Iterator[tuple]:
+    import pyarrow
+
+    with pyarrow.memory_map(path) as source, pyarrow.ipc.open_file(source) as file:
+        sizes = [len(file.get_batch(at)) for at in range(file.num_record_batches)]
+
+        def batches(names: list[str], lo: int, hi: int) -> Iterator[list]:
+            first = 0
+            for at, size in enumerate(sizes):
+                begin, first = first, first + size
+                if first > lo and begin < hi:
+                    skip = max(lo - begin, 0)
+                    part = file.get_batch(at).slice(skip, max(min(hi - begin, size) - skip, 0))
+                    yield [part.column(name) for name in names]
+
+        yield file.schema, sum(sizes), batches
+
+
+@contextmanager
+def _refused(path: str) -> Iterator[None]:
+    try:
+        import pyarrow
+    except ImportError:
+        raise UsageError(f"{path}: nothing here reads such a table: pip install 'dgraph[parquet]'") from None
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError) as wrong:
+        raise DataError(f"{path}: no table that pyarrow can read ({str(wrong)[:200]}); write it again") from wrong

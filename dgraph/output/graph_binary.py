@@ -1,0 +1,141 @@
+"""Graphs as rows of binary numbers: GAPBS, Galois, scipy. Every rank writes its rows at their places."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from dgraph.errors import UsageError
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.clean import RawEdges, assemble
+from dgraph.graph.load import LoadOptions
+from dgraph.output import npz
+from dgraph.output.shared_file import SharedFile
+
+STEP = 1 << 18
+"""arcs written at a time"""
+
+
+def save_sg(file: SharedFile, block: EdgeBlock) -> None:
+    """GAPBS's binary graph; of a directed one also the rows of its reverse."""
+    if block.weights is not None:
+        raise UsageError(".sg has no place for weights: write .wsg, or drop them with --weights unit")
+    _save_gapbs(file, block, np.dtype([("v", "<i4")]))
+
+
+def save_wsg(file: SharedFile, block: EdgeBlock) -> None:
+    """GAPBS's binary graph with 32-bit integer weights, 1 where the graph has none."""
+    if block.weights is not None and block.weights.dtype != np.int32:
+        raise UsageError(
+            f".wsg has 32-bit integer weights, and these are {block.weights.dtype}: write .npz or .wel, or make others "
+            "with --weights LO..HI"
+        )
+    _save_gapbs(file, block, np.dtype([("v", "<i4"), ("w", "<i4")]))
+
+
+def _save_gapbs(file: SharedFile, block: EdgeBlock, record: np.dtype) -> None:
+    comm = file.comm
+    if block.n > 1 << 31:
+        raise UsageError(f"GAPBS's ids have 31 bits, and there are {block.n} vertices: write .npz or Galois's .gr")
+    head = np.uint8(block.directed).tobytes() + np.array([block.arcs, block.n], "<i8").tobytes()
+    file.write(0, [head] if comm.rank == 0 else [])
+    begin = len(head)
+    for part in [block, *_reversed(block, file)]:
+        before = comm.before(part.targets.size)
+        offsets = (part.offsets + before).astype("<i8")
+        last = comm.rank == comm.size - 1
+        file.write(begin + 8 * part.first, [offsets if last else offsets[:-1]])
+        begin += 8 * (block.n + 1)
+        file.write(begin + record.itemsize * before, _records(part, record))
+        begin += record.itemsize * block.arcs
+
+
+def _reversed(block: EdgeBlock, file: SharedFile) -> list[EdgeBlock]:
+    """The rows of the reverse of a directed graph; collective."""
+    if not block.directed:
+        return []
+    arcs = RawEdges(block.targets, block.sources(), block.weights, n=block.n)
+    return [assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=True))]
+
+
+def _records(block: EdgeBlock, record: np.dtype) -> Iterator[np.ndarray]:
+    for at in range(0, block.targets.size, STEP):
+        out = np.empty(min(STEP, block.targets.size - at), record)
+        out["v"] = block.targets[at : at + STEP]
+        if "w" in (record.names or ()):
+            out["w"] = 1 if block.weights is None else block.weights[at : at + STEP]
+        yield out.view(np.uint8)
+
+
+def save_galois(file: SharedFile, block: EdgeBlock) -> None:
+    """Galois's binary graph: version 1, or 2 where ids need 64 bits; weights are its edge data."""
+    comm, version = file.comm, 1 if block.n <= 1 << 32 else 2
+    width = 0 if block.weights is None else block.weights.itemsize
+    before = comm.before(block.targets.size)
+    head = np.array([version, width, block.n, block.arcs], "<u8")
+    file.write(0, [head] if comm.rank == 0 else [])
+    file.write(32 + 8 * block.first, [(block.offsets[1:] + before).astype("<u8")])
+    targets_at, padding = 32 + 8 * block.n, 4 * version * (block.arcs % 2)
+    data_at = targets_at + 4 * version * block.arcs
+    kind = np.dtype(f"<u{4 * version}")
+    file.write(targets_at + kind.itemsize * before, _steps(block.targets, kind))
+    file.write(data_at, [bytes(padding)] if comm.rank == 0 and padding else [])
+    if block.weights is not None:
+        kind = block.weights.dtype.newbyteorder("<")
+        file.write(data_at + padding + width * before, _steps(block.weights, kind))
+
+
+def _steps(values: np.ndarray, dtype: np.dtype) -> Iterator[np.ndarray]:
+    for at in range(0, values.size, STEP):
+        yield values[at : at + STEP].astype(dtype, copy=False)
+
+
+def save_scipy(file: SharedFile, block: EdgeBlock) -> None:
+    """A scipy.sparse CSR matrix, as ``save_npz`` writes it uncompressed; booleans where there are no weights."""
+    comm = file.comm
+    before = comm.before(block.targets.size)
+    ints = np.dtype(np.int32 if max(block.n, block.arcs) < 1 << 31 else np.int64)
+    data = np.dtype(bool) if block.weights is None else block.weights.dtype
+    last, first = comm.rank == comm.size - 1, comm.rank == 0
+    offsets = (block.offsets if last else block.offsets[:-1]) + before
+    shape = np.array([block.n, block.n] if first else [], np.int64)
+    values = _ones(block.targets.size) if block.weights is None else _steps(block.weights, data)
+    columns: list[tuple[str, np.dtype, tuple, int, int, Iterable[np.ndarray]]] = [
+        ("indices", ints, (block.arcs,), before, block.targets.size, _steps(block.targets, ints)),
+        ("indptr", ints, (block.n + 1,), block.first, offsets.size, _steps(offsets, ints)),
+        ("format", np.dtype("S3"), (), 0, int(first), [np.array([b"csr"])] if first else []),
+        ("shape", np.dtype(np.int64), (2,), 0, shape.size, [shape]),
+        ("data", data, (block.arcs,), before, block.targets.size, values),
+    ]
+    archive: list[npz.Member] = []
+    for name, dtype, extent, *_ in columns:
+        archive.append(npz.member(name, dtype, extent, archive[-1].end if archive else 0))
+    checksums = []
+    for member, (_, dtype, _, at, count, pieces) in zip(archive, columns, strict=True):
+        summed = _Summed(pieces)
+        file.write(member.data + at * dtype.itemsize, summed)
+        told = comm.allgather(np.array([summed.checksum, count * dtype.itemsize], np.int64)).tolist()
+        checksums.append(npz.of_pieces(member.head, told))
+    for member, checksum in zip(archive, checksums, strict=True):
+        file.write(member.begin, [member.record(checksum)] if first else [])
+    file.write(archive[-1].end, [npz.directory(archive, checksums)] if first else [])
+
+
+def _ones(count: int) -> Iterator[np.ndarray]:
+    for at in range(0, count, STEP):
+        yield np.ones(min(STEP, count - at), bool)
+
+
+class _Summed:
+    """Pieces that are checksummed as they go by."""
+
+    def __init__(self, pieces: Iterable[np.ndarray]):
+        self.pieces, self.checksum = pieces, 0
+
+    def __iter__(self) -> Iterator[memoryview]:
+        for piece in self.pieces:
+            raw = np.ascontiguousarray(piece).view(np.uint8).data
+            self.checksum = zlib.crc32(raw, self.checksum)
+            yield raw

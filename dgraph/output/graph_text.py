@@ -1,0 +1,184 @@
+"""Graphs as lines of text: edge lists, Matrix Market, DIMACS. Every rank writes the lines of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from dgraph.errors import UsageError
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.ids import ConsecutiveIds
+from dgraph.output.shared_file import SharedFile
+from partitioning import arcs
+
+WIDTH = 64
+"""Bytes that two ids with their tag and separators take at most."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """How the arcs of a block are written.
+
+    Attributes:
+        base: number of the first vertex.
+        once: an undirected edge is one line, that of the arc to its smaller end.
+        weights: write them, and 1 where the graph has none.
+        tag: stands before every line.
+        separator: stands between columns.
+    """
+
+    base: int
+    once: bool
+    weights: bool
+    tag: bytes = b""
+    separator: bytes = b" "
+
+    def blocks(self, block: EdgeBlock) -> Iterator[bytes]:
+        """The lines of this rank's arcs, by gid, many at a time."""
+        for at in range(0, block.targets.size, arcs.CHUNK):
+            part = slice(at, min(at + arcs.CHUNK, block.targets.size))
+            src, dst = arcs.ends(block, part.start, part.stop)
+            kept: np.ndarray | slice = slice(None)
+            if self.once and not block.directed:
+                kept = np.flatnonzero(dst <= src)
+            weights = None if block.weights is None else block.weights[part][kept]
+            yield self.spelled(src[kept], dst[kept], weights)
+
+    def spelled(self, src: np.ndarray, dst: np.ndarray, weights: np.ndarray | None) -> bytes:
+        """The lines of these arcs."""
+        numbers, words = np.empty(0, np.int64), np.empty((0, 0), np.uint8)
+        if self.weights and (weights is None or weights.dtype.kind == "i"):
+            numbers = np.ones(src.size, np.int64) if weights is None else weights.astype(np.int64, copy=False)
+        elif self.weights:
+            # As float64, also what is float32: the shortest digits that read back equal.
+            spelled = weights.astype(np.float64).astype("S32")  # type: ignore[union-attr]
+            words = spelled.view(np.uint8).reshape(src.size, 32)
+        out = np.empty(src.size * (WIDTH + 32), np.uint8)
+        tag, separator = np.frombuffer(self.tag, np.uint8), self.separator[0]
+        return out[: _write(src, dst, numbers, words, tag, separator, self.base, out)].tobytes()
+
+
+def write_blocks(file: SharedFile, begin: int, lines: Lines, block: EdgeBlock) -> int:
+    """Write all ranks' lines from byte ``begin`` of the file on; collective. How many bytes."""
+    sizes = 0
+    with file.comm.together():
+        sizes = sum(map(len, lines.blocks(block)))
+    file.write(begin + file.comm.before(sizes), lines.blocks(block))
+    return file.comm.total(sizes)
+
+
+def count_lines(block: EdgeBlock, once: bool) -> int:
+    """Lines that the whole graph takes."""
+    return block.m if once and not block.directed else block.arcs
+
+
+def save_el(file: SharedFile, block: EdgeBlock) -> None:
+    """GAPBS's ``SOURCE TARGET`` lines, ids from 0; an undirected edge once."""
+    _no_weights(block, ".el", ".wel")
+    write_blocks(file, 0, Lines(0, True, False), block)
+
+
+def save_wel(file: SharedFile, block: EdgeBlock) -> None:
+    """GAPBS's ``SOURCE TARGET WEIGHT`` lines, ids from 0; an undirected edge once."""
+    write_blocks(file, 0, Lines(0, True, True), block)
+
+
+def save_txt(file: SharedFile, block: EdgeBlock) -> None:
+    """SNAP's lines: original ids, separated by tabs, and weights if there are any; an undirected edge once."""
+    write_originals(file, block, b"\t")
+
+
+def save_csv(file: SharedFile, block: EdgeBlock) -> None:
+    """Original ids and weights if there are any, separated by commas, under names; an undirected edge once."""
+    head = b"source,target,weight\n" if block.weights is not None else b"source,target\n"
+    file.write(0, [head] if file.comm.rank == 0 else [])
+    write_originals(file, block, b",", len(head))
+
+
+def write_originals(file: SharedFile, block: EdgeBlock, separator: bytes, begin: int = 0) -> None:
+    """Lines of original ids; collective."""
+    ids, comm = block.ids, file.comm
+    lines = Lines(ids.base if isinstance(ids, ConsecutiveIds) else 0, True, block.weights is not None, b"", separator)
+    if isinstance(ids, ConsecutiveIds):
+        write_blocks(file, begin, lines, block)
+        return
+    rounds, begin_here = arcs.rounds(block, comm), begin
+    for number in range(rounds):
+        start, stop = arcs.span(block, number)
+        src, dst = arcs.ends(block, start, stop)
+        weights = None if block.weights is None else block.weights[start:stop]
+        if not block.directed:
+            kept = np.flatnonzero(dst <= src)
+            src, dst, weights = src[kept], dst[kept], None if weights is None else weights[kept]
+        text = lines.spelled(ids.to_original(src, comm), ids.to_original(dst, comm), weights)
+        file.write(begin_here + comm.before(len(text)), [text])
+        begin_here += comm.total(len(text))
+
+
+def save_mtx(file: SharedFile, block: EdgeBlock) -> None:
+    """Matrix Market coordinates, rows and columns from 1; of an undirected graph the lower triangle, ``symmetric``."""
+    kind = "pattern" if block.weights is None else "integer" if block.weights.dtype.kind == "i" else "real"
+    shape = "general" if block.directed else "symmetric"
+    head = f"%%MatrixMarket matrix coordinate {kind} {shape}\n{block.n} {block.n} {count_lines(block, True)}\n".encode()
+    file.write(0, [head] if file.comm.rank == 0 else [])
+    write_blocks(file, len(head), Lines(1, True, block.weights is not None), block)
+
+
+def save_dimacs(file: SharedFile, block: EdgeBlock) -> None:
+    """DIMACS's ``a SOURCE TARGET WEIGHT`` lines, ids from 1; an undirected edge is both of its arcs."""
+    head = f"p sp {block.n} {block.arcs}\n".encode()
+    file.write(0, [head] if file.comm.rank == 0 else [])
+    write_blocks(file, len(head), Lines(1, False, True, b"a "), block)
+
+
+def _no_weights(block: EdgeBlock, here: str, instead: str) -> None:
+    if block.weights is not None:
+        raise UsageError(f"{here} has no place for weights: write {instead}, or drop them with --weights unit")
+
+
+@njit(cache=True)
+def _write(src, dst, numbers, words, tag, separator, base, out):
+    at = 0
+    for i in range(src.size):
+        for byte in tag:
+            out[at] = byte
+            at += 1
+        at = _decimal(np.int64(src[i]) + base, out, at)
+        out[at] = separator
+        at = _decimal(np.int64(dst[i]) + base, out, at + 1)
+        if numbers.size:
+            out[at] = separator
+            at = _decimal(numbers[i], out, at + 1)
+        if words.size:
+            out[at] = separator
+            at += 1
+            for byte in words[i]:
+                if byte == 0:
+                    break
+                out[at] = byte
+                at += 1
+        out[at] = 10
+        at += 1
+    return at
+
+
+@njit(cache=True)
+def _decimal(value, out, at):
+    """Write an integer; where it ends."""
+    rest = np.uint64(value)
+    if value < 0:
+        out[at] = 45
+        at += 1
+        rest = np.uint64(0) - rest
+    end, left = at + 1, rest // np.uint64(10)
+    while left > 0:
+        end += 1
+        left //= np.uint64(10)
+    for place in range(end - 1, at - 1, -1):
+        tens = rest // np.uint64(10)
+        out[place] = np.uint8(48) + np.uint8(rest - tens * np.uint64(10))
+        rest = tens
+    return end

@@ -1,0 +1,103 @@
+"""The file formats of a graph that are written, by suffix. A writer gets an open file and this rank's rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.errors import UsageError, unknown
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.ids import ConsecutiveIds
+from dgraph.output.graph_binary import save_galois, save_scipy, save_sg, save_wsg
+from dgraph.output.graph_parquet import save_parquet
+from dgraph.output.graph_text import save_csv, save_dimacs, save_el, save_mtx, save_txt, save_wel
+from dgraph.output.save import writable
+from dgraph.output.shared_file import SharedFile, shared_file
+
+Writer = Callable[[SharedFile, EdgeBlock], None]
+
+GRAPH_WRITERS: Mapping[str, Writer] = {
+    ".csv": save_csv,
+    ".el": save_el,
+    ".gr": save_dimacs,
+    ".mtx": save_mtx,
+    ".npz": save_scipy,
+    ".parquet": save_parquet,
+    ".sg": save_sg,
+    ".txt": save_txt,
+    ".wel": save_wel,
+    ".wsg": save_wsg,
+}
+OTHERS: Mapping[str, tuple[str, Writer]] = {"galois": (".gr", save_galois), "dimacs": (".gr", save_dimacs)}
+"""Formats that are asked for by name, as their suffix means another too."""
+
+BY_ORIGINAL = (".csv", ".parquet", ".txt")
+"""Formats that hold original ids; the others number vertices from 0 or 1."""
+FROM_ONE = (".gr", ".mtx")
+ENDS_ONLY = (".csv", ".parquet", ".txt", ".el", ".wel")
+"""Formats that name no vertex but the ends of edges."""
+ONE_WAY = (".csv", ".el", ".txt", ".wel")
+"""Formats that do not say whether an edge goes both ways, and list it once."""
+
+
+def save_graph(path: str | os.PathLike, block: EdgeBlock, comm: Comm, to: str | None = None) -> list[str]:
+    """Write a graph into one file, all ranks at once; it appears complete or not at all. Collective.
+
+    Args:
+        path: its suffix says the format.
+        to: a format that the suffix alone does not say: ``galois``.
+
+    Returns:
+        What a careful user should know of the file: how ids were numbered, what the format cannot say.
+
+    Raises:
+        UsageError: a format that is not known, or that cannot hold this graph.
+        OutputError: the system refused on some rank; no part of a file is left.
+    """
+    path = Path(path)
+    with comm.together():
+        writer = writer_for(path, to)
+        writable(path)
+    with shared_file(path, comm) as file:
+        writer(file, block)
+    return _notes(path, block, comm)
+
+
+def writer_for(path: Path, to: str | None) -> Writer:
+    """The writer of a file; a UsageError where there is none."""
+    if to is None:
+        if path.suffix.lower() not in GRAPH_WRITERS:
+            raise unknown("graph format", path.suffix or path.name, GRAPH_WRITERS)
+        return GRAPH_WRITERS[path.suffix.lower()]
+    if to not in OTHERS:
+        raise unknown("format", to, OTHERS)
+    suffix, writer = OTHERS[to]
+    if path.suffix.lower() != suffix:
+        raise UsageError(f"--to {to} writes files that end in {suffix}, and {path.name} does not; rename it")
+    return writer
+
+
+def _notes(path: Path, block: EdgeBlock, comm: Comm) -> list[str]:
+    suffix, notes = path.suffix.lower(), []
+    base = 1 if suffix in FROM_ONE else 0
+    if suffix not in BY_ORIGINAL and not (isinstance(block.ids, ConsecutiveIds) and block.ids.base == base):
+        notes.append(f"vertices are numbered {base} .. {base + block.n - 1} in the order of their ids")
+    if not block.directed and suffix in ONE_WAY:
+        notes.append("each edge is listed once: read it with --undirected (directed=False)")
+    if not block.directed and suffix in (".gr", ".npz"):
+        notes.append("both arcs of every edge are listed: it is read as a directed graph unless --undirected is given")
+    lost = block.facts.isolated if suffix in BY_ORIGINAL else _isolated_end(block, comm)
+    if lost and suffix in ENDS_ONLY:
+        notes.append(f"{lost} vertices without an edge have no line, and are not in it")
+    return notes
+
+
+def _isolated_end(block: EdgeBlock, comm: Comm) -> int:
+    """Vertices after the last that has an edge; collective."""
+    rows = np.flatnonzero(np.diff(block.offsets))
+    last = max(int(rows[-1]) + block.first if rows.size else -1, int(block.targets.max(initial=0)) if rows.size else -1)
+    return block.n - 1 - comm.largest(last)

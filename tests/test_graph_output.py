@@ -1,0 +1,220 @@
+"""Graphs written in every format: byte for byte as the format's description has it, and read back as they were."""
+
+import json
+
+import networkx
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+from loading import agreed, cleaned, figures, joined, loaded, share
+from models import both_ways, galois, gapbs, random_edges
+from pyarrow import parquet
+from simulated import on_ranks
+
+from dgraph.cli import main
+from dgraph.errors import OutputError, UsageError
+from dgraph.graph.formats.edge_list import read_edge_list
+from dgraph.graph.handle import Graph
+from dgraph.output.graphs import GRAPH_WRITERS, save_graph
+
+N = 43
+EDGES = [(u, v, w) for u, v, w in random_edges(N - 3, 210) if u != v]
+ONCE = [(u, v, w) for u, v, w in random_edges(N - 3, 170, seed=2) if u < v]
+RANKS = (1, 2, 3, 5)
+WEIGHTS = {
+    "none": None,
+    "int32": np.array([w for *_, w in EDGES], np.int32),
+    "int64": np.array([w << 33 for *_, w in EDGES], np.int64),
+    "float32": np.array([w / 10 for *_, w in EDGES], np.float32),
+    "float64": np.array([-w / 10 for *_, w in EDGES], np.float64),
+}
+HOLDS = {
+    ".el": ["none"], ".sg": ["none"], ".wsg": ["int32"],
+    ".gr": ["int32", "int64", "float64"], ".wel": ["int32", "int64", "float64"],
+}  # fmt: skip
+"""Weights that come back as they were; every other format holds all."""
+
+
+def saved(path, ranks, edges, weights=None, directed=True, n=N, to=None, **options):
+    """Write the graph of these edges, given out among the ranks; what it was, and the notes."""
+
+    def work(comm):
+        mine = slice(comm.rank, None, comm.size)
+        columns = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2)[mine].T
+        part = None if weights is None else weights[: len(edges)][mine]
+        graph = Graph.from_edges(*columns, part, n=n, directed=directed, comm=comm, **options)
+        return share(graph.block, comm), save_graph(path, graph.block, comm, to)
+
+    results = agreed(on_ranks(ranks, work))
+    return joined([part for part, _ in results]), results[0][1]
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("suffix", GRAPH_WRITERS)
+def test_what_is_written_is_read_back(suffix, kind, tmp_path):
+    if kind not in HOLDS.get(suffix, WEIGHTS):
+        pytest.skip("this format has no such weights")
+    wide = {"float32": np.float64} if suffix in (".txt", ".csv", ".mtx") else {}
+    for ranks in RANKS:
+        for directed, edges in ((True, EDGES), (False, ONCE)):
+            path = tmp_path / f"g{ranks}{directed}{suffix}"
+            wrote, notes = saved(path, ranks, edges, WEIGHTS[kind], directed)
+            options = {} if directed or suffix in (".mtx", ".parquet", ".sg", ".wsg") else {"directed": False}
+            again = loaded(path, 2, **options)
+            base = 1 if suffix in (".mtx", ".gr") else 0
+            assert again.arcs == [(u + base, v + base, w) for u, v, w in wrote.arcs]
+            assert again.directed == directed
+            assert (again.weights is None) == (kind == "none")
+            assert again.weights == wide.get(kind, wrote.weights)
+            lost = [note for note in notes if "are not in it" in note]
+            assert again.n == N - (int(lost[0].split()[0]) if lost else 0)
+            assert bool(lost) == (suffix in (".csv", ".el", ".parquet", ".txt", ".wel"))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_gapbs_files_are_as_described(directed, weighted, tmp_path):
+    edges, path = EDGES if directed else ONCE, tmp_path / ("a.wsg" if weighted else "a.sg")
+    expected = gapbs(N, sorted(edges if directed else both_ways(edges)), directed, weighted)
+    for ranks in RANKS:
+        saved(path, ranks, edges, np.array([w for *_, w in edges], np.int32) if weighted else None, directed)
+        assert path.read_bytes() == expected
+
+
+@pytest.mark.parametrize(("code", "dtype"), [("", None), ("i", np.int32), ("q", np.int64), ("f", "f4"), ("d", "f8")])
+@pytest.mark.parametrize("count", [len(EDGES), len(EDGES) - 1])
+def test_galois_files_are_as_described(code, dtype, count, tmp_path):
+    edges = EDGES[:count]
+    for ranks in RANKS:
+        weights = None if dtype is None else np.array([w for *_, w in edges], dtype)
+        saved(tmp_path / "a.gr", ranks, edges, weights, to="galois")
+        assert (tmp_path / "a.gr").read_bytes() == galois(N, edges, 1, code)
+
+
+def test_other_libraries_read_them(tmp_path):
+    expected = scipy.sparse.coo_array(
+        (np.array([w for *_, w in EDGES]), ([u for u, *_ in EDGES], [v for _, v, _ in EDGES])), shape=(N, N)
+    ).toarray()
+    weights = WEIGHTS["int32"]
+    saved(tmp_path / "a.npz", 3, EDGES, weights)
+    assert np.array_equal(scipy.sparse.load_npz(tmp_path / "a.npz").toarray(), expected)
+    saved(tmp_path / "a.mtx", 3, EDGES, weights)
+    assert np.array_equal(scipy.io.mmread(tmp_path / "a.mtx").toarray(), expected)
+    saved(tmp_path / "b.mtx", 2, ONCE, None, False)
+    assert (abs(scipy.io.mmread(tmp_path / "b.mtx").toarray()).sum()) == 2 * len(ONCE)
+    saved(tmp_path / "a.parquet", 3, EDGES, weights)
+    table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
+    assert sorted(zip(table["source"], table["target"], table["weight"], strict=True)) == EDGES
+    saved(tmp_path / "a.txt", 2, EDGES, WEIGHTS["float64"])
+    graph = networkx.read_weighted_edgelist(tmp_path / "a.txt", create_using=networkx.DiGraph, nodetype=int)
+    assert sorted(graph.edges(data="weight")) == [(u, v, -w / 10) for u, v, w in EDGES]
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".csv", ".parquet", ".wel", ".npz"])
+def test_sparse_ids_are_kept_or_said_to_be_renumbered(suffix, tmp_path):
+    far = [((u + 1) << 35, (v + 1) << 35, w) for u, v, w in EDGES]
+    kept = suffix in (".txt", ".csv", ".parquet")
+    for ranks in RANKS:
+        _, notes = saved(tmp_path / f"a{suffix}", ranks, far, WEIGHTS["int32"], n=None, sparse_ids=True)
+        again = loaded(tmp_path / f"a{suffix}", 2)
+        assert figures(again)[:2] == cleaned(far if kept else EDGES, True, vertices=None if kept else range(N - 3))[:2]
+        assert any("numbered 0 .. 39 in the order of their ids" in note for note in notes) != kept
+
+
+def test_loops_and_parallel_edges(tmp_path):
+    edges = [*EDGES[:20], (4, 4, 3), (9, 9, 9), *EDGES[:5]]
+    weights = np.array([w for *_, w in edges], np.int32)
+    for suffix in (".wsg", ".npz", ".mtx", ".wel"):
+        for directed in (True, False):
+            path = tmp_path / f"a{directed}{suffix}"
+            wrote, _ = saved(path, 3, edges, weights, directed, keep_loops=True, keep_parallel=True)
+            options = {"directed": directed} if suffix in (".npz", ".wel") else {}
+            if suffix == ".npz" and not directed:
+                continue  # both arcs of every edge are listed, and a parallel edge would be doubled
+            again = loaded(path, 2, keep_loops=True, keep_parallel=True, **options)
+            base = 1 if suffix == ".mtx" else 0
+            assert again.arcs == [(u + base, v + base, w) for u, v, w in wrote.arcs]
+
+
+def test_what_a_format_cannot_hold_is_refused(tmp_path):
+    for name, kind, said in (
+        ("a.el", "int32", "has no place for weights: write .wel"),
+        ("a.sg", "int32", "has no place for weights: write .wsg"),
+        ("a.wsg", "float64", "32-bit integer weights, and these are float64"),
+        ("a.wsg", "int64", "these are int64"),
+        ("a.xyz", "none", "unknown graph format '.xyz'"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            saved(tmp_path / name, 2, EDGES, WEIGHTS[kind])
+    with pytest.raises(UsageError, match=r"--to galois writes files that end in \.gr"):
+        saved(tmp_path / "a.el", 2, EDGES, to="galois")
+    with pytest.raises(OutputError, match="there is no folder"):
+        saved(tmp_path / "no" / "a.el", 2, EDGES)
+    assert not list(tmp_path.iterdir())
+
+
+def test_graphs_without_an_edge(tmp_path):
+    for suffix in (".sg", ".wsg", ".mtx", ".gr", ".npz"):
+        saved(tmp_path / f"a{suffix}", 3, [], n=5)
+        assert (loaded(tmp_path / f"a{suffix}", 2).n, loaded(tmp_path / f"a{suffix}").m) == (5, 0)
+
+
+def test_convert_and_info(tmp_path, capsys):
+    a, b = str(tmp_path / "a.wel"), str(tmp_path / "b.gr")
+    assert main(["convert", "grid:3x4", a, "--weights", "2..7"]) == 0
+    said = capsys.readouterr().out
+    assert "12 vertices" in said
+    assert "note: each edge is listed once: read it with --undirected" in said
+    assert main(["convert", a, b, "--to", "galois", "--undirected", "-q"]) == 0
+    assert capsys.readouterr().out == ""
+    assert loaded(b, directed=False).arcs == loaded(a, directed=False).arcs
+    assert main(["convert", a, str(tmp_path / "a.xyz")]) == 2
+    assert main(["info", b, "--undirected", "--representations", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["degrees"] == {"smallest": 2, "largest": 4, "mean": 2.833, "histogram": [0, 0, 10, 2]}
+    assert told["components"]["components"] == 1
+    assert told["diameter_at_least"] == 5
+    assert told["bytes"] == (tmp_path / "b.gr").stat().st_size
+    costs = {row["name"]: row for row in told["representations"]}
+    assert costs["adjacency matrix"]["memory"] == 12 * 12 * 4
+    assert costs["bitmap"]["memory"] == 12 * 2 + 34 * 4
+    assert costs["CSR"]["memory"] == 13 * 8 + 34 * 8
+    assert costs["COO arrays"]["memory"] == 34 * 12
+    assert all(row["lookup"] > 0 for row in costs.values())
+    assert main(["info", "path:9", "--quick"]) == 0
+    assert "  2 .. 3  7 vertices" in capsys.readouterr().out
+    assert read_edge_list.__doc__.split("\n")[0] in _info(tmp_path, capsys)
+
+
+def _info(tmp_path, capsys):
+    (tmp_path / "c.txt").write_text("1 2\n")
+    assert main(["info", str(tmp_path / "c.txt")]) == 0
+    return capsys.readouterr().out
+
+
+def test_representations_answer_alike():
+    """The timed kernels: a row of neighbours, a look-up and a sweep give the same sums in every representation."""
+    from dgraph.graph import representations as r
+
+    block = Graph.load("rmat:6,seed=4").block
+    rows = np.arange(block.n)
+    other = np.roll(rows, 5)
+    coo = block.sources(), block.targets
+    bits, matrix = r._bitmap(block), r._matrix(block)
+    pairs = np.stack(coo, axis=1)
+    forms = {
+        "matrix": ((matrix,), (r._matrix_row, r._matrix_has, r._matrix_sweep)),
+        "bits": ((bits,), (r._bits_row, r._bits_has, r._bits_sweep)),
+        "csr": ((block.offsets, block.targets), r._ROWS),
+        "csc": (r._columns(block), r._COLUMNS),
+        "arrays": (coo, r._ARRAYS),
+        "pairs": ((pairs,), r._PAIRS),
+    }
+    total = int(block.targets.astype(np.int64).sum())
+    arcs = set(zip(*(column.tolist() for column in coo), strict=True))
+    found = sum((int(u), int(v)) in arcs for u, v in zip(rows, other, strict=True))
+    for name, (arrays, (row, has, sweep)) in forms.items():
+        assert row(*arrays, rows) == total, name
+        assert has(*arrays, rows, other) == found, name
+        assert sweep(*arrays) in (total, total + int(coo[0].astype(np.int64).sum()), int(coo[0].astype(np.int64).sum()))
