@@ -12,7 +12,7 @@ from dgraph.comm import Comm, communicator
 from dgraph.engine import Context
 from dgraph.errors import UsageError, ValidationFailed, unknown
 from dgraph.graph.build import build
-from dgraph.graph.handle import Graph
+from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
 from dgraph.report import Progress, Trace
@@ -118,30 +118,41 @@ def run(
 
 def partitioned(graph: Graph, policy: str, trace: Trace, progress: Progress) -> LocalGraph:
     """This rank's part of the graph under a policy; kept with the graph for the next run."""
-    comm = graph.comm
     if policy not in graph._locals:
-        with trace("partition"):
-            progress.phase("partition", policy)
-            try:
-                placement = partitioning.plan(policy, graph.block, comm.size, comm)
-            except partitioning.PolicyError as refused:
-                raise UsageError(str(refused)) from refused
-        with trace("build"):
-            progress.phase("build", placement.policy)
-            graph._locals[policy] = placement, build(graph.block, placement, comm)
-    placement, local = graph._locals[policy]
-    trace.choose("policy", placement.policy, placement.reason)
-    if placement.warning:
-        trace.warn(placement.warning)
+        graph._locals[policy] = _opened(graph, policy, trace, progress) or _placed(graph, policy, trace, progress)
+    taken, reason, warning, local = graph._locals[policy]
+    trace.choose("policy", taken, reason)
+    if warning:
+        trace.warn(warning)
     with trace("load"):
         known = graph.fingerprint()
     trace.describe(
-        "graph", name=graph.block.facts.name, fingerprint=known, n=graph.n, m=graph.m, arcs=local.arcs,
-        directed=graph.directed, weighted=graph.block.weights is not None,
+        "graph", name=graph.facts.name, fingerprint=known, n=graph.n, m=graph.m, arcs=local.arcs,
+        directed=graph.directed, weighted=graph.weight_type is not None,
     )  # fmt: skip
     for name, value in (("masters", local.masters), ("mirrors", local.mirrors), ("edges", len(local.out.neighbours))):
         trace.counts[name] = value
     return local
+
+
+def _opened(graph: Graph, policy: str, trace: Trace, progress: Progress) -> Partitioned | None:
+    """The partition that a store holds."""
+    with trace("build"):
+        progress.phase("open", policy)
+        return graph.opened(policy)
+
+
+def _placed(graph: Graph, policy: str, trace: Trace, progress: Progress) -> Partitioned:
+    with trace("partition"):
+        progress.phase("partition", policy)
+        try:
+            placement = partitioning.plan(policy, graph.block, graph.comm.size, graph.comm)
+        except partitioning.PolicyError as refused:
+            raise UsageError(str(refused)) from refused
+    with trace("build"):
+        progress.phase("build", placement.policy)
+        local = build(graph.block, placement, graph.comm)
+    return Partitioned(placement.policy, placement.reason, placement.warning, local)
 
 
 def _validated(work: Algorithm, graph: Graph, columns, answer: Answer, rounds: int, trace, progress) -> None:

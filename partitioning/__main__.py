@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, NoReturn
 
 from dgraph.cli.ending import end_together
@@ -19,13 +20,16 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import LoadOptions, describe
+from dgraph.graph.stored import chunks_a_part, write
 from partitioning import POLICIES, Placement, PolicyError, choose, plan, quality
 from partitioning.compare import recommended, table
+from partitioning.store import Draft, StoreError
 
 EXAMPLES = """\
 examples:
   python -m partitioning web.el -n 16 --compare
-  mpirun -n 4 python -m partitioning rmat:22 -n 16 --policy hvc,threshold=200 --json"""
+  mpirun -n 4 python -m partitioning rmat:22 -n 16 --policy hvc,threshold=200 -o parts
+  mpirun -n 4 python -m dgraph bfs parts --source 7"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -60,7 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("graph", metavar="GRAPH", help="a file or a generator, as for python -m dgraph")
     parser.add_argument("-n", "--parts", type=int, metavar="N", help="how many parts (default: one a rank)")
     parser.add_argument("--policy", metavar="NAME[,option=value...]", help=f"auto (default), {', '.join(POLICIES)}")
-    parser.add_argument("--compare", action="store_true", help="run every policy, and recommend one")
+    parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="write a store: a folder that dgraph opens")
+    parser.add_argument("--chunks", type=int, metavar="K", help="pieces of a store that can go to other ranks (4 N)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a store of that name")
+    parser.add_argument("--compare", action="store_true", help="run every policy, and recommend one (-o takes it)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but the result and errors")
     parser.add_argument("--traceback", action="store_true", help="show where in the code an error was raised")
@@ -85,18 +92,24 @@ def _command(words: list[str], comm: Comm) -> int:
         progress.phase("load", asked["graph"])
         options = {field.name: asked[field.name] for field in fields(LoadOptions) if field.name in asked}
         graph = Graph.load(asked["graph"], comm=comm, **options)
-        progress.line(describe(graph.block))
-        rows = []
+        progress.line(describe(graph))
+        rows, placements = [], {}
         for name in names:
             progress.phase("partition", f"{name} into {parts}")
-            rows.append(_row(name, graph, parts, refuse="compare" not in asked))
-    told: dict[str, Any] = {
-        "graph": {"name": graph.block.facts.name, "fingerprint": graph.fingerprint(), "vertices": graph.n,
-                  "edges": graph.m, "arcs": graph.block.arcs, "directed": graph.directed},
-        "parts": parts, "ranks": comm.size, "policies": rows,
-    }  # fmt: skip
-    if "compare" in asked:
-        told["recommended"] = dict(zip(("policy", "reason"), recommended(rows), strict=True))
+            row, placement = _row(name, graph, parts, refuse="compare" not in asked)
+            rows.append(row)
+            placements[row["policy"]] = placement
+        told: dict[str, Any] = {
+            "graph": {"name": graph.facts.name, "fingerprint": graph.fingerprint(), "vertices": graph.n,
+                      "edges": graph.m, "arcs": graph.arcs, "directed": graph.directed},
+            "parts": parts, "ranks": comm.size, "policies": rows,
+        }  # fmt: skip
+        if "compare" in asked:
+            told["recommended"] = dict(zip(("policy", "reason"), recommended(rows), strict=True))
+        if "output" in asked:
+            taken = next(row for row in rows if row["policy"] == told.get("recommended", rows[0])["policy"])
+            progress.phase("write", f"{asked['output']}: {taken['policy']}")
+            told["store"] = _write(asked, graph, placements[taken["policy"]], taken)
     if comm.rank == 0:
         print(json.dumps(told, indent=1) if "json" in asked else _text(told))
     return 0
@@ -107,22 +120,37 @@ def _check(asked: dict[str, Any], parts: int) -> None:
         raise UsageError(f"got -n {parts}, but a graph has 1 part or more")
     try:
         choose(asked.get("policy", "auto"))
-    except PolicyError as wrong:
+        if "output" in asked:
+            chunks_a_part(asked.get("chunks"), parts)
+            Draft.check(asked["output"], "overwrite" in asked)
+    except (PolicyError, StoreError) as wrong:
         raise UsageError(str(wrong)) from wrong
 
 
-def _row(name: str, graph: Graph, parts: int, refuse: bool) -> dict[str, Any]:
-    """A policy's figures; a refusal among several policies is a row too."""
+def _row(name: str, graph: Graph, parts: int, refuse: bool) -> tuple[dict[str, Any], Placement | None]:
+    """A policy's figures, and its placement; a refusal among several policies is a row too."""
     try:
         placement, seconds = _placed(name, graph, parts)
     except PolicyError as refused:
         if refuse:
             raise UsageError(str(refused)) from refused
-        return {"policy": name, "refused": str(refused)}
+        return {"policy": name, "refused": str(refused)}, None
     return {
         "policy": placement.policy, "kind": placement.cut, "reason": placement.reason, "warning": placement.warning,
         "seconds": seconds, **quality(graph.block, placement, graph.comm),
-    }  # fmt: skip
+    }, placement  # fmt: skip
+
+
+def _write(asked: dict[str, Any], graph: Graph, placement: Placement | None, row: dict[str, Any]) -> dict[str, Any]:
+    if placement is None:
+        raise UsageError(f"nothing to write: {row['policy']}: {row['refused']}")
+    began = time.perf_counter()
+    figures = {name: row[name] for name in row if name not in ("policy", "kind", "reason", "warning")}
+    write(
+        asked["output"], graph.block, placement, graph.comm,
+        fingerprint=graph.fingerprint(), quality=figures, chunks=asked.get("chunks"), overwrite="overwrite" in asked,
+    )  # fmt: skip
+    return {"path": str(asked["output"]), "policy": row["policy"], "seconds": time.perf_counter() - began}
 
 
 def _placed(name: str, graph: Graph, parts: int) -> tuple[Placement, float]:
@@ -141,6 +169,11 @@ def _text(told: dict[str, Any]) -> str:
     lines += [f"warning: {row['warning']}" for row in rows if row.get("warning")]
     if "recommended" in told:
         lines.append(f"take {told['recommended']['policy']}: {told['recommended']['reason']}")
+    if "store" in told:
+        store = told["store"]
+        lines.append(
+            f"{store['path']}: {told['parts']} parts by {store['policy']}, written in {store['seconds']:.2f} s"
+        )
     return "\n".join(lines)
 
 

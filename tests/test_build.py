@@ -1,14 +1,14 @@
 """The distributed build: no arc lost or doubled, masters and mirrors numbered as both of their sides expect."""
 
-import itertools
-
 import numpy as np
 import pytest
+from battery import CASES
+from built import by_gid, check
 from simulated import Graph, battery, graph, on_ranks, skewed, succeed
 
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
-from dgraph.graph.build import build
+from dgraph.graph.build import build, build_parts
 from partitioning import POLICIES, Placement, arcs, plan
 from partitioning.grid import grid as shape
 
@@ -26,70 +26,34 @@ def built(given: Graph, policy, comm, **layout):
     return local
 
 
-def by_gid(local):
-    """Sources, targets and weights of a rank's arcs, as gids."""
-    lids = np.repeat(np.arange(local.size), np.diff(local.out.offsets))
-    return local.gids[lids], local.gids[local.out.neighbours], local.out.weights
-
-
-def check(given: Graph, locals_):
-    """Everything that the fields of LocalGraph promise, over all ranks."""
-    src, dst, weights = given.arcs()
-    degree = np.bincount(src, minlength=given.n)
-    got = (
-        [np.concatenate(column) for column in zip(*map(by_gid, locals_), strict=True)] if weights is not None else None
-    )
-    if got:
-        order, wanted = np.lexsort(got[::-1]), np.lexsort((weights, dst, src))
-        for have, want in zip(got, (src, dst, weights), strict=True):
-            assert np.array_equal(have[order], want[wanted]), "arcs"
-    owner = np.full(given.n, -1)
-    for rank, local in enumerate(locals_):
-        masters = local.gids[: local.masters]
-        assert np.all(np.diff(masters) > 0)
-        assert np.all(owner[masters] == -1), "a vertex with two masters"
-        owner[masters] = rank
-    assert np.all(owner >= 0), "a vertex without a master"
-    for rank, local in enumerate(locals_):
-        assert (local.n, local.m, local.arcs, local.directed) == (given.n, len(given.src), len(src), given.directed)
-        assert len(np.unique(local.gids)) == local.size
-        assert np.array_equal(local.original, local.gids + 1)
-        assert np.array_equal(local.out_degree, degree[local.gids])
-        assert local.out.neighbours.dtype == np.uint32
-        assert local.out.offsets.dtype == local.gids.dtype == local.out_degree.dtype == local.original.dtype == np.int64
-        assert len(local.out.offsets) == local.size + 1
-        check_mirrors(rank, local, locals_, owner)
-
-
-def check_mirrors(rank, local, locals_, owner):
-    leaves = np.diff(local.out.offsets) > 0
-    enters = np.zeros(local.size, bool)
-    enters[local.out.neighbours] = True
-    end = local.masters
-    for peer in sorted(local.mine):
-        mine, theirs = local.mine[peer], locals_[peer].theirs[rank]
-        assert mine.first == end
-        end += mine.count
-        gids = local.gids[mine.first : end]
-        assert np.all(owner[gids] == peer)
-        assert np.array_equal(locals_[peer].gids[theirs.lids], gids), "the two sides number differently"
-        assert np.all(theirs.lids < locals_[peer].masters)
-        assert theirs.lids.dtype == np.uint32
-        assert (mine.count, mine.columns, mine.rows) == (theirs.count, theirs.columns, theirs.rows)
-        place = np.arange(mine.count)
-        assert np.array_equal(enters[mine.first : end], place < mine.columns)
-        assert np.array_equal(leaves[mine.first : end], place >= mine.rows)
-        cuts = sorted({0, mine.rows, mine.columns, mine.count})
-        assert all(np.all(np.diff(gids[a:b]) > 0) for a, b in itertools.pairwise(cuts))
-    assert end == local.size, "a mirror outside the lists"
-    assert all(rank in locals_[peer].mine for peer in local.theirs), "a list without its mirrors"
-
-
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("ranks", RANKS)
 def test_every_policy(name, ranks):
     for policy in POLICIES:
         check(GRAPHS[name], succeed(ranks, lambda comm, policy=policy: built(GRAPHS[name], policy, comm)))
+
+
+@pytest.mark.parametrize("policy", [*POLICIES, "hvc,threshold=2"])
+@pytest.mark.parametrize("parts", [1, 2, 3, 4, 7, 8, 13, 16])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_any_number_of_parts(policy, parts, ranks):
+    """More parts than ranks, and fewer, on the graphs that hunt bugs: each arc once, mirrors where they are needed."""
+    if ranks > 1:
+        graphs = GRAPHS
+    else:
+        graphs = {name: graph(*case.arcs()[:3]) for name, case in CASES.items()}
+        for given in graphs.values():
+            given.weights = np.arange(len(given.src)) % 7
+    for name, given in graphs.items():
+        check(given, built_parts(given, policy, parts, ranks), name)
+
+
+def built_parts(given, policy, parts, ranks):
+    def work(comm):
+        block = given.block(comm)
+        return build_parts(block, plan(policy, block, parts, comm), comm)
+
+    return [local for here in succeed(ranks, work) for local in here]
 
 
 @pytest.mark.mpi

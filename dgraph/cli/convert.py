@@ -43,7 +43,7 @@ def _convert(comm: Comm, given: dict[str, Any]) -> int:
     ended = time.perf_counter()
     if comm.rank == 0 and "quiet" not in given:
         size = os.path.getsize(given["file"])
-        print(describe(graph.block))
+        print(describe(graph))
         print(f"read in {loaded - began:.2f} s; {given['file']}: {size:,} bytes written in {ended - loaded:.2f} s")
         for note in notes:
             print(f"note: {note}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dgraph.cli.parser import LOAD, Task, add_load_options, command_parser, flag, parsed, summary
-from dgraph.cli.solve import hub
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.formats import FORMATS, suffix_of
@@ -20,6 +20,7 @@ from dgraph.graph.load import describe
 from dgraph.graph.representations import costs
 from dgraph.result import UNREACHED
 from dgraph.run import run
+from partitioning.store import is_store
 
 EXAMPLES = """\
 examples:
@@ -45,8 +46,13 @@ def _info(comm: Comm, given: dict[str, Any]) -> int:
     if "representations" in given and comm.size > 1:
         raise UsageError("--representations holds the whole graph on one rank; start it without mpirun")
     graph = Graph.load(spec, comm=comm, **{name: given[name] for name in LOAD if name in given})
-    found: dict[str, Any] = {"graph": graph.block.facts.name, "summary": describe(graph.block)}
-    if not is_generator(spec):
+    found: dict[str, Any] = {"graph": graph.facts.name, "summary": describe(graph)}
+    if is_store(spec):
+        found |= {
+            "format": "a store: parts in a folder",
+            "bytes": sum(file.stat().st_size for file in Path(spec).iterdir()),
+        }
+    elif not is_generator(spec):
         reader = FORMATS[suffix_of(spec)]
         found |= {"format": f"{suffix_of(spec)}: {summary(reader)}", "bytes": os.path.getsize(spec)}
     found |= {"fingerprint": graph.fingerprint(), "degrees": degrees(graph)}
@@ -83,7 +89,7 @@ def structure(graph: Graph) -> dict[str, Any]:
     """
     whole = graph.undirected()
     parts = run("cc", whole)
-    first = run("bfs", whole, source=hub(whole))
+    first = run("bfs", whole, source=whole.hub())
     far = _farthest(first.columns, graph.comm)
     second = run("bfs", whole, source=far)
     found = {key: value for key, value in parts.summary.items() if isinstance(value, (int, float))}

@@ -17,7 +17,7 @@ from dgraph.report import STYLES
 PROGRAM = "python -m dgraph"
 LOAD = (
     "directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed",
-    "lenient", "separator", "comment", "header", "columns", "edge_data",
+    "lenient", "separator", "comment", "header", "columns", "edge_data", "verify",
 )  # fmt: skip
 RUN = ("policy", "backend", "threads", "direction", "sync", "max_rounds", "validate")
 BACKENDS = ("auto", "cpu")
@@ -221,8 +221,8 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
         "graph",
         nargs="?",
         metavar="GRAPH",
-        help="a file, known by its suffix, or a generator NAME:SIZE[,key=value...] such as rmat:20,seed=7; "
-        f"'{PROGRAM} list' names all (default: a small generated graph)",
+        help="a file, known by its suffix, a store (a folder), or a generator NAME:SIZE[,key=value...] such as "
+        f"rmat:20,seed=7; '{PROGRAM} list' names all (default: a small generated graph)",
     )
     add_load_options(graph)
     parser.add_argument_group("partition").add_argument(
@@ -278,6 +278,7 @@ def add_load_options(graph: Any) -> None:
     names.add_argument("--no-header", **flag(False, "header"), help="it does not, also in a .csv or .tsv file")
     graph.add_argument("--columns", metavar="S,T[,W]", help="where source, target, weight stand, counted from 1")
     graph.add_argument("--edge-data", choices=EDGE_DATA, help="what the edge data of a Galois graph are")
+    graph.add_argument("--no-verify", **flag(False, "verify"), help="do not check a store against its checksums")
 
 
 def flag(value: bool = True, of: str | None = None) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
-
 import partitioning
 from dgraph import output, report
 from dgraph.algorithms import ALGORITHMS
@@ -50,7 +48,7 @@ def solve(request: Request, comm: Comm) -> int:
         if limit is not None:
             limits.append(f"{limit} from source {source}" if several else limit)
         trace = Trace(comm, request.command)
-        trace.describe("graph", **vars(graph.block.facts))
+        trace.describe("graph", **vars(graph.facts))
     style.end()
     if limits:
         raise NotConverged(
@@ -128,10 +126,10 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
     progress.phase("load", spec)
     with trace("load"):
         graph = Graph.load(spec, comm=comm, **options)
-    facts = graph.block.facts
-    progress.line(describe(graph.block))
-    trace.describe("graph", weighted=graph.block.weights is not None, **vars(facts))
-    if algorithm.weighted and graph.block.weights is None and "weights" not in options:
+    facts = graph.facts
+    progress.line(describe(graph))
+    trace.describe("graph", weighted=graph.weight_type is not None, **vars(facts))
+    if algorithm.weighted and graph.weight_type is None and "weights" not in options:
         trace.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")
     return graph
 
@@ -142,11 +140,11 @@ def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) ->
         return [None]
     if request.sources:
         return list(request.sources)
-    suggested = graph.block.facts.defaults.get(request.algorithm, {}).get("source")
+    suggested = graph.facts.defaults.get(request.algorithm, {}).get("source")
     if suggested is not None:
         source, reason = suggested, SUGGESTED
     else:
-        source, reason = hub(graph), "it has the most out-edges, and none was named"
+        source, reason = graph.hub(), "it has the most out-edges, and none was named"
     trace.choose("source", str(source), reason)
     progress.line(f"source {source}: {reason}")
     return [source]
@@ -154,21 +152,10 @@ def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) ->
 
 def _suggested(request: Request, graph: Graph, progress: Progress) -> dict[str, Any]:
     """Parameters that the input itself names, such as LDBC's rounds, where the command line names none of them."""
-    named = graph.block.facts.defaults.get(request.algorithm, {})
+    named = graph.facts.defaults.get(request.algorithm, {})
     if any(name in request.parameters for name in named):
         return {}
     taken = {name: value for name, value in named.items() if name != "source"}
     for name, value in taken.items():
         progress.line(f"{name} {value}: {SUGGESTED}")
     return taken
-
-
-def hub(graph: Graph) -> int:
-    """The vertex with most out-edges, by original id; the first of several. Collective."""
-    block, comm = graph.block, graph.comm
-    degrees = np.diff(block.offsets)
-    row = int(np.argmax(degrees)) if degrees.size else 0
-    mine = np.array([degrees[row] if degrees.size else -1, block.first + row], np.int64)
-    found = comm.allgather(mine)
-    gid = found[np.argmax(found[:, 0]), 1]
-    return int(block.ids.to_original(np.array([gid]), comm)[0])

@@ -62,6 +62,11 @@ class EdgeBlock:
     facts: LoadFacts = field(default_factory=LoadFacts)
 
     @property
+    def weight_type(self) -> np.dtype | None:
+        """The dtype of the weights; None: every edge weighs 1."""
+        return None if self.weights is None else self.weights.dtype
+
+    @property
     def rows(self) -> int:
         """Rows on this rank."""
         return len(self.offsets) - 1

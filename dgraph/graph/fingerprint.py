@@ -10,6 +10,7 @@ from numba import njit
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.generators.counter import mix
+from dgraph.graph.local import LocalGraph
 
 UNIT = np.ones(1, np.uint64)
 """The bits of every weight of a graph without weights: it equals the one whose edges weigh the integer 1."""
@@ -21,8 +22,18 @@ def fingerprint(block: EdgeBlock, comm: Comm) -> str:
     Integer weights hash as int64, floats as float64, so that a graph keeps its fingerprint in a wider dtype.
     """
     there, _ = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
+    return _digest(block.n, block.directed, there, comm)
+
+
+def local_fingerprint(local: LocalGraph, comm: Comm) -> str:
+    """The same of a graph that is partitioned, however it is; collective."""
+    there = _sum_by_lid(local.out.offsets, local.out.neighbours, weight_bits(local.out.weights), local.gids)
+    return _digest(local.n, local.directed, there, comm)
+
+
+def _digest(n: int, directed: bool, there: np.uint64, comm: Comm) -> str:
     arcs = int(comm.allgather(np.array([there], np.uint64)).sum(dtype=np.uint64))
-    return blake2b(f"{block.n} {block.directed} {arcs}".encode(), digest_size=8).hexdigest()
+    return blake2b(f"{n} {directed} {arcs}".encode(), digest_size=8).hexdigest()
 
 
 def weight_bits(weights: np.ndarray | None) -> np.ndarray:
@@ -37,13 +48,28 @@ def weight_bits(weights: np.ndarray | None) -> np.ndarray:
 @njit(cache=True)
 def arc_sums(offsets, targets, bits, first):
     """Sums (mod 2**64) of a hash over all arcs here, and over all their reverses. ``bits``: see ``weight_bits``."""
-    start = np.uint64(0x9E3779B97F4A7C15)  # mix(0) is 0: without it a weight of 0 from 0 to 0 would be nothing
     there, back = np.uint64(0), np.uint64(0)
     for row in range(offsets.size - 1):
         u = np.uint64(row + first)
         for i in range(offsets[row], offsets[row + 1]):
             v = np.uint64(targets[i])
             weight = bits[i] if bits.size > 1 else bits[0]
-            there += mix(mix(mix(start + u) + v) + weight)
-            back += mix(mix(mix(start + v) + u) + weight)
+            there += _hash(u, v, weight)
+            back += _hash(v, u, weight)
     return there, back
+
+
+@njit(cache=True)
+def _sum_by_lid(offsets, neighbours, bits, gids):
+    there = np.uint64(0)
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            weight = bits[i] if bits.size > 1 else bits[0]
+            there += _hash(np.uint64(gids[row]), np.uint64(gids[neighbours[i]]), weight)
+    return there
+
+
+@njit(inline="always")
+def _hash(u, v, weight):
+    start = np.uint64(0x9E3779B97F4A7C15)  # mix(0) is 0: without it a weight of 0 from 0 to 0 would be nothing
+    return mix(mix(mix(start + u) + v) + weight)

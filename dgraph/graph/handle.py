@@ -2,44 +2,131 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
 
 from dgraph.comm import Comm, communicator
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.adopt import check_mirrored
-from dgraph.graph.arrays import as_ids, as_weights, check_finite, check_range
+from dgraph.graph.agreed import agreed_size, agreed_weights, is_clean
+from dgraph.graph.arrays import as_ids, as_weights, check_range
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.clean import RawEdges, assemble, symmetrised, tally
 from dgraph.graph.fingerprint import fingerprint
-from dgraph.graph.ids import ConsecutiveIds
+from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load import LoadOptions, describe, load
+from dgraph.graph.local import LocalGraph
+from partitioning.store import is_store
+
+
+@dataclass
+class Known:
+    """What is known of a graph whose rows are not at hand: as in :class:`~dgraph.graph.block.EdgeBlock`."""
+
+    n: int
+    m: int
+    arcs: int
+    directed: bool
+    weight_type: np.dtype | None
+    ids: VertexIds
+    facts: LoadFacts
+
+
+class Partitioned(NamedTuple):
+    """This rank's part of a graph, and how it came about: see :class:`partitioning.Placement`."""
+
+    policy: str
+    reason: str
+    warning: str
+    local: LocalGraph
 
 
 class Graph:
     """A graph spread over the ranks of ``comm``; every method is collective.
 
     Attributes:
-        block: this rank's rows.
         comm: the ranks.
     """
 
     def __init__(self, block: EdgeBlock, comm: Comm):
-        self.block, self.comm = block, comm
-        self._locals: dict = {}
+        self.comm = comm
+        self._rows: EdgeBlock | None = block
+        self._begin(block, None)
+
+    def _begin(self, known: EdgeBlock | Known, fingerprint: str | None) -> None:
+        self._known = known
+        self._locals: dict[str, Partitioned] = {}
         self._undirected: Graph | None = None
-        self._fingerprint: str | None = None
+        self._fingerprint = fingerprint
 
     @classmethod
     def load(cls, spec: str, *, comm=None, **options) -> Graph:
-        """The graph of a file or a generator ``NAME:SIZE``.
+        """The graph of a file, a store, or a generator ``NAME:SIZE``.
 
         Args:
             comm: None (all ranks), a :class:`Comm` or an mpi4py communicator.
             options: the fields of :class:`~dgraph.graph.load.LoadOptions`, such as ``directed=False``.
         """
         comm = communicator(comm)
+        if comm.bcast_json(is_store(spec)):
+            return cls.open(spec, comm=comm, **options)
         return cls(load(spec, comm, LoadOptions(**options)), comm)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike, *, comm=None, **options) -> Graph:
+        """The graph of a store (:meth:`save_store`), on any number of ranks: see ``docs/partitioning.md``.
+
+        Args:
+            options: as of :meth:`load`; ``verify=False`` leaves checksums unchecked.
+
+        Raises:
+            DataError: the folder is no store, or not as it was written: the text names the file and the block.
+        """
+        from dgraph.graph.stored import StoredGraph
+
+        return StoredGraph.at(path, communicator(comm), LoadOptions(**options))
+
+    def save_store(
+        self,
+        path: str | os.PathLike,
+        *,
+        policy: str = "auto",
+        parts: int | None = None,
+        chunks: int | None = None,
+        overwrite: bool = False,
+    ) -> dict:
+        """Partition the graph and write the parts to a folder, which :meth:`open` and :meth:`load` open.
+
+        Args:
+            policy: ``NAME[,option=value…]``.
+            parts: how many; None: one a rank.
+            chunks: into how many pieces at least that may go to different ranks; None: four a part.
+            overwrite: replace a store of that name.
+
+        Returns:
+            The figures of :func:`partitioning.quality`.
+
+        Raises:
+            UsageError: the policy cannot place the graph, or ``path`` exists.
+            OutputError: the system refused on some rank; then nothing is left.
+        """
+        import partitioning
+        from dgraph.graph.stored import write
+
+        try:
+            placement = partitioning.plan(policy, self.block, parts or self.comm.size, self.comm)
+        except partitioning.PolicyError as refused:
+            raise UsageError(str(refused)) from refused
+        figures = partitioning.quality(self.block, placement, self.comm)
+        write(
+            Path(path), self.block, placement, self.comm,
+            fingerprint=self.fingerprint(), quality=figures, chunks=chunks, overwrite=overwrite,
+        )  # fmt: skip
+        return figures
 
     @classmethod
     def from_edges(
@@ -76,12 +163,12 @@ class Graph:
             for name, array in (("dst", dst), ("weights", weights)):
                 if array is not None and array.size != src.size:
                     raise UsageError(f"{name} has {array.size} values, src {src.size}; pass one value an edge in each")
-        weights = _agreed_weights(weights, src.size, comm)
+        weights = agreed_weights(weights, src.size, comm)
         wide = comm.largest(max(src.itemsize, dst.itemsize))
         ids = np.dtype(np.int64 if wide == 8 else np.uint32)
         src, dst = src.astype(ids, copy=False), dst.astype(ids, copy=False)
         if not sparse_ids:
-            n = _agreed_size(n, src, dst, comm)
+            n = agreed_size(n, src, dst, comm)
         facts = LoadFacts("edges")
         raw = RawEdges(src, dst, weights, directed, None if sparse_ids else n, facts=facts)
         options = LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel, sparse_ids=sparse_ids)
@@ -115,13 +202,13 @@ class Graph:
                     f"offsets go from {offsets[0]} to {offsets[-1]} over {targets.size} targets; "
                     "they ascend from 0 to the number of targets; correct them"
                 )
-        weights = _agreed_weights(weights, targets.size, comm)
+        weights = agreed_weights(weights, targets.size, comm)
         first, n = comm.before(offsets.size - 1), comm.total(offsets.size - 1)
         with comm.together():
             if n == 0:
                 raise UsageError("offsets: no row on any rank; a graph has at least one vertex")
             check_range(targets, 0, n - 1, "targets")
-            clean = _is_clean(offsets, targets, first)
+            clean = is_clean(offsets, targets, first)
         targets = targets.astype(gid_type(n), copy=False)
         block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ConsecutiveIds(n), LoadFacts("csr"))
         if comm.total(not clean):
@@ -136,23 +223,68 @@ class Graph:
         return cls(block, comm)
 
     @property
+    def block(self) -> EdgeBlock:
+        """This rank's rows."""
+        if self._rows is None:
+            self._rows = self._assembled()
+        return self._rows
+
+    @property
     def n(self) -> int:
         """Vertices."""
-        return self.block.n
+        return self._known.n
 
     @property
     def m(self) -> int:
         """Edges; an undirected edge counts once."""
-        return self.block.m
+        return self._known.m
+
+    @property
+    def arcs(self) -> int:
+        """Entries of all rows; an undirected edge counts twice."""
+        return self._known.arcs
 
     @property
     def directed(self) -> bool:
-        return self.block.directed
+        return self._known.directed
+
+    @property
+    def weight_type(self) -> np.dtype | None:
+        """The dtype of the weights; None: every edge weighs 1."""
+        return self._known.weight_type
+
+    @property
+    def facts(self) -> LoadFacts:
+        """What the load found."""
+        return self._known.facts
+
+    @property
+    def ids(self) -> VertexIds:
+        """gid ↔ original id."""
+        return self._known.ids
+
+    def hub(self) -> int:
+        """The vertex with most out-edges, by original id; the first of several."""
+        degrees = np.diff(self.block.offsets)
+        row = int(np.argmax(degrees)) if degrees.size else 0
+        mine = np.array([degrees[row] if degrees.size else -1, self.block.first + row], np.int64)
+        found = self.comm.allgather(mine)
+        return int(self.ids.to_original(found[np.argmax(found[:, 0]), 1:], self.comm)[0])
+
+    def opened(self, policy: str) -> Partitioned | None:
+        """A partition that is there without work, where the graph came with one."""
+        return None
+
+    def _hashed(self) -> str:
+        return fingerprint(self.block, self.comm)
+
+    def _assembled(self) -> EdgeBlock:
+        raise NotImplementedError
 
     def fingerprint(self) -> str:
         """16 hexadecimal digits that equal graphs share on any number of ranks: vertices, arcs by gid, weights."""
         if self._fingerprint is None:
-            self._fingerprint = fingerprint(self.block, self.comm)
+            self._fingerprint = self._hashed()
         return self._fingerprint
 
     def undirected(self) -> Graph:
@@ -164,49 +296,4 @@ class Graph:
         return self._undirected
 
     def __repr__(self) -> str:
-        return f"<Graph {describe(self.block)}>"
-
-
-def _agreed_weights(weights: np.ndarray | None, edges: int, comm: Comm) -> np.ndarray | None:
-    """Weights of one dtype on all ranks; a rank without edges need not have any."""
-    told = comm.allgather_json([None if weights is None else weights.dtype.name, edges])
-    dtypes = [np.dtype(name) for name, _ in told if name]
-    if not dtypes:
-        return None
-    for rank, (name, count) in enumerate(told):
-        if name is None and count:
-            raise UsageError(f"rank {rank} passed no weights, others did; pass weights on every rank, or on none")
-    with comm.together():
-        weights = np.empty(0, dtypes[0]) if weights is None else weights
-        weights = weights.astype(np.result_type(*dtypes), copy=False)
-        check_finite(weights, "weights")
-    return weights
-
-
-def _agreed_size(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) -> int:
-    told = comm.allgather_json(None if n is None else int(n))
-    if any(value != told[0] for value in told):
-        raise UsageError(f"n is {told} on the ranks; pass the same n on all")
-    if n is not None:
-        if n < 1:
-            raise UsageError(f"n is {n}; a graph has at least one vertex")
-        return int(n)
-    largest = comm.largest(max(int(array.max()) if array.size else -1 for array in (src, dst)))
-    edges = comm.total(src.size)
-    if largest < 0:
-        raise UsageError("no edge on any rank, so the number of vertices is not known; pass n")
-    if largest + 1 > 1000 * edges + 10**6:
-        raise DataError(
-            f"ids go up to {largest}, but there are only {edges} edges; pass sparse_ids=True, "
-            "and the ids that occur are the vertices; or n, to have them all"
-        )
-    return largest + 1
-
-
-@njit(cache=True)
-def _is_clean(offsets, targets, first):
-    for row in range(offsets.size - 1):
-        for i in range(offsets[row], offsets[row + 1]):
-            if np.int64(targets[i]) == row + first or (i > offsets[row] and targets[i] <= targets[i - 1]):
-                return False
-    return True
+        return f"<Graph {describe(self)}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError, unknown
@@ -13,6 +14,9 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.graph.clean import RawEdges, assemble
 from dgraph.graph.formats import FORMATS, suffix_of
 from dgraph.graph.ids import ConsecutiveIds
+
+if TYPE_CHECKING:
+    from dgraph.graph.handle import Graph
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class LoadOptions:
         columns: where an edge list has SOURCE, TARGET and perhaps WEIGHT, counted from 1, such as ``"2,3"``; None:
             the first two or three columns, and there are no others.
         edge_data: how the edge data of a Galois graph are to be read: int32, int64, float32 or float64.
+        verify: check what a store holds against its checksums.
     """
 
     directed: bool | None = None
@@ -46,6 +51,7 @@ class LoadOptions:
     header: bool | None = None
     columns: str | None = None
     edge_data: str | None = None
+    verify: bool = True
 
 
 def load(spec: str, comm: Comm, options: LoadOptions = LoadOptions()) -> EdgeBlock:
@@ -98,6 +104,8 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
 
 def _not_a_graph(spec: str) -> UsageError:
     known = " ".join(sorted(FORMATS))
+    if os.path.isdir(spec):
+        return UsageError(f"{spec} is a folder without a manifest.json, so it is no store; name a file or a store")
     if os.path.exists(spec):
         return UsageError(
             f"{spec}: the format of a file is told by its suffix, and this one is not known; known: {known}"
@@ -109,18 +117,18 @@ def _not_a_graph(spec: str) -> UsageError:
     return UsageError(f"{spec}: no such file, and not a generator NAME:SIZE; files are known by suffix: {known}")
 
 
-def describe(block: EdgeBlock) -> str:
+def describe(graph: Graph) -> str:
     """The load line."""
-    facts = block.facts
-    weights = "unweighted" if block.weights is None else f"weights {block.weights.dtype}"
+    facts = graph.facts
+    weights = "unweighted" if graph.weight_type is None else f"weights {graph.weight_type}"
     ids = (
-        f"ids {block.ids.base} .. {block.ids.base + block.n - 1} not remapped"
-        if isinstance(block.ids, ConsecutiveIds)
+        f"ids {graph.ids.base} .. {graph.ids.base + graph.n - 1} not remapped"
+        if isinstance(graph.ids, ConsecutiveIds)
         else "sparse ids remapped"
     )
     parts = [
-        f"{block.n:,} vertices",
-        f"{block.m:,} edges, {'directed' if block.directed else 'undirected'}, {weights}",
+        f"{graph.n:,} vertices",
+        f"{graph.m:,} edges, {'directed' if graph.directed else 'undirected'}, {weights}",
         f"{_count(facts.loops, 'self-loop')} {'kept' if facts.loops_kept else 'dropped'}",
         f"{_count(facts.duplicates, 'parallel edge')} {'kept' if facts.duplicates_kept else 'merged'}",
         f"{facts.isolated:,} isolated",

@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.homes import Homes
 from partitioning import Placement, arcs
 
 
 @dataclass
 class Masters:
-    """The vertices that this rank owns.
+    """The vertices that a part owns.
 
     Attributes:
         gids: int64, ascending.
         degrees: their out-degrees in the whole graph, int64.
         arcs_from: how many of the arcs that leave them each rank loaded, int64 (P,).
-        owners: the owner of every row that this rank loaded, int32 (rows,).
     """
 
     gids: np.ndarray
     degrees: np.ndarray
     arcs_from: np.ndarray
-    owners: np.ndarray
 
 
 @dataclass
 class HeldArcs:
-    """The arcs that this rank holds, as rows by ascending gid; one gid may stand in several adjacent rows.
+    """The arcs that a part holds, as rows by ascending gid; one gid may stand in several adjacent rows.
 
     Attributes:
         rows: gids, with ``counts`` arcs each (int64).
@@ -46,96 +45,134 @@ class HeldArcs:
     ours: bool
 
 
-def move_masters(block: EdgeBlock, placement: Placement, comm: Comm) -> Masters:
+def move_masters(block: EdgeBlock, placement: Placement, homes: Homes) -> tuple[np.ndarray, list[Masters]]:
     """Every vertex, with its out-degree, to its owner; collective.
 
+    Returns:
+        The owner of every row that this rank loaded, int32 (rows,); and the masters of every part here.
+
     Raises:
-        UsageError: the placement names a rank that does not exist.
+        UsageError: the placement names a part that does not exist.
     """
     gids = np.arange(block.first, block.first + block.rows, dtype=np.int64)
-    with comm.together():
+    with homes.comm.together():
         owners = placement.owner(gids)
-        _check_ranks(owners, placement, comm)
-    order, cuts = arcs.deal(owners, comm.size)
-    masters = comm.alltoallv(arcs.grouped(gids, order, cuts))
-    degrees = comm.alltoallv(arcs.grouped(np.diff(block.offsets), order, cuts))
-    arcs_from = np.array([part.sum() for part in degrees], np.int64)
-    return Masters(np.concatenate(masters), np.concatenate(degrees), arcs_from, owners)
+        _check_parts(owners, placement)
+    order, cuts = arcs.deal(owners, homes.count)
+    masters = homes.collect(gids, order, cuts)
+    degrees = homes.collect(np.diff(block.offsets), order, cuts)
+    return owners, [
+        Masters(np.concatenate(of_part), np.concatenate(theirs), np.array([piece.sum() for piece in theirs], np.int64))
+        for of_part, theirs in zip(masters, degrees, strict=True)
+    ]
 
 
-def move_rows(block: EdgeBlock, masters: Masters, comm: Comm) -> HeldArcs:
+def move_rows(block: EdgeBlock, owners: np.ndarray, masters: list[Masters], homes: Homes) -> list[HeldArcs]:
     """Every arc to its source's owner; collective.
 
     Rows arrive in the order of the masters, so no source need travel; and where every row is at home, nothing does.
     """
-    if not comm.total(int(np.count_nonzero(masters.owners != comm.rank))):
-        return HeldArcs(masters.gids, masters.degrees, block.targets, block.weights, ours=False)
-    inbox = _Inbox(block, masters.arcs_from)
+    comm = homes.comm
+    here = homes.here
+    away = np.any(owners[1:] < owners[:-1]) or (owners.size and not here.start <= owners[0] <= owners[-1] < here.stop)
+    if not comm.total(int(away)):
+        return _at_home(block, owners, masters, here)
+    inboxes = [_Inbox(block, part.arcs_from) for part in masters]
     for number in range(arcs.rounds(block, comm)):
         start, stop = arcs.span(block, number)
         low, high, lengths = arcs.rows(block, start, stop)
-        order, cuts = arcs.deal(np.repeat(masters.owners[low:high], lengths), comm.size)
-        inbox.receive(start, stop, order, cuts, comm)
-    return HeldArcs(masters.gids, masters.degrees, inbox.targets, inbox.weights, ours=True)
+        order, cuts = arcs.deal(np.repeat(owners[low:high], lengths), homes.count)
+        _receive(inboxes, block, start, stop, order, cuts, homes)
+    return [
+        HeldArcs(part.gids, part.degrees, inbox.targets, inbox.weights, ours=True)
+        for part, inbox in zip(masters, inboxes, strict=True)
+    ]
 
 
-def move_arcs(block: EdgeBlock, placement: Placement, comm: Comm) -> HeldArcs:
-    """Every arc to the rank that the placement wants it on; collective.
+def move_arcs(block: EdgeBlock, placement: Placement, homes: Homes) -> list[HeldArcs]:
+    """Every arc to the part that the placement wants it on; collective.
 
     Raises:
-        UsageError: the placement names a rank that does not exist.
+        UsageError: the placement names a part that does not exist.
     """
-    counts = np.zeros(comm.size, np.int64)
+    comm = homes.comm
+    counts = np.zeros(homes.count, np.int64)
     with comm.together():
         for src, dst in arcs.pieces(block):
             owners = placement.edge_owner(src, dst)
-            _check_ranks(owners, placement, comm)
-            counts += np.bincount(owners, minlength=comm.size)
-    inbox = _Inbox(block, np.concatenate(comm.alltoallv(np.split(counts, comm.size))))
-    rows: list[list[np.ndarray]] = [[] for _ in range(comm.size)]
-    lengths: list[list[np.ndarray]] = [[] for _ in range(comm.size)]
+            _check_parts(owners, placement)
+            counts += np.bincount(owners, minlength=homes.count)
+    every = np.arange(homes.count + 1)
+    inboxes = [_Inbox(block, np.concatenate(sent)) for sent in homes.collect(counts, None, every)]
+    rows: list[list[list[np.ndarray]]] = [[[] for _ in range(comm.size)] for _ in homes.here]
+    lengths: list[list[list[np.ndarray]]] = [[[] for _ in range(comm.size)] for _ in homes.here]
     for number in range(arcs.rounds(block, comm)):
         start, stop = arcs.span(block, number)
         src, dst = arcs.ends(block, start, stop)
-        order, cuts = arcs.deal(placement.edge_owner(src, dst), comm.size)
-        inbox.receive(start, stop, order, cuts, comm)
-        for peer, part in enumerate(comm.alltoallv(arcs.grouped(src, order, cuts))):
-            firsts = np.flatnonzero(np.diff(part, prepend=part[:1] + 1))
-            rows[peer].append(part[firsts])
-            lengths[peer].append(np.diff(firsts, append=len(part)))
-    held = _joined(rows, block.targets.dtype), _joined(lengths, np.int64)
-    return HeldArcs(*held, inbox.targets, inbox.weights, ours=True)
+        order, cuts = arcs.deal(placement.edge_owner(src, dst), homes.count)
+        _receive(inboxes, block, start, stop, order, cuts, homes)
+        for part, sent in enumerate(homes.collect(src, order, cuts)):
+            for peer, piece in enumerate(sent):
+                firsts = np.flatnonzero(np.diff(piece, prepend=piece[:1] + 1))
+                rows[part][peer].append(piece[firsts])
+                lengths[part][peer].append(np.diff(firsts, append=len(piece)))
+    return [
+        HeldArcs(
+            _joined(of_rows, block.targets.dtype), _joined(of_lengths, np.int64),
+            inbox.targets, inbox.weights, ours=True,
+        )
+        for of_rows, of_lengths, inbox in zip(rows, lengths, inboxes, strict=True)
+    ]  # fmt: skip
+
+
+def _at_home(block: EdgeBlock, owners: np.ndarray, masters: list[Masters], here: range) -> list[HeldArcs]:
+    """Slices of the block, one a part."""
+    cuts = block.offsets[np.searchsorted(owners, np.arange(here.start, here.stop + 1))]
+    return [
+        HeldArcs(
+            part.gids, part.degrees, _cut(block.targets, low, high),
+            None if block.weights is None else _cut(block.weights, low, high), ours=False,
+        )
+        for part, (low, high) in zip(masters, pairwise(cuts.tolist()), strict=True)
+    ]  # fmt: skip
+
+
+def _cut(values, low, high):
+    return values if high - low == len(values) else values[low:high]
 
 
 class _Inbox:
-    """Room for the arcs to come, by rank of departure: pieces land where they stay."""
+    """Room for the arcs of a part, by rank of departure: pieces land where they stay."""
 
     def __init__(self, block, arcs_from):
-        self.block = block
         ends = np.cumsum(arcs_from)
         self.next = ends - arcs_from
         self.targets = np.empty(ends[-1], block.targets.dtype)
         self.weights = None if block.weights is None else np.empty(ends[-1], block.weights.dtype)
 
-    def receive(self, start, stop, order, cuts, comm):
-        """Send arcs ``start .. stop`` of the block to their holders, and put away what the others sent."""
-        counts = self._fill(self.targets, comm.alltoallv(arcs.grouped(self.block.targets[start:stop], order, cuts)))
-        if self.weights is not None:
-            self._fill(self.weights, comm.alltoallv(arcs.grouped(self.block.weights[start:stop], order, cuts)))
-        self.next += counts
 
-    def _fill(self, room, parts):
-        for at, part in zip(self.next, parts, strict=True):
-            room[at : at + len(part)] = part
-        return np.array([len(part) for part in parts], np.int64)
+def _receive(inboxes, block, start, stop, order, cuts, homes):
+    """Send arcs ``start .. stop`` of the block to their parts, and put away what the others sent."""
+    counts = _fill(inboxes, "targets", homes.collect(block.targets[start:stop], order, cuts))
+    if block.weights is not None:
+        _fill(inboxes, "weights", homes.collect(block.weights[start:stop], order, cuts))
+    for inbox, came in zip(inboxes, counts, strict=True):
+        inbox.next += came
 
 
-def _check_ranks(owners, placement, comm):
-    if len(owners) and not 0 <= owners.min() <= owners.max() < comm.size:
+def _fill(inboxes, name, came):
+    for inbox, pieces in zip(inboxes, came, strict=True):
+        for at, piece in zip(inbox.next, pieces, strict=True):
+            getattr(inbox, name)[at : at + len(piece)] = piece
+    return [np.array([len(piece) for piece in pieces], np.int64) for pieces in came]
+
+
+def _check_parts(owners, placement):
+    if len(owners) and not 0 <= owners.min() <= owners.max() < placement.parts:
         wrong = owners.min() if owners.min() < 0 else owners.max()
         raise UsageError(
             f"policy {placement.policy!r} gives a vertex or an arc to rank {wrong}, but ranks are "
-            f"0 .. {comm.size - 1}: correct the policy"
+            f"0 .. {placement.parts - 1}: correct the policy"
         )
 
 

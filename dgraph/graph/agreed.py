@@ -1,0 +1,57 @@
+"""What users hand over as arrays, made one thing on all ranks, or refused on all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dgraph.comm import Comm
+from dgraph.errors import DataError, UsageError
+from dgraph.graph.arrays import check_finite
+
+
+def agreed_weights(weights: np.ndarray | None, edges: int, comm: Comm) -> np.ndarray | None:
+    """Weights of one dtype on all ranks; a rank without edges need not have any."""
+    told = comm.allgather_json([None if weights is None else weights.dtype.name, edges])
+    dtypes = [np.dtype(name) for name, _ in told if name]
+    if not dtypes:
+        return None
+    for rank, (name, count) in enumerate(told):
+        if name is None and count:
+            raise UsageError(f"rank {rank} passed no weights, others did; pass weights on every rank, or on none")
+    with comm.together():
+        weights = np.empty(0, dtypes[0]) if weights is None else weights
+        weights = weights.astype(np.result_type(*dtypes), copy=False)
+        check_finite(weights, "weights")
+    return weights
+
+
+def agreed_size(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) -> int:
+    """The number of vertices: ``n`` where it is given, on all ranks alike, else one more than the largest id."""
+    told = comm.allgather_json(None if n is None else int(n))
+    if any(value != told[0] for value in told):
+        raise UsageError(f"n is {told} on the ranks; pass the same n on all")
+    if n is not None:
+        if n < 1:
+            raise UsageError(f"n is {n}; a graph has at least one vertex")
+        return int(n)
+    largest = comm.largest(max(int(array.max()) if array.size else -1 for array in (src, dst)))
+    edges = comm.total(src.size)
+    if largest < 0:
+        raise UsageError("no edge on any rank, so the number of vertices is not known; pass n")
+    if largest + 1 > 1000 * edges + 10**6:
+        raise DataError(
+            f"ids go up to {largest}, but there are only {edges} edges; pass sparse_ids=True, "
+            "and the ids that occur are the vertices; or n, to have them all"
+        )
+    return largest + 1
+
+
+@njit(cache=True)
+def is_clean(offsets, targets, first):
+    """Whether every row ascends, and has neither loop nor repetition."""
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            if np.int64(targets[i]) == row + first or (i > offsets[row] and targets[i] <= targets[i - 1]):
+                return False
+    return True

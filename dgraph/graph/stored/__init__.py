@@ -1,0 +1,9 @@
+"""Graphs in a store: written part by part, opened at the same number of ranks by memory map, dealt out at another.
+
+The files and their checksums are ``partitioning.store``'s; here is what the arrays mean.
+"""
+
+from dgraph.graph.stored.graph import StoredGraph
+from dgraph.graph.stored.write import chunks_a_part, write
+
+__all__ = ["StoredGraph", "chunks_a_part", "write"]

@@ -1,0 +1,197 @@
+"""StoredGraph: a graph in a store, in the hands of a user."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.errors import UsageError
+from dgraph.graph.block import EdgeBlock, LoadFacts
+from dgraph.graph.build import build
+from dgraph.graph.clean import RawEdges, assemble, symmetrised
+from dgraph.graph.fingerprint import local_fingerprint
+from dgraph.graph.handle import Graph, Known, Partitioned
+from dgraph.graph.ids import ConsecutiveIds, VertexIds
+from dgraph.graph.load import LoadOptions, reweigh
+from dgraph.graph.local import LocalGraph
+from dgraph.graph.stored.deal import dealt, owners, share
+from dgraph.graph.stored.files import IDS, get, told, weights
+from dgraph.graph.weigh import check_rule, hashed_weights
+from partitioning import Placement, arcs
+from partitioning.store import Store, part_file
+
+CHANGES = ("directed", "weights", "seed", "verify")
+"""The options of a load that mean something for a store."""
+
+
+class StoredGraph(Graph):
+    """A graph whose partition lies in a store: nothing is read as text, nothing placed anew under its own policy.
+
+    ``block`` is put together from the parts when something asks for it: another policy, an undirected form, a proof.
+    """
+
+    def __init__(self, store: Store, comm: Comm, options: LoadOptions | None = None):
+        options = options or LoadOptions()
+        graph, split = store.manifest["graph"], store.manifest["partition"]
+        self.store, self.comm, self._rows = store, comm, None
+        self.rule, self.seed = options.weights, options.seed
+        facts = LoadFacts(**graph["facts"])
+        facts.notes.append(f"opened from {store.path}: {split['parts']} parts by {split['policy']}")
+        kind = None if graph["weights"] is None else np.dtype(graph["weights"])
+        if self.rule is not None:
+            none = np.zeros(0, np.int64)
+            kind = None if self.rule == "unit" else hashed_weights(none, none, self.rule, 0, True).dtype
+        ids = StoredIds(store) if graph["sparse_ids"] else ConsecutiveIds(graph["vertices"], graph["base"])
+        known = Known(graph["vertices"], graph["edges"], graph["arcs"], graph["directed"], kind, ids, facts)
+        self._begin(known, graph["fingerprint"] if self.rule is None else None)
+
+    @classmethod
+    def at(cls, path: str | os.PathLike, comm: Comm, options: LoadOptions) -> Graph:
+        """The graph of a store, with the weights and the directedness that ``options`` ask for.
+
+        Raises:
+            UsageError: options that decide how edges are cleaned: that was decided when the store was written.
+            DataError: the folder is no store, or not as it was written.
+        """
+        for option in fields(LoadOptions):
+            if option.name not in CHANGES and getattr(options, option.name) != option.default:
+                raise UsageError(
+                    f"{path}: {option.name} is for graphs that are read from text or generated, and a store's was when "
+                    "it was written; write it again from its source"
+                )
+        if options.weights is not None:
+            check_rule(options.weights)
+        with comm.together(), told():
+            store = Store.open(Path(path), options.verify)
+        graph = cls(store, comm, options)
+        if options.directed in (None, graph.directed):
+            return graph
+        if options.directed:
+            return Owned(replace(graph.block, directed=True, m=graph.arcs), graph)
+        symmetric = cls(store, comm).undirected()
+        if options.weights is not None:
+            reweigh(symmetric.block, options.weights, options.seed)
+        return symmetric
+
+    def undirected(self) -> Graph:
+        if self._undirected is None and self.directed:
+            self._undirected = Owned(symmetrised(self.block, self.comm), self)
+        return self._undirected or self
+
+    def _assembled(self) -> EdgeBlock:
+        with self.comm.together(), told():
+            src, dst, weight = _arcs(self.store, self.comm)
+        raw = RawEdges(src, dst, weight, self.directed, self.n, mirrored=not self.directed)
+        block = assemble(raw, self.comm, LoadOptions(keep_loops=True, keep_parallel=True))
+        block.ids, block.facts = self.ids, self.facts
+        if self.rule is not None:
+            reweigh(block, self.rule, self.seed)
+        return block
+
+    def hub(self) -> int:
+        return self.store.manifest["graph"]["hub"]
+
+    def opened(self, policy: str) -> Partitioned | None:
+        """The store's partition, where ``policy`` is "auto" or the store's own; collective."""
+        split = self.store.manifest["partition"]
+        if policy not in ("auto", split["policy"]):
+            return None
+        if self.comm.size == split["parts"]:
+            with self.comm.together(), told():
+                local = get(self.store, self.comm.rank)
+            reason = f"the store's, mapped as it is; {split['reason']}"
+        else:
+            local = dealt(self._known, self.store, self.comm)
+            reason = f"the store's {split['parts']} parts, dealt out to {self.comm.size} ranks by chunks"
+        if self.rule is not None:
+            local.out = replace(local.out, weights=self._weighed(local))
+        return Partitioned(split["policy"], reason, "", local)
+
+    def _weighed(self, local: LocalGraph) -> np.ndarray | None:
+        """The weights of local arcs by the rule that replaces the store's."""
+        if self.weight_type is None or self.rule is None:
+            return None
+        out = np.empty(len(local.out.neighbours), self.weight_type)
+        rows = np.repeat(np.arange(local.size, dtype=np.uint32), np.diff(local.out.offsets))
+        for start in range(0, len(out), arcs.CHUNK):
+            piece = slice(start, start + arcs.CHUNK)
+            ends = local.gids[rows[piece]], local.gids[local.out.neighbours[piece]]
+            out[piece] = hashed_weights(*ends, self.rule, self.seed, self.directed)
+        return out
+
+    def _hashed(self) -> str:
+        """With other weights than the store's, of which the manifest has it."""
+        for policy in ("auto", *self._locals):
+            if policy in self._locals:
+                return local_fingerprint(self._locals[policy].local, self.comm)
+        return super()._hashed()
+
+
+class Owned(Graph):
+    """A graph made from a store's, with other arcs: its vertices keep their owners, so nothing is placed anew."""
+
+    def __init__(self, block: EdgeBlock, source: StoredGraph):
+        super().__init__(block, source.comm)
+        self.store = source.store
+
+    def opened(self, policy: str) -> Partitioned | None:
+        split = self.store.manifest["partition"]
+        if policy not in ("auto", split["policy"]):
+            return None
+        owner = owners(self.n, self.store, self.comm)
+        reason = "the store's owners; the arcs are not the store's, each lies at its source's owner"
+        placement = Placement(split["policy"], "outgoing", self.comm.size, owner, reason=reason)
+        return Partitioned(split["policy"], reason, "", build(self.block, placement, self.comm))
+
+
+@dataclass(frozen=True)
+class StoredIds(VertexIds):
+    """Sparse original ids, ascending, on the pages of a store's file: any rank looks up any, without communication."""
+
+    store: Store
+
+    @cached_property
+    def _table(self) -> np.ndarray:
+        return self.store.array(IDS, "values", [])
+
+    def to_original(self, gids, comm):
+        self._check(comm)
+        return self._table[np.asarray(gids).astype(np.int64)]
+
+    def to_gid(self, originals, comm):
+        self._check(comm)
+        originals = np.asarray(originals, np.int64)
+        if not self._table.size:
+            return np.full(originals.shape, -1, np.int64)
+        at = np.minimum(np.searchsorted(self._table, originals), self._table.size - 1)
+        return np.where(self._table[at] == originals, at, -1)
+
+    def _check(self, comm: Comm) -> None:
+        """Before the first look-up every rank checks its share of the file."""
+        if "_checked" not in self.__dict__:
+            with comm.together(), told():
+                self.store.array(IDS, "values", share(self.store, IDS, comm))
+            self.__dict__["_checked"] = True
+
+
+def _arcs(store: Store, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """All arcs of this rank's share of the parts, by gid."""
+    parts = store.manifest["partition"]["parts"]
+    first, stop = (parts * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+    kind = store.manifest["graph"]["weights"]
+    src, dst = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    weight = [np.zeros(0, kind or np.int32)]
+    for part in range(first, stop):
+        file = part_file(part)
+        gids = store.array(file, "gids")
+        src.append(np.repeat(gids, np.diff(store.array(file, "offsets"))))
+        dst.append(gids[store.array(file, "neighbours")])
+        found = weights(store, part)
+        if found is not None:
+            weight.append(found)
+    return np.concatenate(src), np.concatenate(dst), None if kind is None else np.concatenate(weight)

@@ -1,0 +1,156 @@
+"""Writing a graph's partition to a store, each rank the parts that live on it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import UsageError
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.build import build_parts
+from dgraph.graph.homes import Homes
+from dgraph.graph.ids import ConsecutiveIds, SparseIds
+from dgraph.graph.local import LocalGraph
+from dgraph.graph.stored.files import IDS, OWNERS, put, writing
+from partitioning import Placement
+from partitioning.store import Draft, part_file
+
+
+def write(
+    path: Path, block: EdgeBlock, placement: Placement, comm: Comm, *,
+    fingerprint: str, quality: dict[str, Any], chunks: int | None, overwrite: bool,
+) -> None:  # fmt: skip
+    """Build the parts of a placement and write them; collective. ``path`` is there complete or not at all.
+
+    Raises:
+        UsageError: ``path`` exists, or fewer chunks than parts were asked for.
+        OutputError: the system refused on some rank; nothing is left.
+    """
+    each = chunks_a_part(chunks, placement.parts)
+    if not isinstance(block.ids, (ConsecutiveIds, SparseIds)):
+        raise UsageError(f"a store keeps vertex ids that are integers, and these are {type(block.ids).__name__}")
+    draft = _begin(path, overwrite, comm)
+    try:
+        local = build_parts(block, placement, comm)
+        sparse = isinstance(block.ids, SparseIds)
+        files: dict[str, Any] = {}
+        parts: list[dict[str, Any]] = []
+        with comm.together(), writing(path):
+            for part, each_local in zip(Homes(placement.parts, comm).here, local, strict=True):
+                masters, arcs = chunk_cuts(each_local, placement.cut, each)
+                with draft.file(part_file(part)) as file:
+                    put(file, each_local, sparse, arcs[1:-1])
+                files[part_file(part)] = file.entry
+                parts.append({
+                    "masters": each_local.masters, "mirrors": each_local.mirrors, "arcs": int(arcs[-1]),
+                    "chunks": {"masters": masters.tolist(), "arcs": arcs.tolist()},
+                })  # fmt: skip
+        shared = _shared(draft, block, placement, comm)
+        told = comm.allgather_json([files, parts])
+        files = {name: entry for of_rank, _ in told for name, entry in of_rank.items()} | shared
+        manifest = {
+            "graph": _described(block, fingerprint, sparse, comm),
+            "partition": {
+                "policy": placement.policy, "reason": placement.reason, "warning": placement.warning,
+                "cut": placement.cut, "parts": placement.parts, "quality": quality,
+            },
+            "parts": [part for _, of_rank in told for part in of_rank],
+            "files": files,
+        }  # fmt: skip
+        with comm.together(), writing(path):
+            if comm.rank == 0:
+                draft.finish(manifest, overwrite)
+    except BaseException:
+        if comm.rank == 0:
+            draft.abandon()
+        raise
+
+
+def chunk_cuts(local: LocalGraph, cut: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """How a part is cut into chunks that can go to different ranks: cuts of its masters and of its arcs, (count + 1,).
+
+    Under an edge-cut the masters are cut so that each chunk has as many arcs as the next; the arcs go with them where
+    they lie by source (``outgoing``). Under a vertex-cut, masters and arcs are cut evenly, each for itself.
+    """
+    steps = np.arange(count + 1, dtype=np.int64)
+    held = len(local.out.neighbours)
+    even = held * steps // count
+    if cut == "vertex":
+        return local.masters * steps // count, even
+    cost = arcs_of_masters(local.out.offsets, local.out.neighbours, local.masters, cut) + np.arange(local.masters + 1)
+    masters = np.searchsorted(cost, cost[-1] * steps // count).astype(np.int64)
+    masters[0], masters[-1] = 0, local.masters
+    return masters, (local.out.offsets[masters] if cut == "outgoing" else even)
+
+
+def arcs_of_masters(offsets: np.ndarray, neighbours: np.ndarray, masters: int, cut: str) -> np.ndarray:
+    """Running sum, from 0, of the arcs that an edge-cut ties to each master: those that leave or that enter it."""
+    if cut == "outgoing":
+        return offsets[: masters + 1]
+    counts = np.bincount(neighbours, minlength=masters)[:masters]
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+def chunks_a_part(chunks: int | None, parts: int) -> int:
+    """Into how many chunks a part is cut, for ``chunks`` in all; None: four."""
+    if chunks is None:
+        return 4
+    if chunks < parts:
+        raise UsageError(f"{chunks} chunks are fewer than {parts} parts; ask for at least as many, such as {4 * parts}")
+    return -(-chunks // parts)
+
+
+def _begin(path: Path, overwrite: bool, comm: Comm) -> Draft:
+    folder = ""
+    with comm.together(), writing(path):
+        if comm.rank == 0:
+            folder = str(Draft.begin(path, overwrite).folder)
+    folder = comm.bcast_json(folder)
+    draft = Draft(Path(folder).with_name(path.absolute().name), Path(folder))
+    try:
+        with comm.together(), writing(path):
+            os.listdir(folder)
+    except BaseException:
+        if comm.rank == 0:
+            draft.abandon()
+        raise
+    return draft
+
+
+def _shared(draft: Draft, block: EdgeBlock, placement: Placement, comm: Comm) -> dict[str, Any]:
+    """The files that every rank writes a slice of; their manifest entries."""
+    arrays = {}
+    gids = np.arange(block.first, block.first + block.rows, dtype=np.int64)
+    slices: dict[str, Any] = {}
+    with comm.together(), writing(draft.path):
+        owners = placement.owner(gids).astype(np.min_scalar_type(placement.parts - 1))
+        slices[OWNERS] = draft.share(OWNERS, block.first, owners)
+        if isinstance(block.ids, SparseIds):
+            slices[IDS] = draft.share(IDS, int(block.ids.starts[comm.rank]), block.ids.here)
+    told = comm.allgather_json(slices)
+    for name in slices:
+        arrays[name] = Draft.joined([of_rank[name] for of_rank in told])
+    return arrays
+
+
+def _described(block: EdgeBlock, fingerprint: str, sparse: bool, comm: Comm) -> dict[str, Any]:
+    """The manifest's account of the graph; collective."""
+    degrees = np.diff(block.offsets)
+    exponents = np.frexp(degrees.astype(np.float64))[1]
+    histogram = comm.allreduce(np.bincount(exponents, minlength=64).astype(np.int64))
+    row = int(np.argmax(degrees)) if degrees.size else 0
+    best = comm.allgather(np.array([degrees[row] if degrees.size else -1, block.first + row], np.int64))
+    hub = best[np.argmax(best[:, 0]), 1:]
+    return {
+        "name": block.facts.name, "fingerprint": fingerprint,
+        "vertices": block.n, "edges": block.m, "arcs": block.arcs, "directed": block.directed,
+        "weights": None if block.weights is None else block.weights.dtype.name,
+        "sparse_ids": sparse, "base": block.ids.base if isinstance(block.ids, ConsecutiveIds) else 0,
+        "hub": int(block.ids.to_original(hub, comm)[0]) if block.n else 0,
+        "degree_histogram": histogram[: int(np.flatnonzero(histogram).max(initial=0)) + 1].tolist(),
+        "facts": dict(vars(block.facts)),
+    }  # fmt: skip

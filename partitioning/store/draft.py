@@ -1,0 +1,151 @@
+"""Writing a store: a folder beside the one to be, which takes its name when everything in it is on the disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from partitioning.store.manifest import ALIGN, MANIFEST, StoreError, checksum, written
+
+STEP = 1 << 26
+"""bytes written at a time"""
+
+
+class ArrayFile:
+    """One file of a draft: arrays one after the other. Its ``entry`` goes into the manifest."""
+
+    def __init__(self, path: Path):
+        self._file = path.open("xb")
+        self.entry: dict[str, Any] = {"bytes": 0, "arrays": {}}
+
+    def add(self, name: str, values: np.ndarray, cuts: Sequence[int] | np.ndarray = ()) -> None:
+        """Append a 1-D array; ``cuts`` (ascending, inner ones only) part it into blocks."""
+        values = np.ascontiguousarray(values)
+        values = values.astype(values.dtype.newbyteorder("<"), copy=False)
+        cuts = [0, *(int(cut) for cut in cuts), values.size]
+        at, raw = self._file.tell(), values.view(np.uint8).data
+        padding = bytes(-raw.nbytes % ALIGN)
+        for start in range(0, raw.nbytes, STEP):
+            self._file.write(raw[start : start + STEP])
+        self._file.write(padding)
+        blocks = [raw[low * values.itemsize : high * values.itemsize] for low, high in pairwise(cuts)]
+        sums = [*map(checksum, blocks[:-1]), checksum(blocks[-1], padding)]
+        self.entry["arrays"][name] = {
+            "at": at, "dtype": values.dtype.str, "length": values.size, "cuts": cuts, "crc32": sums
+        }  # fmt: skip
+        self.entry["bytes"] = self._file.tell()
+
+    def __enter__(self) -> ArrayFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: BaseException | TracebackType | None) -> None:
+        try:
+            if kind is None:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+        finally:
+            self._file.close()
+
+
+class Draft:
+    """The folder that will be ``path``: made by one process, filled by many, finished by the first."""
+
+    def __init__(self, path: Path, folder: Path):
+        self.path, self.folder = path, folder
+
+    @staticmethod
+    def check(path: Path, overwrite: bool = False) -> None:
+        """Raise now what :meth:`begin` would raise after a long run.
+
+        Raises:
+            StoreError: ``path`` exists, and may not be replaced or is no store; or there is no folder to put it in.
+        """
+        if not path.absolute().parent.is_dir():
+            raise StoreError(f"{path} cannot be written: there is no folder {path.absolute().parent}; make it first")
+        if not path.exists() and not path.is_symlink():
+            return
+        if not overwrite:
+            raise StoreError(f"{path} exists; choose another name, remove it, or ask for it to be overwritten")
+        if not (path / MANIFEST).is_file():
+            raise StoreError(f"{path} is not a store, so it is not overwritten; choose another name, or remove it")
+
+    @classmethod
+    def begin(cls, path: Path, overwrite: bool = False) -> Draft:
+        """Make the folder; one process does.
+
+        Raises:
+            StoreError: as :meth:`check` does.
+            OSError: the system refused.
+        """
+        path = path.absolute()
+        cls.check(path, overwrite)
+        folder = path.with_name(f".{path.name}.{os.getpid()}.part")
+        folder.mkdir()
+        return cls(path, folder)
+
+    def file(self, name: str) -> ArrayFile:
+        """A new file of this process alone; close it (``with``) to have it on the disk."""
+        return ArrayFile(self.folder / name)
+
+    def share(self, name: str, first: int, values: np.ndarray) -> dict[str, Any]:
+        """Write a slice, from element ``first`` on, of an array that has a file of its own and many writers.
+
+        Returns:
+            What :meth:`joined` needs of every slice.
+        """
+        values = values.astype(values.dtype.newbyteorder("<"), copy=False)
+        raw = np.ascontiguousarray(values).view(np.uint8).data
+        descriptor = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT, 0o666)
+        try:
+            offset, rest = first * values.itemsize, raw
+            while rest.nbytes:
+                done = os.pwrite(descriptor, rest[:STEP], offset)
+                rest, offset = rest[done:], offset + done
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        return {"first": first, "length": values.size, "dtype": values.dtype.str, "crc32": checksum(raw)}
+
+    @staticmethod
+    def joined(slices: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """The manifest's entry of an array that was shared, from all its slices in order."""
+        cuts = [piece["first"] for piece in slices] + [sum(piece["length"] for piece in slices)]
+        entry = {"at": 0, "dtype": slices[0]["dtype"], "length": cuts[-1], "cuts": cuts}
+        array = entry | {"crc32": [piece["crc32"] for piece in slices]}
+        return {"bytes": cuts[-1] * np.dtype(slices[0]["dtype"]).itemsize, "arrays": {"values": array}}
+
+    def finish(self, manifest: dict[str, Any], overwrite: bool = False) -> None:
+        """Write the manifest and give the folder its name; one process does, after all files are closed."""
+        with (self.folder / MANIFEST).open("xb") as file:
+            file.write(written(manifest))
+            file.flush()
+            os.fsync(file.fileno())
+        _sync_folder(self.folder)
+        self.check(self.path, overwrite)
+        old = self.path.with_name(f".{self.path.name}.{os.getpid()}.old")
+        replaced = self.path.exists()
+        if replaced:
+            os.rename(self.path, old)
+        os.rename(self.folder, self.path)
+        _sync_folder(self.path.parent)
+        if replaced:
+            shutil.rmtree(old, ignore_errors=True)
+
+    def abandon(self) -> None:
+        """Remove what was written; nothing, where there is nothing."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

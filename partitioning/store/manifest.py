@@ -1,0 +1,95 @@
+"""The manifest: which arrays lie where in which file, the checksum of every block, and the checksum of all that."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+MANIFEST = "manifest.json"
+FORMAT, VERSION = "dgraph store", 1
+ALIGN = 64
+"""Bytes: every array begins at a multiple, as vector units and DMA engines like it."""
+
+
+class StoreError(ValueError):
+    """A folder that is no store, or one that is not as it was written: what was got, why it cannot be, what to do."""
+
+
+def is_store(path: str | os.PathLike) -> bool:
+    """Whether ``path`` is a folder with a manifest. Tells nothing about its contents."""
+    return Path(path, MANIFEST).is_file()
+
+
+def part_file(part: int) -> str:
+    """The name of the file of one part."""
+    return f"part-{part:05d}.bin"
+
+
+def checksum(*pieces: bytes | memoryview) -> str:
+    """CRC-32 of bytes one after the other, as 8 hexadecimal digits."""
+    value = 0
+    for piece in pieces:
+        value = zlib.crc32(piece, value)
+    return f"{value:08x}"
+
+
+def written(manifest: dict[str, Any]) -> bytes:
+    """The bytes of a manifest file: ``format`` and ``version`` first, the checksum of all bytes before it last."""
+    body = _lines({"format": FORMAT, "version": VERSION, **manifest}).encode()
+    return body + _ending(body)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The manifest of the store ``path``, without its checksum.
+
+    Raises:
+        StoreError: there is none, or it is not as it was written, or it is of a newer version.
+    """
+    file = path / MANIFEST
+    if not path.is_dir():
+        raise StoreError(f"{path} is no store: there is no such folder")
+    if not file.is_file():
+        raise StoreError(
+            f"{path} is no store: there is no {MANIFEST} in it, which is written last; if it was to become one, "
+            "its writer was ended early: write it again"
+        )
+    raw = file.read_bytes()
+    try:
+        found = json.loads(raw)
+    except ValueError as error:
+        raise StoreError(f"{file} is truncated or not JSON ({error}); write the store again") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise StoreError(f"{file} is not the manifest of a {FORMAT}; name the folder of one")
+    if found.get("version") != VERSION:
+        raise StoreError(
+            f"{file} is of version {found.get('version')}, and this dgraph reads version {VERSION}; "
+            "open it with the dgraph that wrote it, or write it again"
+        )
+    body = raw[: -len(_ending(b""))]
+    if raw != body + _ending(body):
+        raise StoreError(
+            f"{file} has changed since it was written: its last line is not its checksum; write the store again"
+        )
+    del found["checksum"]
+    return found
+
+
+def _ending(body: bytes) -> bytes:
+    return f',\n "checksum": "{checksum(body)}"\n}}\n'.encode()
+
+
+def _lines(body: dict[str, Any]) -> str:
+    """JSON for people too: one line an entry, a part and a file; the end is missing."""
+    entries = []
+    for name, value in body.items():
+        if name == "parts":
+            text = "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
+        elif name == "files":
+            text = "{\n  " + ",\n  ".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in value.items()) + "\n }"
+        else:
+            text = json.dumps(value)
+        entries.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(entries)

@@ -1,0 +1,99 @@
+"""Reading a store: arrays as memory maps, checked block by block."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from partitioning.store.manifest import ALIGN, StoreError, checksum, read
+
+
+class Store:
+    """A store that is open in this process.
+
+    Attributes:
+        path: its folder.
+        manifest: what its manifest says.
+        verify: whether blocks are checked before they are given out.
+    """
+
+    def __init__(self, path: Path, manifest: dict[str, Any], verify: bool = True):
+        self.path, self.manifest, self.verify = path, manifest, verify
+        self._map = cache(self._mapped)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike, verify: bool = True) -> Store:
+        """Read the manifest; files are opened when their arrays are asked for.
+
+        Raises:
+            StoreError: see :func:`partitioning.store.manifest.read`.
+        """
+        return cls(Path(path), read(Path(path)), verify)
+
+    def has(self, file: str, name: str) -> bool:
+        """Whether that file has an array of that name."""
+        return name in self.manifest["files"].get(file, {"arrays": {}})["arrays"]
+
+    def length(self, file: str, name: str) -> int:
+        """Entries of an array."""
+        return self.manifest["files"][file]["arrays"][name]["length"]
+
+    def array(self, file: str, name: str, blocks: Iterable[int] | None = None) -> np.ndarray:
+        """An array, mapped: pages are read when they are touched, and what is written to them stays in this process.
+
+        Args:
+            blocks: those that will be used, and are checked; None: all.
+
+        Raises:
+            StoreError: the file is missing or of the wrong size, or a block is not as it was written.
+        """
+        entry, mapped = self.manifest["files"][file]["arrays"][name], self._map(file)
+        if self.verify:
+            for block in range(len(entry["crc32"])) if blocks is None else blocks:
+                self._check(file, name, block, mapped)
+        if not entry["length"]:
+            return np.empty(0, entry["dtype"])
+        values = np.frombuffer(mapped, np.dtype(entry["dtype"]), entry["length"], entry["at"])
+        return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+    def blocks(self, file: str, name: str, low: int, high: int) -> range:
+        """The blocks that entries ``low .. high - 1`` of an array lie in."""
+        cuts = self.manifest["files"][file]["arrays"][name]["cuts"]
+        first = int(np.searchsorted(cuts, low, side="right")) - 1
+        return range(min(first, len(cuts) - 2), max(first, int(np.searchsorted(cuts, high, side="left"))))
+
+    def _check(self, file: str, name: str, block: int, mapped) -> None:
+        entry = self.manifest["files"][file]["arrays"][name]
+        item, cuts = np.dtype(entry["dtype"]).itemsize, entry["cuts"]
+        low, high = (entry["at"] + item * cut for cut in cuts[block : block + 2])
+        if block == len(cuts) - 2:  # with the padding behind it
+            high = min(high + -(high - entry["at"]) % ALIGN, self.manifest["files"][file]["bytes"])
+        found = checksum(memoryview(mapped)[low:high])
+        if found != entry["crc32"][block]:
+            raise StoreError(
+                f"{self.path / file}: block {name}[{block}] (bytes {low} .. {high - 1}) is not what was written: its "
+                f"checksum is {found}, the manifest has {entry['crc32'][block]}; write the store again, or copy it anew"
+            )
+
+    def _mapped(self, file: str) -> mmap.mmap | bytes:
+        path, size = self.path / file, self.manifest["files"][file]["bytes"]
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            raise StoreError(f"{path} is missing; copy it to where it was, or write the store again") from None
+        try:
+            found = os.fstat(descriptor).st_size
+            if found != size:
+                raise StoreError(
+                    f"{path} has {found} bytes, the manifest says {size}: it was "
+                    f"{'truncated' if found < size else 'added to'}; copy it anew, or write the store again"
+                )
+            return mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY) if size else b""
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,65 @@
+"""What every set of local graphs must be, whoever made it: checked against the whole graph."""
+
+import itertools
+
+import numpy as np
+from simulated import Graph
+
+
+def by_gid(local):
+    """Sources, targets and weights of a rank's arcs, as gids."""
+    lids = np.repeat(np.arange(local.size), np.diff(local.out.offsets))
+    return local.gids[lids], local.gids[local.out.neighbours], local.out.weights
+
+
+def check(given: Graph, locals_, name=""):
+    """Everything that the fields of LocalGraph promise, over all ranks."""
+    src, dst, weights = given.arcs()
+    degree = np.bincount(src, minlength=given.n)
+    got = (
+        [np.concatenate(column) for column in zip(*map(by_gid, locals_), strict=True)] if weights is not None else None
+    )
+    if got:
+        order, wanted = np.lexsort(got[::-1]), np.lexsort((weights, dst, src))
+        for have, want in zip(got, (src, dst, weights), strict=True):
+            assert np.array_equal(have[order], want[wanted]), f"arcs of {name}"
+    owner = np.full(given.n, -1)
+    for rank, local in enumerate(locals_):
+        masters = local.gids[: local.masters]
+        assert np.all(np.diff(masters) > 0)
+        assert np.all(owner[masters] == -1), "a vertex with two masters"
+        owner[masters] = rank
+    assert np.all(owner >= 0), "a vertex without a master"
+    for rank, local in enumerate(locals_):
+        assert (local.n, local.m, local.arcs, local.directed) == (given.n, len(given.src), len(src), given.directed)
+        assert len(np.unique(local.gids)) == local.size
+        assert np.array_equal(local.original, local.gids + 1)
+        assert np.array_equal(local.out_degree, degree[local.gids])
+        assert local.out.neighbours.dtype == np.uint32
+        assert local.out.offsets.dtype == local.gids.dtype == local.out_degree.dtype == local.original.dtype == np.int64
+        assert len(local.out.offsets) == local.size + 1
+        check_mirrors(rank, local, locals_, owner)
+
+
+def check_mirrors(rank, local, locals_, owner):
+    leaves = np.diff(local.out.offsets) > 0
+    enters = np.zeros(local.size, bool)
+    enters[local.out.neighbours] = True
+    end = local.masters
+    for peer in sorted(local.mine):
+        mine, theirs = local.mine[peer], locals_[peer].theirs[rank]
+        assert mine.first == end
+        end += mine.count
+        gids = local.gids[mine.first : end]
+        assert np.all(owner[gids] == peer)
+        assert np.array_equal(locals_[peer].gids[theirs.lids], gids), "the two sides number differently"
+        assert np.all(theirs.lids < locals_[peer].masters)
+        assert theirs.lids.dtype == np.uint32
+        assert (mine.count, mine.columns, mine.rows) == (theirs.count, theirs.columns, theirs.rows)
+        place = np.arange(mine.count)
+        assert np.array_equal(enters[mine.first : end], place < mine.columns)
+        assert np.array_equal(leaves[mine.first : end], place >= mine.rows)
+        cuts = sorted({0, mine.rows, mine.columns, mine.count})
+        assert all(np.all(np.diff(gids[a:b]) > 0) for a, b in itertools.pairwise(cuts))
+    assert end == local.size, "a mirror outside the lists"
+    assert all(rank in locals_[peer].mine for peer in local.theirs), "a list without its mirrors"

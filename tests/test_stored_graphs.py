@@ -1,0 +1,263 @@
+"""Graphs in stores: opened by any number of ranks they are the graph that was written, and answers are the same."""
+
+import numpy as np
+import pytest
+from battery import CASES
+from built import check
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulated import Graph as Small
+from simulated import battery, graph, skewed, star, succeed
+
+import dgraph
+from dgraph.comm import SerialComm, world
+from dgraph.errors import UsageError
+from dgraph.graph.build import build_parts
+from dgraph.graph.handle import Graph
+from dgraph.graph.stored.deal import pieces
+from partitioning import plan
+from partitioning.store import Store
+
+GRAPHS = battery()
+POLICIES = ["oec", "iec", "cvc", "hvc,threshold=2", "hash", "metis"]
+
+
+def save(given_, path, policy, parts, ranks=1, **more):
+    def work(comm):
+        return Graph(given_.block(comm), comm).save_store(path, policy=policy, parts=parts, **more)
+
+    return succeed(ranks, work)
+
+
+def opened(path, ranks, **options):
+    def work(comm):
+        return Graph.open(path, comm=comm, **options).opened("auto").local
+
+    return succeed(ranks, work)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_any_number_of_ranks_opens_a_store(name, policy, tmp_path):
+    """As many as parts, fewer, more, and more than there are chunks."""
+    for parts, writers in ((2, 1), (4, 3)):
+        path = tmp_path / str(parts)
+        save(GRAPHS[name], path, policy, parts, writers)
+        for ranks in (1, 3, 4, 17):
+            check(GRAPHS[name], opened(path, ranks), f"{name} of {parts} parts on {ranks} ranks")
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_any_graph_any_parts_any_ranks(tmp_path_factory, data):
+    n = data.draw(st.integers(1, 12))
+    ends = data.draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=40, unique=True))
+    made = graph(n, *np.array(ends, np.int64).reshape(-1, 2).T)
+    made.weights = np.arange(len(ends)) * 3
+    policy = data.draw(st.sampled_from(POLICIES[:-1]))
+    parts, writers, ranks = (data.draw(st.integers(1, most)) for most in (6, 3, 9))
+    path = tmp_path_factory.mktemp("stores") / "store"
+    save(made, path, policy, parts, writers, chunks=data.draw(st.integers(parts, 3 * parts)))
+    check(made, opened(path, ranks))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_at_the_same_number_nothing_is_built(policy, tmp_path):
+    made = GRAPHS["directed"]
+    save(made, tmp_path / "s", policy, 3)
+    wanted = build_parts(
+        made.block(SerialComm()), plan(policy, made.block(SerialComm()), 3, SerialComm()), SerialComm()
+    )
+    for have, want in zip(opened(tmp_path / "s", 3), wanted, strict=True):
+        for name in ("gids", "original", "out_degree"):
+            np.testing.assert_array_equal(getattr(have, name), getattr(want, name))
+        for name in ("offsets", "neighbours", "weights"):
+            mapped = getattr(have.out, name)
+            np.testing.assert_array_equal(mapped, getattr(want.out, name))
+            assert mapped.base is not None, "a copy"
+            assert mapped.flags.writeable, "Numba would compile everything again for arrays that are not"
+        assert have.mine == want.mine
+        assert have.theirs.keys() == want.theirs.keys()
+        for peer, mirrors in want.theirs.items():
+            np.testing.assert_array_equal(have.theirs[peer].lids, mirrors.lids)
+
+
+def test_what_is_written_to_a_map_stays_in_the_process(tmp_path):
+    save(GRAPHS["directed"], tmp_path / "s", "oec", 1)
+    (local,) = opened(tmp_path / "s", 1)
+    local.out.neighbours[:] = 0
+    check(GRAPHS["directed"], opened(tmp_path / "s", 1))
+
+
+@pytest.mark.parametrize("policy", ["oec", "iec", "hash"])
+def test_chunks_are_dealt_out_evenly(policy, tmp_path):
+    made = skewed(3000, 40_000, directed=True)
+    save(made, tmp_path / "s", policy, 4, chunks=32)
+    store = Store.open(tmp_path / "s")
+    for ranks in (2, 3, 5, 8, 40):
+        cuts = [pieces(store, rank, ranks) for rank in range(ranks)]
+        held = np.array([sum(piece.high - piece.low for piece in mine) for mine in cuts])
+        assert held.sum() == len(made.src)
+        assert held.max() <= held.mean() * (1.5 if ranks < 9 else 2.5)
+    assert [[piece.part for piece in pieces(store, rank, 2)] for rank in range(2)] == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize("cut", ["outgoing", "incoming"])
+def test_an_edge_cut_stays_one_on_other_ranks(cut, tmp_path):
+    """So that synchronisation still skips half of its work."""
+    save(GRAPHS["directed"], tmp_path / "s", {"outgoing": "hash", "incoming": "iec"}[cut], 4)
+    for ranks in (2, 3, 7):
+        for local in opened(tmp_path / "s", ranks):
+            for mirrors in local.mine.values():
+                low, high = mirrors.span("row" if cut == "outgoing" else "column")
+                assert low == high
+
+
+def test_a_hub_beyond_a_share_is_parted_where_the_cut_allows(tmp_path):
+    save(star(500, directed=True), tmp_path / "s", "hvc,threshold=10", 2)
+    held = [len(local.out.neighbours) for local in opened(tmp_path / "s", 16)]
+    assert max(held) <= 2 * 500 / 16 + 1
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", None])
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_stored_graph_is_the_graph(dtype, directed, tmp_path):
+    """What the handle says, the rows put together again, ids, and what options change of it."""
+    rng = np.random.default_rng(3)
+    ids = np.sort(rng.choice(10**12, 50, replace=False))
+    src, dst = ids[rng.integers(0, 50, (2, 300))]
+    weights = None if dtype is None else rng.integers(1, 9, 300).astype(dtype)
+
+    def first(comm):
+        made = Graph.from_edges(src, dst, weights, directed=directed, sparse_ids=True, comm=comm)
+        made.save_store(tmp_path / "s", policy="hash", parts=3)
+        return made
+
+    (given_,) = succeed(1, first)
+    for ranks in (1, 2, 3):
+
+        def work(comm):
+            found = Graph.load(str(tmp_path / "s"), comm=comm)
+            assert (found.n, found.m, found.arcs, found.directed) == (given_.n, given_.m, given_.arcs, directed)
+            assert (found.weight_type, found.hub(), found.fingerprint()) == (
+                given_.weight_type, given_.hub(), given_.fingerprint(),
+            )  # fmt: skip
+            assert "opened from" in repr(found)
+            np.testing.assert_array_equal(found.ids.to_gid(ids[::-1] + [0, 1] * 25, comm)[::2], np.arange(50)[::-2])
+            np.testing.assert_array_equal(found.ids.to_gid(ids + 1, comm), -1)
+            np.testing.assert_array_equal(found.ids.to_original(np.arange(50), comm), ids)
+            block = found.block
+            parts = [comm.allgatherv(part) for part in (np.diff(block.offsets), block.targets)]
+            for have, want in zip(parts, (np.diff(given_.block.offsets), given_.block.targets), strict=True):
+                np.testing.assert_array_equal(np.concatenate(have), want)
+            if dtype:
+                np.testing.assert_array_equal(np.concatenate(comm.allgatherv(block.weights)), given_.block.weights)
+            again = Graph(block, comm)
+            assert again.fingerprint() == given_.fingerprint()
+
+        succeed(ranks, work)
+
+
+@pytest.mark.parametrize(
+    ("options", "change"),
+    [
+        ({"directed": False}, lambda made: made.undirected()),
+        ({"weights": "1..100", "seed": 5}, None),
+        ({"weights": "0.5..1.5"}, None),
+        ({"weights": "unit"}, None),
+    ],
+)
+def test_what_options_change(options, change, tmp_path):
+    save(GRAPHS["directed"], tmp_path / "s", "cvc", 4)
+    made = Graph(GRAPHS["directed"].block(SerialComm()), SerialComm())
+    if change:
+        wanted = change(made)
+    else:
+        from dgraph.graph.load import reweigh
+
+        reweigh(made.block, options["weights"], options.get("seed", 1))
+        wanted = made
+
+    def work(comm):
+        found = Graph.open(tmp_path / "s", comm=comm, **options)
+        local = found.opened("auto")
+        assert (found.n, found.m, found.directed) == (wanted.n, wanted.m, wanted.directed)
+        assert found.weight_type == wanted.weight_type
+        assert found.fingerprint() == wanted.fingerprint()
+        assert Graph(found.block, comm).fingerprint() == wanted.fingerprint()
+        return local.local
+
+    for ranks in (1, 4, 3):
+        locals_ = succeed(ranks, work)
+        block = wanted.block
+        check(Small(block.n, block.sources(), block.targets, True, block.weights), [
+            _as_directed(local, block) for local in locals_
+        ])  # fmt: skip
+
+
+def _as_directed(local, block):
+    """``check`` knows undirected graphs by their edges; here the arcs are at hand."""
+    local.directed, local.m = True, block.arcs
+    return local
+
+
+def test_both_arcs_of_an_undirected_store(tmp_path):
+    save(GRAPHS["undirected"], tmp_path / "s", "oec", 2)
+    found = Graph.open(tmp_path / "s", comm=SerialComm(), directed=True)
+    assert (found.directed, found.m) == (True, len(GRAPHS["undirected"].arcs()[0]))
+    assert found.opened("auto").local.directed
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"keep_loops": True}, "keep_loops is for graphs that are read"),
+        ({"sparse_ids": True}, "sparse_ids is for graphs that are read"),
+        ({"weights": "nonsense"}, "not a rule"),
+    ],
+)
+def test_options_that_a_store_refuses(options, said, tmp_path):
+    save(GRAPHS["path"], tmp_path / "s", "oec", 2)
+    with pytest.raises(UsageError, match=said):
+        Graph.load(str(tmp_path / "s"), comm=SerialComm(), **options)
+
+
+def test_another_policy_places_anew(tmp_path):
+    save(GRAPHS["directed"], tmp_path / "s", "hash", 2)
+    found = Graph.open(tmp_path / "s", comm=SerialComm())
+    assert found.opened("oec") is None
+    assert found.opened("hash").policy == "hash"
+    assert dgraph.run("cc", found, policy="iec").summary == dgraph.run("cc", found).summary
+
+
+RUNS = {
+    "bfs": ({"source": 5}, ["distance", "predecessor"]),
+    "sssp": ({"source": 5}, ["distance", "predecessor"]),
+    "cc": ({}, ["labels"]),
+    "pagerank": ({"tol": 0, "max_iter": 9}, ["pagerank"]),
+    "kcore": ({}, ["core_number"]),
+}
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("policy", ["oec", "iec", "cvc", "hvc,threshold=5", "metis"])
+@pytest.mark.parametrize("parts", [1, 2, 3, 4, 6])
+def test_answers_through_a_store_are_those_of_a_load(policy, parts, tmp_path):
+    comm = world()
+    path = comm.bcast_json(str(tmp_path / "store"))
+    case = CASES["skewed"]
+    mine = slice(comm.rank, None, comm.size)
+    made = dgraph.Graph.from_edges(
+        case.src[mine], case.dst[mine], case.weights[mine], n=case.n, directed=False, comm=comm
+    )
+    made.save_store(path, policy=policy, parts=parts)
+    stored = dgraph.Graph.load(path, comm=comm)
+    for name, (parameters, columns) in RUNS.items():
+        wanted = dgraph.run(name, made, **parameters).gather()
+        found = dgraph.run(name, stored, validate=name == "sssp", **parameters).gather()
+        with comm.together():
+            for column in columns if comm.rank == 0 else ():
+                if column == "pagerank":
+                    np.testing.assert_allclose(found[column], wanted[column], rtol=1e-10)
+                else:
+                    np.testing.assert_array_equal(found[column], wanted[column], f"{name} {column}")
