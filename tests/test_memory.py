@@ -45,7 +45,7 @@ def status(name):
 
 def parts(file):
     graph = dgraph.Graph.load(file)
-    return graph.block, build(graph.block, plan(sys.argv[1], graph.block, graph.comm), graph.comm)
+    return graph.block, build(graph.block, plan(sys.argv[1], graph.block, graph.comm.size, graph.comm), graph.comm)
 
 def arrays(*objects):
     for each in objects:

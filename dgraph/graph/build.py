@@ -55,6 +55,7 @@ def number(whole, masters: list[Masters], held: list[HeldArcs], owner, homes: Ho
             gids = np.empty(len(lids), np.int64)
             gids[lids] = here.members()
             numbered.append((gids, _rows(here, lids, arcs), _mine(len(owned.gids), counts)))
+            del here, lids
     theirs = _theirs([mine for *_, mine in numbered], [gids for gids, *_ in numbered], masters, homes)
     degrees = _degrees(masters, theirs, homes)
     return [
@@ -166,7 +167,8 @@ def _degrees(masters: list[Masters], theirs: list[dict[int, Mirrors]], homes: Ho
 
 def _originals(whole, gids: list[np.ndarray], comm: Comm) -> list[np.ndarray]:
     """Original ids by part: one question of all ranks, whatever the number of parts on each."""
-    answered = whole.ids.to_original(np.concatenate([np.zeros(0, np.int64), *gids]), comm)
+    asked = gids[0] if len(gids) == 1 else np.concatenate([np.zeros(0, np.int64), *gids])
+    answered = whole.ids.to_original(asked, comm)
     return np.split(answered, np.cumsum([len(part) for part in gids])[:-1]) if gids else []
 
 

@@ -44,6 +44,7 @@ class RawEdges:
         base: the smallest original id where ``n`` is given.
         vertices: original ids listed apart from the edges, this rank's share: then they are the vertices.
         mirrored: the graph is undirected and both arcs of every edge are listed (``directed`` is False).
+        disposable: the arrays may be written over.
         why: what says that the graph is directed or not.
         facts: name, notes and defaults that the input gives; the counts are filled by :func:`assemble`.
     """
@@ -56,6 +57,7 @@ class RawEdges:
     base: int = 0
     vertices: np.ndarray | None = None
     mirrored: bool = False
+    disposable: bool = False
     why: str = ""
     facts: LoadFacts = field(default_factory=LoadFacts)
 
@@ -74,7 +76,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     n, base, vertices = None if options.sparse_ids else raw.n, raw.base, raw.vertices
     directed = raw.directed if options.directed is None else options.directed
     both = raw.mirrored or not (raw.directed and directed)
-    doubled = both and not raw.mirrored
+    doubled, disposable = both and not raw.mirrored, raw.disposable
     why = raw.why if directed == raw.directed else "asked for"
     if why:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
@@ -90,8 +92,8 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     if n is None:
         ids = number_ids([src, dst], vertices, facts.name, comm)
         n, base = int(ids.starts[-1]), 0
-        src = to_gids(ids, src, facts.name, comm)
-        dst = to_gids(ids, dst, facts.name, comm)
+        src = to_gids(ids, src, facts.name, comm, disposable)
+        dst = to_gids(ids, dst, facts.name, comm, disposable)
     else:
         ids = ConsecutiveIds(n, base)
     listed = _Listed(src, dst, weights, base, gid_type(n), doubled, options.keep_loops)

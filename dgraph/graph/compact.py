@@ -45,15 +45,18 @@ def number_ids(columns: list[np.ndarray], listed: np.ndarray | None, name: str, 
     return SparseIds(here, starts, lowest)
 
 
-def to_gids(ids: SparseIds, column: np.ndarray, name: str, comm: Comm) -> np.ndarray:
+def to_gids(ids: SparseIds, column: np.ndarray, name: str, comm: Comm, disposable: bool = False) -> np.ndarray:
     """The gids of a column of original ids, in the dtype of the graph's gids; collective.
+
+    A ``disposable`` column is written over.
 
     Raises:
         DataError: an id that is no vertex.
     """
     start, at = int(ids.starts[comm.rank]), 0
     look_up = _LookUp(ids.here, gid_type(int(ids.starts[-1])), start)
-    out = np.empty(column.size, look_up.dtype)
+    within = disposable and column.flags.owndata and column.itemsize >= look_up.dtype.itemsize
+    out = column.view(look_up.dtype)[: column.size] if within else np.empty(column.size, look_up.dtype)
     for chunk in _chunks([column], comm):
         counts, dealt, places = _deal(chunk.astype(np.int64, copy=False), ids.lowest)
         asked = comm.alltoallv(np.split(dealt, np.cumsum(counts)[:-1]))
@@ -66,6 +69,10 @@ def to_gids(ids: SparseIds, column: np.ndarray, name: str, comm: Comm) -> np.nda
                 f"{name}: an edge ends at {look_up.missing}, which the list of vertices does not hold; "
                 "add the vertex, or give the edges alone"
             )
+    if within:
+        size = column.size
+        column.resize(-(-size * out.itemsize // column.itemsize), refcheck=False)
+        out = column.view(look_up.dtype)[:size]
     return out
 
 

@@ -40,6 +40,6 @@ def check_size(path: str, n: int, edges: int, options: LoadOptions) -> None:
 
 
 def set_direction(raw: RawEdges, path: str, directed: bool, why: str) -> None:
-    """Set the name, and the direction that the input says with the reason."""
-    raw.directed, raw.why = directed, why
+    """Set the name, and the direction that the input says with the reason; a reader's arrays are nobody else's."""
+    raw.directed, raw.why, raw.disposable = directed, why, True
     raw.facts.name = name_of(path)

@@ -73,21 +73,21 @@ def _copy_tokens(text, spans, tokens):
             tokens[i, j - spans[i, 0]] = text[j]
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def blank_end(text, classes, at):
     while at < text.size and classes[text[at]] == BLANK:
         at += 1
     return at
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def ends_line(text, classes, at):
     if at >= text.size or classes[text[at]] == LINE_FEED:
         return True
     return classes[text[at]] == RETURN and (at + 1 == text.size or classes[text[at + 1]] == LINE_FEED)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def ends_token(text, classes, at):
     if at >= text.size:
         return True
@@ -95,13 +95,13 @@ def ends_token(text, classes, at):
     return kind in (BLANK, DELIMITER) or ends_line(text, classes, at)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _is_comment(text, classes, at):
     kind = classes[text[at]]
     return kind == COMMENT or (kind == COMMENT_WORD and ends_token(text, classes, at + 1))
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def digits(text, at):
     """(value, end): the digits from ``at`` on; -1 where they pass 2^63 - 1."""
     value = np.int64(0)
@@ -164,7 +164,7 @@ def _number(text, at):
     return whole, -integer if negative else integer, value, exact, at
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _plain_line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, integers, reals):
     """Read a line that holds its columns and nothing unusual: (its end, whether its weight is an integer).
 
@@ -172,19 +172,19 @@ def _plain_line(text, classes, at, tag, columns, lowest, highest, edge, src, dst
     """
     whole = True
     if tag:
-        if text[at] != tag or classes[text[at + 1]] != BLANK:
+        if text[np.uintp(at)] != tag or classes[text[np.uintp(at + 1)]] != BLANK:
             return np.int64(-1), whole
         at += 2
     for column in range(columns.size):
         kind = columns[column]
-        negative = text[at] == 45 and (kind == INTEGER or kind == NUMBER)  # noqa: SIM109 - one comparison each
+        negative = text[np.uintp(at)] == 45 and (kind == INTEGER or kind == NUMBER)  # noqa: SIM109 - one comparison each
         at += negative
         begin, value = at, np.int64(0)
-        digit = np.int64(text[at]) - 48
+        digit = np.int64(text[np.uintp(at)]) - 48
         while 0 <= digit <= 9:
             value = value * 10 + digit
             at += 1
-            digit = np.int64(text[at]) - 48
+            digit = np.int64(text[np.uintp(at)]) - 48
         places = at - begin
         if places == 0 or places > 18:
             return np.int64(-1), whole
@@ -197,15 +197,15 @@ def _plain_line(text, classes, at, tag, columns, lowest, highest, edge, src, dst
                 dst[edge] = value
         elif kind == NUMBER or kind == INTEGER:  # noqa: SIM109
             power = 0
-            if text[at] == 46 and kind == NUMBER:
+            if text[np.uintp(at)] == 46 and kind == NUMBER:
                 whole = False
                 at += 1
                 point = at
-                digit = np.int64(text[at]) - 48
+                digit = np.int64(text[np.uintp(at)]) - 48
                 while 0 <= digit <= 9:
                     value = value * 10 + digit
                     at += 1
-                    digit = np.int64(text[at]) - 48
+                    digit = np.int64(text[np.uintp(at)]) - 48
                 power = at - point
                 if places + power > 15:  # beyond, the mantissa may pass 2^53
                     return np.int64(-1), whole
@@ -216,11 +216,11 @@ def _plain_line(text, classes, at, tag, columns, lowest, highest, edge, src, dst
         elif kind == REST:
             return np.int64(-1), whole
         if column < columns.size - 1:
-            after = classes[text[at]]
+            after = classes[text[np.uintp(at)]]
             if after != BLANK and after != DELIMITER:
                 return np.int64(-1), whole
             at += 1
-    return at if text[at] == 10 else np.int64(-1), whole
+    return at if text[np.uintp(at)] == 10 else np.int64(-1), whole
 
 
 @njit(cache=True)

@@ -1,0 +1,168 @@
+"""A generated edge list into rows in memory: dgraph's readers against pandas and pyarrow with SciPy, NetworKit, igraph.
+
+Every reader is a process of its own, started warm on a file that the system has in memory; the time is that from the
+call of the reader to the finished CSR, the memory what the process held at most beyond its libraries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import record
+from dgraph.graph.generate import GENERATORS
+from dgraph.output.graph_text import Lines
+
+LIBRARIES = ("pandas", "pyarrow", "scipy", "networkit", "igraph")
+STEP = 1 << 20
+"""edges generated at a time"""
+
+DGRAPH = """
+import dgraph, partitioning
+from dgraph.graph.build import build
+def warm(small): load(small)
+def load(file):
+    graph = dgraph.Graph.load(file)
+    local = build(graph.block, partitioning.plan("oec", graph.block, graph.comm.size, graph.comm), graph.comm)
+    graph.comm.barrier()
+    return graph.m
+"""
+READERS = {
+    "dgraph, 1 core": (1, ".el", DGRAPH),
+    "dgraph, 2 ranks": (2, ".el", DGRAPH),
+    "dgraph .wsg, 1 core": (1, ".wsg", DGRAPH),
+    "pyarrow + scipy": (
+        0,
+        ".el",
+        """
+from pyarrow import csv
+import numpy as np, scipy.sparse
+def warm(small): load(small)
+def load(file):
+    names = csv.ReadOptions(column_names=["u", "v"])
+    table = csv.read_csv(file, read_options=names, parse_options=csv.ParseOptions(delimiter=" "))
+    u, v = (column.to_numpy() for column in table.columns)
+    n = int(max(u.max(), v.max())) + 1
+    return scipy.sparse.coo_array((np.ones(u.size, bool), (u, v)), (n, n)).tocsr().nnz
+""",
+    ),
+    "pandas + scipy": (
+        0,
+        ".el",
+        """
+import pandas, numpy as np, scipy.sparse
+def warm(small): load(small)
+def load(file):
+    table = pandas.read_csv(file, sep=" ", header=None, names=["u", "v"], engine="c")
+    u, v = table.u.to_numpy(), table.v.to_numpy()
+    n = int(max(u.max(), v.max())) + 1
+    return scipy.sparse.coo_array((np.ones(u.size, bool), (u, v)), (n, n)).tocsr().nnz
+""",
+    ),
+    "networkit": (
+        0,
+        ".el",
+        """
+import networkit
+def warm(small): load(small)
+def load(file):
+    return networkit.readGraph(file, networkit.Format.EdgeListSpaceZero, directed=True).numberOfEdges()
+""",
+    ),
+    "igraph": (
+        0,
+        ".el",
+        """
+import igraph
+def warm(small): load(small)
+def load(file): return igraph.Graph.Read_Edgelist(file, directed=True).ecount()
+""",
+    ),
+}
+"""Ranks (0: no MPI, every core), file, and how it is read."""
+
+TIMED = """
+import json, os, resource, sys, time
+{reader}
+def held():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+if {pinned}: os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])
+warm(sys.argv[2])
+before, began = held(), time.perf_counter()
+edges = load(sys.argv[1])
+seconds = time.perf_counter() - began
+print(json.dumps({{"seconds": seconds, "edges": edges, "memory": held() - before}}))
+"""
+
+
+def measure(megabytes: int, repeat: int, folder: Path) -> None:
+    """Generate the files, run every reader ``repeat`` times in turn, and write ``load.json`` and ``load.md``."""
+    document: dict = {"circumstances": record.circumstances(LIBRARIES), "repeat": repeat, "rows": []}
+    with tempfile.TemporaryDirectory() as place:
+        small, big = Path(place) / "small", Path(place) / "big"
+        edges = {path: _generate(path.with_suffix(".el"), size) for path, size in ((small, 1), (big, megabytes))}
+        for path in (small, big):
+            convert = ["convert", f"{path}.el", f"{path}.wsg", "--weights", "1..255", "-q"]
+            subprocess.run([sys.executable, "-m", "dgraph", *convert], check=True)
+        document["edges"], document["vertices"] = edges[big], 1 << _scale(megabytes)
+        rows = {name: {"reader": name, "runs": []} for name in READERS}
+        for _ in range(repeat):
+            for name, (ranks, suffix, reader) in READERS.items():
+                rows[name]["bytes"] = os.path.getsize(f"{big}{suffix}")
+                rows[name]["runs"].append(_run(ranks, reader, f"{big}{suffix}", f"{small}{suffix}"))
+                print(name, rows[name]["runs"][-1], flush=True)
+        document["rows"] = list(rows.values())
+    record.write(folder, "load", document, _table(document))
+
+
+def _scale(megabytes: int) -> int:
+    """Of a graph with about 16 edges a vertex."""
+    return max(10, int(np.log2(megabytes * 1e6 / 15 / 16)))
+
+
+def _generate(path: Path, megabytes: int) -> int:
+    """An edge list of uniformly drawn edges, in no order."""
+    factor = 1e6 * megabytes / 15.7 / (1 << _scale(megabytes))
+    recipe = GENERATORS["uniform"].make(_scale(megabytes), edge_factor=factor, seed=1, symmetric=False)
+    with path.open("wb") as file:
+        for first in range(0, recipe.items, STEP):
+            src, dst, _ = recipe.edges(first, min(first + STEP, recipe.items))
+            file.write(Lines(0, False, False).spelled(src, dst, None))
+    return recipe.items
+
+
+def _run(ranks: int, reader: str, big: str, small: str) -> dict:
+    """One process, or some ranks, of a reader: the slowest's seconds, and bytes held by all."""
+    launch = [] if ranks < 2 else [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks)]
+    script = TIMED.format(reader=reader, pinned=ranks == 1)
+    done = subprocess.run([*launch, sys.executable, "-c", script, big, small], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{reader}\n{done.stdout}\n{done.stderr}")
+    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {
+        "seconds": max(each["seconds"] for each in told),
+        "edges": told[0]["edges"],
+        "memory": sum(each["memory"] for each in told),
+    }
+
+
+def _table(document: dict) -> str:
+    lines = [
+        f"{document['edges']:,} edges over {document['vertices']:,} vertices, uniformly drawn\n",
+        "| reader | MB | s | MB/s | million edges/s | memory MB | memory a byte of the file |",
+        "|-|-|-|-|-|-|-|",
+    ]
+    for row in document["rows"]:
+        best = sorted(row["runs"], key=lambda run: run["seconds"])[len(row["runs"]) // 2]
+        size, seconds, held = row["bytes"] / 1e6, best["seconds"], best["memory"] / 1e6
+        lines.append(
+            f"| {row['reader']} | {size:.0f} | {seconds:.2f} | **{size / seconds:.0f}** | "
+            f"{document['edges'] / 1e6 / seconds:.1f} | {held:.0f} | {held / size:.2f} |"
+        )
+    return "\n".join(lines) + "\n"
