@@ -97,6 +97,12 @@ class LocalGraph:
         return self.size - self.masters
 
     @cached_property
+    def whole_rows(self) -> bool:
+        """Whether every edge that leaves a master is here, and none that leaves a mirror."""
+        here = int(self.out_degree[: self.masters].sum())
+        return here == int(self.out.offsets[self.masters]) == len(self.out.neighbours)
+
+    @cached_property
     def incoming(self) -> Csr:
         """Local arcs by target. A graph whose arcs all have their reverse needs none: its ``out`` serves."""
         from dgraph.graph.rows import transpose

@@ -25,7 +25,7 @@ PHASES = ("load", "partition", "build", "compile", "init", "solve", "validate", 
 PARTS = ("compute", "pack", "exchange", "unpack", "agree")
 """Of solve. ``exchange`` is time in which nothing else was done; ``agree`` is idle: the wait for the slowest rank."""
 
-KEPT_ROUNDS = 4096
+KEPT_ROUNDS = 1024
 """At most, of few ranks; of many no more than ``KEPT_FIGURES`` in all, but ``FEWEST_ROUNDS``."""
 
 KEPT_FIGURES, FEWEST_ROUNDS = 1 << 16, 256
@@ -238,11 +238,8 @@ class Rounds:
 
     def parts(self) -> dict[str, list[float]]:
         """This rank's start and parts of the rounds kept."""
-        columns = zip(*(row[5:] for row in self.kept), strict=True) if self.kept else [()] * (1 + len(PARTS))
-        return {
-            name: [round(max(value, 0.0), 7) for value in column]
-            for name, column in zip(("start", *PARTS), columns, strict=True)
-        }
+        table = np.array([row[5:] for row in self.kept]).reshape(-1, 1 + len(PARTS))
+        return dict(zip(("start", *PARTS), np.maximum(table, 0.0).round(7).T.tolist(), strict=True))
 
 
 class _Timer:

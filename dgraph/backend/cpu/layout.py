@@ -11,7 +11,7 @@ FUSED = EDGE + VERTEX + STEP
 ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
 ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, PILE, FAR, FAR_SWAPPED, LOWEST_PILE = range(9, 18)
 MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
-WIDTH, PILE_EDGES, PILE_ROUNDS = range(26, 29)
+WIDTH, PILE_EDGES, PILE_ROUNDS, WHOLE_ROWS = range(26, 30)
 CONTROLS = 32
 
 # shared counters, one slot a round, four slots in turn: a slot is cleared two rounds before it is used again,

@@ -68,6 +68,7 @@ class Machine:
             forced
         ]
         self.controls[at.WHOLE] = int("whole" in (traced.step or {}))
+        self.controls[at.WHOLE_ROWS] = int(local.whole_rows)
         self.controls[at.WIDTH] = int(traced.program.widens)
         self._push = self._graph(local.out)
         self._pull = self._graph(local.out if not local.directed else self._incoming())

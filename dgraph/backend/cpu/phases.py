@@ -26,6 +26,40 @@ def flush(buffer, count, out, counters, tail):
     return 0
 
 
+@njit(**OPTIONS)
+def spill(hits, count, base, offsets, F, touched, mirrors, shared, c):
+    """Move changed vertices to the list of masters or of mirrors; edges that leave the masters, if they are active."""
+    masters, degree, edges, found, sums = c[MASTERS], F[-1], 0, count, not APPLY and not PRIORITY
+    if c[ROWS] > masters:
+        found = 0
+        for i in range(count):
+            found += np.int64(load(hits, i)) < masters
+    at = fetch_add(shared, base + TOUCHED_TAIL, found)
+    if found < count:
+        away = fetch_add(shared, base + MIRROR_TAIL, count - found)
+        for i in range(count):
+            v = np.int64(load(hits, i))
+            if v < masters:
+                store(touched, at, np.uint32(v))
+                at += 1
+                edges += load(degree, v) if sums else 0
+            else:
+                store(mirrors, away, np.uint32(v))
+                away += 1
+    elif c[WHOLE_ROWS]:
+        for i in range(count):
+            v = np.int64(load(hits, i))
+            store(touched, at + i, np.uint32(v))
+            if sums:  # and brings what the next round needs into the cache
+                edges += load(offsets, v + 1) - load(offsets, v)
+    else:
+        for i in range(count):
+            v = np.int64(load(hits, i))
+            store(touched, at + i, np.uint32(v))
+            edges += load(degree, v) if sums else 0
+    return edges
+
+
 @njit(**INLINE)
 def chunk_of(count, threads):
     """Vertices a turn: small enough to balance, large enough not to fight for the counter."""

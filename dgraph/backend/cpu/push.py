@@ -7,10 +7,9 @@ locked instructions, which let no memory access pass them and so make every cach
 @njit(**OPTIONS)
 def push_phase(t, threads, base, count, graph, F, P, G, queue, touched, W, c):
     """Every edge u → v of an active u proposes to v."""
-    mirrors, flags, shared, buffers = W[2], W[4], W[13], W[15]
+    mirrors, flags, shared, hits = W[2], W[4], W[13], W[15][t, 0]
     offsets, neighbours, weights = graph
-    degree, hits, mirror_hits = F[-1], buffers[t, 0], buffers[t, 1]
-    masters, k, j, edges = c[MASTERS], 0, 0, 0
+    k, edges = 0, 0
     chunk = chunk_of(count, threads)
     while count > 0:
         first = fetch_add(shared, base + EDGE_NEXT, chunk)
@@ -21,16 +20,14 @@ def push_phase(t, threads, base, count, graph, F, P, G, queue, touched, W, c):
             s = at_source(F, P, G, u)
             for e in range(load(offsets, u), load(offsets, u + 1)):
                 v = np.int64(load(neighbours, e))
-                if not COND or wants(F, P, G, v):
-                    w = load(weights, e) if WEIGHTED else np.int64(1)
+                w = load(weights, e) if WEIGHTED else np.int64(1)
+                if ONCE or not COND or wants(F, P, G, v):
                     if offer(F, v, propose(F, P, G, s, w, v), ALONE) and not ALL:
                         if not FLAGGED or marked(flags, v, ALONE):
-                            if v < masters:
-                                k = append(hits, k, v, touched, shared, base + TOUCHED_TAIL)
-                                if not APPLY and not PRIORITY:
-                                    edges += load(degree, v)
-                            else:
-                                j = append(mirror_hits, j, v, mirrors, shared, base + MIRROR_TAIL)
-    flush(hits, k, touched, shared, base + TOUCHED_TAIL)
-    flush(mirror_hits, j, mirrors, shared, base + MIRROR_TAIL)
+                            store(hits, k, np.uint32(v))
+                            k += 1
+                            if k == BUFFER:
+                                edges += spill(hits, k, base, offsets, F, touched, mirrors, shared, c)
+                                k = 0
+    edges += spill(hits, k, base, offsets, F, touched, mirrors, shared, c)
     fetch_add(shared, base + EDGE_SUM, edges)

@@ -231,7 +231,9 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
             barrier(gate, threads)
         if done or rounds == limit:
             break
-        if mode == PUSH and ((small > 0 and queued + edges > small) or (small < 0 and queued + edges < -small)):
+        if small > 0 and (mode == PULL or queued + edges > small):
+            break
+        if small < 0 and mode == PUSH and queued + edges < -small:
             break
     barrier(gate, threads)
     if t == 0:
