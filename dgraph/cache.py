@@ -38,6 +38,26 @@ def folder() -> Path:
     raise OutputError(f"no folder for compiled code: {failure}; set DGRAPH_CACHE_DIR to one that you can write")
 
 
+def publish(path: Path, content: bytes) -> None:
+    """Write a file that appears as a whole, and only once: the machine code of a file that is replaced is stale."""
+    import tempfile  # not at the top: ``import dgraph`` comes through here
+
+    handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return
+        except OSError:  # a file system without links
+            os.replace(draft, path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
 def _usual() -> list[Path]:
     import tempfile  # not at the top: ``import dgraph`` comes through here
 

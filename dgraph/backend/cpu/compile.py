@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from dgraph.backend.cpu.fold import folded
 from dgraph.backend.cpu.render import constants, operators
-from dgraph.cache import folder
+from dgraph.cache import folder, publish
 from dgraph.program import Traced
 
 HERE = Path(__file__).parent
@@ -53,7 +51,7 @@ def module_for(traced: Traced) -> ModuleType:
     if stem not in _modules:
         path = folder() / f"{stem}.py"
         if not path.exists():
-            _publish(path, text_of(traced))
+            publish(path, text_of(traced).encode())
         _modules[stem] = _imported(path)
     return _modules[stem]
 
@@ -71,24 +69,6 @@ def _salt() -> str:
     sources = [(HERE / f"{name}.py").read_text() for name in ("atomics", "layout", "phases", "push", "rounds", "fold")]
     versions = [numba.__version__, llvmlite.__version__, numpy.__version__, sys.version]
     return hashlib.sha256("\n".join([HEADER, *sources, *versions]).encode()).hexdigest()
-
-
-def _publish(path: Path, text: str) -> None:
-    """Write a file that appears as a whole, and only once: the machine code of a file that is replaced is stale."""
-    handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            return
-        except OSError:  # a file system without links
-            os.replace(draft, path)
-    finally:
-        Path(draft).unlink(missing_ok=True)
 
 
 def _imported(path: Path) -> ModuleType:

@@ -1,0 +1,165 @@
+"""The graphs that the peers' GPU figures were measured on, made on a GPU: the same edges on every machine.
+
+R-MAT and grid edges are drawn with CuPy's generator in a fixed order, so that counts and checksums can be held against
+those of the graphs that Gunrock and cuGraph ran on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgraph.graph.local import Csr, LocalGraph
+
+GOLDEN = 0x9E3779B97F4A7C15
+DRAWN = 1 << 26
+"""Edges drawn at a time; part of what defines a graph."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One graph: ``kind`` "rmat" (scale, edges, seed, a, b, c), "uniform" (scale, edges, seed) or "road" (rows,
+    columns, kept, seed)."""
+
+    kind: str
+    numbers: tuple
+    symmetric: bool
+    heaviest: int
+    arcs: int
+    checksum: int
+
+
+RECIPES = {
+    "rmat25": Recipe("rmat", (25, 16 << 25, 1, 0.57, 0.19, 0.19), False, 255, 536870912, 16692945216046053875),
+    "rmat26": Recipe("rmat", (26, 16 << 26, 6, 0.57, 0.19, 0.19), False, 255, 1073741824, 10457989085911819486),
+    "rmat25alb": Recipe("rmat", (25, 16 << 25, 8, 0.61, 0.334, 0.045), False, 255, 536870912, 11492809384583803357),
+    "rmat22sym": Recipe("rmat", (22, 16 << 22, 5, 0.57, 0.19, 0.19), True, 255, 128308874, 662756861219410686),
+    "rmat24sym": Recipe("rmat", (24, 16 << 24, 2, 0.57, 0.19, 0.19), True, 255, 520766446, 12573225248487791249),
+    "rmat25sym": Recipe("rmat", (25, 16 << 25, 9, 0.57, 0.19, 0.19), True, 255, 1047210064, 9375420516527043155),
+    "rmat20gt": Recipe("rmat", (20, 8_260_000, 10, 0.45, 0.192, 0.192), False, 255, 8260000, 18110211697826309268),
+    "er20": Recipe("uniform", (20, 4_190_000, 11), False, 255, 4190000, 9183485354231641385),
+    "road24M": Recipe("road", (4900, 4900, 0.60, 3), True, 1000, 57607576, 14683912395443914319),
+}
+"""Name → recipe. rmat25alb: one vertex has 23 % of all edges. road24M: a grid that keeps 60 % of its edges."""
+
+
+def graph(name: str) -> LocalGraph:
+    """The graph as one rank's partition whose arrays are CuPy's.
+
+    Raises:
+        SystemExit: the generator drew other edges than the peers were measured on.
+    """
+    recipe = RECIPES[name]
+    n, src, dst = _DRAW[recipe.kind](*recipe.numbers)
+    offsets, targets, weights = _rows(n, src, dst, recipe)
+    if (targets.size, _checksum(targets, weights)) != (recipe.arcs, recipe.checksum):
+        raise SystemExit(f"{name}: other edges than the peers ran on; nothing was measured")
+    return local(offsets, targets, weights, directed=not recipe.symmetric)
+
+
+def local(offsets, targets, weights, directed: bool) -> LocalGraph:
+    """CSR on one rank as a partition."""
+    import cupy as cp
+
+    n = offsets.size - 1
+    arcs = int(targets.size)
+    ids = cp.arange(n, dtype=np.int64)
+    return LocalGraph(
+        n=n, m=arcs if directed else arcs // 2, arcs=arcs, masters=n, gids=ids, original=ids,
+        out_degree=cp.diff(offsets), out=Csr(offsets, targets, weights), directed=directed,
+    )  # fmt: skip
+
+
+def sources(graph: LocalGraph, count: int) -> list[int]:
+    """The vertex of most edges, then random ones that have some."""
+    degrees = graph.out_degree
+    draw = np.random.RandomState(7)
+    chosen = [int(degrees.argmax())]
+    while len(chosen) < count:
+        v = int(draw.randint(0, degrees.size))
+        if int(degrees[v]):
+            chosen.append(v)
+    return chosen
+
+
+def _rmat(scale, edges, seed, a, b, c):
+    import cupy as cp
+
+    cp.random.seed(seed)
+    labels = cp.random.permutation(1 << scale).astype(np.int32)
+    pieces = []
+    for first in range(0, edges, DRAWN):
+        size = min(DRAWN, edges - first)
+        row, column = cp.zeros(size, np.int32), cp.zeros(size, np.int32)
+        for _ in range(scale):
+            x = cp.random.random(size, dtype=np.float32)
+            right = ((x >= a) & (x < a + b)) | (x >= a + b + c)
+            row, column = (row << 1) | (x >= a + b), (column << 1) | right
+        pieces.append((labels[row], labels[column]))
+    return 1 << scale, *(cp.concatenate(side) for side in zip(*pieces, strict=True))
+
+
+def _uniform(scale, edges, seed):
+    import cupy as cp
+
+    cp.random.seed(seed)
+    n = 1 << scale
+    return n, cp.random.randint(0, n, edges, dtype=np.int32), cp.random.randint(0, n, edges, dtype=np.int32)
+
+
+def _road(rows, columns, kept, seed):
+    import cupy as cp
+
+    cp.random.seed(seed)
+    at = cp.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+    src = cp.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
+    dst = cp.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
+    stays = cp.random.random(src.size, dtype=np.float32) < kept
+    return rows * columns, src[stays], dst[stays]
+
+
+_DRAW = {"rmat": _rmat, "uniform": _uniform, "road": _road}
+
+
+def _rows(n: int, src, dst, recipe: Recipe):
+    """Sorted rows. Symmetric: both arcs of every edge, no loops, no repetition. Weights: a hash of the two ends."""
+    import cupy as cp
+
+    bits = int(n - 1).bit_length()
+    mask = (1 << bits) - 1
+    key = (src.astype(np.int64) << bits) | dst
+    if recipe.symmetric:
+        key = cp.concatenate([key, (dst.astype(np.int64) << bits) | src])
+    del src, dst
+    key.sort()
+    if recipe.symmetric:
+        new = cp.ones(key.size, bool)
+        new[1:] = key[1:] != key[:-1]
+        key = key[new & (key >> bits != key & mask)]
+    rows, targets = (key >> bits).astype(np.int32), (key & mask).astype(np.int32)
+    del key
+    low, high = cp.minimum(rows, targets).astype(np.uint64), cp.maximum(rows, targets).astype(np.uint64)
+    mixed = low * np.uint64(GOLDEN) + high * np.uint64(14029467366897019727)
+    del low, high
+    mixed ^= mixed >> np.uint64(31)
+    mixed *= np.uint64(GOLDEN)
+    mixed ^= mixed >> np.uint64(29)
+    weights = (mixed % np.uint64(recipe.heaviest) + np.uint64(1)).astype(np.int32)
+    del mixed
+    offsets = cp.zeros(n + 1, np.int64)
+    offsets[1:] = cp.cumsum(cp.bincount(rows, minlength=n))
+    return offsets, targets, weights
+
+
+def _checksum(targets, weights) -> int:
+    """Depends on every target, every weight and their order."""
+    import cupy as cp
+
+    total = 0
+    for first in range(0, targets.size, 1 << 27):
+        part = slice(first, first + (1 << 27))
+        t, w = targets[part].astype(np.uint64), weights[part].astype(np.uint64)
+        place = cp.arange(first, first + t.size, dtype=np.uint64) % np.uint64(8191) + np.uint64(1)
+        total += int(((t * np.uint64(1021) + w) * place).sum())
+    return total % 2**64

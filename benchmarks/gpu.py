@@ -1,0 +1,162 @@
+"""One GPU on the graphs that Gunrock and cuGraph were measured on: solve times beside theirs, in milliseconds.
+
+Only the solve is timed: from ``init`` to the end of the last round, the answer in the GPU's memory. Loading, building
+and compiling are not, as they were not for the peers.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import anchors, record
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda.components import Components
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.options import Options
+from dgraph.program import trace
+
+
+@dataclass(frozen=True)
+class Row:
+    """One piece of work; the peers' milliseconds as they were published to us: (least, most), None where there is none."""
+
+    graph: str
+    work: str
+    sources: int
+    gunrock: tuple[float, float] | None
+    cugraph: tuple[float, float] | None
+
+
+ROWS = (
+    Row("rmat25", "bfs", 4, (32, 39), (22.5, 24)),
+    Row("rmat25", "sssp", 4, (66, 113), (123, 168)),
+    Row("rmat25", "pagerank", 1, (148, 148), (100, 100)),
+    Row("rmat25alb", "bfs", 1, (28.7, 28.7), (37, 37)),
+    Row("rmat25alb", "sssp", 1, (103, 103), (495, 514)),
+    Row("rmat25alb", "pagerank", 1, None, (195, 195)),
+    Row("rmat24sym", "bfs top-down", 4, (27, 45), (17, 19)),
+    Row("rmat24sym", "bfs", 4, None, (6.2, 7.1)),
+    Row("rmat22sym", "bfs", 4, None, (3.1, 4.0)),
+    Row("road24M", "bfs", 2, (1199, 1558), (1841, 2357)),
+    Row("rmat24sym", "sssp", 4, (55, 84), (108, 114)),
+    Row("road24M", "sssp", 2, (2175, 2905), (6624, 8736)),
+    Row("rmat24sym", "cc", 1, None, (53, 53)),
+    Row("road24M", "cc", 1, None, (129, 129)),
+    Row("rmat24sym", "pagerank", 1, None, (78.5, 78.5)),
+    Row("road24M", "pagerank", 1, None, (13.2, 13.2)),
+    Row("rmat24sym", "kcore", 1, (11273, 11273), (561, 561)),
+    Row("road24M", "kcore", 1, (18.4, 18.4), (21.8, 21.8)),
+)
+"""pylibcugraph 26.10.0 and Gunrock 2.1.0 on one H200, 2026-11-20; ranges over sources."""
+
+WIDTHS = {"road24M": 64000.0}
+
+
+def program(work: str, graph: str, source: int, local):
+    """The program of a piece of work, and the direction to force."""
+    if work.startswith("bfs"):
+        return Levels(source=source), "push" if work.endswith("top-down") else "auto"
+    if work == "sssp":
+        mean = float(local.out.weights.mean(dtype=np.float64))
+        delta = WIDTHS.get(graph, 32 * mean / (local.arcs / local.n))
+        return Distances(source=source, delta=delta).retype(dist="int32"), "auto"
+    if work == "pagerank":
+        single = dict.fromkeys(("rank", "share", "inflow"), "float32")
+        return PageRank(tol=0.0, max_iter=20).retype(**single), "auto"
+    return Peel(), "auto"
+
+
+def seconds(device, run: Callable[[], None]) -> float:
+    """One run, waited for."""
+    device.wait()
+    began = time.perf_counter()
+    run()
+    device.wait()
+    return time.perf_counter() - began
+
+
+def solve(device, graph: DeviceGraph, work: str, name: str, source: int, options: Options, repeat: int):
+    """Seconds of ``repeat`` runs after one that is not counted, and the last machine."""
+    if work == "cc":
+        components = Components(graph, device)
+        return [seconds(device, components.solve) for _ in range(repeat + 1)][1:], components
+    made, forced = program(work, name, source, graph.local)
+    weight = graph.local.out.weights
+    traced = trace(made, None if weight is None else weight.dtype)
+    found = []
+    for _ in range(repeat + 1):
+        machine = Machine(traced, graph, device, forced, options)
+        machine.compile()
+
+        def rounds(machine=machine):
+            machine.start({})
+            machine.agreed(*machine.totals(), True)
+            while not machine.done:
+                machine.fused(1 << 40)
+
+        found.append(seconds(device, rounds))
+    return found[1:], machine
+
+
+def measure(graphs: list[str], repeat: int, folder: Path) -> None:
+    """Run everything and write ``gpu.json`` and ``gpu.md``."""
+    from dgraph.backend.cuda.device import CudaDevice
+
+    device = CudaDevice(0)
+    device.use()
+    document: dict = {"circumstances": record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}, "rows": []}
+    for name in [g for g in anchors.RECIPES if g in graphs]:
+        rows = [row for row in ROWS if row.graph == name]
+        if not rows:
+            continue
+        local = anchors.graph(name)
+        began = time.perf_counter()
+        graph = DeviceGraph(local, device)
+        device.wait()
+        built = time.perf_counter() - began
+        for row in rows:
+            each = []
+            for source in anchors.sources(local, row.sources):
+                times, machine = solve(device, graph, row.work, name, source, Options(), repeat)
+                each.append(1000 * statistics.median(times))
+                rounds = getattr(machine, "round", 0)
+                print(f"{name} {row.work} {source}: {each[-1]:.2f} ms, {rounds} rounds", flush=True)
+            document["rows"].append(
+                {"graph": name, "work": row.work, "milliseconds": each, "gunrock": row.gunrock, "cugraph": row.cugraph,
+                 "build_seconds": built}
+            )  # fmt: skip
+        del graph, local, machine
+        device.pool.free_all_blocks()
+    record.write(folder, "gpu", document, _table(document["rows"]))
+
+
+def _table(rows: list[dict]) -> str:
+    lines = [
+        "| graph | work | Gunrock 2.1 ms | cuGraph 26.10 ms | dgraph ms | against the faster peer |",
+        "|-|-|-|-|-|-|",
+    ]
+    for row in rows:
+        peers = [peer for peer in (row["gunrock"], row["cugraph"]) if peer]
+        slowest = max(row["milliseconds"])
+        ratio = min(peer[0] for peer in peers) / slowest
+        cells = [_span(row[peer]) for peer in ("gunrock", "cugraph")]
+        ours = _span((min(row["milliseconds"]), slowest))
+        lines.append(f"| {row['graph']} | {row['work']} | {' | '.join(cells)} | {ours} | **{ratio:.1f}×** |")
+    return "\n".join(lines) + "\n"
+
+
+def _span(values) -> str:
+    if not values:
+        return "–"
+    low, high = (f"{v:,.2f}" if v < 10 else f"{v:,.1f}" for v in values)
+    return low if low == high else f"{low}–{high}"

@@ -1,0 +1,73 @@
+"""The GPU backend: programs rendered to CUDA C++, one GPU a rank. CuPy is imported in ``device.py`` alone."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+
+from dgraph.backend.cuda.components import Components
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.options import Options
+from dgraph.errors import UsageError
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Traced
+
+
+class CudaBackend:
+    """One of this node's GPUs for this rank.
+
+    Args:
+        place: this rank's number among the ranks of its node.
+        ranks_here: how many they are.
+        device: what to run on; None: the GPU whose number is ``place``, in turn.
+
+    Attributes:
+        name: "cuda".
+        threads: host threads of this rank: 1.
+        reason: which GPU, and why.
+    """
+
+    name, threads = "cuda", 1
+
+    def __init__(self, place: int, ranks_here: int, options: Options, device=None):
+        self.options, self.warning = options, ""
+        self.device = device or self._gpu(place, ranks_here)
+        self.reason = f"{self.device.name}, {self.device.architecture}"
+        self._graphs: dict[int, tuple[Callable, DeviceGraph]] = {}
+
+    def _gpu(self, place: int, ranks_here: int):
+        from dgraph.backend.cuda.device import CudaDevice, count
+
+        found = count()
+        if not found:
+            raise UsageError(
+                "backend cuda needs an NVIDIA GPU with its driver, and CuPy sees none here "
+                "(CUDA_VISIBLE_DEVICES may hide it); use --backend cpu, or run where there is one"
+            )
+        if ranks_here > found:
+            self.warning = f"{ranks_here} ranks share {found} GPU{'s' * (found > 1)}: they take turns"
+        return CudaDevice(place % found)
+
+    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
+        """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
+        self.device.use()
+        return Machine(traced, self._graph(local), self.device, direction, self.options)
+
+    def components(self, local: LocalGraph):
+        """The smallest original id of each vertex's component, int64 by lid, where all of the graph is on this rank and
+        undirected; else None."""
+        if local.mirrors or local.directed:
+            return None
+        self.device.use()
+        found = Components(self._graph(local), self.device)
+        found.solve()
+        return self.device.get(found.labels())
+
+    def _graph(self, local: LocalGraph) -> DeviceGraph:
+        """The graph on the GPU, kept as long as it lives on the host."""
+        known = self._graphs.get(id(local))
+        if known is None or known[0]() is not local:
+            forget = weakref.ref(local, lambda _, key=id(local): self._graphs.pop(key, None))
+            self._graphs[id(local)] = forget, DeviceGraph(local, self.device, self.options.renumber)
+        return self._graphs[id(local)][1]

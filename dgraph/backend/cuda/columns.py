@@ -1,0 +1,48 @@
+"""Fields in the GPU's memory as the engine and the synchronisation see them: by lid, and on the host when asked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Column:
+    """A field, or a slice of it. Slices stay on the device; anything else that is read comes to the host.
+
+    Args:
+        values: the whole field, by position.
+        place: the position of each lid, or None where they are the same.
+        first, stop: the lids of this slice.
+    """
+
+    def __init__(self, device, values, place, first: int = 0, stop: int | None = None):
+        self.device, self.values, self.place = device, values, place
+        self.first, self.stop = first, len(values) if stop is None else stop
+        self.dtype = values.dtype
+
+    def __len__(self) -> int:
+        return self.stop - self.first
+
+    def __getitem__(self, at):
+        if isinstance(at, slice):
+            first, stop, step = at.indices(len(self))
+            if step == 1:
+                return Column(self.device, self.values, self.place, self.first + first, self.first + max(first, stop))
+        return self.device.get(self.values[self._positions(at)])
+
+    def __setitem__(self, at, values) -> None:
+        if isinstance(values, np.ndarray):
+            values = self.device.put(np.ascontiguousarray(values))
+        self.values[self._positions(at)] = values
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        out = self.device.get(self.values[self._positions(slice(None))])
+        return out if dtype is None else out.astype(dtype, copy=False)
+
+    def _positions(self, at):
+        """What selects these lids in ``values``."""
+        if isinstance(at, slice) and self.place is None:
+            first, stop, _ = at.indices(len(self))
+            return slice(self.first + first, self.first + stop)
+        lids = np.arange(self.first, self.stop, dtype=np.int64)[at]
+        where = self.device.put(lids)
+        return where if self.place is None else self.place[where]

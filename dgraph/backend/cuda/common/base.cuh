@@ -1,0 +1,158 @@
+// What every kernel is built from: types, loads, atomics, warp operations, the barrier of a whole grid.
+// The tests compile the same text as C++ and step through it thread by thread: nothing here needs CUDA's headers.
+
+#define EVERY_LANE 0xffffffffu
+#ifndef EMULATED
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+#define DEVICE static __device__ __forceinline__
+#define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK)
+#define SHARED(type, name) __shared__ type name
+#define INFINITE __longlong_as_double(0x7ff0000000000000ll)
+#define WAIT()
+#define CONSTANT __constant__
+#endif
+
+// What another thread may have written during this launch: past the cache that is not coherent.
+template <class T> DEVICE T fresh(const T* p) { return *(const volatile T*)p; }
+#define FRESH(p) fresh(p)
+
+// A field as the edges of a round see it. In a launch of many rounds it must be fresh.
+#if PERSISTENT
+#define LOAD(p) fresh(p)
+#else
+#define LOAD(p) (*(p))
+#endif
+
+// Called for what the next of many tiny rounds will read.
+#if PERSISTENT && !defined(EMULATED)
+#define PREFETCH(address) asm volatile("prefetch.global.L2 [%0];" ::"l"(address))
+#else
+#define PREFETCH(address)
+#endif
+
+template <class T> DEVICE T smaller(T a, T b) { return b < a ? b : a; }
+template <class T> DEVICE T larger(T a, T b) { return b > a ? b : a; }
+template <class T> DEVICE T absolute(T a) { return a < 0 ? -a : a; }
+
+DEVICE i64 saturating_add(i64 a, i64 b) {
+    const i64 most = 0x7fffffffffffffffll;
+    if (b > 0 && a > most - b) return most;
+    if (b < 0 && a < -most - 1 - b) return -most - 1;
+    return a + b;
+}
+
+DEVICE i64 saturating_subtract(i64 a, i64 b) {
+    const i64 most = 0x7fffffffffffffffll;
+    if (b < 0 && a > most + b) return most;
+    if (b > 0 && a < -most - 1 + b) return -most - 1;
+    return a - b;
+}
+
+// Atomics on fields; each says whether the field changed. Proposals come as they were computed, in 64 bits or as
+// floats: one that the field's dtype cannot hold loses the comparison before it is narrowed.
+
+DEVICE bool lower(int* p, i64 x) { return x < LOAD(p) && x < atomicMin(p, (int)larger(x, -0x80000000ll)); }
+DEVICE bool lower(u32* p, i64 x) { return x < (i64)LOAD(p) && x < (i64)atomicMin(p, (u32)larger(x, 0ll)); }
+DEVICE bool lower(i64* p, i64 x) { return x < LOAD(p) && x < atomicMin(p, x); }
+DEVICE bool raise(int* p, i64 x) { return x > LOAD(p) && x > atomicMax(p, (int)smaller(x, 0x7fffffffll)); }
+DEVICE bool raise(u32* p, i64 x) { return x > (i64)LOAD(p) && x > (i64)atomicMax(p, (u32)smaller(x, 0xffffffffll)); }
+DEVICE bool raise(i64* p, i64 x) { return x > LOAD(p) && x > atomicMax(p, x); }
+
+DEVICE u32 bits_of(float x) { return __float_as_uint(x); }
+DEVICE u64 bits_of(double x) { return (u64)__double_as_longlong(x); }
+DEVICE float value_of(u32 x) { return __uint_as_float(x); }
+DEVICE double value_of(u64 x) { return __longlong_as_double((i64)x); }
+
+template <class T, class W> DEVICE bool exchange_if(T* p, T x, bool down, W seen) {
+    while (down ? x < value_of(seen) : x > value_of(seen)) {
+        const W before = atomicCAS((W*)p, seen, bits_of(x));
+        if (before == seen) return true;
+        seen = before;
+    }
+    return false;
+}
+DEVICE bool lower(float* p, float x) { return exchange_if(p, x, true, bits_of(LOAD(p))); }
+DEVICE bool lower(double* p, double x) { return exchange_if(p, x, true, bits_of(LOAD(p))); }
+DEVICE bool raise(float* p, float x) { return exchange_if(p, x, false, bits_of(LOAD(p))); }
+DEVICE bool raise(double* p, double x) { return exchange_if(p, x, false, bits_of(LOAD(p))); }
+
+template <class T, class W> DEVICE bool unite_words(T* p, T x) {
+    if ((LOAD(p) | x) == LOAD(p)) return false;
+    const T before = (T)atomicOr((W*)p, (W)x);
+    return (before | x) != before;
+}
+DEVICE bool unite(int* p, int x) { return unite_words<int, u32>(p, x); }
+DEVICE bool unite(u32* p, u32 x) { return unite_words<u32, u32>(p, x); }
+DEVICE bool unite(i64* p, i64 x) { return unite_words<i64, u64>(p, x); }
+
+// Bytes (bool fields) lie four in a word.
+DEVICE u32* word_of(u8* p) { return (u32*)((u64)p & ~3ull); }
+DEVICE u32 shift_of(u8* p) { return 8 * (u32)((u64)p & 3); }
+DEVICE bool unite(u8* p, u8 x) {
+    if ((LOAD(p) | x) == LOAD(p)) return false;
+    const u8 before = (u8)(atomicOr(word_of(p), (u32)x << shift_of(p)) >> shift_of(p));
+    return (before | x) != before;
+}
+DEVICE bool raise(u8* p, i64 x) { return x > 0 && unite(p, (u8)1); }
+DEVICE bool lower(u8* p, i64 x) {
+    return x == 0 && LOAD(p) && ((atomicAnd(word_of(p), ~(255u << shift_of(p))) >> shift_of(p)) & 255u);
+}
+
+DEVICE void add(i64* p, i64 x) { atomicAdd((u64*)p, (u64)x); }
+DEVICE void add(float* p, float x) { atomicAdd(p, x); }
+DEVICE void add(double* p, double x) { atomicAdd(p, x); }
+
+DEVICE bool replace(int* p, int old, int x) { return atomicCAS((u32*)p, (u32)old, (u32)x) == (u32)old; }
+DEVICE bool replace(u32* p, u32 old, u32 x) { return atomicCAS(p, old, x) == old; }
+DEVICE bool replace(i64* p, i64 old, i64 x) { return atomicCAS((u64*)p, (u64)old, (u64)x) == (u64)old; }
+DEVICE bool replace(float* p, float old, float x) { return atomicCAS((u32*)p, bits_of(old), bits_of(x)) == bits_of(old); }
+DEVICE bool replace(double* p, double old, double x) {
+    return atomicCAS((u64*)p, bits_of(old), bits_of(x)) == bits_of(old);
+}
+
+// Warps. All 32 lanes take part in every one of these.
+
+DEVICE u32 lane_id() { return threadIdx.x & 31; }
+DEVICE u32 warp_in_block() { return threadIdx.x >> 5; }
+DEVICE u32 ballot(bool x) { return __ballot_sync(EVERY_LANE, x); }
+template <class T> DEVICE T shuffle(T x, u32 lane) { return __shfl_sync(EVERY_LANE, x, lane); }
+template <class T> DEVICE T shuffle_xor(T x, u32 mask) { return __shfl_xor_sync(EVERY_LANE, x, mask); }
+DEVICE bool shuffle(bool x, u32 lane) { return __shfl_sync(EVERY_LANE, (u32)x, lane) != 0; }
+
+template <class T> DEVICE T warp_sum(T x) {
+    for (u32 mask = 16; mask; mask >>= 1) x += shuffle_xor(x, mask);
+    return x;
+}
+template <class T> DEVICE T warp_most(T x) {
+    for (u32 mask = 16; mask; mask >>= 1) x = larger(x, shuffle_xor(x, mask));
+    return x;
+}
+template <class T> DEVICE T sum_up_to_lane(T x) {
+    for (u32 step = 1; step < 32; step *= 2) {
+        const T other = shuffle(x, lane_id() >= step ? lane_id() - step : lane_id());
+        if (lane_id() >= step) x += other;
+    }
+    return x;
+}
+
+// Neighbouring warps of a grid lie on different multiprocessors, so a short list keeps all of them busy.
+DEVICE u64 warp_rank() { return (u64)warp_in_block() * gridDim.x + blockIdx.x; }
+DEVICE u64 warps() { return (u64)gridDim.x * (BLOCK / 32); }
+DEVICE u64 thread_rank() { return warp_rank() * 32 + lane_id(); }
+DEVICE u64 threads() { return (u64)gridDim.x * BLOCK; }
+
+// All blocks of a cooperative launch. ``arrived`` counts arrivals for ever; ``due`` is what it reads when all are here.
+DEVICE void meet(u32* arrived, u32& due) {
+    due += gridDim.x;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(arrived, 1u);
+        while ((int)(FRESH(arrived) - due) < 0) WAIT();
+        __threadfence();
+    }
+    __syncthreads();
+}

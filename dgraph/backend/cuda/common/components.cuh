@@ -1,0 +1,102 @@
+// Connected components of an undirected graph by hooking and jumping: first a few edges of every vertex, then the rest
+// of those vertices that are not in the largest component yet.   [Sutton et al., IPDPS 2018: Afforest]
+
+struct Env {
+    const offset_t* offsets;
+    const u32* neighbours;
+    const i64* original;
+    u32* parent;
+    i64* lowest;
+    u32* largest;
+    i64 n;
+};
+CONSTANT Env env;
+
+#define SAMPLED 2
+#define VOTES 1024
+
+// Join the trees of u and v: the root of higher number hangs itself under the lower one.
+DEVICE void join_trees(u32 u, u32 v) {
+    u32 a = FRESH(env.parent + u), b = FRESH(env.parent + v);
+    while (a != b) {
+        const u32 high = larger(a, b), low = smaller(a, b);
+        const u32 above = FRESH(env.parent + high);
+        if (above == low || (above == high && atomicCAS(env.parent + high, high, low) == high)) return;
+        a = FRESH(env.parent + FRESH(env.parent + high));
+        b = FRESH(env.parent + low);
+    }
+}
+
+KERNEL singletons(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        env.parent[v] = (u32)v;
+        env.lowest[v] = 0x7fffffffffffffffll;
+    }
+}
+
+// The edge number ``which`` of every vertex.
+KERNEL hook_one(i64 which) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const offset_t e = env.offsets[v] + (offset_t)which;
+        if (e < env.offsets[v + 1]) join_trees((u32)v, env.neighbours[e]);
+    }
+}
+
+KERNEL jump(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        u32 up = FRESH(env.parent + v), above;
+        while ((above = FRESH(env.parent + up)) != up) up = above;
+        env.parent[v] = up;
+    }
+}
+
+// The tree that most of a sample of vertices is in. One block.
+KERNEL elect(i64) {
+    struct Room {
+        u32 votes[VOTES], best, most;
+    };
+    SHARED(Room, room);
+    const u64 stride = ((u64)env.n + VOTES - 1) / VOTES;
+    for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) room.votes[i] = env.parent[(i * stride) % (u64)env.n];
+    if (threadIdx.x == 0) room.most = 0, room.best = 0;
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
+        u32 same = 0;
+        for (u32 j = 0; j < VOTES; j++) same += room.votes[j] == room.votes[i];
+        if (same > atomicMax(&room.most, same)) atomicExch(&room.best, room.votes[i]);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) *env.largest = room.best;
+}
+
+// All other edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp.
+KERNEL hook_rest(i64) {
+    const u32 largest = *env.largest;
+    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
+        const bool outside = v < (u64)env.n && FRESH(env.parent + v) != largest;
+        offset_t e = outside ? env.offsets[v] + SAMPLED : 0;
+        const offset_t last = outside ? env.offsets[v + 1] : 0;
+        for (u32 step = 0; step < 32 && e < last; step++, e++) join_trees((u32)v, env.neighbours[e]);
+        for (u32 left = ballot(e < last); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1, u = shuffle((u32)v, lane);
+            const offset_t end = shuffle(last, lane);
+            for (offset_t at = shuffle(e, lane) + lane_id(); at < end; at += 32) join_trees(u, env.neighbours[at]);
+        }
+    }
+}
+
+// The smallest original id of every tree. One atomic a warp where a whole warp is in one tree.
+KERNEL name_trees(i64) {
+    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
+        const bool mine = v < (u64)env.n;
+        const u32 root = mine ? env.parent[v] : 0;
+        const u32 first = shuffle(root, 0);
+        i64 id = mine ? env.original[v] : 0x7fffffffffffffffll;
+        if (ballot(!mine || root == first) == EVERY_LANE) {
+            for (u32 mask = 16; mask; mask >>= 1) id = smaller(id, shuffle_xor(id, mask));
+            if (lane_id() == 0 && id < FRESH(env.lowest + first)) atomicMin(env.lowest + first, id);
+        } else if (mine && id < FRESH(env.lowest + root)) {
+            atomicMin(env.lowest + root, id);
+        }
+    }
+}

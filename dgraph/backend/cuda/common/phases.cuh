@@ -1,0 +1,215 @@
+// One phase a launch: what the reference loop calls, and the broad rounds between launches of rounds.cuh.
+
+DEVICE Globals globals_now() { return load_globals(FRESH(env.control + ROUND), FRESH(env.control + TOTAL_ACTIVE)); }
+DEVICE i64* slot_now() { return slot_of(FRESH(env.control + TICK)); }
+DEVICE bool is(u32 word) { return FRESH(env.control + word) != 0; }
+
+struct PhaseRoom {
+    Staging staging, more;
+    FloatRoom floats;
+};
+
+KERNEL start(i64) {
+    SHARED(PhaseRoom, room);
+    const Globals G = globals_now();
+    const u64 masters = (u64)env.masters, parts = (masters + PART - 1) / PART;
+    i64* slot = slot_now();
+    Sums sums = no_sums();
+    Front front;
+    front.open(room.staging.held[warp_in_block()][0], is(SWAPPED) ? env.queue0 : env.queue1,
+               is(SWAPPED) ? env.sums0 : env.sums1, slot, TAIL);
+    for (u64 b = blockIdx.x; b < parts; b += gridDim.x) {
+        Floats floats = no_floats();
+        for (u64 v = b * PART + threadIdx.x; v < (b + 1) * PART; v += BLOCK) {
+            bool awake = false;
+            if (v < masters) {
+                const Applied r = begin(G, (u32)v);
+                add_sums(sums, r.sums);
+                add_floats(floats, r.floats);
+                awake = r.awake;
+                if (LIVE) env.live0[v] = (u32)v;
+            }
+            if (!ALL) front.add(awake, (u32)v);
+        }
+        const Floats all = block_sum(floats, room.floats);
+        if (threadIdx.x == 0)
+            for (int i = 0; i < FLOAT_SUMS; i++) env.parts[b * FLOAT_SUMS + i] = all.s[i];
+    }
+    if (!ALL) front.close();
+    flush_sums(slot, sums);
+}
+
+KERNEL set_bits(i64) {
+    const u32* queue = is(SWAPPED) ? env.queue1 : env.queue0;
+    u32* bits = is(BITS_SWAPPED) ? env.bits1 : env.bits0;
+    const u64 count = (u64)FRESH(env.control + QUEUED);
+    for (u64 i = thread_rank(); i < count; i += threads()) atomicOr(bits + (queue[i] >> 5), 1u << (queue[i] & 31));
+}
+
+KERNEL pull(i64) {
+    if (is(DONE)) return;
+    const bool swapped = is(BITS_SWAPPED);
+    const Puller puller = {globals_now(), swapped ? env.bits1 : env.bits0};
+    if (ALL) pull_rows(puller);
+    else pull_bits(puller, swapped ? env.bits0 : env.bits1, slot_now());
+}
+
+KERNEL join_rows(i64) {
+    if (is(DONE)) return;
+    const Puller puller = {globals_now(), 0};
+    join_chunks(puller);
+}
+
+// What a pull left in bits, as the lists that a push would have made.
+KERNEL expand(i64) {
+    SHARED(PhaseRoom, room);
+    const i64 tick = FRESH(env.control + TICK);
+    const u32* bits = is(BITS_SWAPPED) ? env.bits0 : env.bits1;
+    i64* slot = slot_now();
+    u32(*held)[64] = room.staging.held[warp_in_block()];
+    Front front;
+    List touched, mirrors;
+    front.open(held[0], is(SWAPPED) ? env.queue0 : env.queue1, is(SWAPPED) ? env.sums0 : env.sums1, slot, TAIL);
+    touched.open(held[0], env.touched, slot + TOUCHED_TAIL);
+    mirrors.open(held[1], env.mirrors, slot + MIRROR_TAIL);
+    const u64 words = ((u64)env.rows + 31) / 32;
+    for (u64 i = thread_rank(); i - lane_id() < words; i += threads()) {
+        u32 word = i < words ? bits[i] : 0;
+        while (ballot(word != 0)) {
+            const u32 v = (u32)(32 * i) + (word ? __ffs(word) - 1 : 0);
+            const bool has = word != 0, master = FUSED || v < env.masters;
+            if (has && FLAGGED) env.stamps[v] = (u32)tick;
+            if (APPLY || PRIORITY) touched.add(has && master, v);
+            else front.add(has && master, v);
+            if (!FUSED) mirrors.add(has && !master, v);
+            word &= word - 1;
+        }
+    }
+    if (APPLY || PRIORITY) touched.close();
+    else front.close();
+    if (!FUSED) mirrors.close();
+}
+
+KERNEL vertex_phase(i64) {
+    SHARED(PhaseRoom, room);
+    if (is(DONE)) return;
+    const Globals G = globals_now();
+    i64* slot = slot_now();
+    const bool swapped = is(SWAPPED);
+    if (APPLY && ALL) apply_all(G, slot, room.floats);
+    else if (APPLY)
+        apply_pass(G, slot, is(WHOLE), swapped, is(LIVE_SWAPPED), FRESH(env.control + LIVE_COUNT), room.staging, room.more);
+    else if (PRIORITY) sort_pass(slot, swapped, is(FAR_SWAPPED), FRESH(env.control + PILE), room.staging);
+}
+
+KERNEL lowest(i64) {
+    if (PRIORITY)
+        lowest_pass(slot_now(), is(FAR_SWAPPED), (u64)FRESH(env.control + FAR), FRESH(env.control + PILE));
+}
+
+KERNEL open_pile(i64) {
+    SHARED(PhaseRoom, room);
+    if (PRIORITY)
+        open_pass(slot_now(), is(SWAPPED), is(FAR_SWAPPED), (u64)FRESH(env.control + FAR), FRESH(env.control + PILE),
+                  FRESH(env.control + LOWEST_PILE), room.staging);
+}
+
+// Proposals that mirrors made on other ranks, into their masters.
+KERNEL combine(i64 count) {
+    SHARED(PhaseRoom, room);
+    Visit visit;
+    visit.open(globals_now(), FRESH(env.control + TICK), FRESH(env.control + PILE), room.staging.held[warp_in_block()]);
+    for (u64 i = thread_rank(); i - lane_id() < (u64)count; i += threads()) {
+        const bool mine = i < (u64)count;
+        const u32 v = mine ? env.lids[env.positions[i]] : 0;
+        bool near = false;
+        if (mine) {
+            const Proposal p = proposal_at((i64)i);
+            near = !is_identity(p) && offer(v, p) && !ALL;
+            bool far = false;
+            if (near) visit.sort(v, p, near, far);
+        }
+        if (ALL) continue;
+        if (APPLY || PRIORITY) visit.touched.add(near, v);
+        else visit.front.add(near, v);
+    }
+    visit.close();
+}
+
+// Mirrors join the frontier behind the masters.
+KERNEL join(i64 count) {
+    SHARED(PhaseRoom, room);
+    i64* slot = slot_of(FRESH(env.control + TICK) - 1);
+    Front front;
+    front.open(room.staging.held[warp_in_block()][0], is(SWAPPED) ? env.queue1 : env.queue0,
+               is(SWAPPED) ? env.sums1 : env.sums0, slot, TAIL);
+    for (u64 i = thread_rank(); i - lane_id() < (u64)count; i += threads()) {
+        const bool mine = i < (u64)count;
+        front.add(mine, mine ? env.lids[i] : 0);
+    }
+    front.close();
+}
+
+// The control words after a phase. One block.
+KERNEL settle(i64 phase) {
+    SHARED(PhaseRoom, room);
+    i64* c = env.control;
+    const i64 tick = FRESH(c + TICK);
+    i64* slot = slot_of(phase == JOINED ? tick - 1 : tick);
+    const Floats floats = fold_parts(room.floats);
+    __syncthreads(); // every thread has read the tick
+    if (threadIdx.x == 0) {
+        if (phase == EDGES_VISITED) c[MIRRORS_TOUCHED] = FRESH(slot + MIRROR_TAIL);
+        if (phase == STARTED || phase == APPLIED || phase == OPENED) {
+            c[ACTIVE] = ALL ? env.masters : (i64)listed(slot, TAIL);
+            c[EDGES] = ALL ? env.arcs : front_edges(slot);
+            c[SWAPPED] = !FRESH(c + SWAPPED);
+            c[DIRTIED] = FRESH(slot + DIRTY_TAIL);
+            for (int i = 0; i < SUMS; i++) c[SUMS_HERE + i] = FRESH(slot + SUMS_AT + 8 * i);
+            for (int i = 0; i < FLOAT_SUMS; i++) env.float_sums[i] = floats.s[i];
+        }
+        if (phase == STARTED) c[LIVE_COUNT] = env.masters;
+        if (LIVE && phase == APPLIED && FRESH(c + WHOLE)) {
+            c[LIVE_COUNT] = FRESH(slot + LIVE_TAIL);
+            c[LIVE_SWAPPED] = !FRESH(c + LIVE_SWAPPED);
+        }
+        if (phase == LOWEST_FOUND) c[LOWEST_PILE] = FRESH(slot + FAR_MIN) + FAR_BASE;
+        if (phase == OPENED) {
+            c[FAR] = FRESH(slot + FAR_TAIL), c[FAR_SWAPPED] = !FRESH(c + FAR_SWAPPED);
+            c[PILE] = FRESH(c + LOWEST_PILE);
+        }
+        if (phase == STARTED || phase == APPLIED || phase == OPENED || phase == JOINED) {
+            c[QUEUED] = ALL ? env.masters : (i64)listed(slot, TAIL);
+            c[LOCAL_EDGES] = ALL ? env.arcs : listed_edges(slot, TAIL);
+            c[LARGEST] = FRESH(slot + MOST);
+        }
+        if (phase != EDGES_VISITED && phase != JOINED) c[TICK] = tick + 1;
+    }
+    if (phase != EDGES_VISITED && phase != JOINED) clear(slot_of(tick + 2));
+}
+
+// Totals that all ranks agreed on, after ``init`` (starting) or after a round. One block.
+KERNEL agreed(i64 starting) {
+    i64* c = env.control;
+    if (threadIdx.x || blockIdx.x) return;
+    const i64 active = FRESH(env.totals), edges = FRESH(env.totals + 1), was = FRESH(c + TOTAL_ACTIVE);
+    Globals G = load_globals(FRESH(c + ROUND), was);
+    i64 slot[8 * MOST_SUMS];
+    for (int i = 0; i < SUMS; i++) slot[8 * i] = FRESH(env.totals + 2 + i);
+    with_sums(G, slot);
+    Floats floats = no_floats();
+    for (int i = 0; i < FLOAT_SUMS; i++) floats.s[i] = FRESH(env.float_sums + i);
+    with_floats(G, floats);
+    c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = edges;
+    i64 mode = PUSH;
+    if (!starting) {
+        G.round += 1, G.active = active;
+        const Decision decision = step(G);
+        G = decision.G, mode = FRESH(c + MODE);
+        c[DONE] = decision.done, c[WHOLE] = decision.whole, c[ROUND] = FRESH(c + ROUND) + 1;
+    }
+    store_globals(G);
+    const i64 unexplored = FRESH(c + UNEXPLORED);
+    c[MODE] = mode = direction(mode, FRESH(c + FORCED), active, starting ? 0 : was, edges, unexplored);
+    if (mode == PUSH) c[UNEXPLORED] = unexplored - edges;
+}

@@ -1,0 +1,103 @@
+// Pulls that no schedule was asked for. Every vertex that wants proposals looks back along its edges.
+
+#define ALONE 32
+
+DEVICE Proposal fold_warp(Proposal a) {
+    for (u32 mask = 16; mask; mask >>= 1) a = fold(a, from_lane_xor(a, mask));
+    return a;
+}
+
+struct Puller {
+    Globals G;
+    const u32* bits;
+
+    // The proposal along edge e into v, folded into a; whether its source is active.
+    __device__ bool take(offset_t e, u32 v, Proposal& a) const {
+        const u32 u = env.in_neighbours[e];
+        if (!ALL && !(bits[u >> 5] >> (u & 31) & 1)) return false;
+        a = fold(a, propose(G, at_source(G, u), WEIGHTED ? env.in_weights[e] : (weight_t)1, v));
+        return true;
+    }
+
+    // Edges first … last of v by the whole warp; every lane gets the folded proposal.
+    __device__ bool take_together(offset_t first, offset_t last, u32 v, Proposal& a) const {
+        Proposal mine = identity();
+        bool hit = false;
+        for (offset_t at = first; at < last; at += 32) {
+            const offset_t e = at + lane_id();
+            if (e < last) hit |= take(e, v, mine);
+            if (ONCE && ballot(hit)) break;
+        }
+        a = fold_warp(mine);
+        return ballot(hit) != 0;
+    }
+};
+
+// Vertices, 32 a warp: each walks a few edges alone, then the warp walks the rest of the long ones together.
+// Who changed is a bit of ``next``.
+DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
+    const u64 rows = (u64)env.rows, words = (rows + 31) / 32;
+    i64 awake = 0, edges = 0;
+    for (u64 i = warp_rank(); i < words; i += warps()) {
+        const u32 v = (u32)(32 * i) + lane_id();
+        const bool wanted = v < rows && (!COND || wants(puller.G, v));
+        offset_t e = wanted ? env.in_offsets[v] : 0;
+        const offset_t last = wanted ? env.in_offsets[v + 1] : 0;
+        const offset_t alone = last - e > ALONE ? e + ALONE : last;
+        Proposal a = identity();
+        bool hit = false;
+        for (; e < alone && !(ONCE && hit); e++) hit |= puller.take(e, v, a);
+        for (u32 left = ballot(e < last && !(ONCE && hit)); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1;
+            Proposal rest;
+            const bool more = puller.take_together(shuffle(e, lane), shuffle(last, lane), shuffle(v, lane), rest);
+            if (lane == lane_id() && more) a = hit ? fold(a, rest) : rest, hit = true;
+        }
+        const bool changed = hit && commit(v, a);
+        const u32 word = ballot(changed);
+        if (lane_id() == 0) next[i] = word;
+        if (changed && (FUSED || v < env.masters)) awake++, edges += (i64)(env.out_offsets[v + 1] - env.out_offsets[v]);
+    }
+    awake = warp_sum(awake), edges = warp_sum(edges);
+    if (FUSED && awake && lane_id() == 0) {
+        count(slot + AWAKE, awake);
+        count(slot + EDGE_SUM, edges);
+    }
+}
+
+// Every row, by its length: chunks of the longest, a warp a long one, a thread a short one. Sums are added in an order
+// that no grid changes.
+DEVICE void pull_rows(const Puller& puller) {
+    for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
+        const u32 v = env.chunk_rows[i];
+        const offset_t first = env.chunk_first[i], last = smaller(first + CHUNK, env.in_offsets[v + 1]);
+        Proposal a = identity();
+        if (!COND || wants(puller.G, v)) puller.take_together(first, last, v, a);
+        if (lane_id() == 0) env.chunk_parts[i] = a;
+    }
+    for (u64 i = warp_rank(); i < (u64)env.long_count; i += warps()) {
+        const u32 v = env.long_rows[i];
+        Proposal a;
+        if ((!COND || wants(puller.G, v)) && puller.take_together(env.in_offsets[v], env.in_offsets[v + 1], v, a) &&
+            lane_id() == 0)
+            commit(v, a);
+    }
+    for (u64 v = thread_rank(); v < (u64)env.rows; v += threads()) {
+        const offset_t first = env.in_offsets[v], last = env.in_offsets[v + 1];
+        if (last - first > SHORT_ROW || first == last || (COND && !wants(puller.G, (u32)v))) continue;
+        Proposal a = identity();
+        for (offset_t e = first; e < last; e++) puller.take(e, (u32)v, a);
+        commit((u32)v, a);
+    }
+}
+
+// The parts of the longest rows, in order.
+DEVICE void join_chunks(const Puller& puller) {
+    for (u64 i = thread_rank(); i < (u64)env.chunk_count; i += threads()) {
+        const u32 v = env.chunk_rows[i];
+        if (i > 0 && env.chunk_rows[i - 1] == v) continue;
+        Proposal a = env.chunk_parts[i];
+        for (u64 j = i + 1; j < (u64)env.chunk_count && env.chunk_rows[j] == v; j++) a = fold(a, env.chunk_parts[j]);
+        if (!COND || wants(puller.G, v)) commit(v, a);
+    }
+}

@@ -1,0 +1,137 @@
+// Whole rounds in one cooperative launch, while frontiers are small: thousands of them without the host.
+
+struct RoundsRoom {
+    Staging staging, more;
+    FloatRoom floats;
+    union {
+        VertexRoom vertex;
+        WarpSearchRoom search;
+        TwcRoom twc;
+    };
+};
+
+// Bits of the frontier as a list.
+DEVICE void expand_bits(const u32* bits, i64* slot, bool swapped, Staging& staging) {
+    Front front;
+    front.open(staging.held[warp_in_block()][0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1,
+               slot, TAIL);
+    const u64 words = ((u64)env.rows + 31) / 32;
+    for (u64 i = thread_rank(); i - lane_id() < words; i += threads()) {
+        u32 word = i < words ? FRESH(bits + i) : 0;
+        while (ballot(word != 0)) {
+            front.add(word != 0, (u32)(32 * i) + (word ? __ffs(word) - 1 : 0));
+            word &= word - 1;
+        }
+    }
+    front.close();
+}
+
+#if PERSISTENT
+// ``asked``: the round to stop at; in the highest byte the schedule, from 1, whose kernels have just walked the edges of
+// the next round, or 0.
+KERNEL rounds(i64 asked) {
+    SHARED(RoundsRoom, room);
+    i64* c = env.control;
+    u32 due = (u32)FRESH(c + GATE);
+    i64 tick = FRESH(c + TICK), mode = FRESH(c + MODE), round = FRESH(c + ROUND), active = FRESH(c + TOTAL_ACTIVE);
+    i64 queued = FRESH(c + QUEUED), edges = FRESH(c + EDGES), largest = FRESH(c + LARGEST), near = FRESH(c + PILE);
+    i64 unexplored = FRESH(c + UNEXPLORED), live_count = FRESH(c + LIVE_COUNT);
+    bool swapped = FRESH(c + SWAPPED), bits_swapped = FRESH(c + BITS_SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED);
+    bool live_swapped = FRESH(c + LIVE_SWAPPED), whole = FRESH(c + WHOLE), done = FRESH(c + DONE);
+    bool valid = FRESH(c + BITS), pending = asked >> TAKEN_BY != 0;
+    const i64 limit = asked & ((1ll << TAKEN_BY) - 1), forced = FRESH(c + FORCED);
+    const i64 most_edges = FRESH(c + SMALL_EDGES), most_queued = FRESH(c + SMALL_QUEUE);
+    if (done || round >= limit) return;
+    Globals G = load_globals(round, active);
+    i64 taken_by = asked >> TAKEN_BY;
+    while (true) {
+        i64* slot = slot_of(tick);
+        if (!pending) {
+            bool met = false; // at least once a round: the counters of the round after the next are being cleared
+            if (!ALL && queued > 0) {
+                Visit visit;
+                visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = 0;
+                visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
+                visit.aim(slot, swapped, far_swapped, room.staging.held[warp_in_block()]);
+                const Work work = {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets,
+                                   (u64)queued, (u64)edges, 0};
+                if (largest <= LOW_DEGREE) vertex(visit, work, room.vertex);
+                else if (WIDE) twc(visit, work, room.twc);
+                else warp_search(visit, work, room.search);
+                visit.close();
+                meet(env.gate, due);
+                met = true;
+            }
+            if (APPLY && !ALL && (whole || FRESH(slot + TOUCHED_TAIL) > 0)) {
+                apply_pass(G, slot, whole, swapped, live_swapped, live_count, room.staging, room.more);
+                meet(env.gate, due);
+                met = true;
+            }
+            if (!met) meet(env.gate, due);
+        }
+        const i64 was = active, was_edges = edges, was_mode = mode;
+        largest = FRESH(slot + MOST);
+        if (ALL) {
+            queued = env.masters, edges = env.arcs;
+        } else if (taken_by == PULLED && !APPLY && !PRIORITY) {
+            queued = FRESH(slot + AWAKE), edges = FRESH(slot + EDGE_SUM);
+            bits_swapped = !bits_swapped, valid = true;
+        } else {
+            queued = listed(slot, TAIL), edges = front_edges(slot);
+            swapped = !swapped;
+            if (LIVE && whole) live_count = FRESH(slot + LIVE_TAIL), live_swapped = !live_swapped;
+        }
+        pending = false;
+        tick++;
+        if (blockIdx.x == 0) clear(slot_of(tick + 1));
+        const i64 waiting = PRIORITY ? FRESH(c + FAR) : 0;
+        if (PRIORITY && queued == 0 && waiting > 0) {
+            i64* now = slot_of(tick);
+            lowest_pass(now, far_swapped, (u64)waiting, near);
+            meet(env.gate, due);
+            const i64 opened = FRESH(now + FAR_MIN) + FAR_BASE;
+            open_pass(now, swapped, far_swapped, (u64)waiting, near, opened, room.staging);
+            meet(env.gate, due);
+            queued = listed(now, TAIL), edges = front_edges(now), largest = FRESH(now + MOST);
+            near = opened, swapped = !swapped, far_swapped = !far_swapped;
+            if (thread_rank() == 0) c[FAR] = FRESH(now + FAR_TAIL);
+            meet(env.gate, due);
+            tick++;
+            if (blockIdx.x == 0) clear(slot_of(tick + 1));
+        }
+        active = queued;
+        with_sums(G, slot + SUMS_AT);
+        with_floats(G, fold_parts(room.floats));
+        G.round += 1, G.active = active;
+        const Decision decision = step(G);
+        G = decision.G, done = decision.done, whole = decision.whole;
+        if (thread_rank() == 0) {
+            i64* figure = env.ring + (round % RING) * FIGURES;
+            figure[0] = was, figure[1] = was_edges, figure[2] = was_mode, figure[3] = taken_by;
+        }
+        taken_by = 0;
+        round++;
+        mode = direction(mode, forced, active, was, edges, unexplored);
+        if (mode == PUSH) unexplored -= edges;
+        if (!ALL && was_mode == PULL && mode == PUSH && valid && !done) {
+            i64* now = slot_of(tick);
+            expand_bits(bits_swapped ? env.bits1 : env.bits0, now, swapped, room.staging);
+            meet(env.gate, due);
+            largest = FRESH(now + MOST), swapped = !swapped, valid = false;
+            tick++;
+            if (blockIdx.x == 0) clear(slot_of(tick + 1));
+        }
+        if (done || round >= limit || ALL || mode == PULL || queued > most_queued || edges > most_edges) break;
+    }
+    meet(env.gate, due);
+    if (thread_rank() == 0) {
+        c[GATE] = due, c[TICK] = tick, c[MODE] = mode, c[ROUND] = round, c[TOTAL_ACTIVE] = active;
+        c[QUEUED] = c[ACTIVE] = queued, c[EDGES] = c[TOTAL_EDGES] = edges, c[LARGEST] = largest, c[PILE] = near;
+        c[UNEXPLORED] = unexplored, c[LIVE_COUNT] = live_count;
+        c[SWAPPED] = swapped, c[BITS_SWAPPED] = bits_swapped, c[FAR_SWAPPED] = far_swapped;
+        c[LIVE_SWAPPED] = live_swapped, c[WHOLE] = whole, c[DONE] = done, c[BITS] = valid;
+        c[LOCAL_EDGES] = edges;
+        store_globals(G);
+    }
+}
+#endif

@@ -1,0 +1,171 @@
+// Passes over vertices: init, apply, and the far pile.
+
+DEVICE Sums no_sums() {
+    Sums r;
+    for (int i = 0; i < (SUMS ? SUMS : 1); i++) r.s[i] = 0;
+    return r;
+}
+
+DEVICE void add_sums(Sums& a, const Sums& b) {
+    for (int i = 0; i < SUMS; i++) a.s[i] += b.s[i];
+}
+
+DEVICE void flush_sums(i64* slot, const Sums& a) {
+    for (int i = 0; i < SUMS; i++) {
+        const i64 all = warp_sum(a.s[i]);
+        if (all && lane_id() == 0) count(slot + SUMS_AT + 8 * i, all);
+    }
+}
+
+struct FloatRoom {
+    double part[BLOCK / 32][FLOAT_SUMS ? FLOAT_SUMS : 1];
+};
+
+// The sum over a block's threads, always in the same order; known to thread 0.
+DEVICE Floats block_sum(Floats a, FloatRoom& room) {
+    for (int i = 0; i < FLOAT_SUMS; i++) {
+        for (u32 mask = 16; mask; mask >>= 1) a.s[i] += shuffle_xor(a.s[i], mask);
+        if (lane_id() == 0) room.part[warp_in_block()][i] = a.s[i];
+    }
+    __syncthreads();
+    for (int i = 0; i < FLOAT_SUMS; i++) {
+        a.s[i] = 0;
+        for (u32 w = 0; w < BLOCK / 32; w++) a.s[i] += room.part[w][i];
+    }
+    __syncthreads();
+    return a;
+}
+
+DEVICE Floats no_floats() {
+    Floats r;
+    for (int i = 0; i < (FLOAT_SUMS ? FLOAT_SUMS : 1); i++) r.s[i] = 0;
+    return r;
+}
+
+DEVICE void add_floats(Floats& a, const Floats& b) {
+    for (int i = 0; i < FLOAT_SUMS; i++) a.s[i] += b.s[i];
+}
+
+// Float sums of all parts, in an order that no grid changes; every thread of a block gets them.
+DEVICE Floats fold_parts(FloatRoom& room) {
+    Floats a = no_floats();
+    if (!FLOAT_SUMS) return a;
+    const u64 parts = ((u64)env.masters + PART - 1) / PART;
+    for (u64 b = threadIdx.x; b < parts; b += BLOCK)
+        for (int i = 0; i < FLOAT_SUMS; i++) a.s[i] += FRESH(env.parts + b * FLOAT_SUMS + i);
+    return block_sum(a, room);
+}
+
+struct VertexPass {
+    Front front;
+    List dirty, live;
+
+    __device__ void open(i64* slot, bool swapped, bool live_swapped, u32 (*staging)[64], u32 (*more)[64]) {
+        front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
+        if (DIRTY && !FUSED) dirty.open(staging[1], env.dirty, slot + DIRTY_TAIL);
+        if (LIVE) live.open(more[0], live_swapped ? env.live0 : env.live1, slot + LIVE_TAIL);
+    }
+
+    __device__ void close() {
+        if (!ALL) front.close();
+        if (DIRTY && !FUSED) dirty.close();
+        if (LIVE) live.close();
+    }
+};
+
+// ``apply`` on the vertices that changed, or on all (that live).
+DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, bool live_swapped, i64 live_count,
+                       Staging& staging, Staging& more) {
+    VertexPass pass;
+    pass.open(slot, swapped, live_swapped, staging.held[warp_in_block()], more.held[warp_in_block()]);
+    Sums sums = no_sums();
+    const u32* list = !whole ? env.touched : LIVE ? (live_swapped ? env.live1 : env.live0) : (const u32*)0;
+    const u64 count = !whole ? (u64)FRESH(slot + TOUCHED_TAIL) : LIVE ? (u64)live_count : (u64)env.masters;
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const bool mine = i < count;
+        const u32 v = !mine ? 0 : list ? FRESH(list + i) : (u32)i;
+        bool awake = false, told = false, stays = false;
+        if (mine) {
+            const Applied r = apply(G, v);
+            reset(v);
+            add_sums(sums, r.sums);
+            awake = r.awake, told = r.awake || r.changed;
+            stays = LIVE && whole && lives(G, v);
+        }
+        pass.front.add(awake, v);
+        if (DIRTY && !FUSED) pass.dirty.add(told, v);
+        if (LIVE && whole) pass.live.add(stays, v);
+    }
+    pass.close();
+    flush_sums(slot, sums);
+}
+
+// ``apply`` on every master, with float sums part by part.
+DEVICE void apply_all(const Globals& G, i64* slot, FloatRoom& room) {
+    const u64 masters = (u64)env.masters, parts = (masters + PART - 1) / PART;
+    Sums sums = no_sums();
+    for (u64 b = blockIdx.x; b < parts; b += gridDim.x) {
+        Floats floats = no_floats();
+        for (u64 v = b * PART + threadIdx.x; v < (b + 1) * PART && v < masters; v += BLOCK) {
+            const Applied r = apply(G, (u32)v);
+            reset((u32)v);
+            add_sums(sums, r.sums);
+            add_floats(floats, r.floats);
+        }
+        const Floats all = block_sum(floats, room);
+        if (threadIdx.x == 0)
+            for (int i = 0; i < FLOAT_SUMS; i++) env.parts[b * FLOAT_SUMS + i] = all.s[i];
+    }
+    flush_sums(slot, sums);
+}
+
+// Changed vertices into the near pile, which is the next frontier, and the far one.
+DEVICE void sort_pass(i64* slot, bool swapped, bool far_swapped, i64 nearest, Staging& staging) {
+    Front front;
+    List far;
+    u32(*held)[64] = staging.held[warp_in_block()];
+    front.open(held[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
+    far.open(held[1], far_swapped ? env.far1 : env.far0, env.control + FAR);
+    const u64 count = (u64)FRESH(slot + TOUCHED_TAIL);
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const bool mine = i < count;
+        const u32 v = mine ? FRESH(env.touched + i) : 0;
+        const bool near = mine && pile(v) <= nearest;
+        front.add(near, v);
+        far.add(mine && !near && begins_to_wait(v), v);
+    }
+    front.close();
+    far.close();
+}
+
+// The lowest pile above the current one that a waiting vertex is in.
+DEVICE void lowest_pass(i64* slot, bool far_swapped, u64 count, i64 current) {
+    const u32* far = far_swapped ? env.far1 : env.far0;
+    i64 low = 0;
+    for (u64 i = thread_rank(); i < count; i += threads()) {
+        const i64 at = pile(FRESH(far + i));
+        if (at > current) low = smaller(low, at - FAR_BASE);
+    }
+    for (u32 mask = 16; mask; mask >>= 1) low = smaller(low, shuffle_xor(low, mask));
+    if (low && lane_id() == 0) atomicMin(slot + FAR_MIN, low);
+}
+
+// Vertices of pile ``opened`` join the frontier; those below it have been through since they began to wait.
+DEVICE void open_pass(i64* slot, bool swapped, bool far_swapped, u64 count, i64 current, i64 opened, Staging& staging) {
+    Front front;
+    List rest;
+    u32(*held)[64] = staging.held[warp_in_block()];
+    front.open(held[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
+    rest.open(held[1], far_swapped ? env.far0 : env.far1, slot + FAR_TAIL);
+    const u32* far = far_swapped ? env.far1 : env.far0;
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const bool mine = i < count;
+        const u32 v = mine ? FRESH(far + i) : 0;
+        const i64 at = mine ? pile(v) : 0;
+        if (mine && at <= opened) atomicAnd(env.waiting + (v >> 5), ~(1u << (v & 31)));
+        front.add(mine && at > current && at <= opened, v);
+        rest.add(mine && at > opened, v);
+    }
+    front.close();
+    rest.close();
+}

@@ -1,0 +1,118 @@
+// What a schedule spreads over threads, and what happens at every edge. A schedule calls ``visit.edges`` with whole
+// warps: lanes without an edge take part and say so.
+
+struct Work {
+    const u32* items;        // vertices; null: every vertex of the rows
+    const prefix_t* sums;    // before each item, the degrees in front of it
+    const offset_t* offsets; // CSR of the edges that are walked
+    u64 count, edges;
+    i64 threshold;           // degree above which a vertex is huge
+
+    __device__ u32 item(u64 i) const { return items ? LOAD(items + i) : (u32)i; }
+    __device__ u64 start(u64 i) const { return items ? (u64)LOAD(sums + i) : (u64)offsets[i]; }
+    __device__ offset_t first(u32 v) const { return offsets[v]; }
+    __device__ offset_t last(u32 v) const { return offsets[v + 1]; }
+
+    // The last item whose edges start at ``edge`` or before; between ``low`` and ``high``, which starts beyond it.
+    __device__ u64 holding(u64 edge, u64 low, u64 high) const {
+        while (high - low > 1) {
+            const u64 middle = low + (high - low) / 2;
+            if (start(middle) <= edge) low = middle;
+            else high = middle;
+        }
+        return low;
+    }
+};
+
+// Whether v was not in the far pile yet.
+DEVICE bool begins_to_wait(u32 v) {
+    const u32 bit = 1u << (v & 31);
+    u32* word = env.waiting + (v >> 5);
+    return !(FRESH(word) & bit) && !(atomicOr(word, bit) & bit);
+}
+
+// One round's visit of edges u → v: proposals reach v, and v joins a list when it changed for the first time.
+// PULLING: the items are the v, and the edges are walked backwards.
+struct Visit {
+    Globals G;
+    u32 stamp;
+    i64 nearest;
+    const u32* neighbours;
+    const weight_t* weights;
+    const u32* bits;
+    Front front;
+    List touched, second;
+    i64 seen;
+
+    __device__ void open(const Globals& globals, i64 tick, i64 pile_now, u32 (*staging)[64]) {
+        i64* slot = slot_of(tick);
+        const i64* c = env.control;
+        G = globals, stamp = (u32)tick, nearest = pile_now, seen = 0;
+        neighbours = PULLING ? env.in_neighbours : env.out_neighbours;
+        weights = PULLING ? env.in_weights : env.out_weights;
+        bits = FRESH(c + BITS_SWAPPED) ? env.bits1 : env.bits0;
+        const bool swapped = FRESH(c + SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED);
+        aim(slot, swapped, far_swapped, staging);
+    }
+
+    __device__ void aim(i64* slot, bool swapped, bool far_swapped, u32 (*staging)[64]) {
+        if (!ALL && (APPLY || (PRIORITY && !FUSED))) touched.open(staging[0], env.touched, slot + TOUCHED_TAIL);
+        else front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
+        if (!FUSED) second.open(staging[1], env.mirrors, slot + MIRROR_TAIL);
+        else if (PRIORITY) second.open(staging[1], far_swapped ? env.far1 : env.far0, env.control + FAR);
+    }
+
+    __device__ bool is_active(u32 u) const { return ALL || (bits[u >> 5] >> (u & 31) & 1); }
+
+    __device__ Source source(bool mine, u32 u) const {
+        Source none = Source();
+        return !PULLING && mine ? at_source(G, u) : none;
+    }
+
+    // Edges e, e + 1 … of item u that lie before ``last``, at most K; their loads are in flight together.
+    template <int K> __device__ void edges(offset_t e, offset_t last, u32 u, const Source& s) {
+        u32 other[K];
+        bool near[K], far[K];
+        for (int k = 0; k < K; k++) {
+            near[k] = e + k < last;
+            far[k] = false;
+            other[k] = near[k] ? neighbours[e + k] : 0;
+            if (RECORD) seen += near[k];
+        }
+        for (int k = 0; k < K; k++) near[k] = near[k] && (!COND || wants(G, PULLING ? u : other[k])) && (!PULLING || is_active(other[k]));
+        for (int k = 0; k < K; k++) {
+            if (!near[k]) continue;
+            const weight_t w = WEIGHTED ? weights[e + k] : (weight_t)1;
+            const u32 v = PULLING ? u : other[k];
+            const Proposal p = propose(G, PULLING ? at_source(G, other[k]) : s, w, v);
+            near[k] = offer(v, p);
+            if (near[k] && !ALL) sort(v, p, near[k], far[k]);
+        }
+        if (ALL) return;
+        for (int k = 0; k < K; k++) {
+            const u32 v = PULLING ? u : other[k];
+            const bool master = FUSED || v < env.masters;
+            if (APPLY || (PRIORITY && !FUSED)) touched.add(near[k] && master, v);
+            else front.add(near[k] && master, v);
+            if (!FUSED) second.add(near[k] && !master, v);
+            else if (PRIORITY) second.add(far[k], v);
+        }
+    }
+
+    __device__ void sort(u32 v, const Proposal& p, bool& near, bool& far) {
+        if (PRIORITY && FUSED && pile_of(v, p) > nearest) {
+            near = false;
+            far = begins_to_wait(v);
+        } else if (FLAGGED) {
+            near = FRESH(env.stamps + v) != stamp && atomicExch(env.stamps + v, stamp) != stamp;
+        }
+    }
+
+    __device__ void close() {
+        if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += seen;
+        if (ALL) return;
+        if (APPLY || (PRIORITY && !FUSED)) touched.close();
+        else front.close();
+        if (!FUSED || PRIORITY) second.close();
+    }
+};

@@ -1,0 +1,153 @@
+"""The GPU of this rank through CuPy: memory, modules, launches. The only file that imports it."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda import nvrtc
+from dgraph.backend.cuda.layout import BLOCK
+from dgraph.cache import folder, publish
+from dgraph.errors import UsageError
+
+
+def cupy():
+    """CuPy, or an error that says how to get it."""
+    try:
+        import cupy
+    except ImportError as error:
+        raise UsageError(
+            f"the GPU backend needs CuPy, and {error}; pip install 'dgraph[cuda13]' (or [cuda12], as your driver has it)"
+        ) from error
+    return cupy
+
+
+def count() -> int:
+    """GPUs that this process sees; 0 where there is no driver.
+
+    Raises:
+        UsageError: CuPy is not installed.
+    """
+    cp = cupy()
+    try:
+        return int(cp.cuda.runtime.getDeviceCount())
+    except cp.cuda.runtime.CUDARuntimeError:
+        return 0
+
+
+class CudaDevice:
+    """One GPU.
+
+    Attributes:
+        name: as its maker calls it.
+        architecture: what to compile for, as ``sm_90``.
+        blocks: multiprocessors.
+        xp: the module whose functions work on its arrays.
+    """
+
+    def __init__(self, number: int):
+        self.xp: Any = cupy()
+        self.number = number
+        self._device = self.xp.cuda.Device(number)
+        self._device.use()
+        facts = self.xp.cuda.runtime.getDeviceProperties(number)
+        self.name, self.blocks = facts["name"].decode(), int(facts["multiProcessorCount"])
+        self.architecture = f"sm_{facts['major']}{facts['minor']}"
+        self.pool = self.xp.cuda.MemoryPool()
+        self._modules: dict[str, Module] = {}
+        self._landing: dict[int, tuple] = {}
+
+    def use(self) -> None:
+        """Make this thread's new arrays lie on this GPU, in our own pool."""
+        self._device.use()
+        self.xp.cuda.set_allocator(self.pool.malloc)
+
+    def free(self) -> int:
+        """Bytes that can still be allocated."""
+        return int(self._device.mem_info[0]) + self.pool.free_bytes()
+
+    def held(self) -> int:
+        """Bytes that our arrays and the pool hold; the pool does not shrink, so this is also the peak."""
+        return self.pool.total_bytes()
+
+    def put(self, array):
+        """An array on this GPU; one that lies there is returned as it is."""
+        return self.xp.asarray(array)
+
+    def get(self, array) -> np.ndarray:
+        """A copy on the host."""
+        return self.xp.asnumpy(array)
+
+    def address(self, array) -> int:
+        return int(array.data.ptr)
+
+    def read(self, array) -> np.ndarray:
+        """A small array's values now, through pinned memory; valid until the next call with an array of this size."""
+        if array.nbytes not in self._landing:
+            memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
+            self._landing[array.nbytes] = memory, np.frombuffer(memory, np.uint8, array.nbytes)
+        _, host = self._landing[array.nbytes]
+        stream = self.xp.cuda.get_current_stream()
+        runtime = self.xp.cuda.runtime
+        runtime.memcpyAsync(host.ctypes.data, array.data.ptr, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
+        stream.synchronize()
+        return host.view(array.dtype)
+
+    def wait(self) -> None:
+        self.xp.cuda.get_current_stream().synchronize()
+
+    def module(self, text: str, name: str) -> Module:
+        """The text's kernels; compiled once for all processes that share the cache folder."""
+        key = hashlib.sha256("\n".join([text, self.architecture, _compiler()]).encode()).hexdigest()[:24]
+        if key not in self._modules:
+            path = folder() / f"{name}_{self.architecture}_{key}.cubin"
+            if not path.exists():
+                publish(path, nvrtc.compiled(text, self.architecture, name))
+            self._modules[key] = Module(self.xp, path.read_bytes())
+        return self._modules[key]
+
+
+@cache
+def _compiler() -> str:
+    return f"{nvrtc.version()} {nvrtc.OPTIONS}"
+
+
+class Module:
+    """Loaded machine code."""
+
+    def __init__(self, xp, code: bytes):
+        self.xp = xp
+        self._module = xp.cuda.function.Module()
+        self._module.load(code)
+        self._kernels: dict[str, Any] = {}
+        self._resident: dict[str, int] = {}
+        self._environment = self._module.get_global_var("env")
+        self.owner: object = None
+
+    def set_environment(self, words: np.ndarray) -> None:
+        """Fill ``env``, in the order of the stream."""
+        runtime = self.xp.cuda.runtime
+        stream = self.xp.cuda.get_current_stream().ptr
+        address = getattr(self._environment, "ptr", self._environment)
+        runtime.memcpyAsync(int(address), words.ctypes.data, words.nbytes, runtime.memcpyHostToDevice, stream)
+
+    def resident(self, kernel: str) -> int:
+        """Blocks of a kernel that a multiprocessor holds at once."""
+        if kernel not in self._resident:
+            found = self._kernel(kernel)
+            driver = self.xp.cuda.driver
+            self._resident[kernel] = int(driver.occupancyMaxActiveBlocksPerMultiprocessor(found.ptr, BLOCK, 0))
+        return self._resident[kernel]
+
+    def _kernel(self, name: str):
+        if name not in self._kernels:
+            self._kernels[name] = self._module.get_function(name)
+        return self._kernels[name]
+
+    def launch(self, kernel: str, blocks: int, argument: int = 0, cooperative: bool = False) -> None:
+        """Start a kernel. ``cooperative``: all blocks run at once, so that they may wait for each other."""
+        arguments = (np.int64(argument),)
+        self._kernel(kernel)((blocks,), (BLOCK,), arguments, enable_cooperative_groups=cooperative)

@@ -1,0 +1,123 @@
+"""A rank's graph in the GPU's memory: made once, used by every program."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from dgraph.backend.cuda import layout as at
+from dgraph.graph.local import LocalGraph
+
+WIDE = 2**31
+"""Local edges from which on positions of edges need 64 bits."""
+
+SKEWED = 16
+"""Vertices are numbered by falling degree where the largest is so many times the mean: hubs then share cache lines."""
+
+SOME = 1 << 27
+"""Edges that are renumbered at a time: bounds the scratch memory of building."""
+
+
+class Rows:
+    """CSR on the device: ``offsets`` (rows + 1,), ``neighbours`` uint32, ``weights`` or None."""
+
+    def __init__(self, offsets, neighbours, weights):
+        self.offsets, self.neighbours, self.weights = offsets, neighbours, weights
+
+
+class DeviceGraph:
+    """The arrays of a :class:`LocalGraph` on a device.
+
+    Attributes:
+        order: the lid that stands at each position, where vertices are renumbered; None where they are not.
+        place: the position of each lid, likewise.
+        wide: whether offsets are 64-bit.
+    """
+
+    def __init__(self, local: LocalGraph, device, renumber: bool | None = None):
+        self.local, self.device = local, device
+        self.edges = int(local.out.neighbours.size)
+        self.wide = self.edges >= WIDE
+        xp = device.xp
+        offsets = device.put(local.out.offsets)
+        degrees = offsets[1:] - offsets[:-1]
+        self.largest = int(degrees.max()) if degrees.size else 0
+        if renumber is None:
+            renumber = self.largest > SKEWED * max(self.edges, 1) / max(local.size, 1)
+        self.order = self.place = None
+        neighbours = device.put(local.out.neighbours.view(np.uint32))
+        weights = None if local.out.weights is None else device.put(local.out.weights)
+        if renumber and local.mirrors == 0 and local.size > 1:
+            self.order = xp.argsort(-degrees, kind="stable").astype(np.uint32)
+            self.place = xp.empty(local.size, np.uint32)
+            self.place[self.order] = xp.arange(local.size, dtype=np.uint32)
+            offsets, neighbours, weights = self._renumbered(offsets, degrees, neighbours, weights)
+        self.out = Rows(offsets.astype(np.int64 if self.wide else np.uint32, copy=False), neighbours, weights)
+        self.original = self.arranged(device.put(local.original))
+        degree = device.put(local.out_degree)
+        narrow = degree.size == 0 or int(degree.max()) < 2**32
+        self.degree = self.arranged(degree.astype(np.uint32 if narrow else np.int64, copy=False))
+
+    def arranged(self, by_lid):
+        """An array by lid as one by position."""
+        return by_lid if self.order is None else by_lid[self.order]
+
+    def _renumbered(self, offsets, degrees, neighbours, weights):
+        xp = self.device.xp
+        starts = xp.zeros(self.local.size + 1, np.int64)
+        xp.cumsum(degrees[self.order], out=starts[1:])
+        targets = xp.empty(self.edges, np.uint32)
+        moved = None if weights is None else xp.empty(self.edges, weights.dtype)
+        for first in range(0, self.edges, SOME):
+            e = xp.arange(first, min(first + SOME, self.edges), dtype=np.int64)
+            row = xp.searchsorted(starts, e, side="right") - 1
+            e += offsets[self.order[row]] - starts[row]
+            targets[first : first + SOME] = self.place[neighbours[e]]
+            if moved is not None:
+                moved[first : first + SOME] = weights[e]
+        return starts, targets, moved
+
+    @cached_property
+    def incoming(self) -> Rows:
+        """Edges by target; the outgoing ones serve where every arc has its reverse."""
+        if not self.local.directed:
+            return self.out
+        xp, out = self.device.xp, self.out
+        order = xp.argsort(out.neighbours, kind="stable")
+        sources = xp.empty(self.edges, np.uint32)
+        for first in range(0, self.edges, SOME):
+            e = order[first : first + SOME].astype(out.offsets.dtype)
+            sources[first : first + SOME] = xp.searchsorted(out.offsets, e, side="right") - 1
+        weights = None if out.weights is None else out.weights[order]
+        del order
+        offsets = xp.zeros(self.local.size + 1, np.int64)
+        xp.cumsum(xp.bincount(out.neighbours, minlength=self.local.size), out=offsets[1:])
+        return Rows(offsets.astype(out.offsets.dtype, copy=False), sources, weights)
+
+    @cached_property
+    def long_rows(self):
+        """Rows of the incoming edges that a warp walks: uint32."""
+        degree = self._in_degree
+        return self._where((degree > at.SHORT_ROW) & (degree <= at.LONG_ROW))
+
+    @cached_property
+    def chunks(self):
+        """The longest rows in pieces: (row uint32, first edge), by row."""
+        xp, offsets = self.device.xp, self.incoming.offsets
+        rows = self._where(self._in_degree > at.LONG_ROW)
+        pieces = (self._in_degree[rows] + at.CHUNK - 1) // at.CHUNK
+        ends = self.device.get(xp.cumsum(pieces))
+        whole = np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
+        number = np.arange(whole.size) - np.concatenate([[0], ends[:-1]])[whole] if ends.size else whole
+        which = self.device.put(whole.astype(np.int64))
+        first = offsets[rows[which]].astype(np.int64) + self.device.put(number.astype(np.int64)) * at.CHUNK
+        return rows[which], first.astype(offsets.dtype)
+
+    @cached_property
+    def _in_degree(self):
+        offsets = self.incoming.offsets
+        return (offsets[1:] - offsets[:-1]).astype(np.int64)
+
+    def _where(self, wanted):
+        return self.device.xp.flatnonzero(wanted).astype(np.uint32)

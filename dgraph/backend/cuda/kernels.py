@@ -1,0 +1,150 @@
+"""Kernels of one machine: which module holds them, what ``env`` says to them, how many blocks they get."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda import text
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.memory import Arrays
+from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.program import Traced
+
+ONE_BLOCK = ("settle", "agreed")
+
+
+class Kernels:
+    """Compiled kernels, loaded when first launched.
+
+    Attributes:
+        loaded: whether :meth:`load` has been called.
+    """
+
+    def __init__(self, traced: Traced, graph: DeviceGraph, device, arrays: Arrays, options: Options):
+        self.traced, self.graph, self.device, self.arrays, self.options = traced, graph, device, arrays, options
+        self.loaded = False
+        self.name = type(traced.program).__name__.lower()
+        self._members = text.environment(traced)
+        self._values = self._environment()
+        self._modules: dict[tuple[str, bool], object] = {}
+        self._sent: tuple = ()
+        self._token = object()
+
+    def load(self, fused: bool) -> None:
+        """Compile or load what every run calls."""
+        self._module("phases", False)
+        if fused:
+            self._module("phases", True)
+            if not self.traced.all or "push" in self.traced.program.directions:
+                self._module("rounds", True)
+        self.loaded = True
+
+    def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
+        """Start a kernel of a module: "phases", "rounds", or ``schedule:direction``."""
+        found = self._module(module, fused)
+        if found.owner is not self._token:
+            found.set_environment(self._packed())
+            found.owner = self._token
+        cooperative = module == "rounds"
+        if blocks is None:
+            blocks = 1 if kernel in ONE_BLOCK else self.blocks(found, kernel, cooperative)
+        found.launch(kernel, blocks, argument, cooperative)
+
+    def blocks(self, module, kernel: str, cooperative: bool = False) -> int:
+        """Blocks that run at once; of the persistent kernel one a multiprocessor: fewer arrive at its barrier sooner."""
+        each = 1 if cooperative else module.resident(kernel)
+        return self.device.blocks * each
+
+    def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
+        """The launches that walk a round's edges by a schedule."""
+        row, name = SCHEDULES[schedule], f"{schedule}:{'pull' if pulling else 'push'}"
+        whole = pulling or self.traced.all
+        threshold = 0
+        calls: list[tuple] = []
+        if self.graph.wide and row.sums and not whole:
+            calls += [(name, "scan_parts", at.TAIL), (name, "scan_fill", at.TAIL)]
+        edges = self.graph.edges if whole else int(words[at.LOCAL_EDGES])
+        if row.huge:
+            threshold = self._threshold(edges, self.blocks(self._module(name, fused), "edges"))
+        calls.append((name, "edges", threshold))
+        if row.huge and (whole or words[at.LARGEST] > threshold or threshold < at.LOW_DEGREE):
+            if self.graph.wide:
+                calls += [(name, "scan_parts", at.HUGE_TAIL), (name, "scan_fill", at.HUGE_TAIL)]
+            calls.append((name, "edges_huge"))
+        return calls
+
+    def _threshold(self, edges: int, blocks: int) -> int:
+        chosen = self.options.alb_threshold
+        if chosen == "auto":
+            return max(at.BLOCK, edges // blocks)
+        return blocks * at.BLOCK if chosen == "threads" else int(chosen)
+
+    def send(self, lids, positions=None, values=()) -> None:
+        """Arrays of a message, for ``combine`` and ``join``."""
+        parts = [lids, *([] if positions is None else [positions]), *values]
+        self._sent = tuple(self.device.put(np.ascontiguousarray(part)) for part in parts)
+        names = ["lids", *([] if positions is None else ["positions"]), *(f"inbox{i}" for i in range(len(values)))]
+        self._values.update({k: self.device.address(a) for k, a in zip(names, self._sent, strict=True)})
+        self._token = object()
+
+    def _module(self, name: str, fused: bool):
+        if (name, fused) not in self._modules:
+            schedule, _, way = name.partition(":")
+            variant = text.Variant(
+                wide=self.graph.wide,
+                degrees=self.graph.degree.dtype.name,
+                fused=fused,
+                pulling=way == "pull",
+                record=self.options.record,
+                blocked=self.options.alb_distribution == "blocked",
+            )
+            if name == "phases":
+                whole = text.phases(self.traced, variant)
+            elif name == "rounds":
+                whole = text.rounds(self.traced, variant)
+            else:
+                whole = text.edges(self.traced, variant, schedule)
+            self._modules[name, fused] = self.device.module(whole, f"{self.name}_{name.replace(':', '_')}")
+        return self._modules[name, fused]
+
+    def _environment(self) -> dict[str, int | float]:
+        graph, local, arrays, address = self.graph, self.graph.local, self.arrays, self.device.address
+        out = graph.out
+        back = graph.incoming if arrays.pulls else out
+        known: dict[str, int | float] = {
+            "n": local.n, "m": local.m, "arcs": local.arcs, "masters": local.masters, "rows": local.size,
+            "out_offsets": address(out.offsets), "out_neighbours": address(out.neighbours),
+            "in_offsets": address(back.offsets), "in_neighbours": address(back.neighbours),
+            "out_edges": graph.edges, "in_edges": graph.edges,
+            "original": address(graph.original), "degree": address(graph.degree),
+            "control": address(arrays.words), "float_sums": address(arrays.words) + 8 * at.CONTROLS,
+            "integers": address(arrays.words) + 8 * arrays.integers_at,
+            "floats": address(arrays.words) + 8 * arrays.floats_at,
+            "gate": address(arrays.words) + 8 * arrays.gate_at,
+        }  # fmt: skip
+        if self.traced.weighted:
+            known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
+        if arrays.pulls and self.traced.all:
+            rows, first = graph.chunks
+            known |= {
+                "long_rows": address(graph.long_rows), "long_count": len(graph.long_rows),
+                "chunk_rows": address(rows), "chunk_first": address(first), "chunk_count": len(rows),
+            }  # fmt: skip
+        for name, value in self.traced.program.parameters.items():
+            known[f"p_{name}"] = value
+        return known
+
+    def _packed(self) -> np.ndarray:
+        words = np.zeros(len(self._members), np.int64)
+        for i, (kind, name) in enumerate(self._members):
+            if name in self._values:
+                value = self._values[name]
+            else:
+                value = self.device.address(self.arrays.all[name]) if name in self.arrays.all else 0
+            if kind == "double":
+                words.view(np.float64)[i] = value
+            else:
+                words.view(np.uint64)[i] = int(value) & (2**64 - 1)
+        return words

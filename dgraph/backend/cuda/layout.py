@@ -1,0 +1,55 @@
+"""Where numbers lie in the words that kernels and Python share; the kernels get the same names as constants."""
+
+PUSH, PULL = 0, 1
+AUTO, FORCE_PUSH, FORCE_PULL, FLIP = 0, 1, 2, 3
+
+# control words (int64): written by one thread when a call ends, then copied to the host
+ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
+ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, PILE, FAR, FAR_SWAPPED, LOWEST_PILE = range(9, 18)
+MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
+LARGEST, LIVE_COUNT, LIVE_SWAPPED, GATE, SMALL_EDGES, SMALL_QUEUE, LOCAL_EDGES = range(26, 33)
+SUMS_HERE = 40
+CONTROLS = 64
+
+TAKEN_BY = 56
+"""The bit of the argument of ``rounds`` from which on it names a schedule."""
+
+PULLED = 100
+"""What it names there after a pull that no schedule was asked for: the frontier is left in bits."""
+
+# what ``settle`` comes after
+STARTED, EDGES_VISITED, APPLIED, LOWEST_FOUND, OPENED, JOINED = range(6)
+
+# shared counters, one slot a tick, four slots in turn: a slot is cleared two ticks before it is used again, when no
+# thread can still read it. Counters lie 64 bytes apart.
+TAIL, TOUCHED_TAIL, MIRROR_TAIL, DIRTY_TAIL, EDGE_SUM, MOST, AWAKE, FAR_TAIL = range(0, 64, 8)
+FAR_MIN, LIVE_TAIL, HUGE_TAIL = range(64, 88, 8)
+SUMS_AT = 128
+SLOT = 256
+MOST_SUMS = (SLOT - SUMS_AT) // 8
+
+BLOCK = 256
+"""Threads of a block, in every kernel."""
+
+PART = 4096
+"""Vertices whose float sums are added up first; the same on every grid, so the bits are too."""
+
+RING = 4096
+"""Rounds whose figures are kept until Python reads them: frontier vertices, frontier edges, direction, schedule."""
+FIGURES = 4
+
+LOW_DEGREE = 64
+"""Degree up to which a thread may walk a vertex's edges alone without others waiting long for it."""
+
+SHORT_ROW, LONG_ROW, CHUNK = 16, 4096, 2048
+"""A pull over all vertices: rows up to SHORT_ROW edges are a thread's, up to LONG_ROW a warp's, longer ones are cut
+into chunks of CHUNK edges, a warp each, whose parts are added in order."""
+
+FAR_BASE = 1 << 62
+"""Piles are compared as ``pile - FAR_BASE``, so that a cleared counter, 0, means none."""
+
+
+def constants() -> str:
+    """These names as C++ constants."""
+    known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
+    return "".join(f"#define {name} {value}{'ll' if abs(value) >= 2**31 else ''}\n" for name, value in known.items())

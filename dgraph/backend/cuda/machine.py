@@ -1,0 +1,289 @@
+"""One program on one rank's graph: its arrays on the GPU, and the kernels that work on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.columns import Column
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.kernels import Kernels
+from dgraph.backend.cuda.memory import Arrays
+from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.render import dirty_fields, float_sums, integer_sums
+from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.errors import UsageError
+from dgraph.program import Traced
+
+ROUNDS_AHEAD = 8
+"""Rounds of a program over all vertices that are started before the host looks at one."""
+
+
+class Machine:
+    """State and kernels of one program; the same contract as the CPU's.
+
+    Attributes:
+        state: field → :class:`Column`, by lid.
+        words: the control words as they were when the last call ended.
+    """
+
+    def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
+        if len(integer_sums(traced)) > at.MOST_SUMS or len(float_sums(traced)) > at.MOST_SUMS:
+            raise UsageError(f"{len(traced.sums)} summed globals in one program; {at.MOST_SUMS} is the most")
+        self.traced, self.graph, self.device, self.options = traced, graph, device, options
+        self.local = graph.local
+        self.marks_dirty = bool(dirty_fields(traced))
+        self.pulls = "pull" in traced.program.directions and (traced.once or traced.all or forced in ("pull", "flip"))
+        self.arrays = Arrays(traced, graph, device, self.pulls, options)
+        self.kernels = Kernels(traced, graph, device, self.arrays, options)
+        self.state = {k: Column(device, v, graph.place) for k, v in self.arrays.fields.items()}
+        self._fill_controls(forced)
+
+    def _fill_controls(self, forced: str) -> None:
+        words = np.zeros(self.arrays.words.size, np.int64)
+        words[at.UNEXPLORED] = self.local.arcs
+        words[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[forced]
+        words[at.WHOLE] = int("whole" in (self.traced.step or {}))
+        strict = self.options.schedule not in ("auto", "persistent")
+        small = -1 if strict else 2**62 if self.options.schedule == "persistent" else self.options.small
+        words[[at.SMALL_EDGES, at.SMALL_QUEUE]] = small
+        for i, g in enumerate(self.traced.globals.values()):
+            if g.dtype == "float64":
+                words.view(np.float64)[self.arrays.floats_at + i] = g.init
+            else:
+                words[self.arrays.integers_at + i] = g.init
+        self.arrays.words[...] = self.device.put(words)
+        self.words = words[: at.CONTROLS].copy()
+
+    def _read(self) -> None:
+        """What a call left; waits for it."""
+        self.all_words = self.device.read(self.arrays.words)
+        self.words = self.all_words[: at.CONTROLS]
+
+    # what the engine asks for
+
+    @property
+    def compiled(self) -> bool:
+        """Whether this process has the program's machine code."""
+        return self.kernels.loaded
+
+    def compile(self) -> None:
+        """Compile, or load from the cache folder, what the rounds will call."""
+        self.kernels.load(fused=self.local.mirrors == 0)
+
+    @property
+    def direction(self) -> str:
+        """Of the next round: push or pull."""
+        return "pull" if self.words[at.MODE] == at.PULL else "push"
+
+    @property
+    def done(self) -> bool:
+        return bool(self.words[at.DONE])
+
+    @property
+    def round(self) -> int:
+        """Rounds finished."""
+        return int(self.words[at.ROUND])
+
+    @property
+    def active(self) -> int:
+        """Masters in the next frontier, on this rank."""
+        return self.local.masters if self.traced.all else int(self.words[at.ACTIVE])
+
+    @property
+    def edges(self) -> int:
+        """Edges that leave them, in the whole graph."""
+        return int(self.words[at.EDGES])
+
+    @property
+    def total_active(self) -> int:
+        """Masters in the next frontier, on all ranks."""
+        return int(self.words[at.TOTAL_ACTIVE])
+
+    @property
+    def total_edges(self) -> int:
+        """Edges that leave them."""
+        return int(self.words[at.TOTAL_EDGES])
+
+    @property
+    def waiting(self) -> int:
+        """Vertices in the far pile; some may be stale."""
+        return int(self.words[at.FAR])
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
+        masters = self.local.masters
+        for name, field in self.traced.fields.items():
+            if field.given and name not in self.traced.init:
+                if name not in given:
+                    raise UsageError(f"{type(self.traced.program).__name__}.{name} is given=True, but no state has it")
+                self.state[name][:masters] = np.asarray(given[name][:masters])
+            if self.local.mirrors:
+                self.state[name][masters:] = field.identity
+        self._phase(at.STARTED, ("phases", "start"))
+
+    def edge(self) -> None:
+        """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
+        if self.direction == "push" or self.options.schedule in SCHEDULES:
+            calls = self.kernels.edges(self._schedule(), self.direction == "pull", fused=False, words=self.words)
+        else:
+            calls = [("phases", "pull"), ("phases", "join_rows")] if self.traced.all else [("phases", "pull")]
+        if self.direction == "pull" and not self.traced.all:
+            self._bits()
+        if self.direction == "pull" and not self.traced.all and self.options.schedule not in SCHEDULES:
+            calls.append(("phases", "expand"))
+        self._phase(at.EDGES_VISITED, *calls)
+
+    def vertex(self) -> None:
+        """One vertex phase; the new frontier of masters is :meth:`frontier`."""
+        t = self.traced
+        works = t.apply is not None or t.priority is not None
+        self._phase(at.APPLIED, *([("phases", "vertex_phase")] if works else []))
+
+    def fused(self, limit: int) -> int:
+        """Up to ``limit`` whole rounds of a graph without mirrors, no more than ``figures`` remembers; how many."""
+        first = self.round
+        end = first + min(limit, at.RING)
+        while self.round < end and not self.done:
+            ahead = min(ROUNDS_AHEAD, end - self.round) if self.traced.all else 1
+            for _ in range(ahead):
+                taken_by = self._broad_round()
+                self.kernels.launch("rounds", "rounds", end + (taken_by << at.TAKEN_BY), fused=True)
+            self._read()
+        return self.round - first
+
+    def _broad_round(self) -> int:
+        """Walk the next round's edges by kernels of their own, if it is no matter of the persistent kernel; the number
+        of the schedule that did, 0 for none."""
+        t, words = self.traced, self.words
+        pulls, small = words[at.MODE] == at.PULL, words[at.SMALL_EDGES]
+        broad = words[at.QUEUED] > words[at.SMALL_QUEUE] or words[at.LOCAL_EDGES] > small
+        if not (t.all or pulls or (broad and words[at.QUEUED] > 0)):
+            return 0
+        if pulls and self.options.schedule not in SCHEDULES:
+            number = at.PULLED
+            calls = [("phases", "pull")]
+            if t.all:
+                calls += [("phases", "join_rows")] * (len(self.graph.chunks[0]) > 0)
+            elif t.apply is not None or t.priority is not None:
+                calls += [("phases", "expand")]
+        else:
+            schedule = self._schedule()
+            number = 1 + [*SCHEDULES].index(schedule)
+            calls = self.kernels.edges(schedule, bool(pulls), fused=True, words=words)
+        if pulls and not t.all:
+            self._bits()
+        if t.apply is not None or (t.priority is not None and pulls):
+            calls += [("phases", "vertex_phase")]
+        for call in calls:
+            self.kernels.launch(*call, fused=True)
+        return number
+
+    def _schedule(self) -> str:
+        """The schedule of the next round."""
+        if self.options.schedule in SCHEDULES:
+            return self.options.schedule
+        if self.words[at.LARGEST] <= at.LOW_DEGREE and not self.traced.all:
+            return "vertex"
+        return "alb" if self.graph.wide else "warp_search"
+
+    def _bits(self) -> None:
+        """The frontier as bits, unless the last pull left them."""
+        if self.words[at.BITS]:
+            return
+        self.arrays.bits[int(self.words[at.BITS_SWAPPED])].fill(0)
+        self.kernels.launch("phases", "set_bits", fused=self.local.mirrors == 0)
+
+    def _phase(self, phase: int, *calls: tuple) -> None:
+        """Kernels of the reference loop, and what they left."""
+        fused = False
+        for call in calls:
+            self.kernels.launch(*call, fused=fused)
+        self.kernels.launch("phases", "settle", phase, fused=fused)
+        self._read()
+
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """This rank's part of the round's totals: integers [active, edges, sums …], float sums."""
+        sums = self.words[at.SUMS_HERE :][: len(integer_sums(self.traced))]
+        floats = self.all_words.view(np.float64)[at.CONTROLS :][: len(float_sums(self.traced))]
+        return np.array([self.active, self.edges, *sums], np.int64), floats.copy()
+
+    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+        """Take in the totals of all ranks: ``step``, the end, the next direction."""
+        arrays = self.arrays
+        message = np.zeros(arrays.totals.size, np.int64)
+        message[: integers.size] = integers
+        arrays.totals[...] = self.device.put(message)
+        if floats.size:
+            arrays.words[at.CONTROLS : at.CONTROLS + floats.size] = self.device.put(floats.view(np.int64))
+        self.kernels.launch("phases", "agreed", int(starting), blocks=1, fused=False)
+        self._read()
+
+    def globals(self) -> dict[str, int | float]:
+        """The globals' values, the same on every rank."""
+        integers, floats = self.all_words[self.arrays.integers_at :], self.all_words.view(np.float64)
+        floats = floats[self.arrays.floats_at :]
+        return {
+            name: float(floats[i]) if g.dtype == "float64" else int(integers[i])
+            for i, (name, g) in enumerate(self.traced.globals.items())
+        }
+
+    def figures(self, first: int) -> Iterator[tuple[int, int, str]]:
+        """Frontier vertices, frontier edges and direction of fused rounds from ``first`` on, the last ones if many."""
+        for vertices, edges, mode, _ in self._ring(first):
+            yield int(vertices), int(edges), "pull" if mode == at.PULL else "push"
+
+    def schedules(self, first: int) -> list[str]:
+        """The schedule of each fused round from ``first`` on."""
+        names = dict(enumerate(["persistent", *SCHEDULES])) | {at.PULLED: "pull"}
+        return [names[number] for *_, number in self._ring(first)]
+
+    def _ring(self, first: int) -> np.ndarray:
+        ring = self.device.get(self.arrays.ring).reshape(at.RING, at.FIGURES)
+        return ring[np.arange(max(first, self.round - at.RING), self.round) % at.RING]
+
+    def lowest_pile(self) -> int:
+        """The lowest pile that a vertex waits in; a number past every pile if none does."""
+        self._phase(at.LOWEST_FOUND, ("phases", "lowest"))
+        return int(self.words[at.LOWEST_PILE])
+
+    def open_pile(self, pile: int) -> None:
+        """Vertices that wait in it join the frontier."""
+        self.arrays.words[at.LOWEST_PILE] = pile
+        self._phase(at.OPENED, ("phases", "open_pile"))
+
+    # what the synchronisation asks for
+
+    def frontier(self) -> np.ndarray:
+        """lids of active masters (uint32)."""
+        return self.device.get(self.arrays.queues[int(self.words[at.SWAPPED])][: self.words[at.ACTIVE]])
+
+    def dirty(self) -> np.ndarray:
+        """lids of masters that mirrors must hear of: active, or with a field that edges read changed."""
+        return self.device.get(self.arrays.dirty[: self.words[at.DIRTIED]]) if self.marks_dirty else self.frontier()
+
+    def take_mirrors(self) -> np.ndarray:
+        """lids of mirrors that got a proposal in this round."""
+        return self.device.get(self.arrays.mirrors[: self.words[at.MIRRORS_TOUCHED]])
+
+    def reset(self, lids: np.ndarray | slice) -> None:
+        """Accumulators whose values were sent go back to their identity, unless combining twice does no harm."""
+        for name in self.traced.proposes:
+            field = self.traced.fields[name]
+            if not field.reduce.idempotent:  # type: ignore[union-attr]
+                self.state[name][lids] = field.identity
+
+    def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
+        """Mirrors' proposals into masters ``lids[positions]``."""
+        if len(positions):
+            self.kernels.send(lids, positions, values)
+            self.kernels.launch("phases", "combine", len(positions), fused=False)
+
+    def join(self, lids: np.ndarray) -> None:
+        """Mirrors join the frontier."""
+        if len(lids):
+            self.kernels.send(lids)
+            self.kernels.launch("phases", "join", len(lids), fused=False)
+            self._phase(at.JOINED)

@@ -1,0 +1,88 @@
+"""The arrays of a machine: planned as a whole, refused with figures if they do not fit, then allocated once."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.render import float_sums
+from dgraph.errors import UsageError
+from dgraph.program import Traced
+
+STORED = {"bool": "uint8"}
+"""dtype of a field → that of its array, where they differ: atomics need whole bytes."""
+
+
+class Arrays:
+    """Everything that a program's rounds write.
+
+    Attributes:
+        fields: field → array, by position.
+        words: control words, float sums, globals and the gate of the grid's barrier, in one piece.
+        bytes: of all of them.
+    """
+
+    def __init__(self, traced: Traced, graph: DeviceGraph, device, pulls: bool, options: Options):
+        self.device, self.pulls = device, pulls
+        size, t = graph.local.size, traced
+        mirrored = graph.local.mirrors > 0
+        prefix = np.uint64 if graph.wide else np.uint32
+        frontier = 0 if t.all else size
+        piled, lists = t.priority is not None, t.apply is not None or t.priority is not None
+        bits = (size + 31) // 32 if pulls and not t.all else 0
+        huge = size if options.schedule == "alb" or graph.wide else 0
+        parts = (graph.local.masters // at.PART + 1) * max(len(float_sums(t)), 1)
+        accumulated = 8 * len(t.proposes)
+        self.integers_at = at.CONTROLS + at.MOST_SUMS
+        self.floats_at = self.integers_at + max(len(t.globals), 1)
+        self.gate_at = self.floats_at + max(len(t.globals), 1)
+        wanted = {
+            **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
+            "words": (self.gate_at + 1, np.int64),
+            "counters": (4 * at.SLOT, np.int64), "totals": (2 + at.MOST_SUMS, np.int64), "parts": (parts, np.float64),
+            "ring": (at.RING * at.FIGURES, np.int64),
+            "queue0": (frontier, np.uint32), "queue1": (frontier, np.uint32),
+            "sums0": (frontier, prefix), "sums1": (frontier, prefix),
+            "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
+            "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if mirrored else 0, np.uint32),
+            "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
+            "waiting": ((size + 31) // 32 if piled else 0, np.uint32),
+            "far0": (size if piled else 0, np.uint32), "far1": (size if piled else 0, np.uint32),
+            "live0": (size if t.live is not None else 0, np.uint32),
+            "live1": (size if t.live is not None else 0, np.uint32),
+            "bits0": (bits, np.uint32), "bits1": (bits, np.uint32),
+            "chunk_parts": (accumulated * len(graph.chunks[0]) if t.all and pulls else 0, np.uint8),
+            "record": (device.blocks * 64 * at.BLOCK if options.record else 0, np.int64),
+        }  # fmt: skip
+        self.bytes = sum(prod((count,)) * np.dtype(dtype).itemsize for count, dtype in wanted.values())
+        free = device.free()
+        if self.bytes > free:
+            raise UsageError(
+                f"{type(t.program).__name__} needs {self.bytes:,} bytes of GPU memory beside the graph, "
+                f"{free:,} are free on {device.name}; use more GPUs"
+            )
+        self.all = {name: device.xp.zeros(max(count, 1), dtype) for name, (count, dtype) in wanted.items()}
+        self.fields = {name: self.all[f"f_{name}"][:size] for name in t.fields}
+
+    def __getattr__(self, name: str):
+        try:
+            return self.__dict__["all"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    @property
+    def queues(self) -> tuple:
+        return self.all["queue0"], self.all["queue1"]
+
+    @property
+    def bits(self) -> tuple:
+        return self.all["bits0"], self.all["bits1"]
+
+
+def _padded(size: int) -> int:
+    """Whole words of bytes: an atomic on one byte touches its four."""
+    return (size + 7) // 4 * 4

@@ -1,0 +1,66 @@
+"""NVRTC: text in, machine code for one architecture out. Works on a machine without a GPU or its driver."""
+
+from __future__ import annotations
+
+from dgraph.errors import InternalError, UsageError
+
+OPTIONS = ("--std=c++17", "--fmad=false")
+"""No fused multiply-add: floats get the same bits as on the CPU."""
+
+
+def _library():
+    try:
+        from cuda.bindings import nvrtc
+    except ImportError as error:
+        raise UsageError(
+            "the GPU backend compiles with NVRTC through cuda-bindings, which is not installed; "
+            "pip install 'dgraph[cuda13]' (or [cuda12], as your driver has it)"
+        ) from error
+    return nvrtc
+
+
+def version() -> str:
+    """The compiler's version, as 13.0."""
+    nvrtc = _library()
+    status, major, minor = nvrtc.nvrtcVersion()
+    _check(nvrtc, status)
+    return f"{major}.{minor}"
+
+
+def compiled(text: str, architecture: str, name: str) -> bytes:
+    """Machine code.
+
+    Args:
+        architecture: as ``sm_90``.
+        name: of the text, in messages.
+
+    Raises:
+        InternalError: the text does not compile; the compiler's first lines are in the message.
+    """
+    nvrtc = _library()
+    status, program = nvrtc.nvrtcCreateProgram(text.encode(), f"{name}.cu".encode(), 0, [], [])
+    _check(nvrtc, status)
+    options = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in OPTIONS)]
+    try:
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise InternalError(f"{name} does not compile for {architecture}: {_log(nvrtc, program)}")
+        status, size = nvrtc.nvrtcGetCUBINSize(program)
+        _check(nvrtc, status)
+        code = b" " * size
+        _check(nvrtc, nvrtc.nvrtcGetCUBIN(program, code)[0])
+        return code
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _log(nvrtc, program) -> str:
+    _, size = nvrtc.nvrtcGetProgramLogSize(program)
+    log = b" " * size
+    nvrtc.nvrtcGetProgramLog(program, log)
+    return "\n".join(log.decode(errors="replace").splitlines()[:30])
+
+
+def _check(nvrtc, status) -> None:
+    if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        raise InternalError(f"NVRTC: {status}")

@@ -1,0 +1,45 @@
+// warp_search: equal pieces of the frontier's edges for every warp. It finds its first vertex by a search in the prefix
+// sum with 32 probes at once; then a window of 32 vertices lies in registers, and lanes find theirs by shuffles.
+// [001: dynamic, warp-based search]
+
+struct WarpSearchRoom {};
+
+#define WARP_PIECE 256
+
+// The last item that starts at ``edge`` or before, by the whole warp.
+DEVICE u64 search_by_warp(const Work& work, u64 edge) {
+    u64 low = 0, high = work.count;
+    while (high - low > 1) {
+        const u64 step = (high - low + 31) / 32, probe = low + lane_id() * step;
+        const u32 before = ballot(probe < high && work.start(probe) <= edge);
+        low += (u64)(31 - __clz(before)) * step;
+        high = smaller(high, low + step);
+    }
+    return low;
+}
+
+template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearchRoom&) {
+    for (u64 edge = warp_rank() * WARP_PIECE; edge < work.edges; edge += warps() * WARP_PIECE) {
+        const u64 end = smaller(edge + WARP_PIECE, work.edges);
+        u64 window = search_by_warp(work, edge), at = edge;
+        while (at < end) {
+            const u64 i = window + lane_id();
+            const bool mine = i < work.count;
+            const u32 u = mine ? work.item(i) : 0;
+            const u64 start = mine ? work.start(i) : work.edges;
+            const offset_t base = mine ? work.first(u) - (offset_t)start : 0;
+            const Source s = visit.source(mine, u);
+            const u64 stop = smaller(end, shuffle(start, 31));
+            for (; at < stop; at += 32) {
+                const u64 edge_here = at + lane_id();
+                u32 owner = 0;
+                for (u32 step = 16; step; step >>= 1)
+                    if (shuffle(start, owner + step) <= edge_here) owner += step;
+                const offset_t e = shuffle(base, owner) + (offset_t)edge_here;
+                visit.template edges<1>(e, edge_here < stop ? e + 1 : e, shuffle(u, owner), from_lane(s, owner));
+            }
+            at = stop;
+            window += 31;
+        }
+    }
+}

@@ -1,0 +1,125 @@
+"""The whole text of a module: constants, types, the environment, a program's operators, kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dgraph.backend.cuda import layout
+from dgraph.backend.cuda.expressions import TYPES
+from dgraph.backend.cuda.render import constants, members, operators
+from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.program import Traced
+
+HERE = Path(__file__).parent
+
+GRAPH = [
+    ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"),
+    ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
+    ("const offset_t*", "in_offsets"), ("const u32*", "in_neighbours"), ("const weight_t*", "in_weights"),
+    ("i64", "out_edges"), ("i64", "in_edges"), ("const i64*", "original"), ("const degree_t*", "degree"),
+    ("const u32*", "long_rows"), ("i64", "long_count"),
+    ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),
+]  # fmt: skip
+"""Of ``env``: the graph. Every member is eight bytes."""
+
+WORK = [
+    ("i64*", "control"), ("i64*", "counters"), ("i64*", "integers"), ("double*", "floats"), ("double*", "parts"),
+    ("double*", "float_sums"), ("const i64*", "totals"), ("i64*", "ring"), ("u32*", "gate"),
+    ("u32*", "queue0"), ("u32*", "queue1"), ("prefix_t*", "sums0"), ("prefix_t*", "sums1"),
+    ("u32*", "huge"), ("prefix_t*", "huge_sums"), ("i64*", "scanned"),
+    ("u32*", "touched"), ("u32*", "mirrors"), ("u32*", "dirty"), ("u32*", "stamps"), ("u32*", "waiting"),
+    ("u32*", "far0"), ("u32*", "far1"), ("u32*", "live0"), ("u32*", "live1"), ("u32*", "bits0"), ("u32*", "bits1"),
+    ("Proposal*", "chunk_parts"), ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
+]  # fmt: skip
+"""Of ``env``: what a machine works on."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a module is compiled for, beside its program.
+
+    Attributes:
+        wide: the graph has 2**31 edges or more on this rank: offsets and prefix sums are 64-bit.
+        degrees: dtype of the degree array.
+        fused: no vertex has a mirror.
+        pulling: edges are walked backwards, by the schedule.
+        record: count the edges that each thread visits.
+        blocked: ``lb`` gives each thread a run of edges, and not every n-th.
+    """
+
+    wide: bool = False
+    degrees: str = "uint32"
+    fused: bool = True
+    pulling: bool = False
+    record: bool = False
+    blocked: bool = False
+
+
+def environment(t: Traced) -> list[tuple[str, str]]:
+    """The members of ``env``: (C++ type, name)."""
+    return [*GRAPH, *WORK, *(("const void*", f"inbox{i}") for i in range(len(t.proposes))), *members(t)]
+
+
+def phases(t: Traced, variant: Variant) -> str:
+    """The kernels of single phases."""
+    return _head(t, variant, persistent=False) + "\n".join(map(common, ("pull", "phases", "scan")))
+
+
+def rounds(t: Traced, variant: Variant) -> str:
+    """The kernel of many small rounds."""
+    return _head(t, variant, persistent=True) + "\n".join(
+        [*map(_schedule, ("vertex", "warp_search", "twc")), common("rounds")]
+    )
+
+
+def edges(t: Traced, variant: Variant, schedule: str) -> str:
+    """The kernels of one schedule."""
+    row = SCHEDULES[schedule]
+    named = f"#define SCHEDULE {row.name}\n#define ROOM {row.room}\n"
+    if row.huge:
+        named += f"#define HUGE_SCHEDULE {row.huge}\n"
+    files = [_schedule(name) for name in dict.fromkeys((*row.needs, row.name))]
+    scan = [common("scan")] if variant.wide else []
+    return _head(t, variant, persistent=False) + "\n".join([*files, *scan, named, common("edges")])
+
+
+def _head(t: Traced, variant: Variant, persistent: bool) -> str:
+    known = {
+        **constants(t),
+        "WIDE": int(variant.wide),
+        "FUSED": int(variant.fused),
+        "PULLING": int(variant.pulling),
+        "RECORD": int(variant.record),
+        "BLOCKED": int(variant.blocked),
+        "PERSISTENT": int(persistent),
+    }
+    flags = "".join(f"#define {name} {value}\n" for name, value in known.items())
+    types = (
+        f"typedef {'i64' if variant.wide else 'u32'} offset_t;\n"
+        f"typedef {'u64' if variant.wide else 'u32'} prefix_t;\n"
+        f"typedef {TYPES[variant.degrees]} degree_t;\n"
+        f"typedef {TYPES[t.weight] if t.weighted and t.weight else 'int'} weight_t;\n"
+    )
+    inside = "\n".join(f"    {kind} {name};" for kind, name in environment(t))
+    text = operators(t)
+    structs, functions = text.split("DEVICE", 1)
+    return "\n".join(
+        [
+            flags, layout.constants(), common("base"), types, structs,
+            f"struct Env {{\n{inside}\n}};\nCONSTANT Env env;\n", "DEVICE" + functions,
+            *map(common, ("lists", "visit", "vertex", "decide")),
+        ]
+    )  # fmt: skip
+
+
+@cache
+def common(name: str) -> str:
+    """A file of the text that all programs share."""
+    return (HERE / "common" / f"{name}.cuh").read_text()
+
+
+@cache
+def _schedule(name: str) -> str:
+    return (HERE / "schedules" / f"{name}.cuh").read_text()
