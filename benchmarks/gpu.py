@@ -28,7 +28,7 @@ from dgraph.program import trace
 
 @dataclass(frozen=True)
 class Row:
-    """One piece of work; the peers' milliseconds as they were published to us: (least, most), None where there is none."""
+    """One piece of work, and the peers' milliseconds: (least, most), None where a peer has no answer."""
 
     graph: str
     work: str

@@ -30,8 +30,11 @@ def run(
     *,
     comm=None,
     policy: str = "auto",
-    backend: str = "auto",
+    backend: str | object = "auto",
     threads: int | None = None,
+    schedule: str | None = None,
+    alb_threshold: str | int | None = None,
+    alb_distribution: str | None = None,
     direction: str = "auto",
     sync: str = "auto",
     max_rounds: int | None = None,
@@ -52,8 +55,9 @@ def run(
         graph: a file, a generator ``NAME:SIZE``, or a :class:`Graph` that is loaded already.
         comm: None (all ranks that were started together), a :class:`Comm`, or an mpi4py communicator.
         policy: how the graph is spread over the ranks: ``NAME[,option=value…]``, see ``partitioning.choose``.
-        backend: "auto" or "cpu".
+        backend: "cpu", "cuda", or "auto": cuda where there is a GPU; or a backend that is made already.
         threads: CPU threads a rank; None: the node's cores divided among its ranks.
+        schedule, alb_threshold, alb_distribution: how a GPU spreads a round's edges (``docs/gpu.md``).
         direction: "auto", "push", "pull", or "flip" (a test aid: every round the other way).
         sync: "auto"; "full" exchanges everything; "poison" (a test aid) fills what should not be read with garbage.
         max_rounds: stop after so many rounds; the result then says that it did not converge.
@@ -75,7 +79,11 @@ def run(
             if validate:
                 certificate(work.name)
             here = _ranks_here(comm)
-            engine = choose_backend(backend, threads, len(here))
+            with comm.together():
+                engine = choose_backend(
+                    backend, threads, len(here), here.index(comm.rank),
+                    schedule=schedule, alb_threshold=alb_threshold, alb_distribution=alb_distribution,
+                )  # fmt: skip
             _tell_choices(engine, comm, trace, progress)
         with trace("load"):
             if not isinstance(graph, Graph):
@@ -190,7 +198,7 @@ def _ranks_here(comm: Comm) -> list[int]:
 
 
 def _tell_choices(engine, comm: Comm, trace: Trace, progress: Progress) -> None:
-    trace.choose("backend", engine.name, "the only one here")
+    trace.choose("backend", engine.name, engine.why)
     trace.choose("threads", str(engine.threads), engine.reason)
     trace.choose("transport", comm.transport, "host memory" if comm.size > 1 else "one rank")
     if engine.warning:

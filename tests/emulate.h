@@ -128,7 +128,7 @@ static void run(void (*function)(i64), u32 blocks, u32 threads, i64 value, u64 s
     kernel = function, argument = value, grid = {blocks}, state = seed;
     std::vector<Block> homes(blocks);
     std::vector<Fiber> fibers(blocks * threads);
-    while (stacks.size() < fibers.size()) stacks.emplace_back(48 << 10);
+    while (stacks.size() < fibers.size()) stacks.emplace_back(32 << 10);
     for (u32 b = 0; b < blocks; b++) {
         homes[b].index = b;
         homes[b].all.live = threads;

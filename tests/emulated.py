@@ -20,6 +20,13 @@ COMPILER = shutil.which("g++")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not there to compile the kernels as C++")
 
 
+def backend(**options):
+    """A GPU backend whose GPU is emulated; its answers are the same in every order of threads."""
+    from dgraph.backend.cuda import CudaBackend, Options
+
+    return CudaBackend(0, 1, Options(**options), Device(blocks=2, seed=1))
+
+
 @cache
 def _folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="dgraph-emulated-"))
@@ -30,7 +37,7 @@ def _compiled(text: str) -> Path:
     path = _folder() / hashlib.sha256(text.encode()).hexdigest()[:20]
     source, library = path.with_suffix(".cpp"), path.with_suffix(".so")
     source.write_text(text)
-    flags = ["-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE"]
+    flags = ["-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE"]
     flags += ["-ffp-contract=off", "-Wl,-Bsymbolic"]
     done = subprocess.run([COMPILER, *flags, "-o", library, source], capture_output=True, text=True)
     if done.returncode:
@@ -41,10 +48,10 @@ def _compiled(text: str) -> Path:
 class Device:
     """The interface of ``CudaDevice`` over NumPy arrays."""
 
-    name, architecture, xp = "emulated", "emulated", np
+    name, architecture, xp, threads = "emulated", "emulated", np, THREADS
 
-    def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30):
-        self.blocks, self.seed, self.memory = blocks, seed, memory
+    def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple[str, str] | None = None):
+        self.blocks, self.seed, self.memory, self.mutant = blocks, seed, memory, mutant
         self._modules: dict[str, Module] = {}
 
     def use(self):
@@ -68,6 +75,8 @@ class Device:
         pass
 
     def module(self, text: str, name: str):
+        if self.mutant and self.mutant[0] in text:
+            text = text.replace(*self.mutant)
         if text not in self._modules:
             text = text.replace("#define BLOCK 256", f"#define BLOCK {THREADS}")
             whole = f"#include <cstddef>\n{(HERE / 'emulate.h').read_text()}\n{text}"

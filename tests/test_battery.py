@@ -4,6 +4,7 @@ Answers must equal the oracles', bit for bit (PageRank: to 1e-10), so they are t
 ``flip`` changes the direction every round; ``poison`` fills what the plan says is unread with garbage.
 """
 
+import os
 from functools import cache
 
 import numpy as np
@@ -34,6 +35,17 @@ THOROUGH = ("skewed", "plateaus", "rounded_sums")
 
 
 @cache
+def backend():
+    """``DGRAPH_TEST_BACKEND``: cpu, cuda, or emulated: the GPU's kernels on a CPU."""
+    asked = os.environ.get("DGRAPH_TEST_BACKEND", "cpu")
+    if asked != "emulated":
+        return asked
+    from emulated import backend
+
+    return backend()
+
+
+@cache
 def graph_of(name, dtype):
     """The case as a distributed graph; each rank hands over every P-th edge."""
     case, comm = CASES[name], world()
@@ -46,7 +58,7 @@ def graph_of(name, dtype):
 
 def solve(algorithm, name, dtype=None, combination=None, **parameters):
     """Run on all ranks; this rank's columns, and where its vertices stand in the case's."""
-    result = dgraph.run(algorithm, graph_of(name, dtype), **(combination or {}), **parameters)
+    result = dgraph.run(algorithm, graph_of(name, dtype), backend=backend(), **(combination or {}), **parameters)
     case, comm = CASES[name], world()
     with comm.together():
         vertex = result.columns["vertex"]

@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from dgraph.errors import UsageError, unknown
 
-BACKENDS = ("auto", "cpu")
+BACKENDS = ("auto", "cpu", "cuda")
 
 
-def backend(name: str, threads: int | None, ranks_here: int):
-    """The backend of this name.
+def backend(
+    name: str | object,
+    threads: int | None,
+    ranks_here: int,
+    place: int = 0,
+    *,
+    schedule: str | None = None,
+    alb_threshold: str | int | None = None,
+    alb_distribution: str | None = None,
+):
+    """The backend of this name; "auto" is cuda where there is a GPU and CuPy, else cpu.
 
     Args:
-        name: "auto" or "cpu".
+        name: "auto", "cpu", "cuda", or a backend that is made already.
         threads: CPU threads a rank; None: the cores of this node, divided among its ranks.
         ranks_here: ranks that share this node.
+        place: this rank's number among them, which chooses its GPU.
+        schedule, alb_threshold, alb_distribution: see :class:`dgraph.backend.cuda.options.Options`.
+
+    Raises:
+        UsageError: an unknown name, no GPU or no CuPy where they were asked for, options of the other backend.
     """
+    if not isinstance(name, str):
+        return name
     if name not in BACKENDS:
         raise unknown("backend", name, BACKENDS)
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot work; give 1 or more, or leave --threads out")
+    asked = {"schedule": schedule, "alb_threshold": alb_threshold, "alb_distribution": alb_distribution}
+    given = {key: value for key, value in asked.items() if value is not None}
+    if name == "cuda" or (name == "auto" and _has_gpu()):
+        from dgraph.backend.cuda import CudaBackend, Options
+
+        gpu = CudaBackend(place, ranks_here, Options(**given))  # type: ignore[arg-type]
+        gpu.why = "asked for" if name == "cuda" else "a GPU is there"
+        return gpu
+    if given:
+        option = f"--{next(iter(given)).replace('_', '-')}"
+        raise UsageError(
+            f"{option} is about GPUs, and this run has none; leave it out, or see why --backend cuda fails"
+        )
     from dgraph.backend.cpu import CpuBackend
 
-    return CpuBackend(threads, ranks_here)
+    cpu = CpuBackend(threads, ranks_here)
+    cpu.why = "asked for" if name == "cpu" else "there is no GPU, or no CuPy to reach it"
+    return cpu
+
+
+def _has_gpu() -> bool:
+    if find_spec("cupy") is None:
+        return False
+    from dgraph.backend.cuda.device import count
+
+    return count() > 0

@@ -14,6 +14,7 @@ WIDEST = 22
 def registers() -> dict[str, list[dict[str, Any]]]:
     """The rows of every register, as JSON can hold them."""
     from dgraph.algorithms import ALGORITHMS
+    from dgraph.backend.cuda.schedules import SCHEDULES
     from dgraph.graph.formats import FORMATS
     from dgraph.graph.generate import GENERATORS
     from dgraph.output import WRITERS
@@ -47,6 +48,7 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             {"name": name, "help": policy.help, "parameters": [_option(option) for option in policy.options.values()]}
             for name, policy in POLICIES.items()
         ],
+        "schedules": [{"name": name, "help": f"{row.help} ({row.source})"} for name, row in SCHEDULES.items()],
         "generators": [
             {"name": name, "form": generator.form, "help": generator.help} for name, generator in GENERATORS.items()
         ],

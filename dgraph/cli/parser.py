@@ -19,7 +19,18 @@ LOAD = (
     "directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed",
     "lenient", "separator", "comment", "header", "columns", "edge_data", "verify",
 )  # fmt: skip
-RUN = ("policy", "backend", "threads", "direction", "sync", "max_rounds", "validate")
+RUN = (
+    "policy",
+    "backend",
+    "threads",
+    "schedule",
+    "alb_threshold",
+    "alb_distribution",
+    "direction",
+    "sync",
+    "max_rounds",
+    "validate",
+)
 BACKENDS = ("auto", "cpu")
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
@@ -233,6 +244,11 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
     run = parser.add_argument_group("run")
     run.add_argument("--backend", choices=BACKENDS, help="where the rounds run (default auto)")
     run.add_argument("--threads", type=int, metavar="N", help="threads a rank (default: its share of the cores)")
+    run.add_argument(
+        "--schedule", metavar="NAME", help="how a GPU spreads a round's edges over threads (default auto; see list)"
+    )
+    run.add_argument("--alb-threshold", metavar="N", help="degree from which alb spreads a vertex: auto, threads or N")
+    run.add_argument("--alb-distribution", choices=("cyclic", "blocked"), help="how it deals out edges")
     run.add_argument("--direction", choices=DIRECTIONS, help="how edges are walked; flip: changes every round")
     run.add_argument("--sync", choices=SYNCS, help="what is exchanged (default auto: what the partition makes needed)")
     rounds = ["--max-rounds"]

@@ -27,9 +27,11 @@ class CpuBackend:
         name: "cpu".
         threads: threads of this rank.
         reason: why that many.
+        why: why this backend.
     """
 
     name = "cpu"
+    why = ""
 
     def __init__(self, threads: int | None, ranks_here: int):
         share = max(1, cores() // ranks_here)

@@ -25,10 +25,12 @@ class CudaBackend:
     Attributes:
         name: "cuda".
         threads: host threads of this rank: 1.
-        reason: which GPU, and why.
+        reason: which GPU.
+        why: why this backend.
     """
 
     name, threads = "cuda", 1
+    why = ""
 
     def __init__(self, place: int, ranks_here: int, options: Options, device=None):
         self.options, self.warning = options, ""
@@ -66,8 +68,9 @@ class CudaBackend:
 
     def _graph(self, local: LocalGraph) -> DeviceGraph:
         """The graph on the GPU, kept as long as it lives on the host."""
-        known = self._graphs.get(id(local))
+        key = id(local)
+        known = self._graphs.get(key)
         if known is None or known[0]() is not local:
-            forget = weakref.ref(local, lambda _, key=id(local): self._graphs.pop(key, None))
-            self._graphs[id(local)] = forget, DeviceGraph(local, self.device, self.options.renumber)
-        return self._graphs[id(local)][1]
+            forget = weakref.ref(local, lambda _: self._graphs.pop(key, None))
+            known = self._graphs[key] = forget, DeviceGraph(local, self.device, self.options.renumber)
+        return known[1]

@@ -20,7 +20,8 @@ def cupy():
         import cupy
     except ImportError as error:
         raise UsageError(
-            f"the GPU backend needs CuPy, and {error}; pip install 'dgraph[cuda13]' (or [cuda12], as your driver has it)"
+            f"the GPU backend needs CuPy, and {error}; "
+            "pip install 'dgraph[cuda13]' (or [cuda12], as your driver has it)"
         ) from error
     return cupy
 
@@ -46,6 +47,7 @@ class CudaDevice:
         architecture: what to compile for, as ``sm_90``.
         blocks: multiprocessors.
         xp: the module whose functions work on its arrays.
+        threads: of a block.
     """
 
     def __init__(self, number: int):
@@ -55,6 +57,7 @@ class CudaDevice:
         self._device.use()
         facts = self.xp.cuda.runtime.getDeviceProperties(number)
         self.name, self.blocks = facts["name"].decode(), int(facts["multiProcessorCount"])
+        self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
         self.pool = self.xp.cuda.MemoryPool()
         self._modules: dict[str, Module] = {}

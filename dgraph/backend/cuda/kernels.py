@@ -53,7 +53,7 @@ class Kernels:
         found.launch(kernel, blocks, argument, cooperative)
 
     def blocks(self, module, kernel: str, cooperative: bool = False) -> int:
-        """Blocks that run at once; of the persistent kernel one a multiprocessor: fewer arrive at its barrier sooner."""
+        """Blocks that run at once; of the persistent kernel one a multiprocessor, since fewer meet sooner."""
         each = 1 if cooperative else module.resident(kernel)
         return self.device.blocks * each
 

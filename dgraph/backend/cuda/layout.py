@@ -8,6 +8,7 @@ ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
 ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, PILE, FAR, FAR_SWAPPED, LOWEST_PILE = range(9, 18)
 MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
 LARGEST, LIVE_COUNT, LIVE_SWAPPED, GATE, SMALL_EDGES, SMALL_QUEUE, LOCAL_EDGES = range(26, 33)
+WIDTH, PILE_EDGES, PILE_ROUNDS = range(33, 36)
 SUMS_HERE = 40
 CONTROLS = 64
 
@@ -44,6 +45,9 @@ LOW_DEGREE = 64
 SHORT_ROW, LONG_ROW, CHUNK = 16, 4096, 2048
 """A pull over all vertices: rows up to SHORT_ROW edges are a thread's, up to LONG_ROW a warp's, longer ones are cut
 into chunks of CHUNK edges, a warp each, whose parts are added in order."""
+
+MOST_PILES, FEW_EDGES, MANY_EDGES = 64, 1 << 17, 1 << 22
+"""Piles that are opened at once: twice as many while their rounds have few edges, half as many when they have many."""
 
 FAR_BASE = 1 << 62
 """Piles are compared as ``pile - FAR_BASE``, so that a cleared counter, 0, means none."""

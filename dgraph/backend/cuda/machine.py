@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class Machine:
         words[at.UNEXPLORED] = self.local.arcs
         words[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[forced]
         words[at.WHOLE] = int("whole" in (self.traced.step or {}))
+        words[at.WIDTH] = int(self.traced.program.widens)
         strict = self.options.schedule not in ("auto", "persistent")
         small = -1 if strict else 2**62 if self.options.schedule == "persistent" else self.options.small
         words[[at.SMALL_EDGES, at.SMALL_QUEUE]] = small
@@ -230,15 +231,15 @@ class Machine:
             for i, (name, g) in enumerate(self.traced.globals.items())
         }
 
-    def figures(self, first: int) -> Iterator[tuple[int, int, str]]:
-        """Frontier vertices, frontier edges and direction of fused rounds from ``first`` on, the last ones if many."""
-        for vertices, edges, mode, _ in self._ring(first):
-            yield int(vertices), int(edges), "pull" if mode == at.PULL else "push"
+    def figures(self, first: int) -> np.ndarray:
+        """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
+        pulled; int64 (rounds, 3)."""
+        return self._ring(first)[:, :3]
 
     def schedules(self, first: int) -> list[str]:
         """The schedule of each fused round from ``first`` on."""
         names = dict(enumerate(["persistent", *SCHEDULES])) | {at.PULLED: "pull"}
-        return [names[number] for *_, number in self._ring(first)]
+        return [names[number] for number in self._ring(first)[:, 3].tolist()]
 
     def _ring(self, first: int) -> np.ndarray:
         ring = self.device.get(self.arrays.ring).reshape(at.RING, at.FIGURES)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from dgraph.backend.cuda.expressions import TYPES, WIDE, CudaScope
 from dgraph.backend.expressions import HIGHEST, Body
 from dgraph.program import Traced
@@ -56,7 +58,7 @@ def members(t: Traced) -> list[tuple[str, str]]:
 
 
 def _parameter(value) -> str:
-    return "double" if isinstance(value, float) or getattr(value, "dtype", None) == float else "i64"
+    return "double" if isinstance(value, (float, np.floating)) else "i64"
 
 
 def operators(t: Traced) -> str:

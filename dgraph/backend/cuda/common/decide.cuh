@@ -1,3 +1,10 @@
+// How many piles to open next, after ``rounds`` rounds with ``edges`` edges of the last ones; 0: always one.
+DEVICE i64 piles(i64 width, i64 edges, i64 rounds) {
+    if (width == 0) return 0;
+    if (edges < FEW_EDGES * rounds) return smaller(2 * width, (i64)MOST_PILES);
+    return edges > MANY_EDGES * rounds ? larger(width / 2, 1ll) : width;
+}
+
 // What a round's totals mean: the next direction.   [Beamer et al., SC 2012]
 
 DEVICE i64 direction(i64 mode, i64 forced, i64 active, i64 was, i64 edges, i64 unexplored) {

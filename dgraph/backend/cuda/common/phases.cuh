@@ -111,7 +111,7 @@ KERNEL open_pile(i64) {
     SHARED(PhaseRoom, room);
     if (PRIORITY)
         open_pass(slot_now(), is(SWAPPED), is(FAR_SWAPPED), (u64)FRESH(env.control + FAR), FRESH(env.control + PILE),
-                  FRESH(env.control + LOWEST_PILE), room.staging);
+                  FRESH(env.control + LOWEST_PILE) + larger(FRESH(env.control + WIDTH), 1ll) - 1, room.staging);
 }
 
 // Proposals that mirrors made on other ranks, into their masters.
@@ -176,7 +176,7 @@ KERNEL settle(i64 phase) {
         if (phase == LOWEST_FOUND) c[LOWEST_PILE] = FRESH(slot + FAR_MIN) + FAR_BASE;
         if (phase == OPENED) {
             c[FAR] = FRESH(slot + FAR_TAIL), c[FAR_SWAPPED] = !FRESH(c + FAR_SWAPPED);
-            c[PILE] = FRESH(c + LOWEST_PILE);
+            c[PILE] = FRESH(c + LOWEST_PILE) + larger(FRESH(c + WIDTH), 1ll) - 1;
         }
         if (phase == STARTED || phase == APPLIED || phase == OPENED || phase == JOINED) {
             c[QUEUED] = ALL ? env.masters : (i64)listed(slot, TAIL);

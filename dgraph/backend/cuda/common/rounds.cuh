@@ -40,6 +40,7 @@ KERNEL rounds(i64 asked) {
     bool live_swapped = FRESH(c + LIVE_SWAPPED), whole = FRESH(c + WHOLE), done = FRESH(c + DONE);
     bool valid = FRESH(c + BITS), pending = asked >> TAKEN_BY != 0;
     const i64 limit = asked & ((1ll << TAKEN_BY) - 1), forced = FRESH(c + FORCED);
+    i64 width = FRESH(c + WIDTH), pile_edges = FRESH(c + PILE_EDGES), pile_rounds = FRESH(c + PILE_ROUNDS);
     const i64 most_edges = FRESH(c + SMALL_EDGES), most_queued = FRESH(c + SMALL_QUEUE);
     if (done || round >= limit) return;
     Globals G = load_globals(round, active);
@@ -84,12 +85,14 @@ KERNEL rounds(i64 asked) {
         pending = false;
         tick++;
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
+        pile_edges += edges, pile_rounds++;
         const i64 waiting = PRIORITY ? FRESH(c + FAR) : 0;
         if (PRIORITY && queued == 0 && waiting > 0) {
             i64* now = slot_of(tick);
             lowest_pass(now, far_swapped, (u64)waiting, near);
             meet(env.gate, due);
-            const i64 opened = FRESH(now + FAR_MIN) + FAR_BASE;
+            width = piles(width, pile_edges, pile_rounds), pile_edges = pile_rounds = 0;
+            const i64 opened = FRESH(now + FAR_MIN) + FAR_BASE + larger(width, 1ll) - 1;
             open_pass(now, swapped, far_swapped, (u64)waiting, near, opened, room.staging);
             meet(env.gate, due);
             queued = listed(now, TAIL), edges = front_edges(now), largest = FRESH(now + MOST);
@@ -130,7 +133,7 @@ KERNEL rounds(i64 asked) {
         c[UNEXPLORED] = unexplored, c[LIVE_COUNT] = live_count;
         c[SWAPPED] = swapped, c[BITS_SWAPPED] = bits_swapped, c[FAR_SWAPPED] = far_swapped;
         c[LIVE_SWAPPED] = live_swapped, c[WHOLE] = whole, c[DONE] = done, c[BITS] = valid;
-        c[LOCAL_EDGES] = edges;
+        c[LOCAL_EDGES] = edges, c[WIDTH] = width, c[PILE_EDGES] = pile_edges, c[PILE_ROUNDS] = pile_rounds;
         store_globals(G);
     }
 }

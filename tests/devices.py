@@ -1,0 +1,52 @@
+"""Devices that tests of the GPU backend run on: the emulated one, and a GPU under the marker ``gpu``."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from emulated import Device, needs_compiler
+
+from dgraph.graph.local import Csr, LocalGraph
+
+
+def on_devices(test=None, *, gpu: bool = True):
+    """Parametrise a test by the device's name."""
+    names = [pytest.param("emulated", marks=needs_compiler)]
+    names += [pytest.param("gpu", marks=pytest.mark.gpu)] * gpu
+    mark = pytest.mark.parametrize("device", names)
+    return mark if test is None else mark(test)
+
+
+@cache
+def device_of(name: str, blocks: int = 2, mutant: tuple[str, str] | None = None):
+    """A device by its name; ``blocks`` of the emulated one, whose text ``mutant`` changes."""
+    if name == "emulated":
+        return Device(blocks, seed=blocks, mutant=mutant)
+    found = _gpu()
+    found.use()
+    return found
+
+
+@cache
+def _gpu():
+    pytest.importorskip("cupy")
+    from dgraph.backend.cuda.device import CudaDevice, count
+
+    if not count():
+        pytest.skip("there is no GPU")
+    return CudaDevice(0)
+
+
+def local_graph(n, src, dst, weights=None, directed=True) -> LocalGraph:
+    """A graph of arcs on one rank: parallel ones and loops stay."""
+    order = np.argsort(src, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(src, minlength=n))]).astype(np.int64)
+    ids = np.arange(n, dtype=np.int64)
+    rows = Csr(offsets, dst[order].astype(np.uint32), None if weights is None else weights[order])
+    arcs = src.size
+    return LocalGraph(
+        n=n, m=arcs if directed else arcs // 2, arcs=arcs, masters=n, gids=ids, original=ids,
+        out_degree=np.diff(offsets), out=rows, directed=directed,
+    )  # fmt: skip

@@ -1,0 +1,184 @@
+"""Rounds of the GPU backend, emulated and on a GPU: the answers of oracles, whichever kernels walk a round; any number
+of rounds a call; the reference loop; components by hooking."""
+
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import oracles
+import pytest
+from devices import device_of, local_graph, on_devices
+
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.cc import Labels
+from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda import graph as device_graph
+from dgraph.backend.cuda.components import Components
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.options import Options
+from dgraph.comm import SerialComm
+from dgraph.engine import Context, Run
+from dgraph.errors import UsageError
+from dgraph.program import trace
+from dgraph.report import Progress, Trace
+
+pytestmark = pytest.mark.mpi_skip
+SOURCE = 5
+PROGRAMS = {
+    "levels": (Levels(source=SOURCE), "level"),
+    "distances": (Distances(source=SOURCE, delta=9.0).retype(dist="int32"), "dist"),
+    "labels": (Labels(), "label"),
+    "pagerank": (PageRank(tol=0.0, max_iter=8), "rank"),
+    "peel": (Peel(), "core"),
+}
+WAYS = {
+    "auto": Options(),
+    "broad rounds alone": Options(small=-1),
+    "both": Options(small=200),
+    "persistent": Options(schedule="persistent"),
+    "not renumbered": Options(renumber=False),
+    "alb": Options(schedule="alb", alb_threshold=20),
+}
+
+
+@cache
+def arcs(directed=False):
+    """An R-MAT-like graph with a path at its end: frontiers broad and thin. n, src, dst, weights."""
+    rng = np.random.default_rng(9)
+    src, dst = (rng.integers(0, 400, 4000) ** 2 // 400 for _ in range(2))
+    path = np.arange(400, 460)
+    src, dst = np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, [400], path[1:]])
+    key = np.unique(np.minimum(src, dst) * 461 + np.maximum(src, dst))
+    src, dst = key // 461, key % 461
+    src, dst = src[src != dst], dst[src != dst]
+    weights = rng.integers(1, 60, src.size).astype(np.int32)
+    return (461, src, dst, weights) if directed else (461, *oracles.symmetric(src, dst, weights))
+
+
+@cache
+def answer(name, directed=False):
+    n, src, dst, weights = arcs(directed)
+    if name == "levels":
+        levels = oracles.bfs(n, src, dst, SOURCE)
+        return np.where(levels < 0, 2**31 - 1, levels)
+    if name == "distances":
+        return np.array([2**31 - 1 if d is None else d for d in oracles.sssp(n, src, dst, weights, SOURCE)])
+    if name == "pagerank":
+        return oracles.pagerank(n, src, dst, rounds=8)
+    return oracles.components(n, src, dst) if name == "labels" else oracles.core_numbers(n, src, dst)
+
+
+def machine_for(device, name, direction, options, directed=False):
+    n, src, dst, weights = arcs(directed)
+    local = local_graph(n, src, dst, weights, directed)
+    graph = device_graph.DeviceGraph(local, device, options.renumber)
+    return Machine(trace(PROGRAMS[name][0], weights.dtype), graph, device, direction, options)
+
+
+def solved(machine, limit=1 << 20):
+    machine.start({})
+    machine.agreed(*machine.totals(), True)
+    while not machine.done:
+        machine.fused(limit)
+    return machine
+
+
+def check(machine, name, directed=False):
+    found = np.asarray(machine.state[PROGRAMS[name][1]])
+    if name == "pagerank":
+        np.testing.assert_allclose(found, answer(name, directed), rtol=1e-12)
+    else:
+        np.testing.assert_array_equal(found, answer(name, directed))
+
+
+@on_devices
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("direction", ["auto", "push", "pull", "flip"])
+def test_answers(device, name, direction):
+    for way, options in WAYS.items():
+        machine = solved(machine_for(device_of(device, 3), name, direction, options))
+        check(machine, name)
+        assert len(machine.figures(0)) == machine.round, way
+
+
+@on_devices
+@pytest.mark.parametrize("name", ["levels", "distances", "pagerank"])
+def test_directed(device, name):
+    for direction in ("auto", "pull"):
+        check(solved(machine_for(device_of(device, 2), name, direction, Options(), True)), name, True)
+
+
+@on_devices
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rounds_a_call_and_grids_do_not_show(device, name):
+    rounds = set()
+    for limit, blocks in ((1, 1), (3, 4), (1 << 20, 2)):
+        machine = solved(machine_for(device_of(device, blocks), name, "auto", Options(small=300)), limit)
+        check(machine, name)
+        rounds.add(machine.round)
+    assert len(rounds) == 1 or name in ("labels", "distances")  # these may hear of a value in the round it is set
+
+
+@on_devices
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("direction", ["push", "pull", "flip"])
+def test_the_reference_loop(device, name, direction):
+    machine = machine_for(device_of(device, 2), name, direction, Options())
+    comm = SerialComm()
+    context = Context(machine.local, comm, SimpleNamespace(), Trace(comm, ["test"]), Progress(), direction)
+    run = Run(machine, context)
+    run.start({})
+    run.rounds(1 << 20)
+    check(machine, name)
+
+
+@on_devices
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_wide_offsets(device, name, monkeypatch):
+    """As on a graph of 2**31 edges."""
+    monkeypatch.setattr(device_graph, "WIDE", 1)
+    for options in (Options(), Options(small=-1), Options(schedule="merge_path")):
+        machine = solved(machine_for(device_of(device, 2), name, "auto", options))
+        assert machine.graph.wide
+        check(machine, name)
+
+
+@on_devices
+def test_components(device):
+    device = device_of(device, 3)
+    for edges in (100, 450, 2000):
+        rng = np.random.default_rng(edges)
+        src, dst = oracles.symmetric(rng.integers(0, 500, edges), rng.integers(0, 500, edges))
+        for renumber in (False, True):
+            graph = device_graph.DeviceGraph(local_graph(500, src, dst, directed=False), device, renumber)
+            found = Components(graph, device)
+            found.solve()
+            np.testing.assert_array_equal(device.get(found.labels()), oracles.components(500, src, dst))
+
+
+@on_devices
+def test_long_rows_are_added_in_chunks(device):
+    """PageRank of a star: the hub's row is cut, and the bits are the same on every grid."""
+    leaves = np.arange(1, 9001)
+    src, dst = oracles.symmetric(np.zeros(9000, np.int64), leaves)
+    local = local_graph(9001, src, dst, directed=False)
+    ranks = []
+    for blocks in (1, 4):
+        device_now = device_of(device, blocks)
+        graph = device_graph.DeviceGraph(local, device_now)
+        assert len(graph.chunks[0]) == 5
+        machine = solved(Machine(trace(PageRank(tol=0.0, max_iter=5), None), graph, device_now, "auto", Options()))
+        ranks.append(np.asarray(machine.state["rank"]))
+        np.testing.assert_allclose(ranks[-1], oracles.pagerank(9001, src, dst, rounds=5), rtol=1e-12)
+    np.testing.assert_array_equal(*ranks)
+
+
+@on_devices(gpu=False)
+def test_what_does_not_fit_is_refused_with_figures(device):
+    from emulated import Device
+
+    small = Device(memory=20_000)
+    with pytest.raises(UsageError, match=r"Levels needs [\d,]+ bytes of GPU memory beside the graph, 20,000 are free"):
+        machine_for(small, "levels", "auto", Options())
