@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks import anchors, record
 from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.cc import Joined
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
@@ -73,7 +74,7 @@ def program(work: str, graph: str, source: int, local):
     if work == "pagerank":
         single = dict.fromkeys(("rank", "share", "inflow"), "float32")
         return PageRank(tol=0.0, max_iter=20).retype(**single), "auto"
-    return Peel(), "auto"
+    return (Joined() if work == "cc" else Peel()), "auto"
 
 
 def seconds(device, run: Callable[[], None]) -> float:
@@ -87,16 +88,16 @@ def seconds(device, run: Callable[[], None]) -> float:
 
 def solve(device, graph: DeviceGraph, work: str, name: str, source: int, options: Options, repeat: int):
     """Seconds of ``repeat`` runs after one that is not counted, and the last machine."""
-    if work == "cc":
-        components = Components(graph, device)
-        return [seconds(device, components.solve) for _ in range(repeat + 1)][1:], components
     made, forced = program(work, name, source, graph.local)
     weight = graph.local.out.weights
     traced = trace(made, None if weight is None else weight.dtype)
     found = []
     for _ in range(repeat + 1):
-        machine = Machine(traced, graph, device, forced, options)
-        machine.compile()
+        if work == "cc":
+            machine = Components(traced, graph, device)
+        else:
+            machine = Machine(traced, graph, device, forced, options)
+            machine.compile()
 
         def rounds(machine=machine):
             machine.start({})

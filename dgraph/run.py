@@ -81,7 +81,7 @@ def run(
             here = _ranks_here(comm)
             with comm.together():
                 engine = choose_backend(
-                    backend, threads, len(here), here.index(comm.rank),
+                    backend, threads, len(here), here.index(comm.rank), comm.size == 1,
                     schedule=schedule, alb_threshold=alb_threshold, alb_distribution=alb_distribution,
                 )  # fmt: skip
             _tell_choices(engine, comm, trace, progress)

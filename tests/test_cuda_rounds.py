@@ -10,7 +10,7 @@ import pytest
 from devices import device_of, local_graph, on_devices
 
 from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.cc import Labels
+from dgraph.algorithms.cc import Joined, Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
@@ -153,9 +153,11 @@ def test_components(device):
         src, dst = oracles.symmetric(rng.integers(0, 500, edges), rng.integers(0, 500, edges))
         for renumber in (False, True):
             graph = device_graph.DeviceGraph(local_graph(500, src, dst, directed=False), device, renumber)
-            found = Components(graph, device)
-            found.solve()
-            np.testing.assert_array_equal(device.get(found.labels()), oracles.components(500, src, dst))
+            found = Components(trace(Joined(), None), graph, device)
+            found.start({})
+            assert found.fused(1) == 1
+            assert found.done
+            np.testing.assert_array_equal(found.fields()["label"], oracles.components(500, src, dst))
 
 
 @on_devices

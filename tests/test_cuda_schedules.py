@@ -1,5 +1,5 @@
 """Schedules: every edge of every active vertex exactly once, on grids smaller and larger than the work; and which
-thread visits how many, as the papers' mappings say. The same text runs as C++ on a CPU, and on a GPU where there is one.
+thread visits how many, as the papers map them. The text runs as C++ on a CPU, and on a GPU where there is one.
 """
 
 import faulthandler

@@ -14,6 +14,7 @@ def backend(
     threads: int | None,
     ranks_here: int,
     place: int = 0,
+    alone: bool = True,
     *,
     schedule: str | None = None,
     alb_threshold: str | int | None = None,
@@ -26,6 +27,7 @@ def backend(
         threads: CPU threads a rank; None: the cores of this node, divided among its ranks.
         ranks_here: ranks that share this node.
         place: this rank's number among them, which chooses its GPU.
+        alone: whether there is no other rank on any node.
         schedule, alb_threshold, alb_distribution: see :class:`dgraph.backend.cuda.options.Options`.
 
     Raises:
@@ -42,7 +44,7 @@ def backend(
     if name == "cuda" or (name == "auto" and _has_gpu()):
         from dgraph.backend.cuda import CudaBackend, Options
 
-        gpu = CudaBackend(place, ranks_here, Options(**given))  # type: ignore[arg-type]
+        gpu = CudaBackend(place, ranks_here, alone, Options(**given))  # type: ignore[arg-type]
         gpu.why = "asked for" if name == "cuda" else "a GPU is there"
         return gpu
     if given:

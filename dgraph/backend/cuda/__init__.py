@@ -20,6 +20,7 @@ class CudaBackend:
     Args:
         place: this rank's number among the ranks of its node.
         ranks_here: how many they are.
+        alone: whether there is no other rank on any node.
         device: what to run on; None: the GPU whose number is ``place``, in turn.
 
     Attributes:
@@ -32,8 +33,8 @@ class CudaBackend:
     name, threads = "cuda", 1
     why = ""
 
-    def __init__(self, place: int, ranks_here: int, options: Options, device=None):
-        self.options, self.warning = options, ""
+    def __init__(self, place: int, ranks_here: int, alone: bool, options: Options, device=None):
+        self.alone, self.options, self.warning = alone, options, ""
         self.device = device or self._gpu(place, ranks_here)
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs: dict[int, tuple[Callable, DeviceGraph]] = {}
@@ -51,20 +52,12 @@ class CudaBackend:
             self.warning = f"{ranks_here} ranks share {found} GPU{'s' * (found > 1)}: they take turns"
         return CudaDevice(place % found)
 
-    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
+    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
         """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
         self.device.use()
+        if traced.program.kernel == "components" and direction == "auto" and self.alone and not local.directed:
+            return Components(traced, self._graph(local), self.device)
         return Machine(traced, self._graph(local), self.device, direction, self.options)
-
-    def components(self, local: LocalGraph):
-        """The smallest original id of each vertex's component, int64 by lid, where all of the graph is on this rank and
-        undirected; else None."""
-        if local.mirrors or local.directed:
-            return None
-        self.device.use()
-        found = Components(self._graph(local), self.device)
-        found.solve()
-        return self.device.get(found.labels())
 
     def _graph(self, local: LocalGraph) -> DeviceGraph:
         """The graph on the GPU, kept as long as it lives on the host."""

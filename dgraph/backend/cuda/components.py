@@ -1,12 +1,15 @@
-"""Connected components of a whole graph on one GPU; what label propagation would take thousands of rounds for."""
+"""Connected components of a whole graph on one GPU: what label propagation would take thousands of rounds for."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from dgraph.backend.cuda import layout
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.text import common
+from dgraph.program import Traced
 
 SAMPLED = 2
 """Edges of every vertex that are hooked before the largest component is known."""
@@ -19,23 +22,36 @@ def text(wide: bool) -> str:
 
 
 class Components:
-    """The kernels and arrays of one graph, undirected and without mirrors."""
+    """What the engine asks of a ``Machine``, for a program whose ``kernel`` is "components" and a graph that is
+    undirected and all on this rank: one round.
 
-    def __init__(self, graph: DeviceGraph, device):
-        self.graph, self.device = graph, device
+    Attributes:
+        state: the field → an empty array: nothing is exchanged.
+    """
+
+    direction, dirties, waiting, compiled = "push", False, 0, True
+
+    def __init__(self, traced: Traced, graph: DeviceGraph, device):
+        self.traced, self.graph, self.device = traced, graph, device
         self.module = device.module(text(graph.wide), "components")
         n, xp = max(graph.local.size, 1), device.xp
         self.parent, self.lowest = xp.empty(n, np.uint32), xp.empty(n, np.int64)
-        self.largest = xp.empty(1, np.uint32)
+        largest = self._largest = xp.empty(1, np.uint32)
         out = graph.out
-        arrays = (out.offsets, out.neighbours, graph.original, self.parent, self.lowest, self.largest)
+        arrays = (out.offsets, out.neighbours, graph.original, self.parent, self.lowest, largest)
         self.environment = np.array([*map(device.address, arrays), graph.local.size], np.int64)
+        self.round, self.done = 0, False
+        self.total_active = self.total_edges = 0
+        self.state = {field: np.empty(0, np.int64) for field in traced.fields}
 
-    def solve(self) -> None:
-        """Start the kernels; ``labels`` has the answer."""
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """Every vertex is its own component."""
         self.module.set_environment(self.environment)
         self.module.owner = self
         self._launch("singletons")
+
+    def fused(self, limit: int) -> int:
+        """The one round."""
         for which in range(SAMPLED):
             self._launch("hook_one", which)
         self._launch("jump")
@@ -43,11 +59,32 @@ class Components:
         self._launch("hook_rest")
         self._launch("jump")
         self._launch("name_trees")
+        self.device.wait()
+        self.round, self.done = 1, True
+        return 1
 
-    def labels(self):
-        """The smallest original id of each vertex's component, by lid: int64, on the device."""
-        labels = self.lowest[self.parent[: self.graph.local.size]]
-        return labels if self.graph.place is None else labels[self.graph.place]
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """All vertices and edges; there are no sums."""
+        return np.array([self.graph.local.masters, self.graph.edges], np.int64), np.empty(0)
+
+    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+        """Take in the totals."""
+        self.total_active, self.total_edges = (int(x) for x in integers)
+
+    def globals(self) -> dict[str, int | float]:
+        """None."""
+        return {}
+
+    def figures(self, first: int) -> np.ndarray:
+        """Of the one round: vertices, edges, and that it pushed; int64 (1, 3)."""
+        return np.array([[self.total_active, self.total_edges, 0]], np.int64)
+
+    def fields(self) -> dict[str, np.ndarray]:
+        """The smallest original id of each vertex's component: int64."""
+        n, place = self.graph.local.size, self.graph.place
+        labels = self.lowest[self.parent[:n]] if self.done else self.graph.original
+        (field,) = self.traced.proposes
+        return {field: self.device.get(labels if place is None else labels[place])}
 
     def _launch(self, kernel: str, argument: int = 0) -> None:
         self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), argument)

@@ -43,12 +43,13 @@ class DeviceGraph:
         offsets = device.put(local.out.offsets)
         degrees = offsets[1:] - offsets[:-1]
         self.largest = int(degrees.max()) if degrees.size else 0
+        whole = local.masters == local.n and not local.theirs and not local.mirrors
         if renumber is None:
             renumber = self.largest > SKEWED * max(self.edges, 1) / max(local.size, 1)
         self.order = self.place = None
         neighbours = device.put(local.out.neighbours.view(np.uint32))
         weights = None if local.out.weights is None else device.put(local.out.weights)
-        if renumber and local.mirrors == 0 and local.size > 1:
+        if renumber and whole and local.size > 1:
             self.order = xp.argsort(-degrees, kind="stable").astype(np.uint32)
             self.place = xp.empty(local.size, np.uint32)
             self.place[self.order] = xp.arange(local.size, dtype=np.uint32)

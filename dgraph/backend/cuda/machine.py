@@ -26,6 +26,7 @@ class Machine:
 
     Attributes:
         state: field → :class:`Column`, by lid.
+        dirties: whether mirrors must hear of masters that are not active.
         words: the control words as they were when the last call ended.
     """
 
@@ -34,7 +35,7 @@ class Machine:
             raise UsageError(f"{len(traced.sums)} summed globals in one program; {at.MOST_SUMS} is the most")
         self.traced, self.graph, self.device, self.options = traced, graph, device, options
         self.local = graph.local
-        self.marks_dirty = bool(dirty_fields(traced))
+        self.dirties = bool(dirty_fields(traced))
         self.pulls = "pull" in traced.program.directions and (traced.once or traced.all or forced in ("pull", "flip"))
         self.arrays = Arrays(traced, graph, device, self.pulls, options)
         self.kernels = Kernels(traced, graph, device, self.arrays, options)
@@ -231,6 +232,10 @@ class Machine:
             for i, (name, g) in enumerate(self.traced.globals.items())
         }
 
+    def fields(self) -> dict[str, np.ndarray]:
+        """Masters' values of every field, on the host."""
+        return {name: np.asarray(column[: self.local.masters]) for name, column in self.state.items()}
+
     def figures(self, first: int) -> np.ndarray:
         """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
         pulled; int64 (rounds, 3)."""
@@ -263,7 +268,7 @@ class Machine:
 
     def dirty(self) -> np.ndarray:
         """lids of masters that mirrors must hear of: active, or with a field that edges read changed."""
-        return self.device.get(self.arrays.dirty[: self.words[at.DIRTIED]]) if self.marks_dirty else self.frontier()
+        return self.device.get(self.arrays.dirty[: self.words[at.DIRTIED]]) if self.dirties else self.frontier()
 
     def take_mirrors(self) -> np.ndarray:
         """lids of mirrors that got a proposal in this round."""
