@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import sys
 import time
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
+
+import numpy as np
 
 from dgraph.cli.ending import end_together
 from dgraph.cli.parser import add_load_options
@@ -22,6 +25,7 @@ from dgraph.graph.handle import Graph
 from dgraph.graph.load import LoadOptions, describe
 from dgraph.graph.stored import chunks_a_part, write
 from partitioning import POLICIES, Placement, PolicyError, choose, plan, quality
+from partitioning.automatic import MOST
 from partitioning.compare import recommended, table
 from partitioning.store import Draft, StoreError
 
@@ -110,6 +114,8 @@ def _command(words: list[str], comm: Comm) -> int:
             taken = next(row for row in rows if row["policy"] == told.get("recommended", rows[0])["policy"])
             progress.phase("write", f"{asked['output']}: {taken['policy']}")
             told["store"] = _write(asked, graph, placements[taken["policy"]], taken)
+    peak = comm.allgather(np.array([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10], np.int64))
+    told |= {"seconds": time.perf_counter() - began, "peak_memory_bytes": peak[:, 0].tolist()}
     if comm.rank == 0:
         print(json.dumps(told, indent=1) if "json" in asked else _text(told))
     return 0
@@ -130,6 +136,8 @@ def _check(asked: dict[str, Any], parts: int) -> None:
 def _row(name: str, graph: Graph, parts: int, refuse: bool) -> tuple[dict[str, Any], Placement | None]:
     """A policy's figures, and its placement; a refusal among several policies is a row too."""
     try:
+        if name == "metis" and not refuse and graph.n + graph.arcs > MOST:
+            raise PolicyError("it would take minutes; to compare it too, add --policy metis,seed=1")
         placement, seconds = _placed(name, graph, parts)
     except PolicyError as refused:
         if refuse:
@@ -174,6 +182,8 @@ def _text(told: dict[str, Any]) -> str:
         lines.append(
             f"{store['path']}: {told['parts']} parts by {store['policy']}, written in {store['seconds']:.2f} s"
         )
+    most, ranks = max(told["peak_memory_bytes"]) / 2**30, told["ranks"]
+    lines.append(f"{told['seconds']:.1f} s on {ranks} rank{'s'[: ranks != 1]}; {most:.2f} GiB in use at most on one")
     return "\n".join(lines)
 
 

@@ -22,14 +22,18 @@ class Table:
         return self.parts[gids].astype(np.int32)
 
 
+RESERVE = 0.1
+"""Share of the free memory that is left to everything else on the host."""
+
+
 def shortage(n: int, entries: int, each: float, what: str) -> str:
     """The memory plan of rank 0: empty if ``each`` bytes a vertex and adjacency entry are there, else in words."""
-    need, have = each * (n + entries), free_memory()
+    need, have = each * (n + entries), (1 - RESERVE) * free_memory()
     if need <= have:
         return ""
     return (
         f"{what}: {n} vertices and {entries} adjacency entries need about {need / 2**30:.1f} GiB on rank 0, "
-        f"which has {have / 2**30:.1f} GiB free"
+        f"which may take {have / 2**30:.1f} GiB"
     )
 
 

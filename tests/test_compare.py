@@ -69,7 +69,8 @@ def test_every_policy_is_compared(capsys):
         out = capsys.readouterr().out
         wanted = {"ldg,order=bfs", *POLICIES} - {"auto"}
         assert wanted <= {line.split()[0] for line in out.splitlines() if line}
-        assert out.splitlines()[-1].startswith("take ")
+        assert out.splitlines()[-2].startswith("take ")
+        assert f" on {world().size} rank" in out.splitlines()[-1]
 
 
 @pytest.mark.mpi

@@ -204,7 +204,7 @@ def test_what_does_not_fit_is_refused_with_figures(name, monkeypatch):
     monkeypatch.setattr(whole, "free_memory", lambda: 3000.0)
     with pytest.raises(PolicyError) as refused:
         alone(GRAPHS["directed"], name, 3)
-    assert "GiB on rank 0, which has 0.0 GiB free" in str(refused.value)
+    assert "GiB on rank 0, which may take 0.0 GiB" in str(refused.value)
     assert "; take " in str(refused.value)
 
 

@@ -1,0 +1,116 @@
+"""A store written once, opened by several numbers of ranks: with and without checksums, from page cache and disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import record
+
+GRAPH, WEIGHTS = "rmat:22", "1..255"
+"""As many edges as a text file of 1.1 GB lists."""
+
+PARTS = 2
+RANKS = (2, 1, 3, 4)
+
+WRITE = """
+import json, sys, time
+import dgraph
+from dgraph.comm import world
+began = time.perf_counter()
+graph = dgraph.Graph.load(sys.argv[1], weights=sys.argv[2])
+loaded = time.perf_counter()
+graph.save_store(sys.argv[3], policy=sys.argv[4], parts=int(sys.argv[5]))
+ended = time.perf_counter()
+if world().rank == 0:
+    print(json.dumps({"load": loaded - began, "write": ended - loaded}))
+"""
+
+OPEN = """
+import json, sys, time
+import numpy as np
+import dgraph
+from dgraph.comm import world
+comm = world()
+seconds = []
+for _ in range(2):  # the first one also loads what is compiled
+    comm.barrier()
+    began = time.perf_counter()
+    graph = dgraph.Graph.open(sys.argv[1], verify=sys.argv[2] == "verified")
+    local = graph.opened("auto").local
+    seconds.append(time.perf_counter() - began)
+    del graph, local
+worst = comm.allreduce(np.array(seconds), "max")
+if comm.rank == 0:
+    print(json.dumps(worst.tolist()))
+"""
+
+
+def measure(repeat: int, folder: Path) -> None:
+    """Run everything and write ``store.json`` and ``store.md``."""
+    with tempfile.TemporaryDirectory() as scratch:
+        store = Path(scratch) / "store"
+        document: dict = {"circumstances": record.circumstances(), "repeat": repeat, "graph": f"{GRAPH}, {WEIGHTS}"}
+        document["written"] = _ranks(PARTS, WRITE, GRAPH, WEIGHTS, store, "hvc", PARTS)
+        document["bytes"] = sum(file.stat().st_size for file in store.iterdir())
+        document["rows"] = [
+            _row(store, ranks, way, cold, repeat, document["bytes"])
+            for ranks in RANKS
+            for way in ("verified", "not verified")
+            for cold in (False, True)
+        ]
+        shutil.rmtree(store)
+    record.write(folder, "store", document, _table(document))
+
+
+def _row(store: Path, ranks: int, way: str, cold: bool, repeat: int, size: int) -> dict:
+    seconds = []
+    for _ in range(repeat):
+        if cold:
+            _evict(store)
+        first, again = _ranks(ranks, OPEN, store, way)
+        seconds.append(first if cold else again)
+    row = {"ranks": ranks, "checksums": way, "cached": not cold, "seconds": seconds, "bytes": size}
+    print(f"{ranks} ranks, {way}, {'cold' if cold else 'cached'}: {statistics.median(seconds):.3f} s", flush=True)
+    return row
+
+
+def _ranks(count: int, code: str, *words: object):
+    """What rank 0 printed."""
+    launcher = Path(sys.executable).parent / "mpiexec"
+    mpiexec = str(launcher) if launcher.exists() else shutil.which("mpiexec")
+    argv = [mpiexec, "-n", str(count), sys.executable, "-c", code, *map(str, words)]
+    return json.loads(subprocess.run(argv, check=True, capture_output=True, text=True).stdout)  # type: ignore[list-item]
+
+
+def _evict(store: Path) -> None:
+    """Have the kernel forget the files: what follows reads them from the disk."""
+    for file in store.iterdir():
+        descriptor = os.open(file, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(descriptor)
+
+
+def _table(document: dict) -> str:
+    size, written = document["bytes"], document["written"]
+    lines = [
+        f"`{document['graph']}`: {size / 1e9:.2f} GB in {PARTS} parts by hvc; generated and cleaned in "
+        f"{written['load']:.2f} s, placed, built, measured and written in {written['write']:.2f} s by {PARTS} ranks.",
+        "",
+        "| ranks | checksums | from | seconds (median) | range | GB/s |",
+        "|-|-|-|-|-|-|",
+    ]
+    for row in document["rows"]:
+        median = statistics.median(row["seconds"])
+        lines.append(
+            f"| {row['ranks']} | {row['checksums']} | {'page cache' if row['cached'] else 'disk'} | {median:.3f} | "
+            f"{min(row['seconds']):.3f}–{max(row['seconds']):.3f} | {row['bytes'] / median / 1e9:.1f} |"
+        )
+    return "\n".join(lines) + "\n"
