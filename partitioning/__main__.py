@@ -23,11 +23,10 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import LoadOptions, describe
-from dgraph.graph.stored import chunks_a_part, write
+from dgraph.graph.stored import available, chunks_a_part, write
 from partitioning import POLICIES, Placement, PolicyError, choose, plan, quality
 from partitioning.automatic import MOST
 from partitioning.compare import recommended, table
-from partitioning.store import Draft, StoreError
 
 EXAMPLES = """\
 examples:
@@ -128,8 +127,8 @@ def _check(asked: dict[str, Any], parts: int) -> None:
         choose(asked.get("policy", "auto"))
         if "output" in asked:
             chunks_a_part(asked.get("chunks"), parts)
-            Draft.check(asked["output"], "overwrite" in asked)
-    except (PolicyError, StoreError) as wrong:
+            available(asked["output"], "overwrite" in asked)
+    except PolicyError as wrong:
         raise UsageError(str(wrong)) from wrong
 
 

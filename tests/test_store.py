@@ -263,6 +263,24 @@ def test_the_command_writes_what_a_run_opens(tmp_path, capsys):
     assert Store.open(path).manifest["graph"]["fingerprint"] == told["graph"]["fingerprint"]
 
 
+def test_stores_are_converted_and_described(tmp_path, capsys):
+    from dgraph.cli import main as dgraph_main
+
+    store, back = str(tmp_path / "s"), str(tmp_path / "back.mtx")
+    assert dgraph_main(["convert", "road:9x9", store, "--to", "store"]) == 0
+    assert "1 part; python -m partitioning writes any number" in capsys.readouterr().out
+    assert dgraph_main(["convert", "road:9x9", store, "--to", "store"]) == 2
+    assert "exists; choose another name" in capsys.readouterr().err
+    assert dgraph_main(["convert", store, back, "-q"]) == 0
+    graphs = [Graph.load(name, comm=SerialComm()) for name in (store, back, "road:9x9")]
+    assert len({graph.fingerprint() for graph in graphs}) == 1
+    assert dgraph_main(["info", store, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["format"].startswith("a store")
+    assert told["fingerprint"] == graphs[0].fingerprint()
+    assert "opened from" in told["summary"]
+
+
 def test_arrays_of_any_length_and_shape_of_blocks(tmp_path):
     draft = Draft.begin(tmp_path / "s")
     arrays = {"none": np.zeros(0, np.int64), "one": np.array([7], np.uint8), "more": np.arange(100, dtype=np.float32)}

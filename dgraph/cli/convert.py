@@ -12,8 +12,10 @@ from dgraph.cli.parser import LOAD, Task, add_load_options, command_parser, flag
 from dgraph.comm import Comm
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
+from dgraph.graph.stored import available
 from dgraph.output.graphs import OTHERS, save_graph, writer_for
 
+STORE = "store"
 EXAMPLES = """\
 examples:
   mpirun -n 4 python -m dgraph convert web.txt.gz web.wsg --weights 1..255
@@ -26,7 +28,11 @@ def task(words: Sequence[str]) -> Task:
     parser.epilog = EXAMPLES
     parser.add_argument("graph", metavar="A", help="a graph: a file, or a generator NAME:SIZE")
     parser.add_argument("file", type=Path, metavar="B", help="the file to write; its suffix says the format")
-    parser.add_argument("--to", choices=tuple(OTHERS), help="which of the formats that share a suffix (.gr: dimacs)")
+    parser.add_argument(
+        "--to",
+        choices=(*OTHERS, STORE),
+        help="which of the formats that share a suffix (.gr: dimacs); store: a folder, parted for as many ranks",
+    )
     add_load_options(parser.add_argument_group("graph"))
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
     given = parsed(parser, words)
@@ -35,16 +41,26 @@ def task(words: Sequence[str]) -> Task:
 
 def _convert(comm: Comm, given: dict[str, Any]) -> int:
     began = time.perf_counter()
+    to, file = given.get("to"), given["file"]
     with comm.together():
-        writer_for(given["file"], given.get("to"))
+        if to == STORE:
+            available(file)
+        else:
+            writer_for(file, to)
     graph = Graph.load(given["graph"], comm=comm, **{name: given[name] for name in LOAD if name in given})
     loaded = time.perf_counter()
-    notes = save_graph(given["file"], graph.block, comm, given.get("to"))
+    notes = _save_store(graph, file) if to == STORE else save_graph(file, graph.block, comm, to)
     ended = time.perf_counter()
     if comm.rank == 0 and "quiet" not in given:
-        size = os.path.getsize(given["file"])
+        size = sum(each.stat().st_size for each in file.iterdir()) if to == STORE else os.path.getsize(file)
         print(describe(graph))
-        print(f"read in {loaded - began:.2f} s; {given['file']}: {size:,} bytes written in {ended - loaded:.2f} s")
+        print(f"read in {loaded - began:.2f} s; {file}: {size:,} bytes written in {ended - loaded:.2f} s")
         for note in notes:
             print(f"note: {note}")
     return 0
+
+
+def _save_store(graph: Graph, path: Path) -> list[str]:
+    graph.save_store(path)
+    parts = "part" if graph.comm.size == 1 else "parts"
+    return [f"{graph.comm.size} {parts}; python -m partitioning writes any number, and says how good they are"]

@@ -4,6 +4,6 @@ The files and their checksums are ``partitioning.store``'s; here is what the arr
 """
 
 from dgraph.graph.stored.graph import StoredGraph
-from dgraph.graph.stored.write import chunks_a_part, write
+from dgraph.graph.stored.write import available, chunks_a_part, write
 
-__all__ = ["StoredGraph", "chunks_a_part", "write"]
+__all__ = ["StoredGraph", "available", "chunks_a_part", "write"]

@@ -70,6 +70,12 @@ def write(
         raise
 
 
+def available(path: Path, overwrite: bool = False) -> None:
+    """Raise now what :func:`write` would raise after a long run: a name that is taken, a folder that is not there."""
+    with writing(path):
+        Draft.check(path, overwrite)
+
+
 def chunk_cuts(local: LocalGraph, cut: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     """How a part is cut into chunks that can go to different ranks: cuts of its masters and of its arcs, (count + 1,).
 
