@@ -6,7 +6,16 @@ from pathlib import Path
 from types import ModuleType
 
 from dgraph.cache import keep_kernels
-from dgraph.errors import DataError, DgraphError, InternalError, NotConverged, OutputError, UsageError, ValidationFailed
+from dgraph.errors import (
+    Checkpointed,
+    DataError,
+    DgraphError,
+    InternalError,
+    NotConverged,
+    OutputError,
+    UsageError,
+    ValidationFailed,
+)
 from dgraph.version import __version__
 
 HOMES = {
@@ -27,8 +36,8 @@ HOMES = {
 """Public names and the modules that hold them: imported at first use, so that ``import dgraph`` is quick."""
 
 __all__ = [
-    "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError", "UsageError", "ValidationFailed",
-    "__version__", *HOMES,
+    "Checkpointed", "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError", "UsageError",
+    "ValidationFailed", "__version__", *HOMES,
 ]  # fmt: skip
 
 keep_kernels(Path(__file__).parent)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -42,17 +43,40 @@ class State:
         return self.fields[name]
 
 
+class Keeper(Protocol):
+    """Keeps checkpoints (``dgraph/checkpoint``). Collective, but for ``wish`` and ``until``."""
+
+    def known(self, program: Program) -> State | None:
+        """What ``program`` left, if it had ended before the checkpoint."""
+
+    def resume(self, program: Program, machine) -> None:
+        """Put a machine that has started to where the checkpoint found it, if it is this program's."""
+
+    def wish(self) -> int:
+        """Whether this rank wants a checkpoint at the next boundary; summed over ranks."""
+
+    def until(self, round: int) -> int:
+        """Rounds from ``round`` to the next boundary at which to look."""
+
+    def boundary(self, program: Program, machine, wishes: int) -> None:
+        """Between two rounds: a checkpoint, where it is time; raises where the run is to end with it."""
+
+    def finished(self, program: Program, state: State) -> None:
+        """A program has ended."""
+
+
 class Context:
     """What an algorithm's ``run`` works with: the graph, programs, small agreements. Collective throughout."""
 
     def __init__(
         self, local: LocalGraph, comm: Comm, backend, record, progress,
         direction: str = "auto", sync: str = "auto", max_rounds: int | None = None, leads: bool = True,
+        keeper: Keeper | None = None,
     ):  # fmt: skip
         self.local, self.comm, self.backend = local, comm, backend
         self.record, self.progress = record, progress
         self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
-        self.leads = leads
+        self.leads, self.keeper = leads, keeper
         self.rounds = 0
 
     def run(self, program: Program, state: Mapping[str, np.ndarray] | None = None) -> State:
@@ -61,6 +85,10 @@ class Context:
         Args:
             state: initial values of its ``given`` fields, shape (masters,).
         """
+        known = self.keeper.known(program) if self.keeper else None
+        if known is not None:
+            self.rounds += known.rounds
+            return known
         weights = self.local.out.weights
         with self.record("compile"):
             with self.comm.together():
@@ -70,17 +98,22 @@ class Context:
         limit = self.max_rounds if self.max_rounds is not None else np.iinfo(np.int64).max
         run = Run(machine, self)
         run.start(state or {})
+        if self.keeper:
+            self.keeper.resume(program, machine)
         if self.comm.size == 1:
             run.fused(limit)
         else:
             run.rounds(limit)
         self.rounds += machine.round
-        return State(
+        left = State(
             fields=machine.fields(),
             globals=machine.globals(),
             rounds=machine.round,
             finished=machine.done,
         )
+        if self.keeper:
+            self.keeper.finished(program, left)
+        return left
 
     def _compile(self, machine, name: str) -> None:
         """One rank a node compiles; the others wait, then find the machine code in the cache folder."""
@@ -125,6 +158,7 @@ class Run:
         self.record = context.record
         self.sync = Sync(machine, context.local, context.comm, context.sync, context.record)
         self.error: BaseException | None = None
+        self.wishes = 0
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on every rank, and the first totals."""
@@ -147,6 +181,7 @@ class Run:
                 self._attempt(machine.vertex)
             with record("agree"):
                 self._agree()
+            self._boundary()
             if not machine.done and machine.round < limit:
                 sync.broadcast()
             record.rounds.add(direction, frontier, edges, time.perf_counter() - began)
@@ -154,15 +189,23 @@ class Run:
 
     def fused(self, limit: int) -> None:
         """The same rounds where no mirror exists, many a call."""
-        machine, record, batch = self.machine, self.record, 16
+        machine, record, keeper, batch = self.machine, self.record, self.context.keeper, 16
         while not machine.done and machine.round < limit:
             began, first = time.perf_counter(), machine.round
             with record("compute"):
-                run = machine.fused(min(batch, limit - first))
+                run = machine.fused(min(batch, limit - first, keeper.until(first) if keeper else batch))
             seconds = (time.perf_counter() - began) / run
             batch = max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
             record.rounds.extend(machine.figures(first), seconds)
             self.context.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
+            self.wishes = keeper.wish() if keeper else 0
+            self._boundary()
+
+    def _boundary(self) -> None:
+        """Every rank stands between the same two rounds."""
+        if self.context.keeper and not self.machine.done:
+            with self.record("checkpoint"):
+                self.context.keeper.boundary(self.machine.traced.program, self.machine, self.wishes)
 
     def _attempt(self, work: Callable[[], None]) -> None:
         """Local work. A rank that failed goes on with empty messages, and raises where all ranks agree."""
@@ -189,7 +232,8 @@ class Run:
         order, so that every rank has the same bits."""
         machine, failed = self.machine, self.error is not None
         integers, floats = machine.totals()
-        mine = np.array([failed, machine.waiting, *integers], np.int64)
+        wish = self.context.keeper.wish() if self.context.keeper else 0
+        mine = np.array([failed, machine.waiting, wish, *integers], np.int64)
         if self.comm.size > 1 and floats.size:
             gathered = self.comm.allgather(np.concatenate([mine, floats.view(np.int64)]))
             whole = gathered[:, : mine.size].sum(axis=0)
@@ -200,4 +244,5 @@ class Run:
             whole = self.comm.allreduce(mine)
         if whole[0]:
             self.comm.agree(self.error)
-        return whole[2:], floats, int(whole[1])
+        self.wishes = int(whole[2])
+        return whole[3:], floats, int(whole[1])

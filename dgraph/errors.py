@@ -41,6 +41,12 @@ class ValidationFailed(DgraphError):
     exit_code = 1
 
 
+class Checkpointed(DgraphError):
+    """The run was asked to stop, and a complete checkpoint lies where it can go on from."""
+
+    exit_code = 75
+
+
 class NotConverged(DgraphError):
     """A tolerance or round limit was not met. The result is complete as far as it went."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from typing import Any
 
 import partitioning
 from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
 from dgraph.backend import backend as choose_backend
+from dgraph.checkpoint import RESUME, Checkpoints, interval, listening
 from dgraph.comm import Comm, communicator
 from dgraph.engine import Context
 from dgraph.errors import UsageError, ValidationFailed, unknown
@@ -39,6 +41,9 @@ def run(
     sync: str = "auto",
     max_rounds: int | None = None,
     validate: bool = False,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: str | int | None = None,
+    resume: str | None = None,
     trace: Trace | None = None,
     progress: Progress | None = None,
     directed: bool | None = None,
@@ -62,19 +67,29 @@ def run(
         sync: "auto"; "full" exchanges everything; "poison" (a test aid) fills what should not be read with garbage.
         max_rounds: stop after so many rounds; the result then says that it did not converge.
         validate: check the answer by a certificate that shares no code with the run (``docs/validation.md``).
+        checkpoint: a folder that every rank reaches; SIGUSR1 then ends the run with a checkpoint there.
+        checkpoint_every: also write one every so many rounds (``100``) or so long (``"300s"``).
+        resume: "auto": go on from the checkpoint in the folder, if there is one; "must": refuse where there is none.
         trace, progress: where timings go, and what the user is told meanwhile.
         directed, weights, keep_loops, keep_parallel, sparse_ids: how ``graph`` is loaded, see :class:`LoadOptions`.
         parameters: the algorithm's own, by cuGraph's and NetworkX's names.
 
     Raises:
-        UsageError, DataError, OutputError, ValidationFailed: on every rank alike.
+        UsageError, DataError, OutputError, ValidationFailed, Checkpointed: on every rank alike.
     """
     comm = graph.comm if isinstance(graph, Graph) else communicator(comm)
     trace, progress = trace or Trace(comm), progress or Progress()
-    with comm.guarded():
+    with comm.guarded(), listening(checkpoint is not None) as asked:
         with trace("init"):
             _check("direction", direction, DIRECTIONS)
             _check("sync mode", sync, SYNCS)
+            if resume is not None:
+                _check("way to resume", resume, RESUME)
+            if checkpoint is None and (resume or checkpoint_every):
+                raise UsageError(
+                    "a checkpoint is written or taken up where checkpoint= (--checkpoint) names its folder"
+                )
+            interval(checkpoint_every)
             work = _algorithm(algorithm, parameters)
             if validate:
                 certificate(work.name)
@@ -98,10 +113,24 @@ def run(
         local = partitioned(graph, policy, trace, progress)
         checked = graph if validate else None
         del graph  # a graph loaded here is now held twice, as rows and as this rank's part: let the rows go
-        ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds, leads=comm.rank == here[0])
+        keeper = None
+        if checkpoint is not None:
+            identity = {
+                "algorithm": work.name,
+                "parameters": work.settings(),
+                "graph": trace.facts["graph"]["fingerprint"],
+            }
+            keeper = Checkpoints(
+                Path(checkpoint), identity, local, comm, trace, progress,
+                every=checkpoint_every, resume=resume, asked=asked,
+            )  # fmt: skip
+        leads = comm.rank == here[0]
+        ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds, leads, keeper)
         with trace("solve"):
             progress.phase("solve", work.name)
             answer = work.run(ctx)
+            if keeper is not None:
+                keeper.end()
         if answer.arcs is not None:
             arcs = comm.total(answer.arcs)
             trace.describe("outcome", edges_traversed=arcs if local.directed else arcs // 2)

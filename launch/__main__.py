@@ -65,6 +65,7 @@ def _slurm(parser: argparse.ArgumentParser) -> None:
     add("--partition", help="Slurm's, a queue")
     add("--account", help="whom it is charged to")
     add("--array", metavar="TASKS", help="0-9%%2: a task for each line of a list of sources, two at a time")
+    add("--requeue", action="store_true", help="stop with a checkpoint before the time is up, queue again, go on")
     add("--image", metavar="FILE.sif", help="run in an Apptainer image")
     add("--mpi", choices=MPI, default=default.mpi, help="pmi2: MPICH, pmix: Open MPI (default %(default)s)")
     add(

@@ -10,6 +10,13 @@ from dataclasses import dataclass
 MPI = ("pmi2", "pmix", "mpirun")
 """How ranks are started: srun for MPICH (pip's mpich too), srun for Open MPI, or the MPI's own launcher."""
 
+MOST_RESTARTS = 20
+NOTICE = 120
+"""Seconds before the end at which Slurm asks the job to stop: rounds, writing and the end of ranks must fit in."""
+
+STOPPED = 75
+"""Exit code of dgraph: it stopped with a complete checkpoint."""
+
 TIME = re.compile(r"(\d+-)?\d+(:\d\d){0,2}")
 ARRAY = re.compile(r"\d+(-\d+(:\d+)?)?(,\d+(-\d+(:\d+)?)?)*(%\d+)?")
 
@@ -24,6 +31,8 @@ class Job:
         gpus: GPUs a node. Ranks choose among them: bound by Slurm, they could not reach each other's memory.
         time: Slurm's, such as 30 (minutes), 04:00:00 or 1-12.
         array: task numbers such as 0-9%2. Task i runs the sources on line i + 1 of the list, the script's first word.
+        requeue: on SIGUSR1, which Slurm sends before the time is up or the nodes are taken back, stop with a
+            checkpoint, queue again, and go on; ``MOST_RESTARTS`` times at most.
         image: an Apptainer image that dgraph runs in.
         mpi: a word of ``MPI``.
         setup: shell lines that make ``python`` the right one, such as ``module load mpich``.
@@ -39,6 +48,7 @@ class Job:
     partition: str | None = None
     account: str | None = None
     array: str | None = None
+    requeue: bool = False
     image: str | None = None
     mpi: str = "pmi2"
     setup: tuple[str, ...] = ()
@@ -68,6 +78,7 @@ READY = {
     "one_node": Job(),
     "many_nodes": Job(nodes=4),
     "array": Job(array="0-9%2"),
+    "requeue": Job(requeue=True),
     "apptainer": Job(image="dgraph.sif"),
 }
 """The scripts that lie in ``launch/scripts``, as they are."""
@@ -97,7 +108,27 @@ def _lines(job: Job) -> Iterator[str]:
         yield 'sources=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$list")'
         yield '[ -n "$sources" ] || { echo "$list has no line $((SLURM_ARRAY_TASK_ID + 1))" >&2; exit 2; }'
         yield 'set -- "${@//%a/$SLURM_ARRAY_TASK_ID}" --source "$sources"'
-    yield f'{_start(job)} "$@"'
+    if job.requeue:
+        yield from _again(job)
+    else:
+        yield f'{_start(job)} "$@"'
+
+
+def _again(job: Job) -> Iterator[str]:
+    """Run, and queue again where the run stopped with a checkpoint."""
+    yield "checkpoints=${DGRAPH_CHECKPOINTS:-checkpoints}/$SLURM_JOB_ID"
+    yield 'set -- "$@" --checkpoint "$checkpoints" --checkpoint-every "${DGRAPH_CHECKPOINT_EVERY:-300s}" --resume auto'
+    yield "step="
+    yield """trap 'asked=1; [ -z "$step" ] || kill -USR1 "$step"' USR1  # Slurm asks the batch shell alone"""
+    yield f'{_start(job)} "$@" &'
+    yield "step=$!"
+    yield 'while asked=0 code=0; wait "$step" || code=$?; [ $asked = 1 ] && [ $code -gt 128 ]; do'
+    yield "    :  # the signal ended the wait, not the run"
+    yield "done"
+    yield f'if [ $code = {STOPPED} ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {MOST_RESTARTS} ]; then'
+    yield '    scontrol requeue "$SLURM_JOB_ID"'
+    yield "fi"
+    yield "exit $code"
 
 
 def _options(job: Job) -> Iterator[str]:
@@ -115,6 +146,8 @@ def _options(job: Job) -> Iterator[str]:
     yield f"--time={job.time}"
     if job.array:
         yield f"--array={job.array}"
+    if job.requeue:
+        yield from ("--requeue", "--open-mode=append", f"--signal=B:USR1@{NOTICE}")
     yield f"--output=%x-{'%A_%a' if job.array else '%j'}.out"
 
 
@@ -123,6 +156,9 @@ def _comment(job: Job) -> Iterator[str]:
     where = "one node" if job.nodes == 1 else f"each of {job.nodes} nodes"
     yield f"# {ranks} on {where}. Submit it where `python -m dgraph` works;"
     yield "# sbatch takes other numbers than those above: sbatch --nodes=2 --time=30 SCRIPT ..."
+    if job.requeue:
+        yield f"# It stops with a checkpoint {NOTICE} s before its time is up, queues again and goes on,"
+        yield f"# {MOST_RESTARTS} times at most."
     if job.array:
         yield "# Task i of the array takes line i (from 0) of a list of sources such as 1,2,3; %a stands for i:"
         yield f"#   sbatch SCRIPT sources.txt{'' if job.words else ' sssp road.gr --report run.%a.json'}"

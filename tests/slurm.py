@@ -74,13 +74,13 @@ class Slurm:
             with (self.folder / f"{name}.log").open("wb") as log:
                 started = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env)
             self.daemons.append(started)
-        self._until(lambda: "idle" in self.ask("sinfo", "-h", "-o", "%t"), 30, "an idle node")
+        self.until(lambda: "idle" in self.ask("sinfo", "-h", "-o", "%t"), 30, "an idle node")
         return self
 
     def __exit__(self, *error) -> None:
         with contextlib.suppress(subprocess.SubprocessError):
             self.ask("scancel", "--full", "--user=root")
-            self._until(lambda: not self.ask("squeue", "-h").strip(), 15, "an empty queue")
+            self.until(lambda: not self.ask("squeue", "-h").strip(), 15, "an empty queue")
         for daemon in reversed(self.daemons):
             daemon.terminate()
             daemon.wait(20)
@@ -110,10 +110,11 @@ class Slurm:
         def over() -> bool:
             return all(one["JobState"] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED") for one in self.states(job))
 
-        self._until(over, timeout, f"the end of job {job}")
+        self.until(over, timeout, f"the end of job {job}")
         return self.states(job)
 
-    def _until(self, true, timeout: float, what: str) -> None:
+    def until(self, true, timeout: float, what: str) -> None:
+        """Wait for something."""
         end = time.monotonic() + timeout
         while not true():
             if time.monotonic() > end:

@@ -136,7 +136,7 @@ def test_help_has_the_parameters_and_every_group():
     for part in ("The fake sssp.", "--cutoff", "100 %", "--no-predecessors", "--policy", "exit codes:", "examples:"):
         assert part in text
     groups = [line[:-1] for line in text.splitlines() if re.fullmatch(r"[a-z]+:", line)]
-    assert groups == ["options", "algorithm", "graph", "partition", "run", "output", "examples"]
+    assert groups == ["options", "algorithm", "graph", "partition", "run", "checkpoints", "output", "examples"]
     assert "The fake pagerank." in ask("--help")
     assert "default 0.85" in ask("pagerank -h")
     assert re.fullmatch(r"dgraph \d+\.\d+\.\d+", ask("--version"))

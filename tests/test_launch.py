@@ -3,8 +3,10 @@
 import ast
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,9 @@ JOBS = {
     **READY,
     "gpus": Job(nodes=2, gpus=4, cpus=8, partition="gpu", account="me", mpi="pmix"),
     "words": Job(words=("sssp", "a file's name.gr"), mpi="mpirun", setup=("module load x",)),
-    "everything": Job(array="1-8:2,11%3", image="/images/my dgraph.sif", gpus=1, words=("bfs", "rmat:10")),
+    "everything": Job(
+        requeue=True, array="1-8:2,11%3", image="/images/my dgraph.sif", gpus=1, words=("bfs", "rmat:10")
+    ),
 }
 BIN = Path(sys.executable).parent
 
@@ -124,6 +128,40 @@ def test_launch_needs_nothing_but_python():
                 assert name.partition(".")[0] in {*sys.stdlib_module_names, "launch"}, f"{file} imports {name}"
 
 
+@pytest.mark.parametrize(
+    ("ends", "restarts", "again"), [(0, 0, False), (75, 0, True), (75, 19, True), (75, 20, False), (137, 0, False)]
+)
+def test_a_run_that_stopped_with_a_checkpoint_is_queued_again_twenty_times(ends, restarts, again, tmp_path):
+    for name in ("srun", "scontrol"):
+        fake(tmp_path / "bin", name, f'echo "{name} $*"; exit {ends if name == "srun" else 0}')
+    (tmp_path / "job.sh").write_text(script(READY["requeue"]))
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    env = environment({"PATH": path, "SLURM_JOB_ID": "7", "SLURM_RESTART_COUNT": str(restarts)})
+    done = subprocess.run(["bash", tmp_path / "job.sh", "cc", "a.el"], env=env, capture_output=True, text=True)
+    assert done.returncode == ends
+    first, *more = done.stdout.splitlines()
+    assert first.endswith("cc a.el --checkpoint checkpoints/7 --checkpoint-every 300s --resume auto")
+    assert more == (["scontrol requeue 7"] if again else [])
+
+
+@pytest.mark.parametrize("late", [0.0, 0.3])
+def test_the_signal_goes_through_the_batch_shell_and_the_code_comes_back(late, tmp_path):
+    """However the signal falls between wait and end, the code is the run's, and not that of a wait cut short."""
+    body = f'trap "sleep {late}; exit 75" USR1; touch started; while :; do sleep 0.02; done'
+    fake(tmp_path / "bin", "srun", body)
+    fake(tmp_path / "bin", "scontrol", 'echo "scontrol $*"')
+    (tmp_path / "job.sh").write_text(script(READY["requeue"]))
+    env = environment({"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"})
+    with subprocess.Popen(
+        ["bash", tmp_path / "job.sh"], env=env, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as job:
+        while not (tmp_path / "started").exists():
+            time.sleep(0.02)
+        job.send_signal(signal.SIGUSR1)
+        out, _ = job.communicate(timeout=30)
+    assert (job.returncode, out) == (75, "scontrol requeue 7\n")
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     if why := missing():
@@ -166,3 +204,27 @@ def test_the_wrong_launcher_is_refused_under_slurm(cluster):
     (state,) = cluster.ended(job, 120)
     assert (state["JobState"], state["ExitCode"]) == ("FAILED", "2:0"), cluster.told()
     assert "srun started 4 processes, but each is alone" in (cluster.folder / f"dgraph-{job}.out").read_text()
+
+
+@pytest.mark.starts_children
+def test_slurm_takes_a_job_back_and_it_goes_on_to_the_same_answer(cluster):
+    """The whole cycle: signal, checkpoint, exit code 75, requeue, resume."""
+    words = ["bfs", "path:4000", "--source", "0", "-o", "far.txt", "--report", "far.json"]
+    job = cluster.submit(
+        SCRIPTS / "requeue.sbatch", *words, PATH=f"{BIN}:{os.environ['PATH']}", DGRAPH_CHECKPOINT_EVERY="100"
+    )
+    folder = cluster.folder / "checkpoints" / job
+    cluster.until(lambda: list(folder.glob("set-*/manifest.json")), 60, "a checkpoint")
+    cluster.ask("scancel", "--signal=USR1", "--batch", job)
+    cluster.until(lambda: cluster.states(job)[0]["Restarts"] == "1", 60, "the job in the queue again")
+    cluster.until(lambda: cluster.states(job)[0]["JobState"] == "PENDING", 30, "the end of the first run")
+    cluster.ask("scontrol", "update", f"JobId={job}", "StartTime=now")  # else two minutes
+    (state,) = cluster.ended(job, 150)
+    assert (state["JobState"], state["ExitCode"]) == ("COMPLETED", "0:0"), cluster.told()
+    assert (cluster.folder / "far.txt").read_text().splitlines() == [f"{v} {v}" for v in range(4000)]
+    log = (cluster.folder / f"dgraph-{job}.out").read_text()
+    stopped = re.search(r"stopped with a checkpoint after round (\d+) of Levels", log)
+    resumed = re.search(r"going on after round (\d+) of Levels.*a checkpoint of 4 ranks", log)
+    assert stopped[1] == resumed[1], cluster.told()
+    assert 100 <= int(resumed[1]) < 4000
+    assert not folder.exists()

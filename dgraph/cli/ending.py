@@ -18,7 +18,7 @@ import traceback as tracebacks
 from collections.abc import Callable
 
 from dgraph.comm import Comm, world
-from dgraph.errors import DgraphError, InternalError
+from dgraph.errors import Checkpointed, DgraphError, InternalError
 
 GRACE = 10.0
 """Seconds in which the other ranks must come to the same end as a rank that failed."""
@@ -88,7 +88,7 @@ def _abort(comm: Comm, code: int, message: str | None) -> None:
 
 def _message(error: DgraphError, traceback: bool) -> str:
     where = "".join(tracebacks.format_exception(error)) if traceback else ""
-    return f"{where}dgraph: error: {error}"
+    return f"{where}dgraph: {'' if isinstance(error, Checkpointed) else 'error: '}{error}"
 
 
 def _exit_code(left: SystemExit) -> tuple[int, str]:

@@ -30,10 +30,14 @@ RUN = (
     "sync",
     "max_rounds",
     "validate",
+    "checkpoint",
+    "checkpoint_every",
+    "resume",
 )
 BACKENDS = ("auto", "cpu")
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
+RESUME = ("auto", "must")
 EDGE_DATA = ("int32", "int64", "float32", "float64")
 COMMANDS = {
     "list": "Algorithms with their parameters, policies, formats, generators (--json).",
@@ -57,7 +61,7 @@ examples:
 
 exit codes: 0 done; 1 --validate found the answer wrong, or doctor a fault; 2 the request cannot be carried out;
 3 a tolerance or round limit was not met (output is written); 65 bad data; 70 a fault of dgraph; 74 reading or
-writing failed; 130 interrupted."""
+writing failed; 75 stopped with a checkpoint: --resume auto goes on; 130 interrupted."""
 
 
 @dataclass(frozen=True)
@@ -256,6 +260,16 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
         rounds += ["--max-iter"]
     run.add_argument(*rounds, dest="max_rounds", type=int, metavar="N", help="stop after N rounds, with exit code 3")
     run.add_argument("--validate", **flag(), help="prove the answer right before it is written, else exit code 1")
+    kept = parser.add_argument_group("checkpoints")
+    kept.add_argument(
+        "--checkpoint", metavar="DIR", help="SIGUSR1 ends the run with a checkpoint in DIR, and exit code 75"
+    )
+    kept.add_argument(
+        "--checkpoint-every", metavar="N|300s", help="write one every N rounds, or every so many s, m or h"
+    )
+    kept.add_argument(
+        "--resume", choices=RESUME, help="go on from DIR's checkpoint: auto: if there is one; must: refuse if not"
+    )
     output = parser.add_argument_group("output")
     output.add_argument(
         "-o",

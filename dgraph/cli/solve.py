@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import partitioning
 from dgraph import output, report
 from dgraph.algorithms import ALGORITHMS
+from dgraph.checkpoint import clear, interval, listening
 from dgraph.cli.parser import Request
 from dgraph.cli.progress import progress_for
 from dgraph.cli.sources import name_of
@@ -29,6 +31,11 @@ def solve(request: Request, comm: Comm) -> int:
         NotConverged: a limit ended a run early; everything that was asked for has been written.
         UsageError, DataError, OutputError: on every rank alike.
     """
+    with listening("checkpoint" in request.run):
+        return _solve(request, comm)
+
+
+def _solve(request: Request, comm: Comm) -> int:
     began = time.perf_counter()
     with comm.together():
         if comm.rank == 0:
@@ -50,6 +57,10 @@ def solve(request: Request, comm: Comm) -> int:
         trace = Trace(comm, request.command)
         trace.describe("graph", **vars(graph.facts))
     style.end()
+    if not limits and "checkpoint" in request.run and comm.rank == 0:
+        for source in starts:
+            clear(_checkpoint(request, source, several))
+        clear(Path(request.run["checkpoint"]))
     if limits:
         raise NotConverged(
             f"{request.algorithm} did not converge: it was stopped after {'; '.join(limits)}. What it had found "
@@ -71,6 +82,8 @@ def _run(
     rank = graph.comm.rank
     start = {} if source is None else {"source": source}
     options: dict[str, Any] = request.run | suggested | request.parameters | start
+    if "checkpoint" in options:
+        options["checkpoint"] = _checkpoint(request, source, several)
     with progress_for(rank, request.quiet, began) as progress:
         try:
             result = run(request.algorithm, graph, trace=trace, progress=progress, **options)
@@ -86,6 +99,12 @@ def _run(
     _write_report(request, told, source, several, graph.comm)
     style.run(told)
     return None if result.converged else str(result.limit)
+
+
+def _checkpoint(request: Request, source: int | None, several: bool) -> Path:
+    """The folder of one run's checkpoints."""
+    folder = Path(request.run["checkpoint"])
+    return folder / f"source-{source}" if several else folder
 
 
 def _write_report(request: Request, told: dict, source: int | None, several: bool, comm: Comm) -> None:
@@ -107,6 +126,9 @@ def _refuse_early(request: Request) -> None:
         from dgraph.graph.weigh import check_rule
 
         check_rule(weights)
+    interval(request.run.get("checkpoint_every"))
+    if "checkpoint" not in request.run and {"resume", "checkpoint_every"} & request.run.keys():
+        raise UsageError("--resume and --checkpoint-every need --checkpoint DIR, the folder that they are about")
     if request.output:
         output.check(request.output)
     if request.report and not request.report.parent.is_dir():

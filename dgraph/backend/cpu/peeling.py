@@ -14,6 +14,7 @@ import numpy as np
 from dgraph.backend.cpu import cores as kernel
 from dgraph.backend.cpu.layout import RING
 from dgraph.backend.cpu.threads import Team
+from dgraph.backend.portable import Portable
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
@@ -114,6 +115,31 @@ class Peeling:
     def fields(self) -> dict[str, np.ndarray]:
         """The fields of masters."""
         return {name: values[: self.local.masters] for name, values in self.state.items()}
+
+    form = "peeling"
+    """Checkpoints of this machine are taken up by this machine."""
+
+    def portable(self) -> Portable | None:
+        """Where the levels stand; None inside a level, of which only this rank knows what waits."""
+        if not self._fresh:
+            return None
+        masters, level = self.local.masters, int(self._shared[kernel.LEVEL])
+        nobody = np.zeros(masters, np.uint8)
+        return Portable({"core": self.core[:masters]}, nobody, nobody, {"round": self.round, "level": level})
+
+    def restore(self, kept: Portable) -> None:
+        """Stand before the level where ``kept`` was taken: what is left has as many neighbours or more."""
+        masters, shared, level = self.local.masters, self._shared, kept.shared["level"]
+        self.core[:masters] = kept.fields["core"]
+        self.round = kept.shared["round"]
+        shared[[kernel.LEVEL, kernel.LAST]] = level, -1
+        live, threads = self._lists[1], len(self._counts)
+        for t in range(threads):
+            begin, end = masters * t // threads, masters * (t + 1) // threads
+            left = begin + np.flatnonzero(self.core[begin:end] >= level)
+            live[begin : begin + left.size] = left
+            self._counts[t, 0] = left.size
+        shared[kernel.DROPPED] = masters - self._counts[:, 0].sum()
 
     # what the synchronisation asks for
 

@@ -27,7 +27,7 @@ class UnionFind:
         state: the field → int64 (masters + mirrors,).
     """
 
-    direction, dirties, waiting = "push", False, 0
+    direction, dirties, waiting, form = "push", False, 0, None
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
         self.traced, self.local, self.team = traced, local, team

@@ -1,0 +1,238 @@
+"""When checkpoints are written, what goes into them, and how a run goes on from one."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.portable import Portable
+from dgraph.checkpoint.asked import Asked
+from dgraph.checkpoint.spread import spread
+from dgraph.checkpoint.store import manifests, read, write
+from dgraph.comm import Comm
+from dgraph.engine import State
+from dgraph.errors import Checkpointed, DataError, OutputError, UsageError
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Program
+from dgraph.report.progress import Progress
+from dgraph.report.trace import Trace, plain
+
+RESUME = ("auto", "must")
+"""auto: go on where there is a checkpoint, else start; must: refuse to start."""
+
+DUE, STOP = 1, 1 << 20
+"""Wishes, which are summed over ranks."""
+
+FAR = 1 << 62
+
+
+def interval(text: str | int | None) -> tuple[int | None, float | None]:
+    """``"100"`` is every 100 rounds, ``"300s"`` every 300 seconds: (rounds, seconds), of which one is None.
+
+    Raises:
+        UsageError: neither.
+    """
+    if text is None:
+        return None, None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)|(\d+)", str(text))
+    if not found or not float(found[1] or found[3]):
+        raise UsageError(f"checkpoint interval {text!r}: write rounds such as 100, or a time such as 300s, 10m, 1h")
+    if found[3]:
+        return int(found[3]), None
+    return None, float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+class Checkpoints:
+    """The checkpoints of one run: an :class:`~dgraph.engine.Keeper`.
+
+    Args:
+        identity: what a run must share with a checkpoint to go on from it: algorithm, parameters, graph.
+        every: as in :func:`interval`; None: only when a signal asks.
+        resume: a word of ``RESUME``; None: start anew, and refuse where a checkpoint lies already.
+        asked: whether a signal asked the run to stop.
+    """
+
+    def __init__(
+        self, folder: Path, identity: dict[str, Any], local: LocalGraph, comm: Comm, trace: Trace, progress: Progress,
+        *, every: str | int | None = None, resume: str | None = None, asked: Asked | None = None,
+    ):  # fmt: skip
+        self.folder, self.identity, self.local, self.comm = folder, plain(identity), local, comm
+        self.trace, self.progress, self.asked = trace, progress, asked or Asked()
+        self.rounds, self.seconds = interval(every)
+        self._ended: list[tuple[str, State]] = []
+        self._known: list[tuple[str, State]] = []
+        self._current: tuple[str, str, Portable] | None = None
+        self._owed = 0
+        self._since, self._round = time.monotonic(), 0
+        self._load(resume)
+
+    # what the engine asks for
+
+    def known(self, program: Program) -> State | None:
+        if len(self._ended) >= len(self._known):
+            return None
+        name, state = self._known[len(self._ended)]
+        self._same(name, program)
+        self._ended.append((name, state))
+        return state
+
+    def resume(self, program: Program, machine) -> None:
+        self._round = 0
+        if self._current is None:
+            return
+        (name, form, kept), self._current = self._current, None
+        self._same(name, program)
+        here = getattr(machine, "form", None)
+        if here != form:
+            raise UsageError(
+                f"{self.folder}: the checkpoint is of {form!r} rounds, and this run takes {here!r} ones; "
+                "give the backend and direction of the run that wrote it"
+            )
+        machine.restore(kept)
+        self._round = machine.round
+
+    def wish(self) -> int:
+        due = self.seconds is not None and time.monotonic() - self._since >= self.seconds
+        return DUE * due + STOP * self.asked.stop
+
+    def until(self, round: int) -> int:
+        return FAR if self.rounds is None else max(self._round + self.rounds - round, 1)
+
+    def boundary(self, program: Program, machine, wishes: int) -> None:
+        wishes = max(wishes, self._owed)
+        due = wishes > 0 or (self.rounds is not None and machine.round - self._round >= self.rounds)
+        if not due:
+            return
+        kept = None
+        form = getattr(machine, "form", None)
+        if form is not None:
+            kept = machine.portable()
+            if kept is None:
+                self._owed = max(wishes, DUE)
+                return
+        began = time.perf_counter()
+        self._round, self._owed = machine.round, 0
+        error = self.save(_name(program), form, kept)
+        if error is not None:
+            told = f"no checkpoint after round {machine.round}: {error}"
+            self.trace.warn(told)
+            self.progress.line(told)
+        elif wishes >= STOP:
+            raise Checkpointed(
+                f"stopped with a checkpoint after round {machine.round} of {_name(program)}, in {self.folder}; "
+                "the same command line with --resume auto goes on from there"
+            )
+        self.trace.add("checkpoint_write", time.perf_counter() - began)
+        self._since = time.monotonic()
+
+    def finished(self, program: Program, state: State) -> None:
+        fields = {name: values.copy() for name, values in state.fields.items()}
+        self._ended.append((_name(program), State(fields, state.globals, state.rounds, state.finished)))
+
+    def end(self) -> None:
+        """The algorithm has ended: its end is a checkpoint too, unless a limit ended it and it may go on."""
+        if not all(state.finished for _, state in self._ended):
+            return
+        error = self.save()
+        if error is not None:
+            self.trace.warn(f"no checkpoint of the end: {error}")
+
+    def save(self, name: str = "", form: str | None = None, kept: Portable | None = None) -> str | None:
+        """Write a set: what has ended, and where program ``name`` stands. None, or why it could not be written."""
+        masters = self.local.masters
+        arrays = {"gids": self.local.gids[:masters]}
+        ended = []
+        for number, (program, state) in enumerate(self._ended):
+            arrays |= {f"{number}/{field}": values for field, values in state.fields.items()}
+            ended.append(
+                {
+                    "program": program, "fields": list(state.fields),
+                    "rounds": state.rounds, "finished": bool(state.finished),
+                    "globals": {k: v.hex() if isinstance(v, float) else v for k, v in state.globals.items()},
+                }
+            )  # fmt: skip
+        current = None
+        if kept is not None:
+            arrays |= {f"current/{field}": values for field, values in kept.fields.items()}
+            arrays |= {"active": kept.active, "waiting": kept.waiting}
+            current = {"program": name, "form": form, "fields": list(kept.fields), "shared": kept.shared}
+        facts = {"identity": self.identity, "ranks": self.comm.size, "ended": ended, "current": current}
+        error = write(self.folder, arrays, facts, self.comm)
+        self.trace.count("checkpoints", error is None)
+        return error
+
+    # going on
+
+    def _load(self, resume: str | None) -> None:
+        found = manifests(self.folder, self.comm)
+        if not found:
+            if resume == "must":
+                raise UsageError(f"--resume must: there is no checkpoint in {self.folder}")
+            return
+        if resume is None:
+            raise UsageError(
+                f"{self.folder} holds a checkpoint already; go on from it with --resume auto, or remove the folder"
+            )
+        for place, manifest in found:
+            self._refuse_another(place, manifest["identity"])
+        broken = []
+        for place, manifest in found:
+            try:
+                arrays = read(place, manifest, self.comm)
+            except (DataError, OutputError) as error:
+                broken.append(str(error))
+                continue
+            for told in broken:
+                self.trace.warn(f"{told}; the checkpoint before it was taken")
+                self.progress.line(f"{told}; taking the checkpoint before it")
+            self._take(manifest, arrays)
+            where = self._told(manifest)
+            self.trace.choose("resumed", where, f"a checkpoint of {manifest['ranks']} ranks in {place}")
+            self.progress.line(f"going on {where}: a checkpoint of {manifest['ranks']} ranks in {place}")
+            return
+        raise DataError(
+            f"{'; '.join(broken)}; no checkpoint in {self.folder} is whole: remove the folder and start anew"
+        )
+
+    def _refuse_another(self, place: Path, theirs: dict[str, Any]) -> None:
+        for what, value in self.identity.items():
+            if theirs.get(what) != value:
+                raise UsageError(
+                    f"{place} is a checkpoint of another run: its {what} is {theirs.get(what)}, here it is {value}; "
+                    "give the same command line, or another --checkpoint folder"
+                )
+
+    def _take(self, manifest: dict, arrays: dict[str, np.ndarray]) -> None:
+        gids = arrays.pop("gids")
+        wanted = self.local.gids[: self.local.masters]
+        mine = spread(gids, arrays, wanted, self.local.n, self.comm)
+        for number, one in enumerate(manifest["ended"]):
+            values = {k: float.fromhex(v) if isinstance(v, str) else v for k, v in one["globals"].items()}
+            fields = {field: mine[f"{number}/{field}"] for field in one["fields"]}
+            self._known.append((one["program"], State(fields, values, one["rounds"], one["finished"])))
+        if one := manifest["current"]:
+            fields = {field: mine[f"current/{field}"] for field in one["fields"]}
+            self._current = (
+                one["program"],
+                one["form"],
+                Portable(fields, mine["active"], mine["waiting"], one["shared"]),
+            )
+
+    def _same(self, name: str, program: Program) -> None:
+        if name != _name(program):
+            raise DataError(f"{self.folder}: the checkpoint is of {name}, and {_name(program)} runs here; start anew")
+
+    def _told(self, manifest: dict) -> str:
+        if one := manifest["current"]:
+            return f"after round {one['shared']['round']} of {one['program']}"
+        return f"after {manifest['ended'][-1]['program']}" if manifest["ended"] else "at the start"
+
+
+def _name(program: Program) -> str:
+    """Class and dtypes: what a program's state must fit."""
+    fields = ", ".join(f"{name} {field.dtype}" for name, field in program.fields.items())
+    return f"{type(program).__name__}({fields})"

@@ -1,0 +1,209 @@
+"""Sets of files: one part a rank, then a manifest. A set is there when its manifest is; two are kept.
+
+A part is arrays one after the other in NumPy's format; the manifest has the size and CRC-32 of each part. Every file
+is written beside its place, flushed to the disk, and renamed; so a rank that dies leaves no half of anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.errors import DataError, OutputError
+
+VERSION = 1
+KEPT = 2
+MANIFEST = "manifest.json"
+NAME = re.compile(r"set-(\d{6,})")
+BLOCK = 1 << 20
+
+
+def write(folder: Path, arrays: Mapping[str, np.ndarray], facts: dict[str, Any], comm: Comm) -> str | None:
+    """Write a new set; collective. None, or why it could not be written: then nothing of it is left.
+
+    Args:
+        arrays: this rank's; the same names on every rank.
+        facts: rank 0's, JSON-able.
+    """
+    error, place = None, folder
+    if comm.rank == 0:
+        try:
+            place = folder / f"set-{max(_numbers(folder), default=0) + 1:06d}"
+            place.mkdir(parents=True)
+        except OSError as failed:
+            error = f"{place}: {failed.strerror}"
+    name, error = comm.bcast_json([place.name, error])
+    place = folder / name
+    if error:
+        return error
+    part = {}
+    try:
+        part = _write_part(place / f"part-{comm.rank}", arrays)
+    except OSError as failed:
+        error = f"{place / f'part-{comm.rank}'}: {failed.strerror}"
+    told = comm.allgather_json([error, part])
+    error = next((why for why, _ in told if why), None)
+    if error is None and comm.rank == 0:
+        manifest = {"version": VERSION, **facts, "arrays": list(arrays), "parts": [part for _, part in told]}
+        try:
+            _replace(place / MANIFEST, json.dumps(manifest).encode())
+        except OSError as failed:
+            error = f"{place / MANIFEST}: {failed.strerror}"
+    error = comm.bcast_json(error)
+    if comm.rank == 0:
+        if error is not None:
+            shutil.rmtree(place, ignore_errors=True)
+        _forget_older(folder)
+    return error
+
+
+def _write_part(path: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
+    draft = path.with_suffix(".part")
+    try:
+        with open(draft, "wb") as file:
+            out = _Summed(file)
+            for array in arrays.values():
+                np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+        _flush_folder(path.parent)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+    return {"size": out.size, "crc": out.crc}
+
+
+class _Summed:
+    """A file that is only written to, with the size and CRC-32 of what was."""
+
+    def __init__(self, file):
+        self.file, self.size, self.crc = file, 0, 0
+
+    def write(self, data) -> int:
+        self.crc = zlib.crc32(data, self.crc)
+        self.size += len(data)
+        return self.file.write(data)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    draft = path.with_suffix(".part")
+    with open(draft, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+    _flush_folder(path.parent)
+
+
+def _flush_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # some file systems cannot, and need not
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _numbers(folder: Path) -> list[int]:
+    """Of the sets, complete or not, ascending."""
+    if not folder.is_dir():
+        return []
+    return sorted(int(found[1]) for entry in folder.iterdir() if (found := NAME.fullmatch(entry.name)))
+
+
+def _complete(folder: Path) -> list[Path]:
+    """Complete sets, the newest first."""
+    places = [folder / f"set-{number:06d}" for number in reversed(_numbers(folder))]
+    return [place for place in places if (place / MANIFEST).exists()]
+
+
+def _forget_older(folder: Path) -> None:
+    kept = _complete(folder)[:KEPT]
+    for number in _numbers(folder):
+        place = folder / f"set-{number:06d}"
+        if place not in kept:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def clear(folder: Path) -> None:
+    """Remove all sets, and the folder if nothing else is in it; one rank calls it."""
+    for number in _numbers(folder):
+        shutil.rmtree(folder / f"set-{number:06d}", ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def manifests(folder: Path, comm: Comm) -> list[tuple[Path, dict]]:
+    """The complete sets and their manifests, the newest first; collective.
+
+    Raises:
+        DataError: a manifest is of another version, or not readable as one.
+    """
+    found: list[Any] = []
+    with comm.together():
+        if comm.rank == 0:
+            for place in _complete(folder):
+                found.append([place.name, _manifest(place / MANIFEST)])
+    return [(folder / name, manifest) for name, manifest in comm.bcast_json(found)]
+
+
+def _manifest(path: Path) -> dict:
+    try:
+        manifest = json.loads(path.read_bytes())
+        version = manifest["version"]
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(
+            f"{path} is no manifest of a checkpoint; remove its folder, and the one before is taken"
+        ) from error
+    if version != VERSION:
+        raise DataError(
+            f"{path} is of version {version}, and this dgraph reads {VERSION}: take the dgraph that wrote it"
+        )
+    return manifest
+
+
+def read(place: Path, manifest: dict, comm: Comm) -> dict[str, np.ndarray]:
+    """This rank's share of a set's parts, each checked against the manifest; by any number of ranks. Collective.
+
+    Raises:
+        DataError, OutputError: a part is missing, cut short or changed; on every rank, with its name.
+    """
+    with comm.together():
+        parts = manifest["parts"]
+        mine = [
+            _read_part(place / f"part-{r}", parts[r], manifest["arrays"])
+            for r in range(comm.rank, len(parts), comm.size)
+        ]
+        if not mine:  # more ranks than parts: the dtypes, and no values
+            first = _read_part(place / "part-0", parts[0], manifest["arrays"])
+            mine = [{name: array[:0] for name, array in first.items()}]
+        return {name: np.concatenate([part[name] for part in mine]) for name in manifest["arrays"]}
+
+
+def _read_part(path: Path, wanted: dict[str, int], names: list[str]) -> dict[str, np.ndarray]:
+    try:
+        size, crc = 0, 0
+        with open(path, "rb") as file:
+            while block := file.read(BLOCK):
+                crc, size = zlib.crc32(block, crc), size + len(block)
+            if (size, crc) != (wanted["size"], wanted["crc"]):
+                raise DataError(
+                    f"{path}: size or checksum differs from its manifest's: the file was cut short or changed"
+                )
+            file.seek(0)
+            return {name: np.lib.format.read_array(file, allow_pickle=False) for name in names}
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read: {error.strerror}") from error
