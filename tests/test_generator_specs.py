@@ -7,7 +7,10 @@ from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
 from dgraph.graph.generate import DEFAULT, GENERATORS, generate, is_generator
 
-NAMES = ["rmat", "kron", "uniform", "grid", "road", "star", "path", "complete", "tree", "smallworld"]
+NAMES = [
+    "rmat", "rmat-alb", "gtgraph", "kron", "uniform", "grid", "road", "roadnet", "bipartite", "star", "path",
+    "complete", "tree", "smallworld",
+]  # fmt: skip
 
 
 def whole(spec):
@@ -74,7 +77,7 @@ def test_is_generator():
         ("rmat:٣", "from 0 to 40"),
         ("rmat:4,", "'' is no option"),
         ("rmat:4,=3", "'=3' is no option"),
-        ("rmat:4,sed=3", "did you mean 'seed'? known are a, b, c, edge_factor, permute, seed, symmetric"),
+        ("rmat:4,sed=3", "did you mean 'seed'? known are a, b, c, edge_factor, noise, permute, seed, symmetric"),
         ("star:4,seed=3", "star has no options"),
         ("rmat:4,seed", "seed takes an integer from 0"),
         ("rmat:4,seed=", "seed takes an integer from 0"),

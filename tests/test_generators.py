@@ -25,6 +25,14 @@ SPECS = [
     "grid:4x3,torus",
     "grid:1x9,directed",
     "road:9x8,drop=0.3,seed=5",
+    "roadnet:9x8,extra=0.3,seed=5",
+    "roadnet:1x5",
+    "roadnet:5x1",
+    "rmat:6,noise=0.3",
+    "rmat-alb:7",
+    "gtgraph:7",
+    "kron:6,noise=0.1",
+    "bipartite:5x9,edge_factor=3",
     "star:9",
     "path:1",
     "path:10",
@@ -308,3 +316,55 @@ def test_large_complete_graph_is_cut_exactly():
     row = n - 1
     src, dst, _ = recipe.edges(row - 1, row + 1)
     assert (src.tolist(), dst.tolist()) == ([0, 1], [n - 1, 2])
+
+
+def test_road_networks_are_connected_trees_and_a_little_more():
+    tree = graph_of("roadnet:30x40,extra=0")
+    assert nx.is_tree(tree)
+    graph = graph_of("roadnet:60x50,seed=3")
+    assert nx.is_connected(graph)
+    degrees = np.bincount([degree for _, degree in graph.degree]) / 3000
+    assert 2.3 < 2 * graph.number_of_edges() / 3000 < 2.5
+    assert 0.15 < degrees[1] < 0.25
+    assert degrees.size <= 9
+    raw = whole("roadnet:60x50,seed=3")
+    assert raw.weights.dtype == np.int32
+    assert raw.weights.min() >= 1
+    rows, columns = np.divmod(np.stack([raw.src, raw.dst]).astype(np.int64), 50)
+    assert np.abs(np.diff(rows, axis=0)).max() == np.abs(np.diff(columns, axis=0)).max() == 1
+    assert nx.approximation.diameter(graph) < 4 * 3000**0.5
+
+
+def test_noise_of_nothing_changes_nothing_and_little_changes_the_shares_little():
+    drawn_edges = [whole(spec) for spec in ("rmat:10,permute=0", "rmat:10,permute=0,noise=1e-9")]
+    assert all(np.array_equal(*columns) for columns in zip(*((raw.src, raw.dst) for raw in drawn_edges), strict=True))
+    raw = whole("rmat:12,permute=0,noise=0.3,edge_factor=32")
+    lower, right = raw.src >= 2048, raw.dst >= 2048
+    shares = np.bincount(2 * lower + right, minlength=4) / raw.src.size
+    assert np.abs(shares - [0.57, 0.19, 0.19, 0.05]).max() < 0.01
+    assert not np.array_equal(raw.src, whole("rmat:12,permute=0,edge_factor=32").src)
+
+
+def test_the_hub_of_rmat_alb_has_almost_a_quarter_of_the_edges_and_they_are_kept():
+    from dgraph.graph.handle import Graph
+
+    raw = whole("rmat-alb:12,permute=0")
+    assert 0.944**12 - 0.01 < np.count_nonzero(raw.src == 0) / raw.src.size < 0.944**12 + 0.01
+    assert abs(np.count_nonzero(raw.dst == 0) / raw.dst.size - 0.655**12) < 0.005
+    graph = Graph.load("rmat-alb:8")
+    assert graph.m == 16 * 256 - graph.block.facts.loops
+    assert graph.block.facts.duplicates_kept
+
+
+def test_gtgraph_draws_its_own_shares():
+    raw = whole("gtgraph:14")
+    assert raw.src.size == 8 << 14
+    shares = np.bincount(np.bincount(raw.src, minlength=1 << 14))
+    assert 8 * 0.6**14 * 2**14 * 0.5 < shares.size < 8 * 0.6**14 * 2**14 * 2
+
+
+def test_bipartite_edges_cross():
+    raw = whole("bipartite:5x9,edge_factor=3")
+    assert (raw.n, raw.src.size, raw.directed) == (14, 42, False)
+    assert raw.src.max() < 5 <= raw.dst.min()
+    assert raw.dst.max() < 14

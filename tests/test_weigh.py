@@ -1,5 +1,7 @@
 """Weights by rule: in range, evenly spread, a function of the ends and the seed alone; and what is no rule."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -108,7 +110,7 @@ def test_named_rules():
         ("1..", "not a rule"),
         ("..", "not a rule"),
         ("", "not a rule"),
-        ("random", "write unit, hash, or LO..HI"),
+        ("random", "write unit, hash, dimacs, or LO..HI"),
         ("1...5", "not a rule"),
         ("1..2..3", "not a rule"),
         ("1 .. 2", "not a rule"),
@@ -123,3 +125,16 @@ def test_bad_rules(rule, said):
             check(rule)
         assert said in str(caught.value)
         assert repr(rule) in str(caught.value)
+
+
+def test_dimacs_weights_are_skewed_as_road_lengths_are():
+    ends = np.arange(200_000)
+    weights = hashed_weights(ends, ends + 7, "dimacs", 1, True)
+    assert weights.dtype == np.int32
+    assert weights.min() >= 1
+    octaves = np.bincount(np.frexp(weights.astype(float))[1] - 1) / ends.size
+    lines = [line.split() for line in (Path(__file__).with_name("data") / "rome99.gr").read_text().splitlines()]
+    rome = np.array([float(words[3]) for words in lines if words[0] == "a"])
+    assert np.abs(octaves - np.bincount(np.frexp(rome)[1] - 1) / rome.size).max() < 0.004
+    assert np.array_equal(weights, hashed_weights(ends + 7, ends, "dimacs", 1, False))
+    check_rule("dimacs")

@@ -295,7 +295,7 @@ def add_load_options(graph: Any) -> None:
     way = graph.add_mutually_exclusive_group()
     way.add_argument("--directed", **flag(True), help="an edge goes one way, whatever the input says")
     way.add_argument("--undirected", **flag(False, "directed"), help="an edge goes both ways")
-    graph.add_argument("--weights", metavar="RULE", help="replace the weights: unit (1), LO..HI, or hash (1..255)")
+    graph.add_argument("--weights", metavar="RULE", help="replace the weights: unit (1), LO..HI, hash (1..255), dimacs")
     graph.add_argument("--keep-loops", **flag(), help="keep self-loops (default: dropped and counted)")
     graph.add_argument("--keep-parallel", **flag(), help="keep parallel edges (default: the lightest one, counted)")
     graph.add_argument("--sparse-ids", **flag(), help="the vertices are the ids that occur, not 0 .. n-1")

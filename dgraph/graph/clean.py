@@ -45,6 +45,7 @@ class RawEdges:
         vertices: original ids listed apart from the edges, this rank's share: then they are the vertices.
         mirrored: the graph is undirected and both arcs of every edge are listed (``directed`` is False).
         disposable: the arrays may be written over.
+        parallel: parallel edges are part of the graph, and are kept whatever the options say.
         why: what says that the graph is directed or not.
         facts: name, notes and defaults that the input gives; the counts are filled by :func:`assemble`.
     """
@@ -58,6 +59,7 @@ class RawEdges:
     vertices: np.ndarray | None = None
     mirrored: bool = False
     disposable: bool = False
+    parallel: bool = False
     why: str = ""
     facts: LoadFacts = field(default_factory=LoadFacts)
 
@@ -77,6 +79,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     directed = raw.directed if options.directed is None else options.directed
     both = raw.mirrored or not (raw.directed and directed)
     doubled, disposable = both and not raw.mirrored, raw.disposable
+    keep_parallel = options.keep_parallel or raw.parallel
     why = raw.why if directed == raw.directed else "asked for"
     if why:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
@@ -103,11 +106,11 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     del listed
     first = int(cuts[comm.rank])
     sort_rows(offsets, targets, weights)
-    targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, options.keep_parallel)
+    targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, keep_parallel)
     loops, equal, equal_loops = comm.allreduce(np.array([loops, equal, equal_loops], np.int64))
     facts.loops, facts.loops_kept = int(loops), options.keep_loops
     facts.duplicates = int((equal - equal_loops) // (2 if both else 1) + equal_loops)
-    facts.duplicates_kept = options.keep_parallel
+    facts.duplicates_kept = keep_parallel
     block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ids, facts)
     tally(block, comm)
     return block

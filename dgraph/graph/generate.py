@@ -10,7 +10,7 @@ from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.clean import RawEdges
-from dgraph.graph.generators import classic, drawn, lattice
+from dgraph.graph.generators import classic, drawn, lattice, roadnet
 from dgraph.graph.generators.counter import MAX_ITEMS
 from dgraph.graph.generators.spec import COUNT, MAX_SCALE, SCALE, SIDES, Generator, Option, parse
 
@@ -19,6 +19,8 @@ DEFAULT = "rmat:16"
 
 _EDGE_FACTOR = Option(16.0, "edges drawn, divided by vertices", high=1 << 20)
 _SEED = Option(1, "another seed, another graph of the same kind")
+_PERMUTE = Option(True, "permute the ids; 0: vertex 0 is the hub")
+_NOISE = Option(0.0, "how far, at most, a, b, c, d stray from their share at a level of an edge", high=1)
 _SYMMETRIC = Option(False, "undirected")
 _MANY = 1 << MAX_SCALE
 
@@ -37,7 +39,27 @@ GENERATORS: dict[str, Generator] = {
                 "b": Option(0.19, "share from the lower to the upper half", high=1),
                 "c": Option(0.19, "share from the upper to the lower half; the rest, d, stays in the upper", high=1),
                 "symmetric": _SYMMETRIC,
-                "permute": Option(True, "permute the ids; 0: vertex 0 is the hub"),
+                "permute": _PERMUTE,
+                "noise": _NOISE,
+            },
+        ),
+        Generator(
+            "rmat-alb",
+            drawn.rmat_alb,
+            SCALE,
+            "R-MAT with a hub of almost a quarter of all edges, directed; parallel edges are kept",
+            {"edge_factor": _EDGE_FACTOR, "seed": _SEED, "permute": _PERMUTE},
+        ),
+        Generator(
+            "gtgraph",
+            drawn.gtgraph,
+            SCALE,
+            "GTgraph's R-MAT: a, b, c, d = 0.45, 0.15, 0.15, 0.25, with noise; directed unless `symmetric`",
+            {
+                "edge_factor": Option(8.0, "edges drawn, divided by vertices", high=1 << 20),
+                "seed": _SEED,
+                "noise": Option(0.1, _NOISE.help, high=1),
+                "symmetric": _SYMMETRIC,
             },
         ),
         Generator(
@@ -45,7 +67,7 @@ GENERATORS: dict[str, Generator] = {
             drawn.kron,
             SCALE,
             "Graph500's Kronecker graph: R-MAT, undirected, ids permuted",
-            {"edge_factor": _EDGE_FACTOR, "seed": _SEED},
+            {"edge_factor": _EDGE_FACTOR, "seed": _SEED, "noise": _NOISE},
         ),
         Generator(
             "uniform",
@@ -70,6 +92,20 @@ GENERATORS: dict[str, Generator] = {
             SIDES,
             "road-like: a jittered grid that lacks some edges, weighted by length and slowness, undirected",
             {"drop": Option(0.1, "share of the grid's edges that is missing", high=1), "seed": _SEED},
+        ),
+        Generator(
+            "roadnet",
+            roadnet.roadnet,
+            SIDES,
+            "road network: connected, degrees and diameter as DIMACS's maps have them, weighted by length, undirected",
+            {"extra": Option(0.1, "share of the joins beside the spanning tree that exist", high=1), "seed": _SEED},
+        ),
+        Generator(
+            "bipartite",
+            drawn.bipartite,
+            SIDES,
+            "edges drawn between ROWS left and COLS right vertices, undirected",
+            {"edge_factor": Option(8.0, "edges drawn, divided by vertices", high=1 << 20), "seed": _SEED},
         ),
         Generator("star", classic.star, COUNT, "vertex 0 joined to all others, undirected"),
         Generator("path", classic.path, COUNT, "each vertex joined to the next, undirected"),
@@ -106,7 +142,7 @@ def generate(spec: str, comm: Comm) -> RawEdges:
     """This rank's slice of the graph that ``spec`` describes; collective.
 
     Loops and repeated edges are still in it; an undirected edge is in it once. ``facts.name`` is the spec with every
-    option spelled out, and generates the same graph. ``road`` has int32 weights, the others have none.
+    option spelled out, and generates the same graph. ``road`` and ``roadnet`` have int32 weights, the others have none.
 
     Raises:
         UsageError: an unknown name or option, a value that is none, or a slice that memory cannot hold.
@@ -128,4 +164,4 @@ def generate(spec: str, comm: Comm) -> RawEdges:
                 "use more ranks on more machines, or a smaller graph"
             ) from None
     facts = LoadFacts(name=generator.spell(size, options), notes=[f"generated {recipe.note}"])
-    return RawEdges(src, dst, weights, recipe.directed, recipe.n, facts=facts)
+    return RawEdges(src, dst, weights, recipe.directed, recipe.n, parallel=recipe.parallel, facts=facts)

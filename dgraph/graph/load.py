@@ -25,7 +25,7 @@ class LoadOptions:
 
     Attributes:
         directed: True or False whatever the input says; None: as it says, directed where it says nothing.
-        weights: replaces the input's weights: "unit" (every edge weighs 1), "LO..HI" or "hash" (see ``weigh.py``).
+        weights: replaces the input's: "unit" (every edge weighs 1), "LO..HI", "hash" or "dimacs" (see ``weigh.py``).
         keep_loops, keep_parallel: keep self-loops, keep parallel edges.
         sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
         seed: of the weights that are made.

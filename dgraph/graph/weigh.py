@@ -1,7 +1,7 @@
 """Weights by rule: the weight of an edge is a pure function of its ends and a seed.
 
 A rule is ``LO..HI`` (integers: uniform in [LO, HI]; with a decimal point or exponent in either: uniform float64 in
-[LO, HI)), ``hash`` (1..255) or ``unit`` (1).
+[LO, HI)), ``hash`` (1..255), ``unit`` (1), or ``dimacs``: skewed as the lengths of roads in DIMACS's 9th challenge.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from dgraph.graph.generators.counter import fraction, key, mix
 _WEIGHT = 16
 _HASH = (1, 255)
 _UNIT = (1, 1)
+_OCTAVES = np.array([0, 1, 5, 26, 29, 64, 142, 218, 241, 155, 72, 33, 12, 2], np.int64)
+"""Of 1,000 arcs of rome99.gr, those whose length is 2**k .. 2**(k + 1) - 1, by k."""
+_DIMACS = np.repeat(np.arange(_OCTAVES.size), _OCTAVES)
 _NUMBER = r"[-+]?[0-9]{1,99}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 
 
@@ -30,8 +33,12 @@ def hashed_weights(src_gid: np.ndarray, dst_gid: np.ndarray, rule: str, seed: in
     Raises:
         UsageError: the rule is none.
     """
-    low, high = _bounds(rule)
     start = key(seed, _WEIGHT)
+    if rule == "dimacs":
+        skewed = np.empty(len(src_gid), np.int32)
+        _fill_skewed(src_gid, dst_gid, directed, start, _DIMACS, skewed)
+        return skewed
+    low, high = _bounds(rule)
     if isinstance(low, float):
         weights = np.empty(len(src_gid), np.float64)
         _fill_reals(src_gid, dst_gid, directed, start, low, high, np.nextafter(high, low), weights)
@@ -44,7 +51,8 @@ def hashed_weights(src_gid: np.ndarray, dst_gid: np.ndarray, rule: str, seed: in
 
 def check_rule(rule: str) -> None:
     """Raise a UsageError for a rule of weights that is none: malformed, empty, or beyond what a weight can hold."""
-    _bounds(rule)
+    if rule != "dimacs":
+        _bounds(rule)
 
 
 def _bounds(rule: str) -> tuple[int, int] | tuple[float, float]:
@@ -53,7 +61,7 @@ def _bounds(rule: str) -> tuple[int, int] | tuple[float, float]:
     ends = re.fullmatch(rf"({_NUMBER})\.\.({_NUMBER})", rule)
     if not ends:
         raise UsageError(
-            f"weights {rule!r}: not a rule; write unit, hash, or LO..HI with two numbers, such as 1..255 or 0.5..2.0"
+            f"weights {rule!r}: not a rule; write unit, hash, dimacs, or LO..HI, such as 1..255 or 0.5..2.0"
         )
     whole = all(re.fullmatch("[-+]?[0-9]+", end) for end in ends.groups())
     low, high = (int(end) if whole else float(end) for end in ends.groups())
@@ -77,6 +85,15 @@ def _bits(u, v, directed, start):
 def _fill_integers(src, dst, directed, start, low, width, weights):
     for i in range(weights.size):
         weights[i] = low + np.int64(_bits(src[i], dst[i], directed, start) % width)
+
+
+@njit(cache=True)
+def _fill_skewed(src, dst, directed, start, octaves, weights):
+    """An octave drawn from ``octaves``, and a number uniform within it."""
+    for i in range(weights.size):
+        bits = _bits(src[i], dst[i], directed, start)
+        octave = octaves[(bits >> np.uint64(32)) % np.uint64(octaves.size)]
+        weights[i] = (1 << octave) + np.int64((bits & np.uint64(0xFFFFFFFF)) % np.uint64(1 << octave))
 
 
 @njit(cache=True)

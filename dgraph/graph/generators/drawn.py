@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -9,7 +11,7 @@ from dgraph.errors import UsageError
 from dgraph.graph.generators.counter import draw, fraction, key, scramble, scramble_keys
 from dgraph.graph.generators.recipe import Recipe, empty_ends
 
-_ENDS, _IDS = 1, 2
+_ENDS, _IDS, _NOISE = 1, 2, 3
 
 
 def rmat(
@@ -22,25 +24,65 @@ def rmat(
     c: float,
     symmetric: bool,
     permute: bool,
+    noise: float = 0.0,
+    parallel: bool = False,
 ) -> Recipe:
     """Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004. a, b, c and the rest d are the quadrants (source bit, target
-    bit) = 00, 01, 10, 11."""
+    bit) = 00, 01, 10, 11.
+
+    With noise each of the four is multiplied, edge by edge and level by level, by a factor within 1 ± noise: without
+    it degrees come in steps. Seshadhri, Pinar, Kolda: An in-depth analysis of stochastic Kronecker graphs, JACM 2013.
+    """
     if a + b + c > 1 + 1e-9:
         raise UsageError(f"a + b + c is {a + b + c:g}: they are shares, d is the rest; choose them so that d is ≥ 0")
     n, items = 1 << scale, int(edge_factor * (1 << scale))
-    start, ids = key(seed, _ENDS), scramble_keys(seed, _IDS)
+    start, ids, shaken = key(seed, _ENDS), scramble_keys(seed, _IDS), key(seed, _NOISE)
 
     def edges(first, last):
         src, dst = empty_ends(n, last - first)
-        _fill_rmat(first, scale, a, a + b, a + b + c, start, permute, ids, src, dst)
+        if noise:
+            _fill_noisy(first, scale, a, b, c, noise, start, shaken, permute, ids, src, dst)
+        else:
+            _fill_rmat(first, scale, a, a + b, a + b + c, start, permute, ids, src, dst)
         return src, dst, None
 
-    return Recipe(n, items, not symmetric, edges, _note("R-MAT", n, items, symmetric))
+    return Recipe(n, items, not symmetric, edges, _note("R-MAT", n, items, symmetric), parallel)
 
 
-def kron(scale: int, *, edge_factor: float, seed: int) -> Recipe:
+def kron(scale: int, *, edge_factor: float, seed: int, noise: float) -> Recipe:
     """Graph500's generator: R-MAT with its parameters, undirected, ids permuted."""
-    return rmat(scale, edge_factor=edge_factor, seed=seed, a=0.57, b=0.19, c=0.19, symmetric=True, permute=True)
+    options: dict[str, Any] = {"edge_factor": edge_factor, "seed": seed, "noise": noise}
+    return rmat(scale, a=0.57, b=0.19, c=0.19, symmetric=True, permute=True, **options)
+
+
+def rmat_alb(scale: int, *, edge_factor: float, seed: int, permute: bool) -> Recipe:
+    """The R-MAT of the papers on adaptive load balancing: its hub has almost a quarter of all edges.
+
+    Its largest out- and in-degrees at scales 25 to 27 give the shares. Parallel edges are edges.
+    """
+    options: dict[str, Any] = {"edge_factor": edge_factor, "seed": seed}
+    return rmat(scale, a=0.61, b=0.334, c=0.045, symmetric=False, permute=permute, parallel=True, **options)
+
+
+def gtgraph(scale: int, *, edge_factor: float, seed: int, noise: float, symmetric: bool) -> Recipe:
+    """Bader, Madduri: GTgraph, a synthetic graph generator suite, 2006: its R-MAT parameters."""
+    options: dict[str, Any] = {"edge_factor": edge_factor, "seed": seed, "noise": noise}
+    return rmat(scale, a=0.45, b=0.15, c=0.15, symmetric=symmetric, permute=True, **options)
+
+
+def bipartite(size: tuple[int, int], *, edge_factor: float, seed: int) -> Recipe:
+    """Left vertices 0 .. LEFT-1, right ones behind them; each edge joins a drawn left to a drawn right vertex."""
+    left, right = size
+    items = int(edge_factor * (left + right))
+    start = key(seed, _ENDS)
+
+    def edges(first, last):
+        src, dst = empty_ends(left + right, last - first)
+        _fill_bipartite(first, np.uint64(left), np.uint64(right), start, src, dst)
+        return src, dst, None
+
+    note = f"bipartite: {items} edges drawn between {left} and {right} vertices"
+    return Recipe(left + right, items, False, edges, note)
 
 
 def uniform(scale: int, *, edge_factor: float, seed: int, symmetric: bool) -> Recipe:
@@ -81,3 +123,32 @@ def _fill_uniform(first, mask, start, src, dst):
     for i in range(src.size):
         src[i] = draw(start, first + i, 0) & mask
         dst[i] = draw(start, first + i, 1) & mask
+
+
+@njit(cache=True)
+def _fill_noisy(first, scale, a, b, c, noise, start, shaken, permute, ids, src, dst):
+    d = 1.0 - a - b - c
+    sixteenth = 2.0 * noise / 65535.0
+    for i in range(src.size):
+        u, v = np.uint64(0), np.uint64(0)
+        for level in range(scale):
+            bits = draw(shaken, first + i, level)
+            na = a * (1.0 - noise + sixteenth * np.float64(bits & np.uint64(65535)))
+            nb = b * (1.0 - noise + sixteenth * np.float64((bits >> np.uint64(16)) & np.uint64(65535)))
+            nc = c * (1.0 - noise + sixteenth * np.float64((bits >> np.uint64(32)) & np.uint64(65535)))
+            nd = d * (1.0 - noise + sixteenth * np.float64(bits >> np.uint64(48)))
+            at = fraction(draw(start, first + i, level)) * (na + nb + nc + nd)
+            lower = at >= na + nb
+            right = ((at >= na) & (at < na + nb)) | (at >= na + nb + nc)
+            u = (u << np.uint64(1)) | np.uint64(lower)
+            v = (v << np.uint64(1)) | np.uint64(right)
+        if permute:
+            u, v = scramble(u, scale, ids), scramble(v, scale, ids)
+        src[i], dst[i] = u, v
+
+
+@njit(cache=True)
+def _fill_bipartite(first, left, right, start, src, dst):
+    for i in range(src.size):
+        src[i] = draw(start, first + i, 0) % left
+        dst[i] = left + draw(start, first + i, 1) % right

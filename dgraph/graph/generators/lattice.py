@@ -14,7 +14,7 @@ from dgraph.graph.generators.recipe import Recipe, empty_ends
 _DROP, _JITTER = 1, 2
 _SPREAD = 0.3
 """How far a road's crossing lies off its grid point along each axis, at most; the grid's spacing is 1."""
-_SCALE = 620.0
+SCALE = 620.0
 """A road's weight is 620 × its length × a factor in [0.1, 1): how slow it is."""
 
 
@@ -46,7 +46,7 @@ def road(size: tuple[int, int], *, drop: float, seed: int) -> Recipe:
         return src[:kept], dst[:kept], weights[:kept]
 
     shortest, longest = 1 - 2 * _SPREAD, math.hypot(1 + 2 * _SPREAD, 2 * _SPREAD)
-    low, high = int(0.1 * _SCALE * shortest), int(_SCALE * longest)
+    low, high = int(0.1 * SCALE * shortest), int(SCALE * longest)
     note = f"road: {whole.note}, {100 * drop:g} % of its edges dropped, weights {low}..{high}"
     return Recipe(whole.n, whole.items, False, edges, note)
 
@@ -73,17 +73,17 @@ def _thin_and_weigh(first, columns, drop, drop_key, jitter_key, src, dst, weight
         if fraction(draw(drop_key, first + i, 0)) < drop:
             continue
         u, v = np.int64(src[i]), np.int64(dst[i])
-        (ux, uy), (vx, vy) = _point(u, columns, jitter_key), _point(v, columns, jitter_key)
+        (ux, uy), (vx, vy) = point(u, columns, jitter_key), point(v, columns, jitter_key)
         slowness = 0.1 + 0.9 * fraction(draw(drop_key, first + i, 1))
         length = np.sqrt((ux - vx) ** 2 + (uy - vy) ** 2)
         src[kept], dst[kept] = src[i], dst[i]
-        weights[kept] = np.int32(_SCALE * slowness * length)
+        weights[kept] = np.int32(SCALE * slowness * length)
         kept += 1
     return kept
 
 
 @njit(inline="always")
-def _point(vertex, columns, jitter_key):
+def point(vertex, columns, jitter_key):
     x = vertex % columns + _SPREAD * (2 * fraction(draw(jitter_key, vertex, 0)) - 1)
     y = vertex // columns + _SPREAD * (2 * fraction(draw(jitter_key, vertex, 1)) - 1)
     return x, y

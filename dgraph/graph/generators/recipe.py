@@ -24,6 +24,7 @@ class Recipe:
         edges: ``edges(first, last)`` makes the edges of items first .. last-1: a pure function, so slices of any
             cut, put end to end, are the same list.
         note: what was generated, one sentence for the load line.
+        parallel: parallel edges are part of the graph, and are kept.
     """
 
     n: int
@@ -31,6 +32,7 @@ class Recipe:
     directed: bool
     edges: Callable[[int, int], Edges]
     note: str
+    parallel: bool = False
 
 
 def empty_ends(n: int, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -70,12 +70,12 @@ class Generator:
         )
 
     def spell(self, size: Extent, options: Mapping[str, bool | int | float]) -> str:
-        """The spec of this generator with every option in it; a flag that is off is left out."""
+        """The spec of this generator with every option in it; what is off, and is off by default, is left out."""
         extent = "x".join(map(str, size)) if isinstance(size, tuple) else str(size)
         spelled = [
             key if value is True and self.options[key].default is False else f"{key}={_spell(value)}"
             for key, value in options.items()
-            if value or self.options[key].default is not False
+            if value or self.options[key].default
         ]
         return ",".join([f"{self.name}:{extent}", *spelled])
 
