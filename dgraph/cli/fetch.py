@@ -1,0 +1,70 @@
+"""``python -m dgraph fetch``: real graphs by name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from dgraph.cli.parser import PROGRAM, Task, command_parser, flag, parsed
+from dgraph.comm import Comm
+from dgraph.errors import UsageError, unknown
+from dgraph.fetch import DATASETS, fetch
+
+
+def task(words: Sequence[str]) -> Task | str:
+    """Read the command's words; without a name the table is the answer."""
+    parser = command_parser("fetch")
+    parser.epilog = f"Without a name: the table. {PROGRAM} sssp data/USA-road-d.USA.gr.gz reads what came as it is."
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which; without, all are listed")
+    parser.add_argument("--to", type=Path, metavar="DIR", help="the folder (default: data)")
+    parser.add_argument("--json", **flag(), help="the table, as JSON")
+    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but the paths and errors")
+    given = parsed(parser, words)
+    names = given.get("names") or []
+    if "json" in given:
+        if names:
+            raise UsageError("--json gives the table; leave the names out")
+        return json.dumps({name: asdict(dataset) for name, dataset in DATASETS.items()}, indent=1)
+    for name in names:
+        if name not in DATASETS:
+            raise unknown("data set", name, DATASETS)
+    if not names:
+        return _table()
+    return Task(lambda comm: _do(comm, names, given.get("to", Path("data")), "quiet" in given))
+
+
+def _do(comm: Comm, names: Sequence[str], folder: Path, quiet: bool) -> int:
+    with comm.together():
+        if comm.rank == 0:
+            for name in names:
+                _one(name, folder, quiet)
+    return 0
+
+
+def _one(name: str, folder: Path, quiet: bool) -> None:
+    dataset = DATASETS[name]
+
+    def told(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    told(f"{name}: {dataset.url}")
+    path = fetch(dataset, folder, told)
+    told(f"licence: {dataset.licence}\ncite: {dataset.citation}\nsee {dataset.page}")
+    print(path, flush=True)
+
+
+def _table() -> str:
+    width = max(map(len, DATASETS))
+    lines = []
+    for name, dataset in DATASETS.items():
+        counts = "" if dataset.size is None else f" ({dataset.size[0]:,} vertices, {dataset.size[1]:,} edges)"
+        lines += [
+            f"{name:{width}}  {dataset.help}{counts}",
+            f"{'':{width}}  {dataset.url}",
+            f"{'':{width}}  {dataset.licence}",
+        ]
+    return "\n".join([*lines, "", f"{PROGRAM} fetch NAME --to DIR"])

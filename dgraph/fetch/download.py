@@ -1,0 +1,149 @@
+"""Downloads: pooch checks and unpacks; a transfer that broke off goes on from there.   [RFC 9110, section 14]"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from dgraph.errors import DataError, OutputError, UsageError
+from dgraph.fetch.table import Dataset
+
+BLOCK = 1 << 18
+PATIENCE = 60
+"""Seconds without a byte after which a transfer counts as broken off."""
+
+TRIES = 5
+PAUSE = 1.0
+"""Seconds before the second try; each further pause is twice as long."""
+
+NOTHING_LEFT = 416
+"""HTTP status: the range asked for begins at the end."""
+
+
+def fetch(dataset: Dataset, folder: Path, told: Callable[[str], None] = lambda text: None) -> Path:
+    """The file of a data set in ``folder``, downloaded if it is not there; its path.
+
+    Args:
+        told: gets lines for the user.
+
+    Raises:
+        UsageError: pooch is not installed.
+        DataError: what came has another checksum, or the archive lacks its member; it is not kept.
+        OutputError: it cannot be reached, or written; what came so far is kept for the next time.
+    """
+    try:
+        import pooch
+    except ImportError as missing:
+        raise UsageError("fetch needs pooch: pip install 'dgraph[fetch]'") from missing
+    path = folder / dataset.file
+    if path.exists():
+        told(f"{path} is here already")
+        return path
+    logging.getLogger("pooch").setLevel("ERROR")
+    archive = dataset.url.rpartition("/")[2] if dataset.member else dataset.file
+    part = folder / f"{archive}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        pooch.retrieve(
+            dataset.url, dataset.checksum, archive, folder,
+            downloader=lambda url, out, _: _transfer(url, out, part, told),
+            processor=None if dataset.member is None else _taken_out(pooch, dataset.member, path),
+        )  # fmt: skip
+        told(f"{archive}: sha256:{pooch.file_hash(str(folder / archive))}")
+        if dataset.member is not None:
+            (folder / archive).unlink()
+    except ValueError as wrong:  # pooch's word for a checksum that differs
+        part.unlink(missing_ok=True)
+        raise DataError(f"{dataset.url}: {wrong}; the file changed on its server, or on the way: try again") from wrong
+    except OSError as failed:
+        raise OutputError(
+            f"{dataset.url} → {path}: {failed.strerror or failed}; try again, it goes on there"
+        ) from failed
+    return path
+
+
+def _taken_out(pooch: Any, member: str, path: Path) -> Callable:
+    """A pooch processor: one member of a tar archive to ``path``."""
+
+    def process(archive: str, action: str, _) -> str:
+        place = f"{archive}.untar"
+        found = pooch.Untar(members=[member], extract_dir=place)(archive, action, None)
+        if not found or not os.path.isfile(found[0]):
+            raise DataError(f"{archive} has no {member} in it; see the data set's page")
+        os.replace(found[0], path)
+        for root, folders, _files in os.walk(place, topdown=False):
+            for folder in folders:
+                os.rmdir(os.path.join(root, folder))
+        os.rmdir(place)
+        return str(path)
+
+    return process
+
+
+def _transfer(url: str, out: str, part: Path, told: Callable[[str], None]) -> None:
+    """``url`` into the file ``out``, by way of ``part``, which stays when it breaks off."""
+    for turn in range(TRIES):
+        try:
+            _more(url, part, told)
+            os.replace(part, out)
+            _tag(part).unlink(missing_ok=True)
+            return
+        except (URLError, TimeoutError, ConnectionError, EOFError) as broken:
+            if isinstance(broken, HTTPError) and broken.code < 500:
+                raise OSError(f"the server answers {broken.code} {broken.reason}") from broken
+            if turn == TRIES - 1:
+                raise OSError(f"broke off {TRIES} times, last: {broken}") from broken
+            got = part.stat().st_size if part.exists() else 0
+            told(f"broke off after {got / 1e6:,.1f} MB ({broken}); going on")
+            time.sleep(PAUSE * 2**turn)
+
+
+def _more(url: str, part: Path, told: Callable[[str], None]) -> None:
+    """Append what is missing to ``part``; from the start where the server has another file by now.
+
+    Raises:
+        EOFError: less came than was promised.
+    """
+    have = part.stat().st_size if part.exists() else 0
+    known = json.loads(_tag(part).read_text()) if have and _tag(part).exists() else None
+    headers = {"User-Agent": "dgraph"}
+    if have and known:
+        headers |= {"Range": f"bytes={have}-", "If-Range": known}
+    try:
+        answer = urlopen(Request(url, headers=headers), timeout=PATIENCE)
+    except HTTPError as refused:
+        if refused.code == NOTHING_LEFT:
+            return
+        raise
+    with answer:
+        on = answer.status == 206
+        mark = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
+        if mark and not mark.startswith("W/"):
+            _tag(part).write_text(json.dumps(mark))
+        else:
+            _tag(part).unlink(missing_ok=True)
+        have = have if on else 0
+        length = answer.headers.get("Content-Length")
+        whole = have + int(length) if length else None
+        with open(part, "ab" if on else "wb") as file:
+            last = time.monotonic()
+            while block := answer.read(BLOCK):
+                file.write(block)
+                have += len(block)
+                if time.monotonic() - last > 5:
+                    last = time.monotonic()
+                    told(f"{have / 1e6:,.0f} MB" + (f" of {whole / 1e6:,.0f}" if whole else ""))
+        if whole is not None and have < whole:
+            raise EOFError(f"{have:,} of {whole:,} bytes came")
+
+
+def _tag(part: Path) -> Path:
+    """Where the server's mark of the file lies: a rest is only taken from the file that has it."""
+    return part.with_name(f"{part.name}.tag")
