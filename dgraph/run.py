@@ -173,7 +173,9 @@ def partitioned(graph: Graph, policy: str, trace: Trace, progress: Progress) -> 
 
 
 def _opened(graph: Graph, policy: str, trace: Trace, progress: Progress) -> Partitioned | None:
-    """The partition that a store holds."""
+    """The partition that a store holds, if the graph comes from one."""
+    if not graph.stored:
+        return None
     with trace("build"):
         progress.phase("open", policy)
         return graph.opened(policy)

@@ -38,6 +38,8 @@ def check(given: Graph, locals_, name=""):
         assert local.out.neighbours.dtype == np.uint32
         assert local.out.offsets.dtype == local.gids.dtype == local.out_degree.dtype == local.original.dtype == np.int64
         assert len(local.out.offsets) == local.size + 1
+        rows, targets, _ = by_gid(local)
+        assert np.all(np.diff(targets)[np.diff(rows) == 0] >= 0), "a row whose neighbours do not ascend"
         check_mirrors(rank, local, locals_, owner)
 
 

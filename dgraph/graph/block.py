@@ -77,6 +77,19 @@ class EdgeBlock:
         return np.repeat(rows, np.diff(self.offsets))
 
 
+@dataclass
+class Known:
+    """What is known of a graph whose rows are not at hand: as in :class:`EdgeBlock`."""
+
+    n: int
+    m: int
+    arcs: int
+    directed: bool
+    weight_type: np.dtype | None
+    ids: VertexIds
+    facts: LoadFacts
+
+
 def gid_type(n: int) -> np.dtype:
     """The dtype that gids of a graph of n vertices are stored in."""
     return np.dtype(np.uint32 if n <= 1 << 32 else np.int64)

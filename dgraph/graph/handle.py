@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,26 +13,13 @@ from dgraph.errors import DataError, UsageError
 from dgraph.graph.adopt import check_mirrored
 from dgraph.graph.agreed import agreed_size, agreed_weights, is_clean
 from dgraph.graph.arrays import as_ids, as_weights, check_range
-from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
+from dgraph.graph.block import EdgeBlock, Known, LoadFacts, gid_type
 from dgraph.graph.clean import RawEdges, assemble, symmetrised, tally
 from dgraph.graph.fingerprint import fingerprint
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load import LoadOptions, describe, load
 from dgraph.graph.local import LocalGraph
 from partitioning.store import is_store
-
-
-@dataclass
-class Known:
-    """What is known of a graph whose rows are not at hand: as in :class:`~dgraph.graph.block.EdgeBlock`."""
-
-    n: int
-    m: int
-    arcs: int
-    directed: bool
-    weight_type: np.dtype | None
-    ids: VertexIds
-    facts: LoadFacts
 
 
 class Partitioned(NamedTuple):
@@ -51,6 +37,9 @@ class Graph:
     Attributes:
         comm: the ranks.
     """
+
+    stored = False
+    """Whether it comes from a store, with a partition that may be had without placing and building."""
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.comm = comm
@@ -272,7 +261,7 @@ class Graph:
         return int(self.ids.to_original(found[np.argmax(found[:, 0]), 1:], self.comm)[0])
 
     def opened(self, policy: str) -> Partitioned | None:
-        """A partition that is there without work, where the graph came with one."""
+        """A store's partition, where the graph comes from one and ``policy`` allows; collective."""
         return None
 
     def _hashed(self) -> str:

@@ -11,11 +11,11 @@ import numpy as np
 
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
-from dgraph.graph.block import EdgeBlock, LoadFacts
+from dgraph.graph.block import EdgeBlock, Known, LoadFacts
 from dgraph.graph.build import build
 from dgraph.graph.clean import RawEdges, assemble, symmetrised
 from dgraph.graph.fingerprint import local_fingerprint
-from dgraph.graph.handle import Graph, Known, Partitioned
+from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load import LoadOptions, reweigh
 from dgraph.graph.local import LocalGraph
@@ -34,6 +34,8 @@ class StoredGraph(Graph):
 
     ``block`` is put together from the parts when something asks for it: another policy, an undirected form, a proof.
     """
+
+    stored = True
 
     def __init__(self, store: Store, comm: Comm, options: LoadOptions | None = None):
         options = options or LoadOptions()
@@ -134,6 +136,8 @@ class StoredGraph(Graph):
 
 class Owned(Graph):
     """A graph made from a store's, with other arcs: its vertices keep their owners, so nothing is placed anew."""
+
+    stored = True
 
     def __init__(self, block: EdgeBlock, source: StoredGraph):
         super().__init__(block, source.comm)
