@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from dgraph.graph.formats.eight import TENS, digits_at
+
 SOURCE, TARGET, INTEGER, NUMBER, WHOLE, REST, ANY = range(7)
 """Columns: ends of the edge (ids); a weight, integer or any; an integer that is not kept; all that is left; one column
 of whatever kind that is not kept."""
@@ -21,6 +23,8 @@ OTHER, BLANK, DELIMITER, COMMENT, COMMENT_WORD, LINE_FEED, RETURN = range(7)
 
 LARGEST = np.iinfo(np.int64).max
 EXACT = 1 << 53
+MARGIN = 128
+"""Bytes from a line on that reading its first two columns fast may look at."""
 POWERS = np.array([float(10**e) for e in range(23)])
 """Powers of ten that a double holds exactly: a mantissa up to 2^53 times or over one of them is rounded once."""
 
@@ -164,65 +168,6 @@ def _number(text, at):
     return whole, -integer if negative else integer, value, exact, at
 
 
-@njit(cache=True, forceinline=True)
-def _plain_line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, integers, reals):
-    """Read a line that holds its columns and nothing unusual: (its end, whether its weight is an integer).
-
-    The end is -1 where anything is unusual, which is not yet an error. The text must go on to a line feed.
-    """
-    whole = True
-    if tag:
-        if text[np.uintp(at)] != tag or classes[text[np.uintp(at + 1)]] != BLANK:
-            return np.int64(-1), whole
-        at += 2
-    for column in range(columns.size):
-        kind = columns[column]
-        negative = text[np.uintp(at)] == 45 and (kind == INTEGER or kind == NUMBER)  # noqa: SIM109 - one comparison each
-        at += negative
-        begin, value = at, np.int64(0)
-        digit = np.int64(text[np.uintp(at)]) - 48
-        while 0 <= digit <= 9:
-            value = value * 10 + digit
-            at += 1
-            digit = np.int64(text[np.uintp(at)]) - 48
-        places = at - begin
-        if places == 0 or places > 18:
-            return np.int64(-1), whole
-        if kind == SOURCE or kind == TARGET:  # noqa: SIM109
-            if value < lowest or value > highest:
-                return np.int64(-1), whole
-            if kind == SOURCE:
-                src[edge] = value
-            else:
-                dst[edge] = value
-        elif kind == NUMBER or kind == INTEGER:  # noqa: SIM109
-            power = 0
-            if text[np.uintp(at)] == 46 and kind == NUMBER:
-                whole = False
-                at += 1
-                point = at
-                digit = np.int64(text[np.uintp(at)]) - 48
-                while 0 <= digit <= 9:
-                    value = value * 10 + digit
-                    at += 1
-                    digit = np.int64(text[np.uintp(at)]) - 48
-                power = at - point
-                if places + power > 15:  # beyond, the mantissa may pass 2^53
-                    return np.int64(-1), whole
-            elif value > EXACT:
-                return np.int64(-1), whole
-            real = float(value) / POWERS[power]
-            integers[edge], reals[edge] = (-value, -real) if negative else (value, real)
-        elif kind == REST:
-            return np.int64(-1), whole
-        if column < columns.size - 1:
-            after = classes[text[np.uintp(at)]]
-            if after != BLANK and after != DELIMITER:
-                return np.int64(-1), whole
-            at += 1
-    return at if text[np.uintp(at)] == 10 else np.int64(-1), whole
-
-
 @njit(cache=True)
 def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, integers, reals):
     """Read a line of values in whatever way it is written.
@@ -302,19 +247,54 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, src, dst, intege
         in which column, and where: the line's start and the token's start. Wrong: ``lines`` counts the wrong line too.
     """
     edges, lines, lates, integral, dropped = 0, 0, 0, True, 0
-    at, last = 0, text.size
-    while last > 0 and text[last - 1] != 10:
-        last -= 1
+    at, last = 0, text.size - MARGIN  # up to there the fast reading of a token stays within the text
     while at < text.size:
         line = at
         lines += 1
-        if at < last:
-            end, whole = _plain_line(text, classes, at, tag, columns, lowest, highest, edges, src, dst, integers, reals)
-            if end >= 0:
-                integral = integral and whole
-                edges += 1
-                at = end + 1
-                continue
+        # First as a line that holds its columns and nothing unusual. It stands here, not in a function of its own, as
+        # counting the references to the arrays that it would be given takes longer than reading the line.
+        plain, whole, here = at < last, True, at
+        if plain and tag:
+            plain = text[np.uintp(at)] == tag and classes[text[np.uintp(at + 1)]] == BLANK
+            here += 2
+        for column in range(columns.size if plain else 0):
+            kind = columns[column]
+            negative = text[np.uintp(here)] == 45 and (kind == INTEGER or kind == NUMBER)  # noqa: SIM109
+            here += negative
+            value, places = digits_at(text, here)
+            here += places
+            plain = 0 < places <= 18
+            if kind == SOURCE or kind == TARGET:  # noqa: SIM109 - one comparison each
+                plain = plain and lowest <= value <= highest
+                if kind == SOURCE:
+                    src[edges] = value
+                else:
+                    dst[edges] = value
+            elif kind == NUMBER or kind == INTEGER:  # noqa: SIM109
+                real = float(value)
+                if text[np.uintp(here)] == 46 and kind == NUMBER:
+                    whole = False
+                    part, power = digits_at(text, here + 1)
+                    plain = plain and places + power <= 15  # beyond, the mantissa may pass 2^53
+                    power = power if plain else 0
+                    real = float(value * TENS[power] + part) / POWERS[power]
+                    here += 1 + power
+                plain = plain and value <= EXACT
+                integers[edges], reals[edges] = (-value, -real) if negative else (value, real)
+            elif kind != WHOLE:
+                plain = False
+            if column < columns.size - 1:
+                after = classes[text[np.uintp(here)]]
+                plain = plain and (after == BLANK or after == DELIMITER)  # noqa: SIM109
+                here += 1
+            if not plain or here > last + MARGIN - 64:
+                plain = False
+                break
+        if plain and text[np.uintp(here)] == 10:
+            integral = integral and whole
+            edges += 1
+            at = here + 1
+            continue
         at = blank_end(text, classes, at)
         if not ends_line(text, classes, at) and not _is_comment(text, classes, at):
             wrong, column, token, late_start, late_end, whole = _line(

@@ -1,0 +1,68 @@
+"""Digits eight at a time: a word of text holds up to eight, and three multiplications make a number of them.
+
+Lemire: Quickly parsing eight digits, 2018. Words are read where they stand, in the byte order of x86 and ARM.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+TENS = np.array([10**k for k in range(19)], np.int64)
+_ZEROS, _SIX, _HIGH = np.uint64(0x3030303030303030), np.uint64(0x0606060606060606), np.uint64(0xF0F0F0F0F0F0F0F0)
+_PAIRS, _QUADS = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
+_BY_10, _BY_100, _BY_10000 = np.uint64(2561), np.uint64(6553601), np.uint64(42949672960001)
+
+
+@intrinsic
+def _word(typingctx, text, at):
+    """The eight bytes from ``text[at]`` on, as a uint64."""
+
+    def generate(context, builder, signature, arguments):
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
+        place = builder.gep(array.data, [arguments[1]])
+        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(text, types.int64), generate
+
+
+@intrinsic
+def _zero_bits_below(typingctx, word):
+    """Zero bits below the lowest one; 64 where there is none."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@njit(forceinline=True)
+def _up_to_eight(text, at):
+    """(value, count) of the digits from ``at`` on, eight at most."""
+    word = _word(text, at) ^ _ZEROS
+    count = _zero_bits_below((word | (word + _SIX)) & _HIGH) >> np.uint64(3)
+    if count == 0:
+        return np.int64(0), np.int64(0)
+    word <<= (np.uint64(8) - count) << np.uint64(3)
+    word = ((word * _BY_10) >> np.uint64(8)) & _PAIRS
+    word = ((word * _BY_100) >> np.uint64(16)) & _QUADS
+    return np.int64((word * _BY_10000) >> np.uint64(32)), np.int64(count)
+
+
+@njit(forceinline=True)
+def digits_at(text, at):
+    """(value, count) of the digits from ``at`` on, which must be followed by 24 bytes; count 19: more than 18."""
+    value, count = _up_to_eight(text, at)
+    if count < 8:
+        return value, count
+    more, found = _up_to_eight(text, at + 8)
+    value, count = value * TENS[found] + more, count + found
+    if found < 8:
+        return value, count
+    more, found = _up_to_eight(text, at + 16)
+    if found > 2:
+        return value, np.int64(19)
+    return value * TENS[found] + more, count + found
