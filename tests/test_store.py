@@ -2,9 +2,12 @@
 
 import errno
 import json
+import os
 import shutil
 import sys
+from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -261,6 +264,35 @@ def test_the_command_writes_what_a_run_opens(tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["store"]["policy"] == told["recommended"]["policy"]
     assert Store.open(path).manifest["graph"]["fingerprint"] == told["graph"]["fingerprint"]
+
+
+def test_everything_is_on_the_disk_before_the_folder_has_its_name(tmp_path, monkeypatch):
+    synced, at_rename = [], []
+    sync, rename = os.fsync, os.rename
+
+    def fsync(descriptor):
+        synced.append(Path(f"/proc/self/fd/{descriptor}").resolve().name)
+        sync(descriptor)
+
+    def renamed(old, new):
+        at_rename.append((Path(old).name, set(synced)))
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "rename", renamed)
+    save(tmp_path / "s", sparse=True)
+    ((draft, before),) = at_rename
+    assert before == {draft, *(file.name for file in (tmp_path / "s").iterdir())}
+    assert synced[-1] == tmp_path.name
+
+
+def test_facts_of_another_version_are_passed_over(tmp_path, monkeypatch):
+    write_module = import_module("dgraph.graph.stored.write")
+    described = write_module._described
+    with_more = lambda *given: (told := described(*given)) | {"facts": told["facts"] | {"invented": 1}}  # noqa: E731
+    monkeypatch.setattr(write_module, "_described", with_more)
+    save(tmp_path / "s")
+    check(GIVEN, read_all(tmp_path / "s"))
 
 
 def test_stores_are_converted_and_described(tmp_path, capsys):

@@ -42,14 +42,16 @@ class StoredGraph(Graph):
         graph, split = store.manifest["graph"], store.manifest["partition"]
         self.store, self.comm, self._rows = store, comm, None
         self.rule, self.seed = options.weights, options.seed
-        facts = LoadFacts(**graph["facts"])
+        names = {field.name for field in fields(LoadFacts)}
+        facts = LoadFacts(**{name: fact for name, fact in graph["facts"].items() if name in names})
         facts.notes.append(f"opened from {store.path}: {split['parts']} parts by {split['policy']}")
         kind = None if graph["weights"] is None else np.dtype(graph["weights"])
         if self.rule is not None:
             none = np.zeros(0, np.int64)
             kind = None if self.rule == "unit" else hashed_weights(none, none, self.rule, 0, True).dtype
         ids = StoredIds(store) if graph["sparse_ids"] else ConsecutiveIds(graph["vertices"], graph["base"])
-        known = Known(graph["vertices"], graph["edges"], graph["arcs"], graph["directed"], kind, ids, facts)
+        size = graph["vertices"], graph["edges"], graph["arcs"]
+        known = Known(*size, graph["directed"], kind, ids, facts)
         self._begin(known, graph["fingerprint"] if self.rule is None else None)
 
     @classmethod

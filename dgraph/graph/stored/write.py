@@ -16,6 +16,7 @@ from dgraph.graph.homes import Homes
 from dgraph.graph.ids import ConsecutiveIds, SparseIds
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.stored.files import IDS, OWNERS, put, writing
+from dgraph.version import __version__
 from partitioning import Placement
 from partitioning.store import Draft, part_file
 
@@ -53,6 +54,7 @@ def write(
         told = comm.allgather_json([files, parts])
         files = {name: entry for of_rank, _ in told for name, entry in of_rank.items()} | shared
         manifest = {
+            "written_by": f"dgraph {__version__}",
             "graph": _described(block, fingerprint, sparse, comm),
             "partition": {
                 "policy": placement.policy, "reason": placement.reason, "warning": placement.warning,
