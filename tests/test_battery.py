@@ -18,8 +18,8 @@ from dgraph.result import UNREACHED
 
 pytestmark = pytest.mark.mpi
 
-POLICIES = ("auto", "cvc", "hash", "hvc,threshold=2", "iec", "ldg", "metis", "oec")
-"""Every shape of a placement. The others differ in who owns what alone, as hash and metis do."""
+POLICIES = ("auto", "cvc", "hash", "hvc,threshold=2", "iec", "metis", "oec")
+"""Every shape of a placement. The others differ from hash and metis in who owns what alone."""
 
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
