@@ -158,6 +158,23 @@ def test_a_stored_graph_is_the_graph(dtype, directed, tmp_path):
         succeed(ranks, work)
 
 
+@pytest.mark.parametrize("name", GRAPHS)
+def test_rows_are_put_together_again(name, tmp_path):
+    """With loops and parallel arcs, if those were kept."""
+    save(GRAPHS[name], tmp_path / "s", "cvc", 4)
+    wanted = GRAPHS[name].block(SerialComm())
+
+    def work(comm):
+        block = Graph.open(tmp_path / "s", comm=comm).block
+        assert (block.n, block.m, block.arcs) == (wanted.n, wanted.m, wanted.arcs)
+        return [np.concatenate(comm.allgatherv(part)) for part in (block.sources(), block.targets, block.weights)]
+
+    for ranks in (1, 3):
+        for columns in succeed(ranks, work):
+            for have, want in zip(columns, (wanted.sources(), wanted.targets, wanted.weights), strict=True):
+                np.testing.assert_array_equal(have, want)
+
+
 @pytest.mark.parametrize(
     ("options", "change"),
     [
@@ -201,11 +218,25 @@ def _as_directed(local, block):
     return local
 
 
-def test_both_arcs_of_an_undirected_store(tmp_path):
+@pytest.mark.parametrize("weights", [None, "1..100"])
+def test_both_arcs_of_an_undirected_store(weights, tmp_path):
+    """As a load with the same options has them: a made weight may differ from that of the reverse."""
+    from dgraph.graph.load import reweigh
+
     save(GRAPHS["undirected"], tmp_path / "s", "oec", 2)
-    found = Graph.open(tmp_path / "s", comm=SerialComm(), directed=True)
-    assert (found.directed, found.m) == (True, len(GRAPHS["undirected"].arcs()[0]))
-    assert found.opened("auto").local.directed
+    block = GRAPHS["undirected"].block(SerialComm())
+    block.directed, block.m = True, block.arcs
+    if weights:
+        reweigh(block, weights, 1)
+    for ranks in (1, 2, 3):
+
+        def work(comm):
+            found = Graph.open(tmp_path / "s", comm=comm, directed=True, weights=weights)
+            assert (found.directed, found.m) == (True, block.arcs)
+            assert found.fingerprint() == Graph(block, SerialComm()).fingerprint()
+            return found.opened("auto").local
+
+        check(Small(block.n, block.sources(), block.targets, True, block.weights), succeed(ranks, work))
 
 
 @pytest.mark.parametrize(

@@ -72,15 +72,16 @@ class StoredGraph(Graph):
             check_rule(options.weights)
         with comm.together(), told():
             store = Store.open(Path(path), options.verify)
-        graph = cls(store, comm, options)
-        if options.directed in (None, graph.directed):
-            return graph
+        if options.directed in (None, store.manifest["graph"]["directed"]):
+            return cls(store, comm, options)
+        plain = cls(store, comm)
         if options.directed:
-            return Owned(replace(graph.block, directed=True, m=graph.arcs), graph)
-        symmetric = cls(store, comm).undirected()
+            changed: Graph = Owned(replace(plain.block, directed=True, m=plain.arcs), plain)
+        else:
+            changed = plain.undirected()
         if options.weights is not None:
-            reweigh(symmetric.block, options.weights, options.seed)
-        return symmetric
+            reweigh(changed.block, options.weights, options.seed)
+        return changed
 
     def undirected(self) -> Graph:
         if self._undirected is None and self.directed:
