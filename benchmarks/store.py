@@ -17,7 +17,7 @@ GRAPH, WEIGHTS = "rmat:22", "1..255"
 """As many edges as a text file of 1.1 GB lists."""
 
 PARTS = 2
-RANKS = (2, 1, 3, 4)
+RANKS = (2, 1, 4)
 
 WRITE = """
 import json, sys, time
