@@ -158,6 +158,7 @@ REFUSED = [
     ("a.sg", SG[:17] + struct.pack("<4q", 0, 2, 1, 2) + SG[49:], "offsets of its 3 rows do not ascend"),
     ("a.sg", SG[:17] + struct.pack("<4q", 1, 1, 1, 2) + SG[49:], "offsets of its 3 rows do not ascend"),
     ("a.sg", SG[:17] + struct.pack("<4q", 0, 1, 1, 1) + SG[49:], "offsets of its 3 rows do not ascend"),
+    ("a.sg", SG[:17] + struct.pack("<4q", 0, 1 << 40, 2, 2) + SG[49:], "offsets of its 3 rows do not ascend"),
     ("a.gr", GALOIS[:-1], "2 arcs of 3 vertices, 4 bytes of data each, take 72; was it cut short"),
     ("a.gr", GALOIS + b"\0", "was something appended"),
     ("a.gr", GALOIS[:20], "20 bytes, fewer than the header has"),

@@ -46,7 +46,7 @@ def share_of_rows(
     Raises:
         DataError: offsets that do not ascend from 0 to m. Not collective: the caller raises it on all ranks.
     """
-    low, high = (_row_at(rank * (n + m) // comm.size, n, offset_at) for rank in (comm.rank, comm.rank + 1))
+    low, high = (_first_row(rank, n, m, offset_at, comm) for rank in (comm.rank, comm.rank + 1))
     ends = offsets_of(low, high) if low <= high else np.zeros(0, np.int64)
     right = ends.size and (low > 0 or ends[0] == 0) and (high < n or ends[-1] == m)
     if not right or ends[0] < 0 or ends[-1] > m or (np.diff(ends) < 0).any():
@@ -54,9 +54,11 @@ def share_of_rows(
     return low, ends
 
 
-def _row_at(goal: int, n: int, offset_at: Callable[[int], int]) -> int:
-    """The first row before which there are ``goal`` rows and arcs."""
-    low, high = 0, n
+def _first_row(rank: int, n: int, m: int, offset_at: Callable[[int], int], comm: Comm) -> int:
+    """The first row of a rank: that before which its share of all rows and arcs lies, where offsets ascend."""
+    goal, low, high = rank * (n + m) // comm.size, 0, n
+    if rank in (0, comm.size):
+        return n if rank else 0
     while low < high:
         middle = (low + high) // 2
         if offset_at(middle) + middle >= goal:

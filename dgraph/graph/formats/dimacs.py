@@ -10,7 +10,7 @@ from dgraph.graph.adopt import RawRows
 from dgraph.graph.clean import RawEdges
 from dgraph.graph.formats.dense import check_count, check_size, header_number, set_direction
 from dgraph.graph.formats.galois import MAGIC, read_galois
-from dgraph.graph.formats.head import file_size, read_head
+from dgraph.graph.formats.head import file_size, read_head, words_of
 from dgraph.graph.formats.scan import NUMBER, SOURCE, TARGET
 from dgraph.graph.formats.text import Layout, read_table
 
@@ -38,7 +38,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, problem: str, line: tuple
     tag, example, columns = line
     head = read_head(path, "c", comm)
     with comm.together():
-        words = head.line.split()
+        words = words_of(head.line)
         kinds = (problem, "col") if problem == "edge" else (problem,)
         if len(words) != 4 or words[0] != "p" or words[1] not in kinds:
             raise DataError(

@@ -10,7 +10,7 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.clean import RawEdges
 from dgraph.graph.formats.dense import check_size, set_direction
-from dgraph.graph.formats.head import Head, read_head
+from dgraph.graph.formats.head import Head, read_head, words_of
 from dgraph.graph.formats.packed import split_packing
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET, WHOLE
 from dgraph.graph.formats.text import Layout, Table, read_table
@@ -144,7 +144,7 @@ def _columns(text: str | None) -> tuple[int, ...]:
 def _words(line: str, delimiters: str) -> list[str]:
     for delimiter in delimiters:
         line = line.replace(delimiter, " ")
-    return line.split()
+    return words_of(line)
 
 
 def _begins_number(word: str) -> bool:

@@ -105,13 +105,18 @@ def _head(path: str, comments: str, empty: bool) -> Head:
             if len(raw) == LONGEST and raw[-1:] != b"\n":
                 raise DataError(f"{path}:{number}: {TOO_LONG}")
             begin, after = after, after + len(raw)
-            line = raw.decode(errors="replace").strip()
+            line = raw.decode(errors="replace").strip(" \t\r\n")
             first = line if first is None else first
             if line and not _comment(line, comments):
                 return Head(first, line, number, begin, after, size, kind)
     if not number and not empty:
         raise DataError(f"{path}: the file is empty; is it the right one, and written to its end?")
     return Head(first or "", "", number + 1, after, after, size, kind)
+
+
+def words_of(line: str) -> list[str]:
+    """The words between blanks; what else Unicode calls space is none."""
+    return [word for word in line.replace("\t", " ").split(" ") if word]
 
 
 def _comment(line: str, comments: str) -> bool:

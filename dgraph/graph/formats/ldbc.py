@@ -13,7 +13,7 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.clean import RawEdges
 from dgraph.graph.formats.dense import check_count, set_direction
-from dgraph.graph.formats.head import file_size, read_head
+from dgraph.graph.formats.head import file_size, read_head, words_of
 from dgraph.graph.formats.packed import SUFFIXES, split_packing
 from dgraph.graph.formats.scan import NUMBER, REST, SOURCE, TARGET
 from dgraph.graph.formats.text import Layout, read_table
@@ -75,7 +75,7 @@ def read_ldbc(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 def _edges(said: Properties, comm: Comm, lenient: bool) -> RawEdges:
     head = read_head(said.edges, "#", comm, empty=True)
-    weighted = len(head.line.split()) > 2 if said.weighted is None else said.weighted
+    weighted = len(words_of(head.line)) > 2 if said.weighted is None else said.weighted
     columns, example = (
         ((SOURCE, TARGET, NUMBER), "SOURCE TARGET WEIGHT") if weighted else ((SOURCE, TARGET), "SOURCE TARGET")
     )
@@ -89,7 +89,7 @@ def _edges(said: Properties, comm: Comm, lenient: bool) -> RawEdges:
 def _vertices(path: str, raw: RawEdges, comm: Comm, lenient: bool) -> np.ndarray:
     head = read_head(path, "#", comm)
     layout = Layout((SOURCE, REST), "VERTEX", comments="#")
-    if len(head.line.split()) > 1:
+    if len(words_of(head.line)) > 1:
         raw.facts.notes.append(f"only the first column of {os.path.basename(path)} is read")
     table = read_table(path, layout, head.here, comm, lenient)
     raw.facts.lines_dropped += table.dropped

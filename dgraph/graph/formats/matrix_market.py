@@ -8,7 +8,7 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.clean import RawEdges
 from dgraph.graph.formats.dense import check_count, check_size, header_number, set_direction
-from dgraph.graph.formats.head import Head, read_head
+from dgraph.graph.formats.head import Head, read_head, words_of
 from dgraph.graph.formats.scan import INTEGER, NUMBER, SOURCE, TARGET
 from dgraph.graph.formats.text import Layout, read_table
 
@@ -42,7 +42,7 @@ def read_mtx(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 
 def _banner(path: str, head: Head) -> tuple[str, str]:
-    words = head.first.lower().split()
+    words = words_of(head.first.lower())
     if len(words) != 5 or words[0] != "%%matrixmarket":
         raise DataError(
             f"{path}:1: got {head.first[:60]!r}; a Matrix Market file begins with "
@@ -61,7 +61,7 @@ def _banner(path: str, head: Head) -> tuple[str, str]:
 
 
 def _size(path: str, head: Head) -> tuple[int, int]:
-    words = head.line.split()
+    words = words_of(head.line)
     if len(words) != 3:
         raise DataError(
             f"{path}:{head.number}: got {head.line[:60]!r}; after the comments a line says 'ROWS COLUMNS ENTRIES'; "

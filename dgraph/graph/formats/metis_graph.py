@@ -17,7 +17,7 @@ from dgraph.graph.clean import RawEdges
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, Column
 from dgraph.graph.formats.dense import check_count, check_size, header_number, set_direction
-from dgraph.graph.formats.head import LONGEST, TOO_LONG, Head, file_size, read_head
+from dgraph.graph.formats.head import LONGEST, TOO_LONG, Head, file_size, read_head, words_of
 from dgraph.graph.formats.lines import lines_dealt, lines_of_range
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def read_metis(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 def _header(path: str, head: Head) -> tuple[int, int, int, bool]:
     """Vertices, edges, numbers before the neighbours in every line, and whether edges have weights."""
-    words = head.line.split()
+    words = words_of(head.line)
     form = words[2].zfill(3) if len(words) > 2 else "000"
     if not 2 <= len(words) <= 4 or form not in FORMS:
         raise DataError(
