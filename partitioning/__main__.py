@@ -89,8 +89,8 @@ def _command(words: list[str], comm: Comm) -> int:
     with comm.together():
         _check(asked, parts)
     began = time.perf_counter()
-    names = [name for name in POLICIES if name != "auto"] if "compare" in asked else []
-    names = [asked["policy"], *names] if "policy" in asked else names or ["auto"]
+    compared = [name for name in POLICIES if name != "auto"] if "compare" in asked else []
+    names = list(dict.fromkeys([asked["policy"], *compared] if "policy" in asked else compared or ["auto"]))
     with progress_for(comm.rank, "quiet" in asked, began) as progress:
         progress.phase("load", asked["graph"])
         options = {field.name: asked[field.name] for field in fields(LoadOptions) if field.name in asked}

@@ -40,7 +40,8 @@ def test_any_number_of_parts(policy, parts, ranks):
     if ranks > 1:
         graphs = GRAPHS
     else:
-        graphs = {name: graph(*case.arcs()[:3]) for name, case in CASES.items()}
+        some = list(CASES)[parts % 2 :: 2]  # every graph meets odd or even numbers
+        graphs = {name: graph(*CASES[name].arcs()[:3]) for name in some}
         for given in graphs.values():
             given.weights = np.arange(len(given.src)) % 7
     for name, given in graphs.items():
