@@ -6,6 +6,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import partitioning
 from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
 from dgraph.backend import backend as choose_backend
@@ -138,7 +140,7 @@ def run(
         trace.describe(
             "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=answer.summary
         )
-        columns = {"vertex": local.original[: local.masters], **answer.columns}
+        columns = _ascending({"vertex": local.original[: local.masters], **answer.columns})
         if checked is not None:
             _validated(work, checked, columns, answer, ctx.rounds, trace, progress)
         return Result(
@@ -151,6 +153,15 @@ def run(
             rounds=ctx.rounds,
             report=trace.collect(),
         )
+
+
+def _ascending(columns: dict[str, Any]) -> dict[str, Any]:
+    """Rows by ascending vertex; they stand so unless the graph was numbered in another order."""
+    vertex = columns["vertex"]
+    if np.all(vertex[1:] > vertex[:-1]):
+        return columns
+    order = np.argsort(vertex)
+    return {name: values[order] for name, values in columns.items()}
 
 
 def partitioned(graph: Graph, policy: str, trace: Trace, progress: Progress) -> LocalGraph:

@@ -301,7 +301,7 @@ def plain_metis(content: bytes):
     content = content.removeprefix(b"\xef\xbb\xbf")
     lines = [a_line(raw) for raw in content.removesuffix(b"\n").split(b"\n")]
     lines = [line for line in lines if not line.startswith("%")]
-    while lines and not lines[0].strip():
+    while lines and not lines[0].strip(" \t"):
         lines.pop(0)
     head = words_of(lines[0]) if lines else []
     form = head[2].zfill(3) if len(head) > 2 else "000"

@@ -16,7 +16,7 @@ from dgraph.report import STYLES
 
 PROGRAM = "python -m dgraph"
 LOAD = (
-    "directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed",
+    "directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed", "order",
     "lenient", "separator", "comment", "header", "columns", "edge_data", "verify",
 )  # fmt: skip
 RUN = (
@@ -38,6 +38,7 @@ BACKENDS = ("auto", "cpu")
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
 RESUME = ("auto", "must")
+ORDERS = ("original", "degree")
 EDGE_DATA = ("int32", "int64", "float32", "float64")
 COMMANDS = {
     "list": "Algorithms with their parameters, policies, formats, generators (--json).",
@@ -301,6 +302,7 @@ def add_load_options(graph: Any) -> None:
     graph.add_argument("--keep-parallel", **flag(), help="keep parallel edges (default: the lightest one, counted)")
     graph.add_argument("--sparse-ids", **flag(), help="the vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
+    graph.add_argument("--order", choices=ORDERS, help="how vertices are numbered inside: by id, or by degree")
     graph.add_argument("--lenient", **flag(), help="drop lines of text that are not as they should be; counted")
     graph.add_argument("--separator", metavar="C", help="between columns of an edge list (default: , ; and blanks)")
     graph.add_argument("--comment", metavar="C", help="begins a comment line of an edge list (default: # and %%)")

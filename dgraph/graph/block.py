@@ -48,6 +48,7 @@ class EdgeBlock:
         weights: int32, int64, float32 or float64, shape (arcs here,), or None: every edge weighs 1.
         directed: False where every arc has its reverse, of the same weight.
         ids: gid ↔ original id.
+        known: the graph's fingerprint, where it is known: that of gids in the order of ids.
     """
 
     n: int
@@ -60,6 +61,7 @@ class EdgeBlock:
     directed: bool
     ids: VertexIds
     facts: LoadFacts = field(default_factory=LoadFacts)
+    known: str | None = None
 
     @property
     def weight_type(self) -> np.dtype | None:

@@ -21,6 +21,8 @@ def fingerprint(block: EdgeBlock, comm: Comm) -> str:
 
     Integer weights hash as int64, floats as float64, so that a graph keeps its fingerprint in a wider dtype.
     """
+    if block.known is not None:
+        return block.known
     there, _ = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
     return _digest(block.n, block.directed, there, comm)
 

@@ -1,11 +1,12 @@
 """Original ids and gids. gids are 0 .. n-1 in ascending order of original ids, so the smallest gid of a set is
-the smallest original id."""
+the smallest original id; unless another order was asked for (``order.py``)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +17,13 @@ CHUNK = 1 << 16
 
 
 class VertexIds(ABC):
-    """The map between gids and original ids (int64, not negative)."""
+    """The map between gids and original ids (int64, not negative).
+
+    Attributes:
+        ascending: whether the smaller of two gids has the smaller original id.
+    """
+
+    ascending: ClassVar[bool] = True
 
     @abstractmethod
     def to_original(self, gids: np.ndarray, comm: Comm) -> np.ndarray:

@@ -14,6 +14,7 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.graph.clean import RawEdges, assemble
 from dgraph.graph.formats import FORMATS, suffix_of
 from dgraph.graph.ids import ConsecutiveIds
+from dgraph.graph.order import by_degree, check_order
 
 if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
@@ -29,6 +30,8 @@ class LoadOptions:
         keep_loops, keep_parallel: keep self-loops, keep parallel edges.
         sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
         seed: of the weights that are made.
+        order: how vertices are numbered inside: "original", by id, or "degree", the largest degree first. Outside, ids
+            stay the original ones.
         lenient: pass over lines of text that are not as their format says, and count them.
         separator: the character between columns of an edge list beside blanks; None: comma and semicolon.
         comment: the character that begins a comment line of an edge list; None: ``#`` and ``%``.
@@ -45,6 +48,7 @@ class LoadOptions:
     keep_parallel: bool = False
     sparse_ids: bool = False
     seed: int = 1
+    order: str = "original"
     lenient: bool = False
     separator: str | None = None
     comment: str | None = None
@@ -69,7 +73,7 @@ def load(spec: str, comm: Comm, options: LoadOptions = LoadOptions()) -> EdgeBlo
         check_mirrored(block, comm, block.facts.name)
     if options.weights is not None:
         reweigh(block, options.weights, options.seed)
-    return block
+    return by_degree(block, comm) if options.order == "degree" else block
 
 
 def reweigh(block: EdgeBlock, rule: str, seed: int) -> None:
@@ -86,6 +90,7 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
     from dgraph.graph.generate import generate, is_generator
     from dgraph.graph.weigh import check_rule
 
+    check_order(options.order)
     if options.weights is not None:
         check_rule(options.weights)
     raw: RawEdges | RawRows

@@ -52,11 +52,24 @@ def cc(ground: Ground, columns: Mapping[str, np.ndarray], parameters: Mapping[st
         "no two components of one label",
         "vertex {v} has label {l}, but no path joins them: {s} is the smallest vertex of its component",
     )
-    at = {"v": ground.gids, "s": found}, {"l": claimed}
+    at: tuple[dict, dict] = ({"v": ground.gids, "s": found}, {"l": claimed})
+    if not block.ids.ascending:
+        found, label = _smallest(ground, found), claimed
+        at = {"v": ground.gids}, {"s": found, "l": claimed}
     larger.test(found < label, *at)
     apart.test(found > label, *at)
     ground.judge(larger, apart)
     return ["labels are equal along arcs", "every vertex is joined to its label", "labels are the smallest ids"]
+
+
+def _smallest(ground, root):
+    """The smallest original id of every row's component, which ``root``, one vertex of it, stands for."""
+    smallest = ground.block.ids.to_original(ground.gids, ground.comm)
+    order = np.lexsort((smallest, root))
+    firsts = order[np.flatnonzero(np.diff(root[order], prepend=-1))]
+    rows, ids = ground.send(root[firsts], smallest[firsts])
+    np.minimum.at(smallest, rows, ids)
+    return ground.fetch(root, smallest)[0]
 
 
 def _hook(ground, boss, hi, lo):

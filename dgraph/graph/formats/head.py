@@ -105,7 +105,7 @@ def _head(path: str, comments: str, empty: bool) -> Head:
             if len(raw) == LONGEST and raw[-1:] != b"\n":
                 raise DataError(f"{path}:{number}: {TOO_LONG}")
             begin, after = after, after + len(raw)
-            line = raw.decode(errors="replace").strip(" \t\r\n")
+            line = raw.decode(errors="replace").removesuffix("\n").removesuffix("\r").strip(" \t")
             first = line if first is None else first
             if line and not _comment(line, comments):
                 return Head(first, line, number, begin, after, size, kind)

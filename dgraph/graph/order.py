@@ -1,0 +1,120 @@
+"""Renumbering: gids by falling degree in place of ascending ids, so that what is read most lies together. Reversible:
+original ids stay what every question and answer is about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import unknown
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.clean import RawEdges, assemble
+from dgraph.graph.fingerprint import fingerprint
+from dgraph.graph.ids import VertexIds, ask
+
+ORDERS = ("original", "degree")
+
+
+def check_order(name: str) -> None:
+    """Raise a UsageError for an order that is none."""
+    if name not in ORDERS:
+        raise unknown("order", name, ORDERS)
+
+
+def by_degree(block: EdgeBlock, comm: Comm) -> EdgeBlock:
+    """The same graph with gids by falling (out-)degree, of equal ones by id; collective.
+
+    No rank holds more than its rows and the degrees that occur: not those of all vertices.
+    """
+    from dgraph.graph.load import LoadOptions
+
+    known = fingerprint(block, comm)
+    starts = np.append(comm.allgather(np.array([block.first], np.int64))[:, 0], block.n)
+    forward = _places(np.diff(block.offsets), comm)
+    src = np.repeat(forward, np.diff(block.offsets)).astype(block.targets.dtype)
+
+    def place(gids: np.ndarray) -> np.ndarray:
+        return forward[gids - starts[comm.rank]]
+
+    dst = ask(block.targets, lambda gids: _owner(starts, gids), place, comm).astype(block.targets.dtype)
+    raw = RawEdges(src, dst, block.weights, block.directed, block.n, mirrored=not block.directed, parallel=True)
+    del src, dst
+    out = assemble(raw, comm, LoadOptions(keep_loops=True))
+    rows = np.append(comm.allgather(np.array([out.first], np.int64))[:, 0], out.n)
+    backward = _inverse(forward, block.first, rows, comm)
+    out.ids = OrderedIds(block.ids, forward, starts, backward, rows)
+    out.facts = replace(block.facts, notes=[*block.facts.notes, "numbered by degree"])
+    out.known = known
+    return out
+
+
+@dataclass(frozen=True)
+class OrderedIds(VertexIds):
+    """Gids that were put into another order.
+
+    Attributes:
+        base: the ids of the gids as they were.
+        forward: int64, the gid of this rank's gids as they were; ``forward_starts``: the first of them by rank, then n.
+        backward, backward_starts: the other way round.
+    """
+
+    ascending: ClassVar[bool] = False
+    base: VertexIds
+    forward: np.ndarray
+    forward_starts: np.ndarray
+    backward: np.ndarray
+    backward_starts: np.ndarray
+
+    def to_original(self, gids, comm):
+        first = self.backward_starts[comm.rank]
+        former = ask(
+            np.asarray(gids), lambda g: _owner(self.backward_starts, g), lambda g: self.backward[g - first], comm
+        )
+        return self.base.to_original(former, comm)
+
+    def to_gid(self, originals, comm):
+        former, first = self.base.to_gid(originals, comm), self.forward_starts[comm.rank]
+        found = former >= 0
+        gids = np.full(former.size, -1, np.int64)
+        gids[found] = ask(
+            former[found], lambda g: _owner(self.forward_starts, g), lambda g: self.forward[g - first], comm
+        )
+        return gids
+
+
+def _owner(starts: np.ndarray, gids: np.ndarray) -> np.ndarray:
+    return np.searchsorted(starts, gids, side="right") - 1
+
+
+def _places(degrees: np.ndarray, comm: Comm) -> np.ndarray:
+    """The place of every vertex here by falling degree: int64; collective."""
+    found, inverse, counts = np.unique(-degrees, return_inverse=True, return_counts=True)
+    values = comm.allgatherv(found)
+    everywhere = np.concatenate(values)
+    ranks = np.repeat(np.arange(comm.size), [part.size for part in values])
+    order = np.lexsort((ranks, everywhere))
+    before = np.zeros(everywhere.size, np.int64)
+    numbers = np.concatenate(comm.allgatherv(counts.astype(np.int64)))[order]
+    before[order] = np.cumsum(numbers) - numbers
+    here = before[ranks == comm.rank]
+    by_degree = np.argsort(inverse, kind="stable")
+    places = np.empty(degrees.size, np.int64)
+    within = np.arange(degrees.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    places[by_degree] = np.repeat(here, counts) + within
+    return places
+
+
+def _inverse(forward: np.ndarray, first: int, rows: np.ndarray, comm: Comm) -> np.ndarray:
+    """For this rank's gids in the new order, what they were; collective."""
+    order = np.argsort(forward, kind="stable")
+    cuts = np.searchsorted(forward[order], rows)
+    parts = [order[cuts[r] : cuts[r + 1]] for r in range(comm.size)]
+    gids = np.concatenate(comm.alltoallv([forward[part] for part in parts]))
+    former = np.concatenate(comm.alltoallv([(part + first).astype(np.int64) for part in parts]))
+    out = np.empty(gids.size, np.int64)
+    out[gids - rows[comm.rank]] = former
+    return out
