@@ -1,32 +1,57 @@
-"""``python -m benchmarks cpu``: dgraph on one rank against NetworKit, igraph and SciPy; ``ranks``: 1, 2 and 4 ranks;
-``load``: readers of a generated edge list against pandas, pyarrow, NetworKit and igraph; ``store``: a partitioned
-graph, written and opened."""
+"""Figures by one command each, written to ``results`` as JSON and as a Markdown table."""
 
 import argparse
 from pathlib import Path
 
-from benchmarks import cpu, loading, ranks, store
+from benchmarks import contention, cpu, loading, ranks, sizes, store
 from benchmarks.graphs import GRAPHS
 
 RESULTS = Path(__file__).parent / "results"
+WHAT = {
+    "cpu": (
+        "dgraph on one rank against NetworKit, igraph and SciPy",
+        lambda asked: cpu.measure(asked.graphs.split(","), asked.repeat, asked.results),
+    ),
+    "ranks": (
+        "1, 2 and 4 ranks of this machine",
+        lambda asked: ranks.measure(asked.graphs.split(","), asked.repeat, asked.results),
+    ),
+    "sizes": (
+        "seconds against size, and what a round costs",
+        lambda asked: sizes.measure(range(asked.from_scale, asked.to_scale + 1), asked.repeat, asked.results),
+    ),
+    "contention": (
+        "beside a process that holds a core",
+        lambda asked: contention.measure(asked.graphs.split(","), asked.repeat, asked.results),
+    ),
+    "load": (
+        "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
+        lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
+    ),
+    "store": (
+        "a partitioned graph, written and opened",
+        lambda asked: store.measure(asked.repeat, asked.results),
+    ),
+}
+"""Name → what is measured, and how."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("what", choices=("cpu", "ranks", "load", "store"))
+    lines = "\n".join(f"  {name:<11} {about}" for name, (about, _) in WHAT.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=f"{__doc__}\n\n{lines}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("what", choices=WHAT)
     parser.add_argument("--graphs", default=",".join(GRAPHS), help=f"of {', '.join(GRAPHS)} (default: all)")
-    parser.add_argument("--repeat", type=int, default=5, help="rounds in which every library runs once (default 5)")
+    parser.add_argument("--repeat", type=int, default=5, help="rounds in which everything runs once (default 5)")
     parser.add_argument("--megabytes", type=int, default=1000, help="of load: size of the edge list (default 1000)")
+    parser.add_argument("--from-scale", type=int, default=sizes.SCALES[0], help="of sizes: smallest R-MAT")
+    parser.add_argument("--to-scale", type=int, default=sizes.SCALES[-1], help="of sizes: largest R-MAT")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the JSON and the Markdown table")
     asked = parser.parse_args()
-    if asked.what == "load":
-        loading.measure(asked.megabytes, asked.repeat, asked.results)
-        return
-    if asked.what == "store":
-        store.measure(asked.repeat, asked.results)
-        return
-    run = {"cpu": cpu.measure, "ranks": ranks.measure}[asked.what]
-    run(asked.graphs.split(","), asked.repeat, asked.results)
+    WHAT[asked.what][1](asked)
 
 
 if __name__ == "__main__":

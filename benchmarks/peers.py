@@ -19,11 +19,11 @@ Task = Callable[[int], object]
 """Takes a source (or ignores it), does the work once, gives back something to check."""
 
 
-def install() -> None:
-    """Install the peers that are missing, into the running Python."""
+def install(names: tuple[str, ...] = LIBRARIES) -> None:
+    """Install those that are missing, into the running Python."""
     import importlib.util
 
-    missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *missing], check=True)
 
