@@ -37,9 +37,8 @@ class Peeling:
         self.round, self.done = 0, False
         self.active = self.edges = self.total_active = self.total_edges = self._dropped = 0
         self._single = bool(traced.program.parameters["single"])
-        alone = not local.mirrors and not local.theirs
         queue, live, candidates, fallen = (np.empty(n, np.uint32) for n in (size, masters, masters, masters))
-        mirrors, front = np.empty(local.mirrors, np.uint32), np.empty(0 if alone else masters, np.uint32)
+        mirrors, front = np.empty(local.mirrors, np.uint32), np.empty(masters, np.uint32)
         live[:] = np.arange(masters, dtype=np.uint32)
         self._lists = (queue, live, candidates, fallen, mirrors, front)
         shares = [masters * (t + 1) // threads - masters * t // threads for t in range(threads)]
