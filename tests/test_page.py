@@ -16,7 +16,7 @@ from dgraph.cli import main
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, OutputError
 from dgraph.report import compare, comparison, page, read, write, write_page, write_trace
-from dgraph.report.trace import PARTS, Rounds, Trace
+from dgraph.report.trace import KEPT_ROUNDS, PARTS, Rounds, Trace
 
 MEGABYTE = 1 << 20
 SPANS = (("load", 0.0, 0.4), ("solve", 0.45, 8.0))
@@ -95,7 +95,7 @@ def test_of_many_ranks_fewer_rounds_are_kept():
     class Many(SerialComm):
         size = 512
 
-    assert Trace(SerialComm(), []).rounds._most == 4096
+    assert Trace(SerialComm(), []).rounds._most == KEPT_ROUNDS
     assert Trace(Many(), []).rounds._most == 256
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from dgraph import report
 from dgraph.cli.parser import Task, command_parser, flag, parsed
@@ -24,20 +25,22 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("files", nargs="+", metavar="RUN.json", help="what --report wrote or --format json printed")
     parser.add_argument("--html", type=Path, metavar="FILE", help="a page; of several runs a comparison")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="of one run, for ui.perfetto.dev; .gz: compressed")
+    parser.add_argument("--plan", **flag(), help="hold the memory that ranks took against what was to be expected")
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
     given = parsed(parser, words)
-    return Task(lambda comm: _do(comm, given["files"], given.get("html"), given.get("trace"), "quiet" in given))
+    return Task(lambda comm: _do(comm, given))
 
 
-def _do(comm: Comm, files: Sequence[str], html: Path | None, trace: Path | None, quiet: bool) -> int:
+def _do(comm: Comm, given: dict[str, Any]) -> int:
     with comm.together():
         if comm.rank == 0:
-            _tell(files, html, trace, quiet)
+            _tell(given["files"], given.get("html"), given.get("trace"), "plan" in given, "quiet" in given)
     return 0
 
 
-def _tell(files: Sequence[str], html: Path | None, trace: Path | None, quiet: bool) -> None:
+def _tell(files: Sequence[str], html: Path | None, trace: Path | None, plan: bool, quiet: bool) -> None:
     runs = [run for file in files for run in report.read(file)]
+    told = [_planned(run) for run in runs] if plan else []
     if trace and len(runs) > 1:
         raise UsageError(f"--trace: a trace shows one run, and these are {len(runs)}; name one file with one run")
     if html:
@@ -50,3 +53,17 @@ def _tell(files: Sequence[str], html: Path | None, trace: Path | None, quiet: bo
         report.show(runs[0])
     else:
         print(report.comparison(runs))
+    print(*(["", *told] if told else []), sep="\n", end="\n" if told else "")
+
+
+def _planned(run: dict) -> str:
+    """Put the planned memory into a report; a line that compares."""
+    from dgraph.estimate import against
+
+    plan = against(run)
+    for rank in run["ranks"]:
+        rank["planned_memory_bytes"] = plan.peak
+    most = max(rank["peak_memory_bytes"] for rank in run["ranks"])
+    off = plan.peak / most - 1
+    expected, taken = report.size(plan.peak), report.size(most)
+    return f"memory: {expected} a rank were to be expected, {taken} at most were taken ({off:+.0%})"

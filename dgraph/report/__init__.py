@@ -7,11 +7,11 @@ from dgraph.report.progress import Progress
 from dgraph.report.read import read
 from dgraph.report.style import Style
 from dgraph.report.styles import STYLES
-from dgraph.report.table import headline, rounds, show, table
+from dgraph.report.table import headline, rounds, show, size, table
 from dgraph.report.trace import Trace
 from dgraph.report.write import write
 
 __all__ = [
     "STYLES", "Progress", "Style", "Trace", "compare", "comparison", "headline", "page", "read",
-    "rounds", "show", "table", "write", "write_page", "write_trace",
+    "rounds", "show", "size", "table", "write", "write_page", "write_trace",
 ]  # fmt: skip

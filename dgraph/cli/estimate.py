@@ -1,0 +1,118 @@
+"""``python -m dgraph estimate``: memory of each rank, before a job is queued."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from dgraph.cli.parser import Task, command_parser, flag, parsed
+from dgraph.comm import Comm
+from dgraph.errors import UsageError, unknown
+from dgraph.report.table import aligned, size
+
+UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+TOO_LITTLE = 1
+
+EXAMPLES = """\
+examples:
+  python -m dgraph estimate sssp rmat:27 -n 8 --weights 1..255 --memory 64GiB
+  python -m dgraph estimate all 24e6,58e6 -n 1,2,4 --policy metis --undirected
+  python -m dgraph estimate pagerank rmat:28 -n 4 --gpu-memory 139GiB
+
+Mirrors are counted as if the ends of edges were drawn from all vertices: most graphs have fewer. exit codes: 0 it
+fits, or no limit was named; 1 some plan does not fit."""
+
+
+def task(words: Sequence[str]) -> Task:
+    """Read the command's words."""
+    parser = command_parser("estimate")
+    parser.epilog = EXAMPLES
+    parser.add_argument("algorithm", metavar="ALGORITHM", help="its name, or all")
+    parser.add_argument("graph", metavar="GRAPH", help="a generator, VERTICES,EDGES, or a file (which is read)")
+    parser.add_argument("-n", "--ranks", metavar="P", help="ranks: one number or several, 1,2,4 (default 1)")
+    parser.add_argument("--policy", metavar="NAME", help="how the graph is spread; several: oec,cvc; or all")
+    parser.add_argument("--weights", metavar="RULE", help="as for a run")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--directed", **flag(), help="as for a run")
+    way.add_argument("--undirected", **flag(False, "directed"), help="as for a run")
+    parser.add_argument("--memory", metavar="SIZE", help="of a rank, such as 16GiB: does it fit?")
+    parser.add_argument("--gpu-memory", metavar="SIZE", help="of a rank's GPU: do graph, state and messages fit?")
+    parser.add_argument("--json", **flag(), help="the plans, as JSON")
+    given = parsed(parser, words)
+    for name in ("memory", "gpu_memory"):
+        if name in given:
+            given[name] = _bytes(given[name])
+    return Task(lambda comm: _do(comm, given))
+
+
+def _bytes(text: str) -> int:
+    """``139GiB``, ``64G`` and ``1e9`` in bytes."""
+    found = re.fullmatch(r"(\d+(?:\.\d*)?(?:e\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not found:
+        raise UsageError(f"{text!r} is no size; write bytes, or 16GiB")
+    return int(float(found[1]) * 2 ** UNITS[found[2].upper()])
+
+
+def _do(comm: Comm, given: dict[str, Any]) -> int:
+    code = 0
+    with comm.together():
+        if comm.rank == 0:
+            code = _tell(given)
+    return comm.largest(code)
+
+
+def _tell(given: dict[str, Any]) -> int:
+    from dgraph.algorithms import ALGORITHMS
+    from dgraph.estimate import estimate, shape_of
+    from partitioning import POLICIES
+
+    names = list(ALGORITHMS) if given["algorithm"] == "all" else [given["algorithm"]]
+    if names[0] not in ALGORITHMS:
+        raise unknown("algorithm", names[0], [*ALGORITHMS, "all"])
+    policies = list(POLICIES) if given.get("policy") == "all" else given.get("policy", "auto").split(",")
+    for policy in policies:
+        if policy not in POLICIES:
+            raise unknown("policy", policy, [*POLICIES, "all"])
+    counts = given.get("ranks", "1").split(",")
+    if not all(text.isdigit() and int(text) for text in counts):
+        raise UsageError(f"-n {given['ranks']}: ranks are 1 or more; write 4, or 1,2,4")
+    shape = shape_of(given["graph"], weights=given.get("weights"), directed=given.get("directed"))
+    plans = []
+    for name in names:
+        algorithm = ALGORITHMS[name]
+        parameters = {"source": 0} if algorithm.needs_source else {}
+        for policy in policies:
+            for ranks in map(int, counts):
+                plan = estimate(name, shape, ranks, policy, parameters=parameters, undirected=algorithm.undirected)
+                plans.append(plan)
+    limits = [(given[key], figure) for key, figure in (("memory", "peak"), ("gpu_memory", "device")) if key in given]
+    fits = [all(getattr(plan, figure) <= limit for limit, figure in limits) for plan in plans]
+    if "json" in given:
+        told = [asdict(plan) | {"peak": plan.peak, "fits": fit} for plan, fit in zip(plans, fits, strict=True)]
+        print(json.dumps({"shape": asdict(shape), "plans": told}, indent=1))
+    else:
+        print(_table(shape, plans, fits if limits else None))
+    return 0 if all(fits) else TOO_LITTLE
+
+
+def _table(shape, plans, fits: list[bool] | None) -> str:
+    way = "directed" if shape.directed else "undirected"
+    head = ["algorithm", "policy", "ranks", "masters", "mirrors", "arcs", "load", "build", "rounds", "peak", "on a GPU"]
+    lines: list[list[str] | None] = [head + ["fits"] * (fits is not None), None]
+    for number, plan in enumerate(plans):
+        row = [
+            plan.algorithm,
+            plan.policy,
+            str(plan.ranks),
+            *(f"{x:,}" for x in (plan.masters, plan.mirrors, plan.edges)),
+        ]
+        row += [size(x) for x in (plan.load, plan.build, plan.rounds, plan.peak, plan.device)]
+        lines.append(row + ([] if fits is None else ["yes" if fits[number] else "NO"]))
+    weights = f", weights of {shape.weight} bytes" if shape.weight else ""
+    told = [f"{shape.n:,} vertices, {shape.edges:,} edges at most, {way}{weights}", "\n".join(aligned(lines))]
+    return "\n\n".join(
+        [*told, f"a rank's, at most; peak is the fullest phase and {size(plans[0].base)} of Python and libraries"]
+    )

@@ -1,0 +1,32 @@
+"""The plan of a run that has been, to be held against what it took."""
+
+from __future__ import annotations
+
+from dgraph.algorithms import ALGORITHMS
+from dgraph.errors import UsageError
+from dgraph.estimate.plan import Plan, estimate
+from dgraph.estimate.shape import Shape
+
+WEIGHT = 4
+"""Bytes a weight: reports tell only whether there are some."""
+
+
+def against(report: dict) -> Plan:
+    """The plan for the algorithm, graph, ranks and policy of a report.
+
+    Raises:
+        UsageError: the algorithm is none of dgraph's own.
+    """
+    name, graph = report["algorithm"].get("name"), report["graph"]
+    if name not in ALGORITHMS:
+        raise UsageError(f"there is no memory plan for {name}: it is not in the register (python -m dgraph list)")
+    weight = WEIGHT if graph.get("weighted") and ALGORITHMS[name].weighted else 0
+    shape = Shape(graph["n"], graph["m"], graph["directed"], weight, weight)
+    policy = next((choice["taken"] for choice in report["choices"] if choice["what"] == "policy"), "auto")
+    given = report["algorithm"].get("parameters", {})
+    parameters = {"source": 0} if ALGORITHMS[name].needs_source else {}
+    shaping = ("k", "variant", "return_predecessors")
+    kept = {key: given[key] for key in shaping if given.get(key) is not None}
+    return estimate(
+        name, shape, len(report["ranks"]), policy, parameters=parameters | kept, undirected=ALGORITHMS[name].undirected
+    )

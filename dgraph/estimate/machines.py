@@ -1,0 +1,133 @@
+"""What an algorithm's programs hold: its machines are made on graphs of a few sizes, and their arrays added up.
+
+So the figures follow the code that runs, and no formula repeats it. Bytes are linear in masters and mirrors, and in
+arcs where a transposed graph is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms import ALGORITHMS
+from dgraph.backend import backend as choose_backend
+from dgraph.comm import SerialComm
+from dgraph.engine import Context
+from dgraph.errors import UsageError
+from dgraph.estimate.shape import Shape
+from dgraph.graph.build import build
+from dgraph.graph.handle import Graph
+from dgraph.graph.local import Csr, LocalGraph
+from dgraph.program import Traced
+from dgraph.report.progress import Progress
+from dgraph.report.trace import Trace
+from dgraph.sync.encode import bound
+from partitioning import plan
+
+UNIT = 1 << 12
+"""Vertices of the graphs on which machines are made."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Bytes of one program on one rank."""
+
+    fixed: float
+    master: float
+    mirror: float
+    fields: int
+    widths: tuple[int, ...]
+    pulls: bool
+
+    def machine(self, masters: float, mirrors: float) -> float:
+        """Its arrays."""
+        return self.fixed + self.master * masters + self.mirror * mirrors
+
+    def kept(self, masters: float, mirrors: float) -> float:
+        """What of it stays as a result."""
+        return self.fields * (masters + mirrors)
+
+    def messages(self, masters: float, mirrors: float, peers: int) -> float:
+        """Buffers of the synchronisation: what this rank mirrors, and as much of it as is mirrored elsewhere."""
+        if not peers:
+            return 0.0
+        return 2 * peers * bound(int(mirrors / peers) + 1, self.widths) + masters
+
+
+class _Recording:
+    """A backend that remembers the programs that were asked of it."""
+
+    def __init__(self, engine: Any):
+        self.engine = engine
+        self.programs: list[tuple[Traced, str]] = []
+
+    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Any:
+        self.programs.append((traced, direction))
+        return self.engine.machine(traced, local, direction)
+
+
+def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -> tuple[list[Needs], int]:
+    """Of every program that the algorithm runs, in its order; and the bytes of a vertex's answer.
+
+    The algorithm runs once on a graph of three vertices, which compiles its programs where they are not yet.
+    """
+    dtype = {0: None, 4: np.int32, 8: np.int64}.get(shape.weight)
+    if shape.weight and dtype is None:
+        raise UsageError(f"weights of {shape.weight} bytes are not known")
+    work = ALGORITHMS[name](**parameters)
+    weights = None if dtype is None else np.array([1, 2], dtype)
+    graph = Graph.from_edges([0, 1], [1, 2], weights, n=3, directed=shape.directed, comm=SerialComm())
+    comm = graph.comm
+    local = build(graph.block, plan("oec", graph.block, 1, comm), comm)
+    recording = _Recording(choose_backend("cpu", None, 1))
+    answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
+    result = sum(values.itemsize for values in answer.columns.values())
+    return [_measured(recording.engine, traced, way, shape) for traced, way in recording.programs], result
+
+
+def _measured(engine: Any, traced: Traced, direction: str, shape: Shape) -> Needs:
+    def size(masters: int, mirrors: int) -> int:
+        local = _made_up(masters, mirrors, shape)
+        held = {id(array) for array in _arrays(vars(local))}
+        machine = engine.machine(traced, local, direction)
+        return sum(array.nbytes for array in _arrays(vars(machine)) if id(array) not in held)
+
+    none, some, more = size(UNIT, 1), size(2 * UNIT, 1), size(UNIT, UNIT + 1)
+    master, mirror = (some - none) / UNIT, (more - none) / UNIT
+    fields = [np.dtype(np.uint8 if field.dtype == "bool" else field.dtype) for field in traced.fields.values()]
+    return Needs(
+        fixed=max(none - UNIT * master - mirror, 0.0),
+        master=master,
+        mirror=mirror,
+        fields=sum(field.itemsize for field in fields),
+        widths=(*(field.itemsize for field in fields), 1),
+        pulls="pull" in traced.program.directions and direction != "push",
+    )
+
+
+def _made_up(masters: int, mirrors: int, shape: Shape) -> LocalGraph:
+    size = masters + mirrors
+    ids = np.arange(size, dtype=np.int64)
+    weights = {0: None, 4: np.empty(0, np.int32), 8: np.empty(0, np.int64)}.get(shape.weight)
+    rows = Csr(np.zeros(size + 1, np.int64), np.empty(0, np.uint32), weights)
+    local = LocalGraph(size, 0, 0, masters, ids, ids.copy(), np.zeros(size, np.int64), rows, shape.directed)
+    local.__dict__["incoming"] = rows  # a transposed graph is counted by its formula
+    return local
+
+
+def _arrays(value: Any, depth: int = 4) -> Iterator[np.ndarray]:
+    """Every array that owns its memory, reachable through containers."""
+    if isinstance(value, np.ndarray):
+        if value.base is None:
+            yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _arrays(item, depth)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _arrays(item, depth)
+    elif isinstance(value, Csr):
+        yield from _arrays(vars(value), depth)

@@ -1,0 +1,138 @@
+"""The phases of a run on one rank, and the bytes that each holds at most."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dgraph.estimate.machines import Needs, needs
+from dgraph.estimate.shape import Shape
+from dgraph.graph.block import gid_type
+from dgraph.report.trace import peak_memory
+
+CUT = {"metis": 0.02}
+"""Mirrors ÷ masters of policies that follow a graph's shape; roads and meshes, where they are taken by themselves."""
+
+VERTEX = 24
+"""Bytes of a local vertex: gid, original id, out-degree."""
+
+LOADING = 2.0
+"""Peak of reading or generating and cleaning, in units of the edge list that a rank begins with (both ends, weight)."""
+
+SYMMETRISING = 1.6
+"""Peak of taking a directed graph both ways, in units of the rows before and after."""
+
+FINGERPRINT = 8
+"""Bytes an arc that the fingerprint of a weighted graph takes for a moment."""
+
+BUILDING = 1.25
+"""Peak of partitioning and building, in units of the rows before and the part after."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Bytes on the fullest rank, if vertices and edges are spread evenly.
+
+    Attributes:
+        base: Python, libraries and compiled code.
+        load, build, rounds: the most that each phase holds.
+        graph: this rank's part, once it is built; ``device``: graph, state and messages, which a GPU would hold.
+    """
+
+    algorithm: str
+    policy: str
+    ranks: int
+    masters: int
+    mirrors: int
+    edges: int
+    base: int
+    load: int
+    build: int
+    rounds: int
+    graph: int
+    device: int
+
+    @property
+    def peak(self) -> int:
+        """The most that a rank holds in memory."""
+        return self.base + max(self.load, self.build, self.rounds)
+
+
+def estimate(
+    algorithm: str, shape: Shape, ranks: int, policy: str = "auto", *,
+    parameters: dict[str, Any] | None = None, undirected: bool = False, direction: str = "auto",
+) -> Plan:  # fmt: skip
+    """The plan of a run.
+
+    Args:
+        undirected: the algorithm needs an undirected graph; a directed one is held both ways meanwhile.
+    """
+    solved = shape.undirected() if undirected else shape
+    programs, result = needs(algorithm, solved, parameters or {}, direction)
+    base = _held()
+    masters, arcs = math.ceil(solved.n / ranks), math.ceil(solved.arcs / ranks)
+    mirrors = _mirrors(solved, ranks, policy)
+    size = masters + mirrors
+    gid = gid_type(shape.n).itemsize
+    rows = 8 * masters + arcs * (gid + solved.weight)
+    part = size * (VERTEX + 8) + arcs * (4 + solved.weight) + 4 * mirrors
+    if ranks == 1:
+        part = VERTEX * masters
+    listed = math.ceil(shape.edges / ranks) * (2 * gid + shape.listed_weight)
+    load = LOADING * listed * (1 if shape.directed else 2)
+    if undirected and shape.directed:
+        load = max(load, SYMMETRISING * (rows + 8 * masters + math.ceil(shape.arcs / ranks) * (gid + shape.weight)))
+    checked = FINGERPRINT * arcs if solved.weight else 0
+    transposed = size * 8 + arcs * (4 + solved.weight) if solved.directed and any(p.pulls for p in programs) else 0
+    graph = rows + part + transposed
+    states = _states(programs, masters, mirrors, ranks)
+    return Plan(
+        algorithm, policy, ranks, masters, mirrors, arcs,
+        base=base,
+        load=math.ceil(load),
+        build=math.ceil(max(BUILDING * (rows + part) if ranks > 1 else 0, rows + part + checked)),
+        rounds=math.ceil(graph + states + 2 * result * masters),
+        graph=graph,
+        device=math.ceil((part if ranks > 1 else rows + part) + transposed + states),
+    )  # fmt: skip
+
+
+def _held() -> int:
+    """Bytes that this process holds: it has loaded what a run loads, and run the algorithm on three vertices."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return peak_memory()
+
+
+def _states(programs: list[Needs], masters: int, mirrors: int, ranks: int) -> float:
+    """The fullest moment: a program's machine and messages beside what earlier programs left."""
+    most, kept = 0.0, 0.0
+    for program in programs:
+        held = program.machine(masters, mirrors) + program.messages(masters, mirrors, ranks - 1)
+        most, kept = max(most, kept + held), kept + program.kept(masters, mirrors)
+    return most
+
+
+def _mirrors(shape: Shape, ranks: int, policy: str) -> int:
+    """Of a rank, at most: the ends of its arcs are drawn from all vertices that they could have."""
+    if ranks == 1:
+        return 0
+    masters, arcs, name = shape.n / ranks, shape.arcs / ranks, policy.partition(",")[0]
+    if name in CUT:
+        return math.ceil(CUT[name] * masters)
+    if name == "cvc":
+        columns = next(k for k in range(math.isqrt(ranks), 0, -1) if ranks % k == 0)
+        rows = ranks // columns
+        sources, targets = _distinct(arcs, shape.n / rows), _distinct(arcs, shape.n / columns)
+        return math.ceil(sources * (1 - 1 / columns) + targets * (1 - 1 / rows))
+    sides = 2 if name in ("hvc", "random") else 1
+    return math.ceil(min(sides * _distinct(arcs, shape.n), shape.n) * (1 - 1 / ranks))
+
+
+def _distinct(draws: float, among: float) -> float:
+    """How many different ones so many draws find, if all are alike."""
+    return among * -math.expm1(-draws / among)

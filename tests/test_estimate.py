@@ -1,0 +1,111 @@
+"""Memory plans against what runs hold: what is planned is enough, and not far too much."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from children import run
+
+from dgraph.algorithms import ALGORITHMS
+from dgraph.cli import main
+from dgraph.cli.estimate import _bytes
+from dgraph.comm import SerialComm
+from dgraph.errors import UsageError
+from dgraph.estimate import Shape, estimate, machines, shape_of
+from dgraph.graph.handle import Graph
+
+NEEDS = {name: {"source": 0} if algorithm.needs_source else {} for name, algorithm in ALGORITHMS.items()}
+
+
+def plan(name, shape, ranks=1, policy="auto"):
+    return estimate(name, shape, ranks, policy, parameters=NEEDS[name], undirected=ALGORITHMS[name].undirected)
+
+
+@pytest.mark.parametrize("spec", ["rmat:9", "rmat:9,symmetric", "grid:20x30", "path:50", "uniform:8"])
+def test_a_recipe_tells_the_size_that_loading_finds(spec):
+    shape, graph = shape_of(spec, weights="1..9"), Graph.load(spec, comm=SerialComm(), weights="1..9")
+    assert (shape.n, shape.directed, shape.weight) == (graph.n, graph.directed, graph.block.weights.itemsize)
+    assert graph.m <= shape.edges <= 2 * graph.m + 10
+
+
+def test_counts_and_files_tell_it_too(tmp_path):
+    assert shape_of("24e6,58_000_000", directed=False) == Shape(24_000_000, 58_000_000, False)
+    (tmp_path / "graph.wel").write_text("0 1 5\n1 2 7\n")
+    found = shape_of(str(tmp_path / "graph.wel"))
+    assert (found.n, found.edges, found.weight, found.listed_weight) == (3, 2, 4, 4)
+    with pytest.raises(UsageError, match="at least one vertex"):
+        shape_of("0,5")
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_what_a_machine_holds_is_read_off_the_machine(name):
+    """Programs of the same sizes as a real run's hold what was foretold, to the byte of their arrays."""
+    shape = Shape(0, 0, not ALGORITHMS[name].undirected, 4)
+    programs, result = machines.needs(name, shape, NEEDS[name], "auto")
+    assert programs
+    assert result >= 8
+    for needs in programs:
+        assert needs.master >= needs.fields
+        assert needs.mirror >= needs.fields
+
+
+def test_more_ranks_need_less_each_and_policies_differ():
+    shape = Shape(1 << 20, 1 << 24, True)
+    plans = [plan("bfs", shape, ranks) for ranks in (1, 4, 16, 64)]
+    assert sorted((p.peak for p in plans), reverse=True) == [p.peak for p in plans]
+    assert plan("bfs", shape, 16, "cvc").mirrors < plan("bfs", shape, 16, "oec").mirrors
+    assert plan("bfs", shape, 16, "metis").mirrors < plan("bfs", shape, 16, "cvc").mirrors
+    assert plan("cc", shape).edges == 2 * plan("bfs", shape).edges
+    assert plan("sssp", Shape(1 << 20, 1 << 24, True, 8)).peak > plan("sssp", shape).peak
+
+
+@pytest.mark.parametrize(("ranks", "policy"), [(4, "oec"), (6, "cvc"), (4, "hash")])
+def test_mirrors_are_counted_as_a_graph_without_structure_has_them(ranks, policy):
+    """Edges drawn from all pairs: the mirrors of each rank, counted by hand, are within a tenth."""
+    n, edges = 3000, 12_000
+    src, dst = np.random.default_rng(1).integers(0, n, (2, edges))
+    owner = np.arange(n) * ranks // n
+    part = owner[src] // 2 * 2 + owner[dst] % 2 if policy == "cvc" else owner[src]
+    counts = []
+    for rank in range(ranks):
+        here = np.unique(np.concatenate([src[part == rank], dst[part == rank]]))
+        counts.append(np.count_nonzero(owner[here] != rank))
+    assert plan("bfs", Shape(n, edges, True), ranks, policy).mirrors == pytest.approx(np.mean(counts), rel=0.1)
+
+
+@pytest.mark.starts_children
+@pytest.mark.parametrize("words", [["bfs", "rmat:18", "--source", "0"], ["cc", "rmat:18"]])
+def test_the_plan_is_the_peak_of_a_run(words, tmp_path):
+    out = tmp_path / "report.json"
+    ran = run([sys.executable, "-m", "dgraph", *words, "-q", "--report", out], tmp_path / "run", timeout=110)
+    assert ran.code == 0, ran.story()
+    peak = json.loads(out.read_text())["ranks"][0]["peak_memory_bytes"]
+    told = run([sys.executable, "-m", "dgraph", "estimate", *words[:2], "--json"], tmp_path / "plan", timeout=110)
+    assert told.code == 0, told.story()
+    (planned,) = json.loads(told.logs()[0])["plans"]
+    assert 0.9 * peak < planned["peak"] < 1.4 * peak
+    told = run([sys.executable, "-m", "dgraph", "report", out, "--plan"], tmp_path / "held", timeout=110)
+    assert told.code == 0, told.story()
+    assert "a rank were to be expected" in told.logs()[0].splitlines()[-1]
+
+
+def test_the_command(capsys):
+    assert main(["estimate", "bfs", "rmat:10", "-n", "1,4", "--policy", "oec,cvc"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.split()[:1] == ["bfs"] for line in lines) == 4
+    assert main(["estimate", "all", "1e6,1e7", "--memory", "16TiB", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {one["algorithm"] for one in told["plans"]} == set(ALGORITHMS)
+    assert all(one["fits"] for one in told["plans"])
+    assert main(["estimate", "bfs", "1e9,1e10", "-n", "4", "--gpu-memory", "1GiB"]) == 1
+    assert "NO" in capsys.readouterr().out.split()
+    assert main(["estimate", "bsf", "rmat:10"]) == 2
+    assert "did you mean 'bfs'" in capsys.readouterr().err
+    assert main(["estimate", "bfs", "rmat:10", "--policy", "ocs"]) == 2
+    assert main(["estimate", "bfs", "rmat:10", "-n", "none"]) == 2
+    assert main(["estimate", "bfs", "rmat:10", "--memory", "much"]) == 2
+
+
+def test_sizes_are_read():
+    assert [_bytes(text) for text in ("5", "1K", "16GiB", "1.5MB", "2e3")] == [5, 1024, 16 << 30, 3 << 19, 2000]
