@@ -28,7 +28,7 @@ SYMMETRISING = 1.6
 FINGERPRINT = 8
 """Bytes an arc that the fingerprint of a weighted graph takes for a moment."""
 
-BUILDING = 1.25
+BUILDING = 1.6
 """Peak of partitioning and building, in units of the rows before and the part after."""
 
 
@@ -82,9 +82,10 @@ def estimate(
     if ranks == 1:
         part = VERTEX * masters
     listed = math.ceil(shape.edges / ranks) * (2 * gid + shape.listed_weight)
-    load = LOADING * listed * (1 if shape.directed else 2)
+    load, before = LOADING * listed * (1 if shape.directed else 2), 0
     if undirected and shape.directed:
-        load = max(load, SYMMETRISING * (rows + 8 * masters + math.ceil(shape.arcs / ranks) * (gid + shape.weight)))
+        before = 8 * masters + math.ceil(shape.arcs / ranks) * (gid + shape.weight)
+        load = max(load, SYMMETRISING * (rows + before))
     checked = FINGERPRINT * arcs if solved.weight else 0
     transposed = size * 8 + arcs * (4 + solved.weight) if solved.directed and any(p.pulls for p in programs) else 0
     graph = rows + part + transposed
@@ -94,7 +95,7 @@ def estimate(
         base=base,
         load=math.ceil(load),
         build=math.ceil(max(BUILDING * (rows + part) if ranks > 1 else 0, rows + part + checked)),
-        rounds=math.ceil(graph + states + 2 * result * masters),
+        rounds=math.ceil(before + graph + states + 2 * result * masters),
         graph=graph,
         device=math.ceil((part if ranks > 1 else rows + part) + transposed + states),
     )  # fmt: skip
