@@ -1,6 +1,7 @@
 """What a person sees: a run on a pseudo-terminal of a given width."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -53,8 +54,6 @@ def test_no_color_means_none():
 
 
 def test_quiet_is_silent_and_json_is_json_also_on_a_terminal():
-    import json
-
     assert on_a_terminal([*RUN, "-q"], 100) == ""
     (line,) = on_a_terminal([*RUN, "-q", "--format", "json"], 100).splitlines()
     assert json.loads(line)["outcome"]["converged"]

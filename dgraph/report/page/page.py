@@ -49,7 +49,7 @@ def page(reports: Sequence[dict]) -> str:
     parts = {
         "TITLE": escape(title),
         "STYLE": (here / "page.css").read_text(encoding="utf-8"),
-        "SCRIPT": (here / "page.js").read_text(encoding="utf-8"),
+        "SCRIPT": "".join((here / name).read_text(encoding="utf-8") for name in ("figures.js", "page.js")),
         # a report's own words cannot end the element that holds them
         "DATA": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
     }

@@ -1,0 +1,224 @@
+"use strict";
+// figures: SVG and canvas out of columns of numbers
+const tip = document.getElementById("tip");
+const NAMES = { agree: "idle", exchange: "exchange (nothing else was done)" };
+const PARTS = ["compute", "pack", "exchange", "unpack", "agree"];
+
+// elements; text never becomes markup
+function make(name, attributes = {}, ...children) {
+  const svg = ["svg", "g", "rect", "line", "path", "text", "circle"].includes(name);
+  const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+const colour = name => `var(--${name}, var(--other))`;
+const figures = (value, digits) => value.toLocaleString("en", { maximumSignificantDigits: digits });
+const count = value => value.toLocaleString("en");
+
+function time(seconds) {
+  if (seconds === 0) return "0 s";
+  const [scale, unit] = seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
+  return `${figures(seconds * scale, 3)} ${unit}`;
+}
+
+function size(bytes) {
+  let unit = 0;
+  while (bytes >= 1024 && unit < 4) { bytes /= 1024;
+    unit += 1; }
+  return `${figures(bytes, 3)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+}
+
+function hint(node, text) {
+  node.addEventListener("pointermove", event => {
+    const told = typeof text === "function" ? text(event) : text;
+    tip.hidden = !told;
+    tip.textContent = told || "";
+    tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
+    tip.style.top = `${Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 8)}px`;
+  });
+  node.addEventListener("pointerleave", () => { tip.hidden = true; });
+  return node;
+}
+
+function section(title, note, ...children) {
+  return make("section", {}, make("h2", {}, title), make("p", { class: "note" }, note), ...children);
+}
+
+function legend(names) {
+  return make("div", { class: "legend" }, ...names.map(name =>
+    make("span", {}, make("i", { style: `background:${colour(name)}` }), NAMES[name] || name)));
+}
+
+function ticks(most) {
+  if (!(most > 0)) return [0];
+  const power = 10 ** Math.floor(Math.log10(most / 4));
+  const step = [1, 2, 5, 10].map(k => k * power).find(s => most / s <= 5);
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+}
+
+// a bar a rank, of parts on top of each other
+function bars(columns, names, write, extra = [], width = 1040) {
+  const ranks = columns[names[0]].length,
+    height = ranks > 256 ? 2 : ranks > 64 ? 6 : ranks > 24 ? 12 : 18;
+  const every = Math.ceil(12 / height),
+    left = 62,
+    top = 20;
+  const totals = Array.from({ length: ranks }, (_, r) => names.reduce((sum, name) => sum + columns[name][r], 0));
+  const most = Math.max(...totals, ...extra.filter(Boolean), 1e-12),
+    x = value => left + (width - left - 90) * value / most;
+  const svg = make("svg", { viewBox: `0 0 ${width} ${top + ranks * height + 4}`, width, role: "img" });
+  for (const at of ticks(most).filter((_, i) => width > 600 || i % 2 === 0)) {
+    svg.append(make("line", { class: "rule", x1: x(at), x2: x(at), y1: top - 4, y2: top + ranks * height }),
+      make("text", { x: x(at), y: 11, "text-anchor": "middle" }, write(at)));
+  }
+  for (let r = 0; r < ranks; r += 1) {
+    const y = top + r * height;
+    let at = 0;
+    if (r % every === 0) svg.append(make("text", { x: left - 8, y: y + Math.min(height, 12) -
+      1, "text-anchor": "end" }, `rank ${r}`));
+    for (const name of names) {
+      const value = columns[name][r];
+      if (value <= 0) continue;
+      const bar = make("rect", { x: x(at), y, width: Math.max(x(at + value) - x(at), 0.3), height: Math.max(height -
+          (height > 4 ? 2 : 0), 1), fill: colour(name) });
+      svg.append(hint(bar, `rank ${r}\n${NAMES[name] || name} ${write(value)}\nall ${write(totals[r])}`));
+      at += value;
+    }
+    if (extra[r]) svg.append(make("line", { x1: x(extra[r]), x2: x(extra[r]), y1: y, y2: y + height - 2,
+      stroke: "var(--ink)", "stroke-width": 2 }));
+    if (height >= 12) svg.append(make("text", { x: x(at) + 5, y: y + 12 }, write(totals[r])));
+  }
+  return svg;
+}
+
+// a map: rows and columns of numbers, dark is much; on a scale of logarithms
+function map(rows, told, width = 0, write = null) {
+  const high = rows.length,
+    wide = rows[0].length;
+  const cell = width ? 0 : Math.max(3, Math.min(58, Math.floor(460 / Math.max(high, wide))));
+  const w = width ? Math.max(1, Math.floor(width / wide)) : cell,
+    h = width ? Math.max(3, Math.min(18, Math.floor(320 / high))) : cell;
+  const canvas = make("canvas", { width: w * wide, height: h * high }),
+    draw = canvas.getContext("2d");
+  Object.assign(draw, { font: "11px system-ui, DejaVu Sans, sans-serif", textAlign: "center",
+    textBaseline: "middle" });
+  let least = Infinity,
+    most = 0;
+  for (const row of rows)
+    for (const value of row)
+      if (value > 0) { least = Math.min(least, value);
+        most = Math.max(most, value); }
+  const span = Math.log(most / least) || 1;
+  for (let i = 0; i < high; i += 1)
+    for (let j = 0; j < wide; j += 1) {
+      const value = rows[i][j],
+        share = value > 0 ? 0.12 + 0.88 * (most === least ? 1 : Math.log(value / least) / span) : 0;
+      draw.fillStyle = value > 0 ? `hsl(${205 + 20 * share}, ${55 - 5 * share}%, ${92 - 66 * share}%)` :
+        "rgba(128,128,128,0.12)";
+      draw.fillRect(j * w, i * h, w > 3 ? w - 1 : w, h > 3 ? h - 1 : h);
+      if (write && w >= 44) {
+        draw.fillStyle = share > 0.5 ? "#ffffff" : "#1c2330";
+        draw.fillText(write(value), (j + 0.5) * w, (i + 0.5) * h);
+      }
+    }
+  return hint(canvas, event => {
+    const box = canvas.getBoundingClientRect();
+    const i = Math.floor((event.clientY - box.top) / box.height * high),
+      j = Math.floor((event.clientX - box.left) / box.width * wide);
+    return rows[i] && rows[i][j] !== undefined ? told(i, j) : "";
+  });
+}
+
+function ranksOf(i, group, last) {
+  return group === 1 ? `rank ${i}` : `ranks ${i * group} to ${Math.min((i + 1) * group, last) - 1}`;
+}
+
+// time and frontier of every round
+function rounds(series) {
+  const n = series.round.length,
+    left = 62,
+    right = 62,
+    width = 1040,
+    top = 12,
+    high = 170,
+    w = (width - left - right) / n;
+  const most = Math.max(...series.seconds, 1e-12),
+    crowd = Math.max(...series.vertices, 1);
+  const y = value => top + high * (1 - value / most),
+    level = value => top + high * (1 - Math.log10(1 + value) / Math.log10(1 + crowd));
+  const svg = make("svg", { viewBox: `0 0 ${width} ${top + high + 26}`, width, role: "img" });
+  for (const at of ticks(most)) {
+    svg.append(make("line", { class: "rule", x1: left, x2: width - right, y1: y(at), y2: y(at) }), make(
+    "text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, time(at)));
+  }
+  for (let power = 0; 10 ** power <= crowd; power += Math.ceil(Math.log10(crowd + 1) / 5) || 1)
+    svg.append(make("text", { x: width - right + 6, y: level(10 ** power) + 4 },
+      `10${[...String(power)].map(digit => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`));
+  for (let i = 0; i < n; i += 1) {
+    svg.append(make("rect", { x: left + i * w, y: y(series.seconds[i]), width: Math.max(w - (w > 3 ? 1 : 0), 0.4),
+      height: Math.max(top + high - y(series.seconds[i]), 0.5), fill: colour(series.direction[i]) }));
+  }
+  const line = series.vertices.map((value, i) =>
+    `${i ? "L" : "M"}${(left + (i + 0.5) * w).toFixed(1)} ${level(value).toFixed(1)}`).join("");
+  svg.append(make("path", { d: line, fill: "none", stroke: "var(--ink)", "stroke-width": 1.3, opacity: 0.75 }));
+  for (let i = 0; i < n; i += Math.ceil(n / 12)) svg.append(make("text", { x: left + (i + 0.5) * w, y: top + high +
+      16, "text-anchor": "middle" }, count(series.round[i])));
+  return hint(svg, event => {
+    const box = svg.getBoundingClientRect(),
+      i = Math.floor(((event.clientX - box.left) / box.width * width - left) / w);
+    if (!(i >= 0 && i < n)) return "";
+    const schedule = series.schedule && series.schedule[i] ? `, ${series.schedule[i]}` : "";
+    return `round ${count(series.round[i])}: ${series.direction[i]}${schedule}\n${time(series.seconds[i])}\n${count(series.vertices[i])} vertices, ${count(series.edges[i])} edges`;
+  });
+}
+
+function table(head, rows) {
+  return make("table", {}, make("tr", {}, ...head.map(text => make("th", {}, text))),
+    ...rows.map(row => make("tr", {}, ...row.map(text => make("td", {}, text)))));
+}
+
+// strong scaling: time against ranks, both on logarithms, a line a group
+function scaling(rows) {
+  const left = 70,
+    width = 1040,
+    top = 14,
+    high = 300,
+    right = 30,
+    groups = [...new Set(rows.map(row => row.group))];
+  const logs = rows.flatMap(row => [row.seconds]).filter(value => value > 0).map(Math.log2);
+  const ranks = rows.map(row => Math.log2(row.ranks)),
+    low = Math.min(...logs) - 0.5,
+    top2 = Math.max(...logs) + 0.5;
+  const first = Math.min(...ranks) - 0.2,
+    last = Math.max(...ranks) + 0.2;
+  const x = value => left + (width - left - right) * (Math.log2(value) - first) / (last - first),
+    y = value => top + high * (top2 - Math.log2(value)) / (top2 - low);
+  const svg = make("svg", { viewBox: `0 0 ${width} ${top + high + 34}`, width, role: "img" });
+  for (let power = Math.ceil(low); power <= top2; power += Math.ceil((top2 - low) / 8))
+    svg.append(make("line", { class: "rule", x1: left, x2: width - right, y1: y(2 ** power), y2: y(2 ** power) }),
+      make("text", { x: left - 6, y: y(2 ** power) + 4, "text-anchor": "end" }, time(2 ** power)));
+  for (const p of new Set(rows.map(row => row.ranks))) svg.append(make("text", { x: x(p), y: top + high +
+    16, "text-anchor": "middle" }, `${p}`));
+  svg.append(make("text", { x: (left + width) / 2, y: top + high + 31, "text-anchor": "middle" }, "ranks"));
+  const clip = (a, b) => { const end = Math.min(b.ranks, a.ranks * a.seconds / 2 ** low); return [end, a.seconds * a
+      .ranks / end
+    ]; };
+  const hues = ["compute", "exchange", "load", "unpack", "compile", "pack"];
+  for (const group of groups) {
+    const line = rows.filter(row => row.group === group && row.seconds > 0).sort((a, b) => a.ranks - b.ranks || a
+        .seconds - b.seconds),
+      hue = colour(hues[group % hues.length]);
+    if (!line.length) continue;
+    const [end, value] = clip(line[0], line[line.length - 1]);
+    svg.append(make("line", { x1: x(line[0].ranks), y1: y(line[0].seconds), x2: x(end), y2: y(value),
+      stroke: "var(--soft)", "stroke-dasharray": "4 4" }));
+    svg.append(make("path", { d: line.map((row, i) => `${i ? "L" : "M"}${x(row.ranks)} ${y(row.seconds)}`).join(""),
+      fill: "none", stroke: hue, "stroke-width": 2 }));
+    for (const row of line) svg.append(hint(make("circle", { cx: x(row.ranks), cy: y(row.seconds), r: 4.5,
+        fill: hue }),
+      `${row.label}\n${row.ranks} ranks: ${time(row.seconds)}\nspeed-up ${figures(row.speedup, 3)}, efficiency ${figures(100 * row.efficiency, 3)} %`
+      ));
+  }
+  return svg;
+}
