@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import sys
 from collections import namedtuple
 from pathlib import Path
@@ -91,7 +92,10 @@ Usage = namedtuple("Usage", "free")
 
 def test_sick_hosts(monkeypatch, tmp_path):
     assert [f.level for f in host._cores(1)] == [OK]
+    monkeypatch.setattr("os.cpu_count", lambda: len(os.sched_getaffinity(0)))
     assert "ranks take turns" in next(host._cores(4096)).found
+    monkeypatch.setattr("os.cpu_count", lambda: 4096)
+    assert "--bind-to none" in next(host._cores(4096)).cure
     monkeypatch.setattr(host, "_quota", lambda: 0.5)
     assert next(host._cores(1)).cure.startswith("give --threads 1")
     monkeypatch.setattr(host, "_free_memory", lambda: 3 << 30)

@@ -57,9 +57,11 @@ def _cores(ranks_here: int) -> Iterator[Finding]:
     if quota is not None and quota < mine:
         cure = f"give --threads {max(1, int(quota // ranks_here))}, or the container more processor time"
         yield warn("cores", f"{found}; but its group may use {quota:g} at a time", cure)
+    elif ranks_here > mine and mine < every:
+        cure = "have the launcher bind to none: mpirun --bind-to none, mpiexec -bind-to none, srun --cpu-bind=none"
+        yield warn("cores", f"{found}: the launcher bound it to so few", cure)
     elif ranks_here > mine:
-        cure = f"start at most {mine} here, or have the launcher bind ranks to no core (mpiexec -bind-to none)"
-        yield warn("cores", f"{found}: ranks take turns", cure)
+        yield warn("cores", f"{found}: ranks take turns", f"start at most {mine} here")
     else:
         yield ok("cores", found)
 
