@@ -10,10 +10,14 @@ import numpy as np
 
 from dgraph.comm import Comm
 from dgraph.errors import unknown
+from dgraph.graph.names import Names, swapped
 from dgraph.output import save
 
 UNREACHED = np.iinfo(np.int64).max
 """The integer distance of a vertex that was not reached; a float distance is infinite then."""
+
+VERTICES = ("vertex", "predecessor", "labels")
+"""Columns that hold vertices."""
 
 INFINITY = {"sssp": b"Infinity"}
 """How LDBC Graphalytics writes an unreached vertex, by algorithm; else the number itself stands in a text file."""
@@ -32,6 +36,8 @@ class Result:
         summary: figures of the whole answer, such as ``reached``, ``depth``, ``components``.
         converged: False if a limit ended the run before the algorithm's own end; ``limit`` says which.
         rounds: rounds run.
+        names: what the numbers in columns of vertices stand for, where vertices are called by words; files, ``gather``
+            and ``top`` have the words (as bytes).
         report: timings and choices, as ``dgraph/report/schema.json`` describes them.
     """
 
@@ -43,14 +49,15 @@ class Result:
     limit: str | None = None
     rounds: int = 0
     report: dict = field(default_factory=dict, repr=False)
+    names: Names | None = field(default=None, repr=False)
 
     def gather(self, root: int = 0) -> dict[str, np.ndarray] | None:
         """Whole columns by ascending vertex on ``root``, None on the other ranks. Mind the memory of ``root``."""
         here = self.comm.rank == root
         out = {}
         order: np.ndarray | slice = slice(None)
-        for name, values in self.columns.items():
-            whole = np.concatenate(self.comm.alltoallv([values if r == root else values[:0] for r in self._ranks]))
+        for name, values in self._worded(self.columns).items():
+            whole = np.concatenate(self._swapped([values if r == root else values[:0] for r in self._ranks]))
             if name == "vertex":
                 order = np.argsort(whole, kind="stable")
             out[name] = whole[order]
@@ -68,7 +75,7 @@ class Result:
             for key in ("vertex", name)
         )
         order = np.lexsort((vertex, _descending(values)))[:k]
-        return {"vertex": vertex[order], name: values[order]}
+        return dict(self._worded({"vertex": vertex[order], name: values[order]}))
 
     def save(self, path: str | os.PathLike, column: str | None = None) -> None:
         """Write the rows by ascending vertex into one file, all ranks at once.
@@ -82,7 +89,16 @@ class Result:
         """
         names = [self._column(column)] if column or os.fspath(path).endswith(".txt") else list(self.columns)
         chosen = {name: self.columns[name] for name in ["vertex", *names]}
-        save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""))
+        save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""), self._worded)
+
+    def _worded(self, columns: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """The columns, with names in place of numbers of vertices; collective."""
+        if self.names is None:
+            return columns
+        return {key: self.names.of(each, self.comm) if key in VERTICES else each for key, each in columns.items()}
+
+    def _swapped(self, parts: list[np.ndarray]) -> list[np.ndarray]:
+        return swapped(parts, parts[0].dtype, self.comm) if parts[0].dtype.kind == "S" else self.comm.alltoallv(parts)
 
     @property
     def _ranks(self) -> range:

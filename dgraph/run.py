@@ -113,7 +113,7 @@ def run(
                 graph = graph.undirected()
                 progress.line(f"{work.name} ignores directions: the graph was made undirected")
         local = partitioned(graph, policy, trace, progress)
-        checked = graph if validate else None
+        checked, names = graph if validate else None, graph.ids.names
         del graph  # a graph loaded here is now held twice, as rows and as this rank's part: let the rows go
         keeper = None
         if checkpoint is not None:
@@ -147,6 +147,7 @@ def run(
             algorithm=work.name,
             columns=columns,
             comm=comm,
+            names=names,
             summary=answer.summary,
             converged=answer.finished,
             limit=answer.limit,

@@ -10,13 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dgraph.cli.sources import sources, weighted
+from dgraph.cli.sources import names, sources, weighted
 from dgraph.errors import UsageError, unknown
 from dgraph.report import STYLES
 
 PROGRAM = "python -m dgraph"
 LOAD = (
-    "directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed", "order",
+    "directed", "weights", "keep_loops", "keep_parallel", "sparse_ids", "seed", "ids", "order",
     "lenient", "separator", "comment", "header", "columns", "edge_data", "verify",
 )  # fmt: skip
 RUN = (
@@ -38,6 +38,7 @@ BACKENDS = ("auto", "cpu")
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
 RESUME = ("auto", "must")
+IDS = ("integer", "string")
 ORDERS = ("original", "degree")
 EDGE_DATA = ("int32", "int64", "float32", "float64")
 COMMANDS = {
@@ -88,7 +89,7 @@ class Request:
     load: dict[str, Any]
     run: dict[str, Any]
     parameters: dict[str, Any]
-    sources: list[int] | None
+    sources: list[int] | list[str] | None
     output: Path | None
     report: Path | None
     quiet: bool
@@ -303,6 +304,7 @@ def add_load_options(graph: Any) -> None:
     graph.add_argument("--keep-parallel", **flag(), help="keep parallel edges (default: the lightest one, counted)")
     graph.add_argument("--sparse-ids", **flag(), help="the vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
+    graph.add_argument("--ids", choices=IDS, help="what an edge list calls vertices: integers (default) or words")
     graph.add_argument("--order", choices=ORDERS, help="how vertices are numbered inside: by id, or by degree")
     graph.add_argument("--lenient", **flag(), help="drop lines of text that are not as they should be; counted")
     graph.add_argument("--separator", metavar="C", help="between columns of an edge list (default: , ; and blanks)")
@@ -337,7 +339,7 @@ def _request(parser: _Parser, words: Sequence[str], algorithm: Any) -> Request:
         parameters={
             name.removeprefix("parameter "): value for name, value in given.items() if name.startswith("parameter ")
         },
-        sources=sources(given["source"]) if "source" in given else None,
+        sources=(names if given.get("ids") == "string" else sources)(given["source"]) if "source" in given else None,
         output=given.get("output"),
         report=given.get("report"),
         quiet=given.get("quiet", False),

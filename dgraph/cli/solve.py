@@ -161,7 +161,9 @@ def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) ->
     if not ALGORITHMS[request.algorithm].needs_source:
         return [None]
     if request.sources:
-        return list(request.sources)
+        if graph.ids.names is not None:
+            return list(graph.ids.names.find([str(name) for name in request.sources], graph.comm))
+        return [int(source) for source in request.sources]
     suggested = graph.facts.defaults.get(request.algorithm, {}).get("source")
     if suggested is not None:
         source, reason = suggested, SUGGESTED

@@ -19,6 +19,11 @@ def sources(text: str) -> list[int]:
     return [_id(word, where, error) for word, where, error in _words(text)]
 
 
+def names(text: str) -> list[str]:
+    """The names of vertices in ``text``, as :func:`sources` takes ids; raises as it does."""
+    return [word for word, *_ in _words(text)]
+
+
 def weighted(text: str) -> list[int] | dict[int, float]:
     """Vertex ids as in :func:`sources`, or with ``id=weight`` words a dict; raises as it does."""
     words = list(_words(text))

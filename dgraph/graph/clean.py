@@ -46,6 +46,7 @@ class RawEdges:
         mirrored: the graph is undirected and both arcs of every edge are listed (``directed`` is False).
         disposable: the arrays may be written over.
         parallel: parallel edges are part of the graph, and are kept whatever the options say.
+        ids: what the ids are, where they are no integers of the input.
         why: what says that the graph is directed or not.
         facts: name, notes and defaults that the input gives; the counts are filled by :func:`assemble`.
     """
@@ -60,6 +61,7 @@ class RawEdges:
     mirrored: bool = False
     disposable: bool = False
     parallel: bool = False
+    ids: VertexIds | None = None
     why: str = ""
     facts: LoadFacts = field(default_factory=LoadFacts)
 
@@ -79,7 +81,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     directed = raw.directed if options.directed is None else options.directed
     both = raw.mirrored or not (raw.directed and directed)
     doubled, disposable = both and not raw.mirrored, raw.disposable
-    keep_parallel = options.keep_parallel or raw.parallel
+    keep_parallel, known = options.keep_parallel or raw.parallel, raw.ids
     why = raw.why if directed == raw.directed else "asked for"
     if why:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
@@ -98,7 +100,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         src = to_gids(ids, src, facts.name, comm, disposable)
         dst = to_gids(ids, dst, facts.name, comm, disposable)
     else:
-        ids = ConsecutiveIds(n, base)
+        ids = known or ConsecutiveIds(n, base)
     listed = _Listed(src, dst, weights, base, gid_type(n), doubled, options.keep_loops)
     del src, dst, weights
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)

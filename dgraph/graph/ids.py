@@ -6,11 +6,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dgraph.comm.base import Comm
+
+if TYPE_CHECKING:
+    from dgraph.graph.names import Names
 
 CHUNK = 1 << 16
 """ids that a rank asks for at a time"""
@@ -21,9 +24,14 @@ class VertexIds(ABC):
 
     Attributes:
         ascending: whether the smaller of two gids has the smaller original id.
+        names: what original ids are the numbers of, where vertices are called by words.
     """
 
     ascending: ClassVar[bool] = True
+
+    @property
+    def names(self) -> Names | None:
+        return None
 
     @abstractmethod
     def to_original(self, gids: np.ndarray, comm: Comm) -> np.ndarray:

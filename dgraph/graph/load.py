@@ -12,12 +12,15 @@ from dgraph.errors import UsageError, unknown
 from dgraph.graph.adopt import RawRows, adopt, check_mirrored
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.clean import RawEdges, assemble
-from dgraph.graph.formats import FORMATS, suffix_of
+from dgraph.graph.formats import FORMATS, read_edge_list, suffix_of
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.order import by_degree, check_order
 
 if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
+
+
+IDS = ("integer", "string")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class LoadOptions:
         keep_loops, keep_parallel: keep self-loops, keep parallel edges.
         sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
         seed: of the weights that are made.
+        ids: "integer", or "string": the ends of an edge list are words (``names.py``).
         order: how vertices are numbered inside: "original", by id, or "degree", the largest degree first. Outside, ids
             stay the original ones.
         lenient: pass over lines of text that are not as their format says, and count them.
@@ -48,6 +52,7 @@ class LoadOptions:
     keep_parallel: bool = False
     sparse_ids: bool = False
     seed: int = 1
+    ids: str = "integer"
     order: str = "original"
     lenient: bool = False
     separator: str | None = None
@@ -91,6 +96,11 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
     from dgraph.graph.weigh import check_rule
 
     check_order(options.order)
+    with comm.together():
+        if options.ids not in IDS:
+            raise unknown("kind of ids", options.ids, IDS)
+        if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec)) is not read_edge_list):
+            raise UsageError(f"{spec}: names of vertices are read from edge lists (.txt, .csv, .tsv, …) alone")
     if options.weights is not None:
         check_rule(options.weights)
     raw: RawEdges | RawRows
@@ -129,6 +139,8 @@ def describe(graph: Graph) -> str:
     ids = (
         f"ids {graph.ids.base} .. {graph.ids.base + graph.n - 1} not remapped"
         if isinstance(graph.ids, ConsecutiveIds)
+        else "ids are names"
+        if graph.ids.names is not None
         else "sparse ids remapped"
     )
     parts = [

@@ -69,6 +69,10 @@ class OrderedIds(VertexIds):
     backward: np.ndarray
     backward_starts: np.ndarray
 
+    @property
+    def names(self):
+        return self.base.names
+
     def to_original(self, gids, comm):
         first = self.backward_starts[comm.rank]
         former = ask(

@@ -84,7 +84,9 @@ def writer_for(path: Path, to: str | None) -> Writer:
 def _notes(path: Path, block: EdgeBlock, comm: Comm) -> list[str]:
     suffix, notes = path.suffix.lower(), []
     base = 1 if suffix in FROM_ONE else 0
-    if suffix not in BY_ORIGINAL and not (isinstance(block.ids, ConsecutiveIds) and block.ids.base == base):
+    if block.ids.names is not None:
+        notes.append("vertices are numbered in the order of their names, and the names are not in it")
+    elif suffix not in BY_ORIGINAL and not (isinstance(block.ids, ConsecutiveIds) and block.ids.base == base):
         notes.append(f"vertices are numbered {base} .. {base + block.n - 1} in the order of their ids")
     if not block.directed and suffix in ONE_WAY:
         notes.append("each edge is listed once: read it with --undirected (directed=False)")

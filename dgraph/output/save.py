@@ -1,10 +1,10 @@
-"""The file formats of a result, by suffix. A writer gets the order of the rows and the columns beside ``vertex``."""
+"""The file formats of a result, by suffix. A writer gets the order of the rows, and their columns in it."""
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,22 +16,22 @@ from dgraph.output.ascending import Ascending
 from dgraph.output.shared_file import SharedFile, shared_file
 
 
-def save_text(file: SharedFile, order: Ascending, columns: Mapping[str, np.ndarray], infinity: bytes) -> None:
+def save_text(file: SharedFile, order: Ascending, rows: Mapping[str, np.ndarray], infinity: bytes) -> None:
     """``vertex value`` lines, as LDBC Graphalytics has them, of the first column."""
-    values = order.column(next(iter(columns.values())))
+    vertex, values, *_ = rows.values()
     blocks: list[bytes] = []
     with file.comm.together():
-        blocks += text.lines(order.vertex, values, infinity)
+        blocks += text.lines(vertex, values, infinity)
     file.write(file.comm.before(sum(map(len, blocks))), blocks)
 
 
-def save_npz(file: SharedFile, order: Ascending, columns: Mapping[str, np.ndarray], infinity: bytes) -> None:
+def save_npz(file: SharedFile, order: Ascending, rows: Mapping[str, np.ndarray], infinity: bytes) -> None:
     """Every column, as ``np.load`` reads them."""
-    archive = npz.members({"vertex": order.vertex.dtype} | {k: v.dtype for k, v in columns.items()}, order.total)
+    archive = npz.members({name: values.dtype for name, values in rows.items()}, order.total)
     checksums = []
     for member in archive:
-        values = order.vertex if member.name == "vertex" else order.column(columns[member.name])
-        raw = values.view(np.uint8).data
+        values = rows[member.name]
+        raw = values.view(np.uint8).data if values.size else memoryview(b"")
         file.write(member.data + order.first * values.itemsize, [raw])
         checksums.append(
             npz.of_pieces(member.head, file.comm.allgather(np.array([zlib.crc32(raw), len(raw)])).tolist())
@@ -45,7 +45,16 @@ def save_npz(file: SharedFile, order: Ascending, columns: Mapping[str, np.ndarra
 WRITERS = {".txt": save_text, ".npz": save_npz}
 
 
-def save(path: str | os.PathLike, columns: Mapping[str, np.ndarray], comm: Comm, infinity: bytes = b"") -> None:
+Columns = Mapping[str, np.ndarray]
+
+
+def save(
+    path: str | os.PathLike,
+    columns: Columns,
+    comm: Comm,
+    infinity: bytes = b"",
+    shown: Callable[[Columns], Columns] = lambda columns: columns,
+) -> None:
     """Write columns by ascending ``vertex`` into one file; collective.
 
     Args:
@@ -53,6 +62,7 @@ def save(path: str | os.PathLike, columns: Mapping[str, np.ndarray], comm: Comm,
         columns: on each rank arrays of one length; ``vertex`` (int64, ascending here, distinct over all ranks) and
             at least one other. A text file has room for one: the first.
         infinity: stands in text in place of the integer distance of an unreached vertex; b"" writes the number.
+        shown: collective; columns as they are to be written, names in place of numbers.
 
     Raises:
         UsageError: the suffix is not known.
@@ -63,9 +73,10 @@ def save(path: str | os.PathLike, columns: Mapping[str, np.ndarray], comm: Comm,
         if comm.rank == 0:
             check(path)
     order = Ascending(columns["vertex"], comm)
-    others = {name: np.ascontiguousarray(values) for name, values in columns.items() if name != "vertex"}
+    rows = {name: order.column(np.ascontiguousarray(values)) for name, values in columns.items() if name != "vertex"}
+    rows = dict(shown({"vertex": order.vertex, **rows}))
     with shared_file(path, comm) as file:
-        WRITERS[path.suffix](file, order, others, infinity)
+        WRITERS[path.suffix](file, order, rows, infinity)
 
 
 def check(path: str | os.PathLike) -> None:

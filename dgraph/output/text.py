@@ -17,16 +17,27 @@ def lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes = b"") -> Iter
     """Text of the rows, in blocks. Floats are written so that they read back equal, infinity as ``Infinity``.
 
     Args:
-        vertex: int64, not negative.
+        vertex: int64, not negative; or names, as bytes.
         values: integers or floats, as many.
         infinity: stands in place of an integer ``UNREACHED``; b"" writes the number.
     """
     for begin in range(0, vertex.size, ROWS):
         rows = slice(begin, begin + ROWS)
-        if np.issubdtype(values.dtype, np.floating):
+        if "S" in (vertex.dtype.kind, values.dtype.kind):
+            yield _worded_lines(vertex[rows], values[rows], infinity)
+        elif np.issubdtype(values.dtype, np.floating):
             yield _float_lines(vertex[rows], values[rows])
         else:
             yield _integer_lines(vertex[rows], values[rows].astype(np.int64), infinity)
+
+
+def _worded_lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes) -> bytes:
+    """Names stand for vertices, perhaps also as values."""
+    if values.dtype.kind == "S":
+        return b"".join(map(b"%s %s\n".__mod__, zip(vertex.tolist(), values.tolist(), strict=True)))
+    numbered = b"".join(lines(np.arange(values.size), values, infinity)).splitlines()
+    cells = [line.partition(b" ")[2] for line in numbered]
+    return b"".join(map(b"%s %s\n".__mod__, zip(vertex.tolist(), cells, strict=True)))
 
 
 def _float_lines(vertex: np.ndarray, values: np.ndarray) -> bytes:

@@ -33,6 +33,8 @@ def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     form = edge_form(options)
     head = read_head(path, form.comments, comm)
     suffix = Path(split_packing(path)[0]).suffix.lower()
+    if options.ids == "string":
+        return _read_named(path, head, form, suffix, comm, options)
     words = _words(head.line, form.delimiters)
     named = suffix in (".csv", ".tsv") and bool(words) and not any(_begins_number(w) for w in words)
     named = named if options.header is None else options.header
@@ -52,6 +54,23 @@ def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     if named:
         raw.facts.notes.append(f"line {head.number} names the columns: {' '.join(words)}")
     return raw
+
+
+def _read_named(path: str, head: Head, form: EdgeForm, suffix: str, comm: Comm, options: LoadOptions) -> RawEdges:
+    from dgraph.graph.formats.named_edges import read_named
+
+    separator = {".csv": ",", ".tsv": "\t"}.get(suffix, "") if options.separator is None else options.separator
+    words = head.line.split(separator or None)
+    places = [int(place) - 1 for place in options.columns.split(",")] if options.columns else list(range(len(words)))
+    with comm.together():
+        if not options.columns and len(words) not in (2, 3):
+            raise DataError(
+                f"{path}:{head.number}: got {len(words)} columns; an edge list has a source, a target and perhaps a "
+                "weight; say which they are with --columns (columns=)"
+            )
+    begin = head.below if options.header else head.here
+    columns = (places[0], places[1], places[2] if len(places) > 2 else -1)
+    return read_named(path, begin, columns, separator.strip(" "), form.comments, comm, options)
 
 
 def read_cedge(path: str, comm: Comm, options: LoadOptions) -> RawEdges:

@@ -64,17 +64,23 @@ def correctly_rounded(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
     step = max(1, (1 << 22) // int((spans[:, 1] - spans[:, 0]).max(initial=1)))
     for at in range(0, len(spans), step):
         part = spans[at : at + step]
-        tokens = np.zeros((len(part), int((part[:, 1] - part[:, 0]).max())), np.uint8)
-        _copy_tokens(text, part, tokens)
-        out[at : at + step] = tokens.view(f"S{tokens.shape[1]}")[:, 0].astype(np.float64)
+        out[at : at + step] = tokens(text, part).astype(np.float64)
     return out
 
 
+def tokens(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
+    """The bytes ``text[start:end]`` of int64 ``spans`` (k, 2), as an array of bytes of one width."""
+    width = max(1, int((spans[:, 1] - spans[:, 0]).max(initial=1)))
+    out = np.zeros((len(spans), width), np.uint8)
+    _copy_tokens(text, spans, out)
+    return out.view(f"S{width}")[:, 0]
+
+
 @njit(cache=True)
-def _copy_tokens(text, spans, tokens):
+def _copy_tokens(text, spans, out):
     for i in range(spans.shape[0]):
         for j in range(spans[i, 0], spans[i, 1]):
-            tokens[i, j - spans[i, 0]] = text[j]
+            out[i, j - spans[i, 0]] = text[j]
 
 
 @njit(cache=True, forceinline=True)
@@ -121,7 +127,7 @@ def digits(text, at):
 
 
 @njit(cache=True)
-def _number(text, at):
+def number(text, at):
     """(whole, value, exact, end): a number's value as integer if ``whole``, else as double, right if ``exact``.
 
     The end is ``at`` where no number begins.
@@ -200,7 +206,7 @@ def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, inte
             while not ends_token(text, classes, at):
                 at += 1
         elif kind in (INTEGER, NUMBER):
-            whole, integer, value, exact, at = _number(text, at)
+            whole, integer, value, exact, at = number(text, at)
             if at == start or not ends_token(text, classes, at):
                 return WORD, column, start, 0, 0, whole
             if kind == INTEGER and not whole:
