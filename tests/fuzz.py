@@ -117,7 +117,7 @@ def text_lines(content: bytes, comments: str):
 
 
 def words_of(line: str) -> list[str]:
-    return [word for word in re.split(r"[ \t]+", line.strip(" \t\r")) if word]
+    return [word for word in re.split(r"[ \t]+", line.strip(" \t")) if word]
 
 
 def fields(line: str, delimiters: str = "") -> list[str]:
@@ -205,7 +205,7 @@ def plain_dimacs(content: bytes):
 
 
 def plain_mtx(content: bytes):
-    first = words_of(content.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode("latin-1").lower())
+    first = words_of(a_line(content.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0]).lower())
     if first[:3] != ["%%matrixmarket", "matrix", "coordinate"] or len(first) != 5:
         raise RefusedError
     if first[3] not in ("real", "integer", "double", "pattern") or first[4] not in ("general", "symmetric"):
