@@ -3,18 +3,18 @@
 import argparse
 from pathlib import Path
 
-from benchmarks import contention, cpu, loading, ranks, sizes, store
+from benchmarks import anchors, contention, cpu, gpu, loading, ranks, sizes, store
 from benchmarks.graphs import GRAPHS
 
 RESULTS = Path(__file__).parent / "results"
 WHAT = {
     "cpu": (
         "dgraph on one rank against NetworKit, igraph and SciPy",
-        lambda asked: cpu.measure(asked.graphs.split(","), asked.repeat, asked.results),
+        lambda asked: cpu.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "ranks": (
         "1, 2 and 4 ranks of this machine",
-        lambda asked: ranks.measure(asked.graphs.split(","), asked.repeat, asked.results),
+        lambda asked: ranks.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
     ),
     "sizes": (
         "seconds against size, and what a round costs",
@@ -22,7 +22,11 @@ WHAT = {
     ),
     "contention": (
         "beside a process that holds a core",
-        lambda asked: contention.measure(asked.graphs.split(","), asked.repeat, asked.results),
+        lambda asked: contention.measure(_named(asked.graphs, GRAPHS), asked.repeat, asked.results),
+    ),
+    "gpu": (
+        "one GPU against what Gunrock and cuGraph were measured at on the same graphs",
+        lambda asked: gpu.measure(_named(asked.graphs, anchors.RECIPES), asked.repeat, asked.results),
     ),
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
@@ -36,6 +40,10 @@ WHAT = {
 """Name → what is measured, and how."""
 
 
+def _named(asked: str | None, known) -> list[str]:
+    return asked.split(",") if asked else list(known)
+
+
 def main() -> None:
     lines = "\n".join(f"  {name:<11} {about}" for name, (about, _) in WHAT.items())
     parser = argparse.ArgumentParser(
@@ -44,7 +52,9 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", choices=WHAT)
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help=f"of {', '.join(GRAPHS)} (default: all)")
+    parser.add_argument(
+        "--graphs", help=f"of {', '.join(GRAPHS)}; of gpu: {', '.join(anchors.RECIPES)} (default: all)"
+    )
     parser.add_argument("--repeat", type=int, default=5, help="rounds in which everything runs once (default 5)")
     parser.add_argument("--megabytes", type=int, default=1000, help="of load: size of the edge list (default 1000)")
     parser.add_argument("--from-scale", type=int, default=sizes.SCALES[0], help="of sizes: smallest R-MAT")

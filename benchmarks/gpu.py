@@ -60,17 +60,14 @@ ROWS = (
 )
 """pylibcugraph 26.10.0 and Gunrock 2.1.0 on one H200, 2026-11-20; ranges over sources."""
 
-WIDTHS = {"road24M": 64000.0}
 
-
-def program(work: str, graph: str, source: int, local):
+def program(work: str, source: int, local):
     """The program of a piece of work, and the direction to force."""
     if work.startswith("bfs"):
         return Levels(source=source), "push" if work.endswith("top-down") else "auto"
     if work == "sssp":
         mean = float(local.out.weights.mean(dtype=np.float64))
-        delta = WIDTHS.get(graph, 32 * mean / (local.arcs / local.n))
-        return Distances(source=source, delta=delta).retype(dist="int32"), "auto"
+        return Distances(source=source, delta=4 * mean / (local.arcs / local.n)).retype(dist="int32"), "auto"
     if work == "pagerank":
         single = dict.fromkeys(("rank", "share", "inflow"), "float32")
         return PageRank(tol=0.0, max_iter=20).retype(**single), "auto"
@@ -86,9 +83,9 @@ def seconds(device, run: Callable[[], None]) -> float:
     return time.perf_counter() - began
 
 
-def solve(device, graph: DeviceGraph, work: str, name: str, source: int, options: Options, repeat: int):
+def solve(device, graph: DeviceGraph, work: str, source: int, options: Options, repeat: int):
     """Seconds of ``repeat`` runs after one that is not counted, and the last machine."""
-    made, forced = program(work, name, source, graph.local)
+    made, forced = program(work, source, graph.local)
     weight = graph.local.out.weights
     traced = trace(made, None if weight is None else weight.dtype)
     found = []
@@ -128,7 +125,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
         for row in rows:
             each = []
             for source in anchors.sources(local, row.sources):
-                times, machine = solve(device, graph, row.work, name, source, Options(), repeat)
+                times, machine = solve(device, graph, row.work, source, Options(), repeat)
                 each.append(1000 * statistics.median(times))
                 rounds = getattr(machine, "round", 0)
                 print(f"{name} {row.work} {source}: {each[-1]:.2f} ms, {rounds} rounds", flush=True)

@@ -43,7 +43,7 @@ def write(folder: Path, name: str, document: dict, table: str) -> None:
 
 def _git(*words: str) -> str:
     done = subprocess.run(["git", *words], capture_output=True, text=True, cwd=Path(__file__).parent)
-    return done.stdout.strip() or ("" if words[0] == "status" else "unknown")
+    return done.stdout.strip() or ("" if words[0] == "status" else os.environ.get("DGRAPH_COMMIT", "unknown"))
 
 
 def _version(name: str) -> str:

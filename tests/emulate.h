@@ -19,6 +19,8 @@ typedef long long i64;
 #define CONSTANT
 #define INFINITE __builtin_inf()
 #define WAIT() emulated::spin()
+#define ARRIVE(p) atomicAdd(p, 1u)
+#define LATEST(p) fresh(p)
 #define SHARED(type, name) type& name = *(type*)emulated::shared(sizeof(type))
 
 namespace emulated {

@@ -29,7 +29,8 @@ class CudaScope(Scope):
             return f"env.original[{role}]"
         if name == "out_degree":
             return f"(i64)env.degree[{role}]"
-        return widened(self.traced.fields[name].dtype, f"LOAD(env.f_{name} + {role})")
+        read = f"LOAD_SOURCE(env.f_{name}, u)" if role == "u" else f"LOAD(env.f_{name} + v)"
+        return widened(self.traced.fields[name].dtype, read)
 
     def number(self, value: int | float) -> str:
         if isinstance(value, float):

@@ -12,6 +12,9 @@ from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
+HUBS = 32768
+"""Vertices of most edges whose fields may stay in a multiprocessor's cache."""
+
 ONE_BLOCK = ("settle", "agreed")
 
 
@@ -118,6 +121,7 @@ class Kernels:
             "out_offsets": address(out.offsets), "out_neighbours": address(out.neighbours),
             "in_offsets": address(back.offsets), "in_neighbours": address(back.neighbours),
             "out_edges": graph.edges, "in_edges": graph.edges,
+            "hubs": HUBS if graph.place is not None else local.size,
             "original": address(graph.original), "degree": address(graph.degree),
             "control": address(arrays.words), "float_sums": address(arrays.words) + 8 * at.CONTROLS,
             "integers": address(arrays.words) + 8 * arrays.integers_at,

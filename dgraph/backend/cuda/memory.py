@@ -50,6 +50,7 @@ class Arrays:
             "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
             "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if mirrored else 0, np.uint32),
             "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
+            "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
             "waiting": ((size + 31) // 32 if piled else 0, np.uint32),
             "far0": (size if piled else 0, np.uint32), "far1": (size if piled else 0, np.uint32),
             "live0": (size if t.live is not None else 0, np.uint32),

@@ -79,7 +79,10 @@ def operators(t: Traced) -> str:
                 "return " + " && ".join(f"p.p{i} == {_identity_of(s, k)}" for i, k in enumerate(t.proposes)) + ";"]),
             _function("Proposal proposal_at(i64 i)", [f"return {{{_list(_loaded(s))}}};"]),
             _function("bool wants(const Globals& G, u32 v)", _value(s, t.cond)),
-            _function("bool offer(u32 v, const Proposal& p)", _offer(s)),
+            _function("bool improves(u32 v, const Proposal& p)", _improves(s)),
+            _function("Claim attempt(u32 v, const Proposal& p)", _attempt(s)),
+            _function("void put(u32 v, const Proposal& p)", _put(s)),
+            _function("bool succeeded(const Proposal& p, const Claim& c)", _succeeded(s)),
             _function("bool commit(u32 v, const Proposal& a)", _commit(s)),
             _function("void reset(u32 v)", _reset(s)),
             _function("bool lives(const Globals& G, u32 v)", _value(s, t.live)),
@@ -102,6 +105,7 @@ def _structs(s: CudaScope) -> list[str]:
     return [
         f"struct Source {{ {' '.join(reads)} }};",
         f"struct Proposal {{ {' '.join(proposals)} }};",
+        f"struct Claim {{ {' '.join(f'{_claimed(s, k)} c{i};' for i, k in enumerate(t.proposes))} }};",
         f"struct Globals {{ i64 n, m, round, active; {' '.join(named)} }};",
         f"struct Sums {{ i64 s[{max(len(integer_sums(t)), 1)}]; }};",
         f"struct Floats {{ double s[{max(len(float_sums(t)), 1)}]; }};",
@@ -179,23 +183,72 @@ def _narrow(s: CudaScope, key: str, text: str) -> str:
     return s.store(dtype, Body(s).clamped(dtype, text) if dtype in HIGHEST else text)
 
 
-def _offer(s: CudaScope) -> list[str]:
-    """Combine proposals into v, many threads at once; whether v changed."""
+def _by_value(s: CudaScope, key: str) -> bool:
+    """Whether an atomic on the field gives back what stood there, for ``succeeded`` to look at later."""
+    field = s.traced.fields[key]
+    return s.traced.once or (field.reduce.name in ("min", "max") and field.dtype in ("int32", "uint32", "int64"))  # type: ignore[union-attr]
+
+
+def _claimed(s: CudaScope, key: str) -> str:
+    return TYPES[s.traced.fields[key].dtype] if _by_value(s, key) else "bool"
+
+
+def _improves(s: CudaScope) -> list[str]:
+    """Whether it is worth an atomic: read without one, so several can be under way."""
     t = s.traced
-    lines = ["bool changed = false;"]
+    tests = []
+    for i, key in enumerate(t.proposes):
+        field, read = t.fields[key], f"LOAD(env.f_{key} + v)"
+        monoid = field.reduce.name  # type: ignore[union-attr]
+        wide = f"({_accumulated(s, key)}){read}"
+        if t.once:
+            tests.append("true" if t.cond is not None else f"{read} == {s.store(field.dtype, s.identity(key))}")
+        elif monoid in ("min", "max"):
+            tests.append(f"p.p{i} {'<' if monoid == 'min' else '>'} {wide}")
+        elif monoid == "or":
+            tests.append(f"({wide} | p.p{i}) != {wide}")
+        else:
+            tests.append("true")
+    return [f"return {' || '.join(tests)};"]
+
+
+def _attempt(s: CudaScope) -> list[str]:
+    """Combine proposals into v, many threads at once."""
+    t = s.traced
+    lines = ["Claim c;"]
     for i, key in enumerate(t.proposes):
         field, at = t.fields[key], f"env.f_{key} + v"
         monoid = field.reduce.name  # type: ignore[union-attr]
         if t.once:
             empty = s.store(field.dtype, s.identity(key))
-            lines.append(f"if (LOAD({at}) == {empty}) changed |= replace({at}, {empty}, {_narrow(s, key, f'p.p{i}')});")
+            lines.append(f"c.c{i} = swapped({at}, {empty}, {_narrow(s, key, f'p.p{i}')});")
         elif monoid in ("min", "max"):
-            lines.append(f"changed |= {'lower' if monoid == 'min' else 'raise'}({at}, p.p{i});")
+            lines.append(f"c.c{i} = {'lowered' if monoid == 'min' else 'raised'}({at}, p.p{i});")
         elif monoid == "or":
-            lines.append(f"changed |= unite({at}, {_narrow(s, key, f'p.p{i}')});")
+            lines.append(f"c.c{i} = united({at}, {_narrow(s, key, f'p.p{i}')});")
         else:
-            lines.append(f"add({at}, ({TYPES[field.dtype]})p.p{i}); changed = true;")
-    return [*lines, "return changed;"]
+            lines.append(f"add({at}, ({TYPES[field.dtype]})p.p{i}); c.c{i} = true;")
+    return [*lines, "return c;"]
+
+
+def _succeeded(s: CudaScope) -> list[str]:
+    """Whether v changed."""
+    t = s.traced
+    tests = []
+    for i, key in enumerate(t.proposes):
+        field = t.fields[key]
+        if t.once:
+            tests.append(f"c.c{i} == {s.store(field.dtype, s.identity(key))}")
+        elif _by_value(s, key):
+            tests.append(f"p.p{i} {'<' if field.reduce.name == 'min' else '>'} (i64)c.c{i}")  # type: ignore[union-attr]
+        else:
+            tests.append(f"c.c{i}")
+    return [f"return {' || '.join(tests)};"]
+
+
+def _put(s: CudaScope) -> list[str]:
+    """The first proposals that v takes, where no other will come."""
+    return [f"env.f_{key}[v] = {_narrow(s, key, f'p.p{i}')};" for i, key in enumerate(s.traced.proposes)]
 
 
 def _fold(s: CudaScope) -> list[str]:

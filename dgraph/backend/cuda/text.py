@@ -20,7 +20,7 @@ GRAPH = [
     ("const offset_t*", "in_offsets"), ("const u32*", "in_neighbours"), ("const weight_t*", "in_weights"),
     ("i64", "out_edges"), ("i64", "in_edges"), ("const i64*", "original"), ("const degree_t*", "degree"),
     ("const u32*", "long_rows"), ("i64", "long_count"),
-    ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),
+    ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"), ("i64", "hubs"),
 ]  # fmt: skip
 """Of ``env``: the graph. Every member is eight bytes."""
 
@@ -29,7 +29,7 @@ WORK = [
     ("double*", "float_sums"), ("const i64*", "totals"), ("i64*", "ring"), ("u32*", "gate"),
     ("u32*", "queue0"), ("u32*", "queue1"), ("prefix_t*", "sums0"), ("prefix_t*", "sums1"),
     ("u32*", "huge"), ("prefix_t*", "huge_sums"), ("i64*", "scanned"),
-    ("u32*", "touched"), ("u32*", "mirrors"), ("u32*", "dirty"), ("u32*", "stamps"), ("u32*", "waiting"),
+    ("u32*", "touched"), ("u32*", "mirrors"), ("u32*", "dirty"), ("u32*", "stamps"), ("u32*", "waiting"), ("u32*", "seen"),
     ("u32*", "far0"), ("u32*", "far1"), ("u32*", "live0"), ("u32*", "live1"), ("u32*", "bits0"), ("u32*", "bits1"),
     ("Proposal*", "chunk_parts"), ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
 ]  # fmt: skip

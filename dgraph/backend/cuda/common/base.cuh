@@ -12,7 +12,29 @@ typedef long long i64;
 #define SHARED(type, name) __shared__ type name
 #define INFINITE __longlong_as_double(0x7ff0000000000000ll)
 #define WAIT()
+#define ARRIVE(p) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(p) : "memory")
+DEVICE u32 LATEST(const u32* p) {
+    u32 x;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+    return x;
+}
 #define CONSTANT __constant__
+
+// Loads that leave nothing in a multiprocessor's cache.
+#define STREAMED(type, instruction, constraint)                                                                       \
+    DEVICE type streamed(const type* p) {                                                                              \
+        type x;                                                                                                        \
+        asm volatile("ld.global.L1::no_allocate." instruction " %0, [%1];" : "=" constraint(x) : "l"(p));              \
+        return x;                                                                                                      \
+    }
+STREAMED(int, "s32", "r")
+STREAMED(u32, "u32", "r")
+STREAMED(i64, "s64", "l")
+STREAMED(float, "f32", "f")
+STREAMED(double, "f64", "d")
+DEVICE u8 streamed(const u8* p) { return *p; }
+#else
+template <class T> DEVICE T streamed(const T* p) { return *p; }
 #endif
 
 // What another thread may have written during this launch: past the cache that is not coherent.
@@ -24,6 +46,13 @@ template <class T> DEVICE T fresh(const T* p) { return *(const volatile T*)p; }
 #define LOAD(p) fresh(p)
 #else
 #define LOAD(p) (*(p))
+#endif
+
+// A field at the source of an edge. Where hubs have the smallest numbers, they alone may stay in a multiprocessor's cache.
+#if PERSISTENT
+#define LOAD_SOURCE(p, u) fresh((p) + (u))
+#else
+#define LOAD_SOURCE(p, u) ((u) < env.hubs ? (p)[u] : streamed((p) + (u)))
 #endif
 
 // Called for what the next of many tiny rounds will read.
@@ -51,15 +80,15 @@ DEVICE i64 saturating_subtract(i64 a, i64 b) {
     return a - b;
 }
 
-// Atomics on fields; each says whether the field changed. Proposals come as they were computed, in 64 bits or as
-// floats: one that the field's dtype cannot hold loses the comparison before it is narrowed.
+// Atomics on fields. Proposals come as they were computed, in 64 bits or as floats: one that the field's dtype cannot
+// hold loses the comparison. On integers the value before comes back, and is looked at later; else whether it changed.
 
-DEVICE bool lower(int* p, i64 x) { return x < LOAD(p) && x < atomicMin(p, (int)larger(x, -0x80000000ll)); }
-DEVICE bool lower(u32* p, i64 x) { return x < (i64)LOAD(p) && x < (i64)atomicMin(p, (u32)larger(x, 0ll)); }
-DEVICE bool lower(i64* p, i64 x) { return x < LOAD(p) && x < atomicMin(p, x); }
-DEVICE bool raise(int* p, i64 x) { return x > LOAD(p) && x > atomicMax(p, (int)smaller(x, 0x7fffffffll)); }
-DEVICE bool raise(u32* p, i64 x) { return x > (i64)LOAD(p) && x > (i64)atomicMax(p, (u32)smaller(x, 0xffffffffll)); }
-DEVICE bool raise(i64* p, i64 x) { return x > LOAD(p) && x > atomicMax(p, x); }
+DEVICE int lowered(int* p, i64 x) { return atomicMin(p, (int)smaller(larger(x, -0x80000000ll), 0x7fffffffll)); }
+DEVICE u32 lowered(u32* p, i64 x) { return atomicMin(p, (u32)smaller(larger(x, 0ll), 0xffffffffll)); }
+DEVICE i64 lowered(i64* p, i64 x) { return atomicMin(p, x); }
+DEVICE int raised(int* p, i64 x) { return atomicMax(p, (int)smaller(larger(x, -0x80000000ll), 0x7fffffffll)); }
+DEVICE u32 raised(u32* p, i64 x) { return atomicMax(p, (u32)smaller(larger(x, 0ll), 0xffffffffll)); }
+DEVICE i64 raised(i64* p, i64 x) { return atomicMax(p, x); }
 
 DEVICE u32 bits_of(float x) { return __float_as_uint(x); }
 DEVICE u64 bits_of(double x) { return (u64)__double_as_longlong(x); }
@@ -74,43 +103,41 @@ template <class T, class W> DEVICE bool exchange_if(T* p, T x, bool down, W seen
     }
     return false;
 }
-DEVICE bool lower(float* p, float x) { return exchange_if(p, x, true, bits_of(LOAD(p))); }
-DEVICE bool lower(double* p, double x) { return exchange_if(p, x, true, bits_of(LOAD(p))); }
-DEVICE bool raise(float* p, float x) { return exchange_if(p, x, false, bits_of(LOAD(p))); }
-DEVICE bool raise(double* p, double x) { return exchange_if(p, x, false, bits_of(LOAD(p))); }
+DEVICE bool lowered(float* p, float x) { return exchange_if(p, x, true, bits_of(LOAD(p))); }
+DEVICE bool lowered(double* p, double x) { return exchange_if(p, x, true, bits_of(LOAD(p))); }
+DEVICE bool raised(float* p, float x) { return exchange_if(p, x, false, bits_of(LOAD(p))); }
+DEVICE bool raised(double* p, double x) { return exchange_if(p, x, false, bits_of(LOAD(p))); }
 
 template <class T, class W> DEVICE bool unite_words(T* p, T x) {
-    if ((LOAD(p) | x) == LOAD(p)) return false;
     const T before = (T)atomicOr((W*)p, (W)x);
     return (before | x) != before;
 }
-DEVICE bool unite(int* p, int x) { return unite_words<int, u32>(p, x); }
-DEVICE bool unite(u32* p, u32 x) { return unite_words<u32, u32>(p, x); }
-DEVICE bool unite(i64* p, i64 x) { return unite_words<i64, u64>(p, x); }
+DEVICE bool united(int* p, int x) { return unite_words<int, u32>(p, x); }
+DEVICE bool united(u32* p, u32 x) { return unite_words<u32, u32>(p, x); }
+DEVICE bool united(i64* p, i64 x) { return unite_words<i64, u64>(p, x); }
 
 // Bytes (bool fields) lie four in a word.
 DEVICE u32* word_of(u8* p) { return (u32*)((u64)p & ~3ull); }
 DEVICE u32 shift_of(u8* p) { return 8 * (u32)((u64)p & 3); }
-DEVICE bool unite(u8* p, u8 x) {
-    if ((LOAD(p) | x) == LOAD(p)) return false;
+DEVICE bool united(u8* p, u8 x) {
     const u8 before = (u8)(atomicOr(word_of(p), (u32)x << shift_of(p)) >> shift_of(p));
     return (before | x) != before;
 }
-DEVICE bool raise(u8* p, i64 x) { return x > 0 && unite(p, (u8)1); }
-DEVICE bool lower(u8* p, i64 x) {
-    return x == 0 && LOAD(p) && ((atomicAnd(word_of(p), ~(255u << shift_of(p))) >> shift_of(p)) & 255u);
+DEVICE bool raised(u8* p, i64 x) { return x > 0 && united(p, (u8)1); }
+DEVICE bool lowered(u8* p, i64 x) {
+    return x == 0 && ((atomicAnd(word_of(p), ~(255u << shift_of(p))) >> shift_of(p)) & 255u);
 }
 
 DEVICE void add(i64* p, i64 x) { atomicAdd((u64*)p, (u64)x); }
 DEVICE void add(float* p, float x) { atomicAdd(p, x); }
 DEVICE void add(double* p, double x) { atomicAdd(p, x); }
 
-DEVICE bool replace(int* p, int old, int x) { return atomicCAS((u32*)p, (u32)old, (u32)x) == (u32)old; }
-DEVICE bool replace(u32* p, u32 old, u32 x) { return atomicCAS(p, old, x) == old; }
-DEVICE bool replace(i64* p, i64 old, i64 x) { return atomicCAS((u64*)p, (u64)old, (u64)x) == (u64)old; }
-DEVICE bool replace(float* p, float old, float x) { return atomicCAS((u32*)p, bits_of(old), bits_of(x)) == bits_of(old); }
-DEVICE bool replace(double* p, double old, double x) {
-    return atomicCAS((u64*)p, bits_of(old), bits_of(x)) == bits_of(old);
+DEVICE int swapped(int* p, int old, int x) { return (int)atomicCAS((u32*)p, (u32)old, (u32)x); }
+DEVICE u32 swapped(u32* p, u32 old, u32 x) { return atomicCAS(p, old, x); }
+DEVICE i64 swapped(i64* p, i64 old, i64 x) { return (i64)atomicCAS((u64*)p, (u64)old, (u64)x); }
+DEVICE float swapped(float* p, float old, float x) { return value_of(atomicCAS((u32*)p, bits_of(old), bits_of(x))); }
+DEVICE double swapped(double* p, double old, double x) {
+    return value_of(atomicCAS((u64*)p, bits_of(old), bits_of(x)));
 }
 
 // Warps. All 32 lanes take part in every one of these.
@@ -145,14 +172,13 @@ DEVICE u64 thread_rank() { return warp_rank() * 32 + lane_id(); }
 DEVICE u64 threads() { return (u64)gridDim.x * BLOCK; }
 
 // All blocks of a cooperative launch. ``arrived`` counts arrivals for ever; ``due`` is what it reads when all are here.
+// What was written before it is read behind it by FRESH loads, which no cache holds back; so no fence follows.
 DEVICE void meet(u32* arrived, u32& due) {
     due += gridDim.x;
     __syncthreads();
     if (threadIdx.x == 0) {
-        __threadfence();
-        atomicAdd(arrived, 1u);
-        while ((int)(FRESH(arrived) - due) < 0) WAIT();
-        __threadfence();
+        ARRIVE(arrived);
+        while ((int)(LATEST(arrived) - due) < 0) WAIT();
     }
     __syncthreads();
 }

@@ -5,6 +5,11 @@ struct Staging {
 };
 
 DEVICE i64* slot_of(i64 tick) { return env.counters + (tick & 3) * SLOT; }
+// Where a vertex takes one proposal and no more, and all of them are here, a bit a vertex says whether it has: the bits
+// of a graph of 2**27 vertices stay in a large GPU's cache, its fields do not.
+#define SEEN (ONCE && FUSED)
+DEVICE bool is_seen(u32 v) { return LOAD(env.seen + (v >> 5)) >> (v & 31) & 1; }
+
 // By one block.
 DEVICE void clear(i64* slot) {
     for (u32 i = threadIdx.x; i < SLOT; i += BLOCK) slot[i] = 0;

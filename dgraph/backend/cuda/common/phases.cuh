@@ -20,7 +20,8 @@ KERNEL start(i64) {
                is(SWAPPED) ? env.sums0 : env.sums1, slot, TAIL);
     for (u64 b = blockIdx.x; b < parts; b += gridDim.x) {
         Floats floats = no_floats();
-        for (u64 v = b * PART + threadIdx.x; v < (b + 1) * PART; v += BLOCK) {
+        for (u32 step = 0; step < PART; step += BLOCK) {
+            const u64 v = in_part(b, step);
             bool awake = false;
             if (v < masters) {
                 const Applied r = begin(G, (u32)v);
@@ -28,6 +29,10 @@ KERNEL start(i64) {
                 add_floats(floats, r.floats);
                 awake = r.awake;
                 if (LIVE) env.live0[v] = (u32)v;
+            }
+            if (ONCE) {
+                const u32 seen = ballot(v < masters && !wants(G, (u32)v));
+                if (lane_id() == 0 && v < masters) env.seen[v >> 5] = seen;
             }
             if (!ALL) front.add(awake, (u32)v);
         }
@@ -125,9 +130,8 @@ KERNEL combine(i64 count) {
         bool near = false;
         if (mine) {
             const Proposal p = proposal_at((i64)i);
-            near = !is_identity(p) && offer(v, p) && !ALL;
-            bool far = false;
-            if (near) visit.sort(v, p, near, far);
+            near = !is_identity(p) && improves(v, p) && succeeded(p, attempt(v, p)) && !ALL;
+            if (FLAGGED && near) near = visit.begins_to_wait_for(v);
         }
         if (ALL) continue;
         if (APPLY || PRIORITY) visit.touched.add(near, v);

@@ -12,8 +12,9 @@ struct Puller {
     const u32* bits;
 
     // The proposal along edge e into v, folded into a; whether its source is active.
-    __device__ bool take(offset_t e, u32 v, Proposal& a) const {
-        const u32 u = env.in_neighbours[e];
+    __device__ bool take(offset_t e, u32 v, Proposal& a) const { return take(e, env.in_neighbours[e], v, a); }
+
+    __device__ bool take(offset_t e, u32 u, u32 v, Proposal& a) const {
         if (!ALL && !(bits[u >> 5] >> (u & 31) & 1)) return false;
         a = fold(a, propose(G, at_source(G, u), WEIGHTED ? env.in_weights[e] : (weight_t)1, v));
         return true;
@@ -25,7 +26,7 @@ struct Puller {
         bool hit = false;
         for (offset_t at = first; at < last; at += 32) {
             const offset_t e = at + lane_id();
-            if (e < last) hit |= take(e, v, mine);
+            if (e < last) hit |= take(e, streamed(env.in_neighbours + e), v, mine);
             if (ONCE && ballot(hit)) break;
         }
         a = fold_warp(mine);
@@ -40,7 +41,7 @@ DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
     i64 awake = 0, edges = 0;
     for (u64 i = warp_rank(); i < words; i += warps()) {
         const u32 v = (u32)(32 * i) + lane_id();
-        const bool wanted = v < rows && (!COND || wants(puller.G, v));
+        const bool wanted = v < rows && (SEEN ? !is_seen(v) : !COND || wants(puller.G, v));
         offset_t e = wanted ? env.in_offsets[v] : 0;
         const offset_t last = wanted ? env.in_offsets[v + 1] : 0;
         const offset_t alone = last - e > ALONE ? e + ALONE : last;
@@ -55,7 +56,10 @@ DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
         }
         const bool changed = hit && commit(v, a);
         const u32 word = ballot(changed);
-        if (lane_id() == 0) next[i] = word;
+        if (lane_id() == 0) {
+            next[i] = word;
+            if (SEEN && word) env.seen[i] |= word;
+        }
         if (changed && (FUSED || v < env.masters)) awake++, edges += (i64)(env.out_offsets[v + 1] - env.out_offsets[v]);
     }
     awake = warp_sum(awake), edges = warp_sum(edges);

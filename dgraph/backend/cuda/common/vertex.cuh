@@ -46,6 +46,10 @@ DEVICE void add_floats(Floats& a, const Floats& b) {
     for (int i = 0; i < FLOAT_SUMS; i++) a.s[i] += b.s[i];
 }
 
+// This thread's vertex of a part. Blocks that run side by side begin at other places of theirs: addresses that lie a
+// part's length apart share a memory channel, and would all be wanted at once.
+DEVICE u64 in_part(u64 part, u32 step) { return part * PART + (step + part * BLOCK) % PART + threadIdx.x; }
+
 // Float sums of all parts, in an order that no grid changes; every thread of a block gets them.
 DEVICE Floats fold_parts(FloatRoom& room) {
     Floats a = no_floats();
@@ -106,7 +110,9 @@ DEVICE void apply_all(const Globals& G, i64* slot, FloatRoom& room) {
     Sums sums = no_sums();
     for (u64 b = blockIdx.x; b < parts; b += gridDim.x) {
         Floats floats = no_floats();
-        for (u64 v = b * PART + threadIdx.x; v < (b + 1) * PART && v < masters; v += BLOCK) {
+        for (u32 step = 0; step < PART; step += BLOCK) {
+            const u64 v = in_part(b, step);
+            if (v >= masters) continue;
             const Applied r = apply(G, (u32)v);
             reset((u32)v);
             add_sums(sums, r.sums);

@@ -69,43 +69,65 @@ struct Visit {
         return !PULLING && mine ? at_source(G, u) : none;
     }
 
-    // Edges e, e + 1 … of item u that lie before ``last``, at most K; their loads are in flight together.
-    template <int K> __device__ void edges(offset_t e, offset_t last, u32 u, const Source& s) {
-        u32 other[K];
+    // K edges, e[k] of item u[k] where has[k]. Loads and atomics of one kind follow each other, so that they are under
+    // way together: a round waits for each kind once, and not for each edge.
+    template <int K>
+    __device__ void batch(const bool (&has)[K], const offset_t (&e)[K], const u32 (&u)[K], const Source (&s)[K]) {
+        u32 v[K], other[K], before[K];
         bool near[K], far[K];
+        Proposal p[K];
+        Claim claim[K];
+        weight_t w[K];
         for (int k = 0; k < K; k++) {
-            near[k] = e + k < last;
-            far[k] = false;
-            other[k] = near[k] ? neighbours[e + k] : 0;
+            near[k] = has[k];
+            other[k] = near[k] ? neighbours[e[k]] : 0;
+            w[k] = WEIGHTED && near[k] ? weights[e[k]] : (weight_t)1;
+            v[k] = PULLING ? u[k] : other[k];
             if (RECORD) seen += near[k];
         }
-        for (int k = 0; k < K; k++) near[k] = near[k] && (!COND || wants(G, PULLING ? u : other[k])) && (!PULLING || is_active(other[k]));
+        for (int k = 0; k < K; k++) near[k] = near[k] && (!PULLING || is_active(other[k]));
+        for (int k = 0; k < K; k++) near[k] = near[k] && (SEEN ? !is_seen(v[k]) : !COND || wants(G, v[k]));
         for (int k = 0; k < K; k++) {
-            if (!near[k]) continue;
-            const weight_t w = WEIGHTED ? weights[e + k] : (weight_t)1;
-            const u32 v = PULLING ? u : other[k];
-            const Proposal p = propose(G, PULLING ? at_source(G, other[k]) : s, w, v);
-            near[k] = offer(v, p);
-            if (near[k] && !ALL) sort(v, p, near[k], far[k]);
+            if (near[k]) p[k] = propose(G, PULLING ? at_source(G, other[k]) : s[k], w[k], v[k]);
+            near[k] = near[k] && (SEEN || improves(v[k], p[k]));
+        }
+        for (int k = 0; k < K; k++) {
+            if (near[k] && SEEN) before[k] = atomicOr(env.seen + (v[k] >> 5), 1u << (v[k] & 31));
+            if (near[k] && !SEEN) claim[k] = attempt(v[k], p[k]);
         }
         if (ALL) return;
         for (int k = 0; k < K; k++) {
-            const u32 v = PULLING ? u : other[k];
-            const bool master = FUSED || v < env.masters;
-            if (APPLY || (PRIORITY && !FUSED)) touched.add(near[k] && master, v);
-            else front.add(near[k] && master, v);
-            if (!FUSED) second.add(near[k] && !master, v);
-            else if (PRIORITY) second.add(far[k], v);
+            near[k] = near[k] && (SEEN ? !(before[k] >> (v[k] & 31) & 1) : succeeded(p[k], claim[k]));
+            if (SEEN && near[k]) put(v[k], p[k]);
+            far[k] = PRIORITY && FUSED && near[k] && pile_of(v[k], p[k]) > nearest;
+            near[k] = near[k] && !far[k];
+        }
+        for (int k = 0; k < K; k++) {
+            if (FLAGGED) near[k] = near[k] && begins_to_wait_for(v[k]);
+            if (PRIORITY && FUSED) far[k] = far[k] && begins_to_wait(v[k]);
+        }
+        for (int k = 0; k < K; k++) {
+            const bool master = FUSED || v[k] < env.masters;
+            if (APPLY || (PRIORITY && !FUSED)) touched.add(near[k] && master, v[k]);
+            else front.add(near[k] && master, v[k]);
+            if (!FUSED) second.add(near[k] && !master, v[k]);
+            else if (PRIORITY) second.add(far[k], v[k]);
         }
     }
 
-    __device__ void sort(u32 v, const Proposal& p, bool& near, bool& far) {
-        if (PRIORITY && FUSED && pile_of(v, p) > nearest) {
-            near = false;
-            far = begins_to_wait(v);
-        } else if (FLAGGED) {
-            near = FRESH(env.stamps + v) != stamp && atomicExch(env.stamps + v, stamp) != stamp;
-        }
+    // Edges e, e + 1 … of item u that lie before ``last``, at most K.
+    template <int K> __device__ void edges(offset_t first, offset_t last, u32 item, const Source& source) {
+        bool has[K];
+        offset_t e[K];
+        u32 u[K];
+        Source s[K];
+        for (int k = 0; k < K; k++) has[k] = first + k < last, e[k] = first + k, u[k] = item, s[k] = source;
+        batch<K>(has, e, u, s);
+    }
+
+    // Whether v is not on the list of this round yet.
+    __device__ bool begins_to_wait_for(u32 v) const {
+        return (PERSISTENT || FRESH(env.stamps + v) != stamp) && atomicExch(env.stamps + v, stamp) != stamp;
     }
 
     __device__ void close() {

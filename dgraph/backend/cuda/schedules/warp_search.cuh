@@ -5,6 +5,7 @@
 struct WarpSearchRoom {};
 
 #define WARP_PIECE 256
+#define AT_ONCE 2
 
 // The last item that starts at ``edge`` or before, by the whole warp.
 DEVICE u64 search_by_warp(const Work& work, u64 edge) {
@@ -30,13 +31,21 @@ template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearc
             const offset_t base = mine ? work.first(u) - (offset_t)start : 0;
             const Source s = visit.source(mine, u);
             const u64 stop = smaller(end, shuffle(start, 31));
-            for (; at < stop; at += 32) {
-                const u64 edge_here = at + lane_id();
-                u32 owner = 0;
-                for (u32 step = 16; step; step >>= 1)
-                    if (shuffle(start, owner + step) <= edge_here) owner += step;
-                const offset_t e = shuffle(base, owner) + (offset_t)edge_here;
-                visit.template edges<1>(e, edge_here < stop ? e + 1 : e, shuffle(u, owner), from_lane(s, owner));
+            for (; at < stop; at += 32 * AT_ONCE) {
+                bool has[AT_ONCE];
+                offset_t e[AT_ONCE];
+                u32 owners[AT_ONCE];
+                Source sources[AT_ONCE];
+                for (int k = 0; k < AT_ONCE; k++) {
+                    const u64 edge_here = at + 32 * k + lane_id();
+                    u32 owner = 0;
+                    for (u32 step = 16; step; step >>= 1)
+                        if (shuffle(start, owner + step) <= edge_here) owner += step;
+                    has[k] = edge_here < stop;
+                    e[k] = shuffle(base, owner) + (offset_t)edge_here;
+                    owners[k] = shuffle(u, owner), sources[k] = from_lane(s, owner);
+                }
+                visit.template batch<AT_ONCE>(has, e, owners, sources);
             }
             at = stop;
             window += 31;
