@@ -72,6 +72,9 @@ class Device:
     def address(self, array) -> int:
         return array.ctypes.data
 
+    def clear(self, array):
+        array.fill(0)
+
     def wait(self):
         pass
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dgraph.backend.cuda import layout
+from dgraph.backend.cuda.expressions import TYPES
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.text import common
 from dgraph.program import Traced
@@ -15,9 +16,9 @@ SAMPLED = 2
 """Edges of every vertex that are hooked before the largest component is known."""
 
 
-def text(wide: bool) -> str:
-    """The kernels."""
-    types = f"typedef {'i64' if wide else 'u32'} offset_t;"
+def text(wide: bool, ids: str = "uint32") -> str:
+    """The kernels. ``ids``: dtype of the array of original ids."""
+    types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} id_t;"
     return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
 
 
@@ -33,7 +34,7 @@ class Components:
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device):
         self.traced, self.graph, self.device = traced, graph, device
-        self.module = device.module(text(graph.wide), "components")
+        self.module = device.module(text(graph.wide, graph.original.dtype.name), "components")
         n, xp = max(graph.local.size, 1), device.xp
         self.parent, self.lowest = xp.empty(n, np.uint32), xp.empty(n, np.int64)
         largest = self._largest = xp.empty(1, np.uint32)
@@ -82,7 +83,7 @@ class Components:
     def fields(self) -> dict[str, np.ndarray]:
         """The smallest original id of each vertex's component: int64."""
         n, place = self.graph.local.size, self.graph.place
-        labels = self.lowest[self.parent[:n]] if self.done else self.graph.original
+        labels = self.lowest[self.parent[:n]] if self.done else self.graph.original.astype(np.int64)
         (field,) = self.traced.proposes
         return {field: self.device.get(labels if place is None else labels[place])}
 

@@ -99,6 +99,10 @@ class CudaDevice:
         stream.synchronize()
         return host.view(array.dtype)
 
+    def clear(self, array) -> None:
+        """Zero an array, in the order of the stream."""
+        array.data.memset_async(0, array.nbytes, self.xp.cuda.get_current_stream())
+
     def wait(self) -> None:
         self.xp.cuda.get_current_stream().synchronize()
 

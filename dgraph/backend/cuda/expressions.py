@@ -11,12 +11,18 @@ from dgraph.backend.expressions import Scope
 from dgraph.program.trace import GRAPH
 
 WIDE = {"int": "i64", "f32": "float", "f64": "double", "bool": "bool"}
+CALLED = {
+    "sat+": "saturating_add", "sat-": "saturating_subtract", "min": "smaller", "max": "larger", "abs": "absolute",
+    "/": "quotient",
+}  # fmt: skip
 TYPES = {"bool": "u8", "int32": "int", "uint32": "u32", "int64": "i64", "float32": "float", "float64": "double"}
 """dtype → the C++ type of a field's array."""
 
 
 class CudaScope(Scope):
     """The names of fields, parameters and globals in ``env`` and ``G``; C++'s spelling."""
+
+    calls = (*Scope.calls, "/")
 
     def leaf(self, role: str, name: str) -> str:
         if role == "p":
@@ -26,11 +32,10 @@ class CudaScope(Scope):
         if role == "e":
             return widened(self.traced.weight, "w") if self.traced.weight else "1ll"
         if name == "id":
-            return f"env.original[{role}]"
+            return f"(i64)env.original[{role}]"
         if name == "out_degree":
             return f"(i64)env.degree[{role}]"
-        read = f"LOAD_SOURCE(env.f_{name}, u)" if role == "u" else f"LOAD(env.f_{name} + v)"
-        return widened(self.traced.fields[name].dtype, read)
+        return widened(self.traced.fields[name].dtype, f"LOAD(env.f_{name} + {role})")
 
     def number(self, value: int | float) -> str:
         if isinstance(value, float):
@@ -53,9 +58,8 @@ class CudaScope(Scope):
         return f"!({text})"
 
     def call(self, op: str, operands: list[str], kind: str) -> str:
-        name = {"sat+": "saturating_add", "sat-": "saturating_subtract", "min": "smaller", "max": "larger"}.get(op)
         casts = [f"({WIDE[kind]})({x})" for x in operands]
-        return f"{name or 'absolute'}({', '.join(casts)})"
+        return f"{CALLED[op]}({', '.join(casts)})"
 
     def store(self, dtype: str, text: str) -> str:
         return f"(u8)(({text}) != 0)" if dtype == "bool" else f"({TYPES[dtype]})({text})"

@@ -55,10 +55,14 @@ class DeviceGraph:
             self.place[self.order] = xp.arange(local.size, dtype=np.uint32)
             offsets, neighbours, weights = self._renumbered(offsets, degrees, neighbours, weights)
         self.out = Rows(offsets.astype(np.int64 if self.wide else np.uint32, copy=False), neighbours, weights)
-        self.original = self.arranged(device.put(local.original))
-        degree = device.put(local.out_degree)
-        narrow = degree.size == 0 or int(degree.max()) < 2**32
-        self.degree = self.arranged(degree.astype(np.uint32 if narrow else np.int64, copy=False))
+        self.original = self.arranged(self._narrow(local.original))
+        self.degree = self.arranged(self._narrow(local.out_degree))
+
+    def _narrow(self, values):
+        """On the device, in 32 bits where all fit: what every vertex reads costs its width."""
+        values = self.device.put(values)
+        fits = values.size == 0 or (int(values.min()) >= 0 and int(values.max()) < 2**32)
+        return values.astype(np.uint32 if fits else np.int64, copy=False)
 
     def arranged(self, by_lid):
         """An array by lid as one by position."""

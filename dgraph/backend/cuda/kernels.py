@@ -12,9 +12,6 @@ from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
-HUBS = 32768
-"""Vertices of most edges whose fields may stay in a multiprocessor's cache."""
-
 ONE_BLOCK = ("settle", "agreed")
 
 
@@ -37,19 +34,20 @@ class Kernels:
 
     def load(self, fused: bool) -> None:
         """Compile or load what every run calls."""
-        self._module("phases", False)
+        names = [("phases", False)]
         if fused:
-            self._module("phases", True)
-            if not self.traced.all or "push" in self.traced.program.directions:
-                self._module("rounds", True)
+            names += [("phases", True), ("rounds", True)]
+        if not self.traced.all:
+            names += [
+                (f"{schedule}:push", fused) for schedule in ("vertex", "alb" if self.graph.wide else "warp_search")
+            ]
+        for name in names:
+            self._told(*name)
         self.loaded = True
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
         """Start a kernel of a module: "phases", "rounds", or ``schedule:direction``."""
-        found = self._module(module, fused)
-        if found.owner is not self._token:
-            found.set_environment(self._packed())
-            found.owner = self._token
+        found = self._told(module, fused)
         cooperative = module == "rounds"
         if blocks is None:
             blocks = 1 if kernel in ONE_BLOCK else self.blocks(found, kernel, cooperative)
@@ -92,12 +90,21 @@ class Kernels:
         self._values.update({k: self.device.address(a) for k, a in zip(names, self._sent, strict=True)})
         self._token = object()
 
+    def _told(self, name: str, fused: bool):
+        """A module whose ``env`` is this machine's."""
+        found = self._module(name, fused)
+        if found.owner is not self._token:
+            found.set_environment(self._packed())
+            found.owner = self._token
+        return found
+
     def _module(self, name: str, fused: bool):
         if (name, fused) not in self._modules:
             schedule, _, way = name.partition(":")
             variant = text.Variant(
                 wide=self.graph.wide,
                 degrees=self.graph.degree.dtype.name,
+                ids=self.graph.original.dtype.name,
                 fused=fused,
                 pulling=way == "pull",
                 record=self.options.record,
@@ -121,7 +128,6 @@ class Kernels:
             "out_offsets": address(out.offsets), "out_neighbours": address(out.neighbours),
             "in_offsets": address(back.offsets), "in_neighbours": address(back.neighbours),
             "out_edges": graph.edges, "in_edges": graph.edges,
-            "hubs": HUBS if graph.place is not None else local.size,
             "original": address(graph.original), "degree": address(graph.degree),
             "control": address(arrays.words), "float_sums": address(arrays.words) + 8 * at.CONTROLS,
             "integers": address(arrays.words) + 8 * arrays.integers_at,

@@ -32,8 +32,8 @@ MOST_SUMS = (SLOT - SUMS_AT) // 8
 BLOCK = 256
 """Threads of a block, in every kernel."""
 
-PART = 4096
-"""Vertices whose float sums are added up first; the same on every grid, so the bits are too."""
+PARTS = 4096
+"""Float sums are added up in so many parts first; the same on every grid, so the bits are too."""
 
 RING = 4096
 """Rounds whose figures are kept until Python reads them: frontier vertices, frontier edges, direction, schedule."""

@@ -195,7 +195,7 @@ class Machine:
         """The frontier as bits, unless the last pull left them."""
         if self.words[at.BITS]:
             return
-        self.arrays.bits[int(self.words[at.BITS_SWAPPED])].fill(0)
+        self.device.clear(self.arrays.bits[int(self.words[at.BITS_SWAPPED])])
         self.kernels.launch("phases", "set_bits", fused=self.local.mirrors == 0)
 
     def _phase(self, phase: int, *calls: tuple) -> None:
@@ -215,12 +215,15 @@ class Machine:
     def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks: ``step``, the end, the next direction."""
         arrays = self.arrays
-        message = np.zeros(arrays.totals.size, np.int64)
-        message[: integers.size] = integers
-        arrays.totals[...] = self.device.put(message)
-        if floats.size:
-            arrays.words[at.CONTROLS : at.CONTROLS + floats.size] = self.device.put(floats.view(np.int64))
-        self.kernels.launch("phases", "agreed", int(starting), blocks=1, fused=False)
+        mine, my_floats = self.totals()
+        own = np.array_equal(mine, integers) and np.array_equal(my_floats, floats)
+        if not own:
+            message = np.zeros(arrays.totals.size, np.int64)
+            message[: integers.size] = integers
+            arrays.totals[...] = self.device.put(message)
+            if floats.size:
+                arrays.words[at.CONTROLS : at.CONTROLS + floats.size] = self.device.put(floats.view(np.int64))
+        self.kernels.launch("phases", "agreed", int(starting) + 2 * own, blocks=1, fused=False)
         self._read()
 
     def globals(self) -> dict[str, int | float]:

@@ -35,7 +35,7 @@ class Arrays:
         piled, lists = t.priority is not None, t.apply is not None or t.priority is not None
         bits = (size + 31) // 32 if pulls and not t.all else 0
         huge = size if options.schedule == "alb" or graph.wide else 0
-        parts = (graph.local.masters // at.PART + 1) * max(len(float_sums(t)), 1)
+        parts = at.PARTS * max(len(float_sums(t)), 1)
         accumulated = 8 * len(t.proposes)
         self.integers_at = at.CONTROLS + at.MOST_SUMS
         self.floats_at = self.integers_at + max(len(t.globals), 1)

@@ -18,9 +18,9 @@ GRAPH = [
     ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"),
     ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
     ("const offset_t*", "in_offsets"), ("const u32*", "in_neighbours"), ("const weight_t*", "in_weights"),
-    ("i64", "out_edges"), ("i64", "in_edges"), ("const i64*", "original"), ("const degree_t*", "degree"),
+    ("i64", "out_edges"), ("i64", "in_edges"), ("const id_t*", "original"), ("const degree_t*", "degree"),
     ("const u32*", "long_rows"), ("i64", "long_count"),
-    ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"), ("i64", "hubs"),
+    ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),
 ]  # fmt: skip
 """Of ``env``: the graph. Every member is eight bytes."""
 
@@ -29,7 +29,8 @@ WORK = [
     ("double*", "float_sums"), ("const i64*", "totals"), ("i64*", "ring"), ("u32*", "gate"),
     ("u32*", "queue0"), ("u32*", "queue1"), ("prefix_t*", "sums0"), ("prefix_t*", "sums1"),
     ("u32*", "huge"), ("prefix_t*", "huge_sums"), ("i64*", "scanned"),
-    ("u32*", "touched"), ("u32*", "mirrors"), ("u32*", "dirty"), ("u32*", "stamps"), ("u32*", "waiting"), ("u32*", "seen"),
+    ("u32*", "touched"), ("u32*", "mirrors"), ("u32*", "dirty"), ("u32*", "stamps"), ("u32*", "waiting"),
+    ("u32*", "seen"),
     ("u32*", "far0"), ("u32*", "far1"), ("u32*", "live0"), ("u32*", "live1"), ("u32*", "bits0"), ("u32*", "bits1"),
     ("Proposal*", "chunk_parts"), ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
 ]  # fmt: skip
@@ -42,7 +43,7 @@ class Variant:
 
     Attributes:
         wide: the graph has 2**31 edges or more on this rank: offsets and prefix sums are 64-bit.
-        degrees: dtype of the degree array.
+        degrees, ids: dtypes of the arrays of degrees and of original ids.
         fused: no vertex has a mirror.
         pulling: edges are walked backwards, by the schedule.
         record: count the edges that each thread visits.
@@ -51,6 +52,7 @@ class Variant:
 
     wide: bool = False
     degrees: str = "uint32"
+    ids: str = "uint32"
     fused: bool = True
     pulling: bool = False
     record: bool = False
@@ -100,6 +102,7 @@ def _head(t: Traced, variant: Variant, persistent: bool) -> str:
         f"typedef {'i64' if variant.wide else 'u32'} offset_t;\n"
         f"typedef {'u64' if variant.wide else 'u32'} prefix_t;\n"
         f"typedef {TYPES[variant.degrees]} degree_t;\n"
+        f"typedef {TYPES[variant.ids]} id_t;\n"
         f"typedef {TYPES[t.weight] if t.weighted and t.weight else 'int'} weight_t;\n"
     )
     inside = "\n".join(f"    {kind} {name};" for kind, name in environment(t))

@@ -20,21 +20,14 @@ DEVICE u32 LATEST(const u32* p) {
 }
 #define CONSTANT __constant__
 
-// Loads that leave nothing in a multiprocessor's cache.
-#define STREAMED(type, instruction, constraint)                                                                       \
-    DEVICE type streamed(const type* p) {                                                                              \
-        type x;                                                                                                        \
-        asm volatile("ld.global.L1::no_allocate." instruction " %0, [%1];" : "=" constraint(x) : "l"(p));              \
-        return x;                                                                                                      \
-    }
-STREAMED(int, "s32", "r")
-STREAMED(u32, "u32", "r")
-STREAMED(i64, "s64", "l")
-STREAMED(float, "f32", "f")
-STREAMED(double, "f64", "d")
-DEVICE u8 streamed(const u8* p) { return *p; }
+// A load of an edge's end that leaves nothing in a multiprocessor's cache: what it leads to may stay there instead.
+DEVICE u32 streamed(const u32* p) {
+    u32 x;
+    asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(x) : "l"(p));
+    return x;
+}
 #else
-template <class T> DEVICE T streamed(const T* p) { return *p; }
+DEVICE u32 streamed(const u32* p) { return *p; }
 #endif
 
 // What another thread may have written during this launch: past the cache that is not coherent.
@@ -48,13 +41,6 @@ template <class T> DEVICE T fresh(const T* p) { return *(const volatile T*)p; }
 #define LOAD(p) (*(p))
 #endif
 
-// A field at the source of an edge. Where hubs have the smallest numbers, they alone may stay in a multiprocessor's cache.
-#if PERSISTENT
-#define LOAD_SOURCE(p, u) fresh((p) + (u))
-#else
-#define LOAD_SOURCE(p, u) ((u) < env.hubs ? (p)[u] : streamed((p) + (u)))
-#endif
-
 // Called for what the next of many tiny rounds will read.
 #if PERSISTENT && !defined(EMULATED)
 #define PREFETCH(address) asm volatile("prefetch.global.L2 [%0];" ::"l"(address))
@@ -65,6 +51,12 @@ template <class T> DEVICE T fresh(const T* p) { return *(const volatile T*)p; }
 template <class T> DEVICE T smaller(T a, T b) { return b < a ? b : a; }
 template <class T> DEVICE T larger(T a, T b) { return b > a ? b : a; }
 template <class T> DEVICE T absolute(T a) { return a < 0 ? -a : a; }
+
+// a / b. A denominator of 0 sends a warp through a slow detour, and it may come back in pieces.
+template <class T> DEVICE T quotient(T a, T b) {
+    const T whole = a / (b == 0 ? (T)1 : b);
+    return b == 0 ? a * (T)copysign(INFINITE, (double)b) : whole;
+}
 
 DEVICE i64 saturating_add(i64 a, i64 b) {
     const i64 most = 0x7fffffffffffffffll;

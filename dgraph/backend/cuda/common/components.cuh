@@ -4,7 +4,7 @@
 struct Env {
     const offset_t* offsets;
     const u32* neighbours;
-    const i64* original;
+    const id_t* original;
     u32* parent;
     i64* lowest;
     u32* largest;
@@ -91,7 +91,7 @@ KERNEL name_trees(i64) {
         const bool mine = v < (u64)env.n;
         const u32 root = mine ? env.parent[v] : 0;
         const u32 first = shuffle(root, 0);
-        i64 id = mine ? env.original[v] : 0x7fffffffffffffffll;
+        i64 id = mine ? (i64)env.original[v] : 0x7fffffffffffffffll;
         if (ballot(!mine || root == first) == EVERY_LANE) {
             for (u32 mask = 16; mask; mask >>= 1) id = smaller(id, shuffle_xor(id, mask));
             if (lane_id() == 0 && id < FRESH(env.lowest + first)) atomicMin(env.lowest + first, id);

@@ -12,16 +12,16 @@ struct PhaseRoom {
 KERNEL start(i64) {
     SHARED(PhaseRoom, room);
     const Globals G = globals_now();
-    const u64 masters = (u64)env.masters, parts = (masters + PART - 1) / PART;
+    const u64 masters = (u64)env.masters;
     i64* slot = slot_now();
     Sums sums = no_sums();
     Front front;
     front.open(room.staging.held[warp_in_block()][0], is(SWAPPED) ? env.queue0 : env.queue1,
                is(SWAPPED) ? env.sums0 : env.sums1, slot, TAIL);
-    for (u64 b = blockIdx.x; b < parts; b += gridDim.x) {
+    for (u64 b = blockIdx.x; b < parts(); b += gridDim.x) {
         Floats floats = no_floats();
-        for (u32 step = 0; step < PART; step += BLOCK) {
-            const u64 v = in_part(b, step);
+        for (u64 run = b * BLOCK; run < masters; run += parts() * BLOCK) {
+            const u64 v = run + threadIdx.x;
             bool awake = false;
             if (v < masters) {
                 const Applied r = begin(G, (u32)v);
@@ -192,14 +192,17 @@ KERNEL settle(i64 phase) {
     if (phase != EDGES_VISITED && phase != JOINED) clear(slot_of(tick + 2));
 }
 
-// Totals that all ranks agreed on, after ``init`` (starting) or after a round. One block.
-KERNEL agreed(i64 starting) {
+// Totals that all ranks agreed on, after ``init`` (how & 1) or after a round; or this rank's own (how & 2).
+// One block.
+KERNEL agreed(i64 how) {
     i64* c = env.control;
     if (threadIdx.x || blockIdx.x) return;
-    const i64 active = FRESH(env.totals), edges = FRESH(env.totals + 1), was = FRESH(c + TOTAL_ACTIVE);
+    const bool starting = how & 1, own = how & 2;
+    const i64 active = own ? FRESH(c + ACTIVE) : FRESH(env.totals), was = FRESH(c + TOTAL_ACTIVE);
+    const i64 edges = own ? FRESH(c + EDGES) : FRESH(env.totals + 1);
     Globals G = load_globals(FRESH(c + ROUND), was);
     i64 slot[8 * MOST_SUMS];
-    for (int i = 0; i < SUMS; i++) slot[8 * i] = FRESH(env.totals + 2 + i);
+    for (int i = 0; i < SUMS; i++) slot[8 * i] = own ? FRESH(c + SUMS_HERE + i) : FRESH(env.totals + 2 + i);
     with_sums(G, slot);
     Floats floats = no_floats();
     for (int i = 0; i < FLOAT_SUMS; i++) floats.s[i] = FRESH(env.float_sums + i);

@@ -46,16 +46,15 @@ DEVICE void add_floats(Floats& a, const Floats& b) {
     for (int i = 0; i < FLOAT_SUMS; i++) a.s[i] += b.s[i];
 }
 
-// This thread's vertex of a part. Blocks that run side by side begin at other places of theirs: addresses that lie a
-// part's length apart share a memory channel, and would all be wanted at once.
-DEVICE u64 in_part(u64 part, u32 step) { return part * PART + (step + part * BLOCK) % PART + threadIdx.x; }
+// Vertices whose float sums are added up first: every ``parts()``-th run of BLOCK, whatever the grid. Blocks side by
+// side work on runs side by side; on pages far apart they would wait for address translation.
+DEVICE u64 parts() { return smaller(((u64)env.masters + BLOCK - 1) / BLOCK, (u64)PARTS); }
 
 // Float sums of all parts, in an order that no grid changes; every thread of a block gets them.
 DEVICE Floats fold_parts(FloatRoom& room) {
     Floats a = no_floats();
     if (!FLOAT_SUMS) return a;
-    const u64 parts = ((u64)env.masters + PART - 1) / PART;
-    for (u64 b = threadIdx.x; b < parts; b += BLOCK)
+    for (u64 b = threadIdx.x; b < parts(); b += BLOCK)
         for (int i = 0; i < FLOAT_SUMS; i++) a.s[i] += FRESH(env.parts + b * FLOAT_SUMS + i);
     return block_sum(a, room);
 }
@@ -106,17 +105,19 @@ DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, bo
 
 // ``apply`` on every master, with float sums part by part.
 DEVICE void apply_all(const Globals& G, i64* slot, FloatRoom& room) {
-    const u64 masters = (u64)env.masters, parts = (masters + PART - 1) / PART;
+    const u64 masters = (u64)env.masters;
     Sums sums = no_sums();
-    for (u64 b = blockIdx.x; b < parts; b += gridDim.x) {
+    for (u64 b = blockIdx.x; b < parts(); b += gridDim.x) {
         Floats floats = no_floats();
-        for (u32 step = 0; step < PART; step += BLOCK) {
-            const u64 v = in_part(b, step);
-            if (v >= masters) continue;
-            const Applied r = apply(G, (u32)v);
-            reset((u32)v);
-            add_sums(sums, r.sums);
-            add_floats(floats, r.floats);
+        for (u64 run = b * BLOCK; run < masters; run += parts() * BLOCK) {
+            const u64 v = run + threadIdx.x;
+            if (v < masters) {
+                const Applied r = apply(G, (u32)v);
+                reset((u32)v);
+                add_sums(sums, r.sums);
+                add_floats(floats, r.floats);
+            }
+            __syncwarp();
         }
         const Floats all = block_sum(floats, room);
         if (threadIdx.x == 0)
