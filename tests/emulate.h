@@ -1,6 +1,5 @@
 // CUDA C++ on one CPU thread: every GPU thread is a fiber, and fibers change at barriers, warp operations and atomics.
 // A warp or block whose threads do not meet at the same operation ends the process with a message.
-#include <cmath>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>

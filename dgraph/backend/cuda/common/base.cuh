@@ -52,12 +52,6 @@ template <class T> DEVICE T smaller(T a, T b) { return b < a ? b : a; }
 template <class T> DEVICE T larger(T a, T b) { return b > a ? b : a; }
 template <class T> DEVICE T absolute(T a) { return a < 0 ? -a : a; }
 
-// a / b. A denominator of 0 sends a warp through a slow detour, and it may come back in pieces.
-template <class T> DEVICE T quotient(T a, T b) {
-    const T whole = a / (b == 0 ? (T)1 : b);
-    return b == 0 ? a * (T)copysign(INFINITE, (double)b) : whole;
-}
-
 DEVICE i64 saturating_add(i64 a, i64 b) {
     const i64 most = 0x7fffffffffffffffll;
     if (b > 0 && a > most - b) return most;

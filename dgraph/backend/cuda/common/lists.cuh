@@ -41,6 +41,7 @@ struct List {
         if (lane_id() == 0) at = atomicAdd((u64*)tail, (u64)n);
         at = shuffle(at, 0);
         if (lane_id() < n) out[at + lane_id()] = v;
+        __syncwarp();
     }
 
     __device__ void close() {
@@ -96,6 +97,7 @@ struct Front {
             out[(u32)at + lane_id()] = v;
             if (!WIDE) sums[(u32)at + lane_id()] = (prefix_t)((u32)(at >> 32) + through - degree);
         }
+        __syncwarp();
     }
 
     __device__ void close() {
