@@ -52,9 +52,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", choices=WHAT)
-    parser.add_argument(
-        "--graphs", help=f"of {', '.join(GRAPHS)}; of gpu: {', '.join(anchors.RECIPES)} (default: all)"
-    )
+    parser.add_argument("--graphs", help=f"of {', '.join(GRAPHS)}; of gpu: {', '.join(anchors.RECIPES)} (default: all)")
     parser.add_argument("--repeat", type=int, default=5, help="rounds in which everything runs once (default 5)")
     parser.add_argument("--megabytes", type=int, default=1000, help="of load: size of the edge list (default 1000)")
     parser.add_argument("--from-scale", type=int, default=sizes.SCALES[0], help="of sizes: smallest R-MAT")

@@ -1,5 +1,6 @@
 // CUDA C++ on one CPU thread: every GPU thread is a fiber, and fibers change at barriers, warp operations and atomics.
 // A warp or block whose threads do not meet at the same operation ends the process with a message.
+#include <cmath>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@ typedef long long i64;
 #define KERNEL extern "C" void
 #define CONSTANT
 #define INFINITE __builtin_inf()
+#define HIDDEN(x)
 #define WAIT() emulated::spin()
 #define ARRIVE(p) atomicAdd(p, 1u)
 #define LATEST(p) fresh(p)

@@ -17,7 +17,13 @@ HIGHEST = {"int32": 2**31 - 1, "uint32": 2**32 - 1}
 
 
 class Scope(ABC):
-    """Where names live, and how a language writes what ``Body`` composes."""
+    """Where names live, and how a language writes what ``Body`` composes.
+
+    Class attributes:
+        calls: the operators that it writes as calls.
+    """
+
+    calls: tuple[str, ...] = ("abs", "min", "max", "sat+", "sat-")
 
     def __init__(self, traced: Traced):
         self.traced = traced
@@ -66,7 +72,7 @@ class Scope(ABC):
 
     @abstractmethod
     def call(self, op: str, operands: list[str], kind: str) -> str:
-        """``abs``, ``min``, ``max``, ``sat+`` or ``sat-`` of operands of one kind."""
+        """One of ``calls``, of operands of one kind."""
 
     @abstractmethod
     def store(self, dtype: str, text: str) -> str:
@@ -112,7 +118,7 @@ class Body:
             chosen = self.cast(a, kind, field)
             return self.scope.choice(self.text(test), chosen, self.cast(b, kind, field))
         operands = [self.cast(a, kind, field) for a in x.args]
-        if x.op in ("abs", "min", "max", "sat+", "sat-"):
+        if x.op in self.scope.calls:
             return self.scope.call(x.op, operands, kind)
         return f"{operands[0]} {x.op} {operands[1]}"
 

@@ -13,6 +13,7 @@ from dgraph.program.trace import GRAPH
 WIDE = {"int": "i64", "f32": "float", "f64": "double", "bool": "bool"}
 CALLED = {
     "sat+": "saturating_add", "sat-": "saturating_subtract", "min": "smaller", "max": "larger", "abs": "absolute",
+    "/": "quotient",
 }  # fmt: skip
 TYPES = {"bool": "u8", "int32": "int", "uint32": "u32", "int64": "i64", "float32": "float", "float64": "double"}
 """dtype → the C++ type of a field's array."""
@@ -20,6 +21,8 @@ TYPES = {"bool": "u8", "int32": "int", "uint32": "u32", "int64": "i64", "float32
 
 class CudaScope(Scope):
     """The names of fields, parameters and globals in ``env`` and ``G``; C++'s spelling."""
+
+    calls = (*Scope.calls, "/")
 
     def leaf(self, role: str, name: str) -> str:
         if role == "p":

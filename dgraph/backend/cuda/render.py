@@ -300,11 +300,7 @@ def _apply(s: CudaScope) -> list[str]:
         return ["Applied r; r.awake = r.changed = true; return r;"]
     reads = sorted(set().union(*(x.loads("v") for x in t.apply.values())))
     body = Body(s, {("v", name): f"was_{name}" for name in reads})
-    # All loads first, and fresh, so that they stay there: a store to an address whose load is still under way holds up
-    # a whole multiprocessor (1.6 ms for a pass of 0.2 ms).
-    body.lines += [
-        f"const {WIDE[_kind(s, name)]} was_{name} = {s.leaf('v', name).replace('LOAD(', 'FRESH(')};" for name in reads
-    ]
+    body.lines += [f"const {WIDE[_kind(s, name)]} was_{name} = {s.leaf('v', name)};" for name in reads]
     active = body.text(t.apply["active"]) if "active" in t.apply else "true"
     stores, tests = [], []
     for key, x in t.apply.items():
