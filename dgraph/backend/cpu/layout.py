@@ -22,6 +22,9 @@ SUMS_AT = 128
 SLOT = 256
 MOST_SUMS = (SLOT - SUMS_AT) // 8
 
+# shares of a queue, by slot and thread, 8 words apart: where what a thread found lies, and the next vertex of it
+BEGIN, END, NEXT = range(3)
+
 BUFFER = 4096
 """Vertices that a thread collects before it reserves their place in a list."""
 

@@ -65,7 +65,7 @@ class Machine:
             lids(traced.live is not None), np.zeros(blocks, np.int64),
             np.zeros(blocks * max(self.module.FLOAT_SUMS, 1)),
             np.zeros(4 * at.SLOT, np.int64), np.zeros(16, np.int64),
-            np.empty((team.size, 2, at.BUFFER), np.uint32),
+            np.empty((team.size, 2, at.BUFFER), np.uint32), np.zeros(4 * 8 * team.size, np.int64),
         )  # fmt: skip
         self.controls = np.zeros(at.CONTROLS, np.int64)
         self.controls[[at.MASTERS, at.ROWS, at.N, at.M, at.ARCS]] = (

@@ -26,15 +26,36 @@ def flush(buffer, count, out, counters, tail):
     return 0
 
 
+@njit(**INLINE)
+def share_of(shares, tick, t):
+    """Where thread t's share of the queue of round ``tick`` is told."""
+    return (tick & 3) * (len(shares) // 4) + 8 * t
+
+
 @njit(**OPTIONS)
-def spill(hits, count, base, offsets, F, touched, mirrors, shared, c):
-    """Move changed vertices to the list of masters or of mirrors; edges that leave the masters, if they are active."""
+def told_apart(shares, tick, count, threads):
+    """Whether the threads' shares make up the whole queue: each found its own in one piece, in the last round."""
+    told = 0
+    for t in range(threads):
+        share = share_of(shares, tick, t)
+        told += load(shares, share + END) - load(shares, share + BEGIN)
+    return told == count
+
+
+@njit(**OPTIONS)
+def spill(hits, count, base, offsets, F, touched, mirrors, shared, c, shares, share):
+    """Move changed vertices to the list of masters or of mirrors; edges that leave the masters, if they are active.
+
+    ``share``: where to tell the place of the masters, or -1.
+    """
     masters, degree, edges, found, sums = c[MASTERS], F[-1], 0, count, not APPLY and not PRIORITY
     if c[ROWS] > masters:
         found = 0
         for i in range(count):
             found += np.int64(load(hits, i)) < masters
     at = fetch_add(shared, base + TOUCHED_TAIL, found)
+    if share >= 0:
+        shares[share + BEGIN], shares[share + END], shares[share + NEXT] = at, at + found, at
     if found < count:
         away = fetch_add(shared, base + MIRROR_TAIL, count - found)
         for i in range(count):

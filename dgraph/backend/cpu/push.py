@@ -5,17 +5,26 @@ locked instructions, which let no memory access pass them and so make every cach
 
 
 @njit(**OPTIONS)
-def push_phase(t, threads, base, count, graph, F, P, G, queue, touched, W, c):
+def push_phase(t, threads, tick, base, count, graph, F, P, G, queue, touched, W, c):
     """Every edge u → v of an active u proposes to v."""
-    mirrors, flags, shared, hits = W[2], W[4], W[13], W[15][t, 0]
+    mirrors, flags, shared, hits, shares = W[2], W[4], W[13], W[15][t, 0], W[16]
     offsets, neighbours, weights = graph
-    k, edges = 0, 0
+    k, edges, turn = 0, 0, 0
     chunk = chunk_of(count, threads)
+    apart = not ALONE and told_apart(shares, tick, count, threads)
+    mine = -1 if ALONE or APPLY or PRIORITY else share_of(shares, tick + 1, t)
     while count > 0:
-        first = fetch_add(shared, base + EDGE_NEXT, chunk)
-        if first >= count:
+        if apart:  # first what this thread found itself: it lies in its cache
+            share = share_of(shares, tick, (t + turn) % threads)
+            first, last = fetch_add(shares, share + NEXT, chunk), load(shares, share + END)
+        else:
+            first, last = fetch_add(shared, base + EDGE_NEXT, chunk), count
+        if first >= last:
+            turn += 1
+            if apart and turn < threads:
+                continue
             break
-        for i in range(first, min(first + chunk, count)):
+        for i in range(first, min(first + chunk, last)):
             u = np.int64(i) if ALL else np.int64(load(queue, i))
             s = at_source(F, P, G, u)
             for e in range(load(offsets, u), load(offsets, u + 1)):
@@ -27,7 +36,7 @@ def push_phase(t, threads, base, count, graph, F, P, G, queue, touched, W, c):
                             store(hits, k, np.uint32(v))
                             k += 1
                             if k == BUFFER:
-                                edges += spill(hits, k, base, offsets, F, touched, mirrors, shared, c)
-                                k = 0
-    edges += spill(hits, k, base, offsets, F, touched, mirrors, shared, c)
+                                edges += spill(hits, k, base, offsets, F, touched, mirrors, shared, c, shares, -1)
+                                k, mine = 0, -1
+    edges += spill(hits, k, base, offsets, F, touched, mirrors, shared, c, shares, mine)
     fetch_add(shared, base + EDGE_SUM, edges)

@@ -106,7 +106,7 @@ def fold_parts(parts, blocks):
 def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, sums, float_sums, ring, W, c):
     """Thread t of ``threads``: one phase, or FUSED rounds until done, ``limit`` rounds, or a frontier that another
     number of threads suits better (``small`` > 0: leave above it; < 0: leave below it)."""
-    shared, gate, parts = W[13], W[14], W[12]
+    shared, gate, parts, shares = W[13], W[14], W[12], W[16]
     queue, touched, far, far_next = W[0], W[1], W[8], W[9]
     bits, next_bits = W[5], W[6]
     if c[SWAPPED] & 1:
@@ -131,6 +131,8 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
             cleared = ((tick + 2) & 3) * SLOT
             for i in range(SLOT):
                 shared[cleared + i] = 0
+            for share in range(share_of(shares, tick + 2, 0), share_of(shares, tick + 2, len(shares) // 32), 8):
+                shares[share + BEGIN] = shares[share + END] = 0
         if phases & START:
             start_phase(t, threads, base, F, P, G, W, c)
             barrier(gate, threads)
@@ -142,9 +144,11 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
                 ring[at], ring[at + 1], ring[at + 2] = active, edges, mode
             if not CAN_PULL or mode == PUSH:
                 if threads == 1:
-                    push_phase_alone(t, threads, base, rows if ALL else queued, push, F, P, G, queue, touched, W, c)
+                    push_phase_alone(
+                        t, threads, tick, base, rows if ALL else queued, push, F, P, G, queue, touched, W, c
+                    )
                 else:
-                    push_phase(t, threads, base, rows if ALL else queued, push, F, P, G, queue, touched, W, c)
+                    push_phase(t, threads, tick, base, rows if ALL else queued, push, F, P, G, queue, touched, W, c)
                 barrier(gate, threads)
             else:
                 if not ALL and not valid:
