@@ -77,7 +77,7 @@ def test_levels_a_call_do_not_show():
     """A window of levels, and what fell into it, survive from call to call."""
     graph, *_ = drawn("cores", SerialComm())
     whole = dgraph.run("kcore", graph).columns["core_number"]
-    local = next(iter(graph._locals.values()))[1]
+    local = graph._locals["auto"][-1]
     machine = CpuBackend(1, 1).machine(trace(Peel(), None), local, "auto")
     machine.start({})
     machine.agreed(*machine.totals(), True)
@@ -90,7 +90,7 @@ def test_levels_a_call_do_not_show():
 def test_a_backend_takes_the_kernel_where_it_may():
     graph, *_ = drawn("clusters", SerialComm())
     dgraph.run("cc", graph)
-    local = next(iter(graph._locals.values()))[1]
+    local = graph._locals["auto"][-1]
     backend = CpuBackend(1, 1)
     assert isinstance(backend.machine(trace(Joined(), None), local, "auto"), UnionFind)
     assert isinstance(backend.machine(trace(Peel(), None), local, "auto"), Peeling)

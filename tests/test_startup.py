@@ -14,7 +14,7 @@ from children import ROOT, environment, run
 
 import dgraph
 from dgraph import cache
-from dgraph.backend.cpu import compile as compiler
+from dgraph.cache import publish
 from dgraph.cli.parser import WarmUp, parse
 from dgraph.cli.warmup import WEIGHTS, jobs
 from dgraph.errors import OutputError, UsageError
@@ -175,7 +175,7 @@ def test_a_file_of_code_appears_once_and_whole(tmp_path):
         seen.append((path.stat().st_ino, path.read_text() == text))
 
     threads = [threading.Thread(target=look)]
-    threads += [threading.Thread(target=compiler._publish, args=(path, text)) for _ in range(8)]
+    threads += [threading.Thread(target=publish, args=(path, text.encode())) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -189,7 +189,7 @@ def test_a_file_of_code_appears_where_files_cannot_be_linked(tmp_path, monkeypat
         raise PermissionError
 
     monkeypatch.setattr(os, "link", refuse)
-    compiler._publish(tmp_path / "program.py", "x = 1\n")
+    publish(tmp_path / "program.py", b"x = 1\n")
     assert (tmp_path / "program.py").read_text() == "x = 1\n"
     assert os.listdir(tmp_path) == ["program.py"]
 

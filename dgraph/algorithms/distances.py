@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 UNREACHED = np.iinfo(np.int64).max
 """An integer distance where there is no path."""
@@ -34,32 +33,9 @@ def distances(values: np.ndarray, out_degree: np.ndarray) -> Distances:
     Args:
         out_degree: int64 (masters,), in the whole graph.
     """
+    from dgraph.algorithms.distance_kernels import finite, widen  # loads the compiler
+
     if values.dtype.kind == "f":
-        return Distances(values, *_finite(values, out_degree))
+        return Distances(values, *finite(values, out_degree))
     column = np.empty(len(values), np.int64)
-    return Distances(column, *_widen(values, np.iinfo(values.dtype).max, out_degree, column))
-
-
-@njit(cache=True, nogil=True)
-def _widen(values, end, out_degree, column):
-    reached, farthest, arcs = 0, 0, 0
-    for v in range(len(values)):
-        if values[v] == end:
-            column[v] = UNREACHED
-        else:
-            column[v] = values[v]
-            reached += 1
-            farthest = max(farthest, column[v])
-            arcs += out_degree[v]
-    return reached, farthest, arcs
-
-
-@njit(cache=True, nogil=True)
-def _finite(values, out_degree):
-    reached, farthest, arcs = 0, 0.0, 0
-    for v in range(len(values)):
-        if np.isfinite(values[v]):
-            reached += 1
-            farthest = max(farthest, values[v])
-            arcs += out_degree[v]
-    return reached, farthest, arcs
+    return Distances(column, *widen(values, np.iinfo(values.dtype).max, out_degree, column))
