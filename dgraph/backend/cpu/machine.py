@@ -11,7 +11,7 @@ import numpy as np
 from dgraph.backend.cpu import layout as at
 from dgraph.backend.cpu.compile import module_for
 from dgraph.backend.cpu.expressions import NUMPY
-from dgraph.backend.cpu.pace import LARGE, ROUNDS, SMALL, Pace
+from dgraph.backend.cpu.pace import LARGE, SMALL, Pace
 from dgraph.backend.cpu.threads import Team
 from dgraph.backend.portable import Portable
 from dgraph.errors import UsageError
@@ -203,16 +203,17 @@ class Machine:
             elif self.controls[at.MODE] == at.PULL or self._work_ahead > LARGE:
                 run += self._call(at.FUSED, limit - run, threads, -LARGE // 2)
             else:
-                run += self._middling(min(limit - run, ROUNDS))
+                run += self._middling(limit - run)
         return run
 
     def _middling(self, limit: int) -> int:
         """Rounds that the team may or may not run faster than one thread."""
-        team, first = self._pace.team(), self.round
+        size, first = self._work_ahead, self.round
+        team, rounds = self._pace.team(size)
         began = time.perf_counter()
-        run = self._call(at.FUSED, limit, *((self.team.size, -SMALL // 2) if team else (1, 2 * LARGE)))
+        run = self._call(at.FUSED, min(limit, rounds), *((self.team.size, -SMALL // 2) if team else (1, 2 * LARGE)))
         seconds = time.perf_counter() - began
-        self._pace.learn(team, seconds, int(self.figures(first)[:, :2].sum()))
+        self._pace.learn(team, size, seconds, int(self.figures(first)[:, :2].sum()))
         return run
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:

@@ -13,30 +13,33 @@ LARGE = 1 << 17
 """And above which the others are always worth waiting for."""
 
 ROUNDS = 256
-"""Rounds between two decisions."""
+"""Rounds between two decisions; a quarter while one of the two is not known."""
 
 PROBE = 16
 """Decisions after which the slower one is tried again."""
 
 
 class Pace:
-    """Costs of one thread and of the team, seconds a frontier vertex or edge, as calls of fused rounds showed them."""
+    """Costs of one thread and of the team, seconds a frontier vertex or edge, as calls of fused rounds showed them.
+
+    They are kept by size, in powers of two: the larger a round, the less its barriers weigh.
+    """
 
     def __init__(self) -> None:
-        self._cost: dict[bool, float] = {}
+        self._cost: dict[tuple[int, bool], float] = {}
         self._decisions = 0
 
-    def team(self) -> bool:
-        """Whether the team should run the next rounds of middling size."""
+    def team(self, work: int) -> tuple[bool, int]:
+        """Whether the team should run the next rounds, of ``work`` frontier vertices and edges; and how many."""
+        size = work.bit_length()
         for untried in (True, False):
-            if untried not in self._cost:
-                return untried
+            if (size, untried) not in self._cost:
+                return untried, ROUNDS // 4
         self._decisions += 1
-        faster = self._cost[True] < self._cost[False]
-        return not faster if self._decisions % PROBE == 0 else faster
+        faster = self._cost[size, True] < self._cost[size, False]
+        return (not faster, ROUNDS // 4) if self._decisions % PROBE == 0 else (faster, ROUNDS)
 
-    def learn(self, team: bool, seconds: float, work: int) -> None:
-        """Rounds with ``work`` frontier vertices and edges took so long."""
-        if work > SMALL:
-            cost = seconds / work
-            self._cost[team] = (self._cost.get(team, cost) + cost) / 2
+    def learn(self, team: bool, size: int, seconds: float, work: int) -> None:
+        """Rounds with ``work`` frontier vertices and edges in all, the first with ``size``, took so long."""
+        key, cost = (size.bit_length(), team), seconds / max(work, 1)
+        self._cost[key] = (self._cost.get(key, cost) + cost) / 2

@@ -18,8 +18,8 @@ def direction(mode, forced, active, was, edges, unexplored, n, arcs):
     if PRIORITY:
         return PUSH
     if ONCE:
-        if mode == PUSH:
-            return PULL if edges > unexplored // 15 else PUSH
+        if mode == PUSH:  # a pull looks at every vertex: near the end few edges are left, but still all vertices
+            return PULL if edges > unexplored // 15 and edges > n // 16 else PUSH
         return PUSH if active < was and active <= n // 18 else PULL
     return PULL if active + edges > arcs // 20 else PUSH
 
