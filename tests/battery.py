@@ -4,6 +4,7 @@ A case is what a user hands over: edges as listed, with loops, parallel edges an
 must be left of them, for the oracles.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,6 +54,9 @@ class Case:
             src, dst, weights = oracles.symmetric(src, dst, weights)
         return self.vertices.size, *oracles.simple(src, dst, weights)
 
+
+EVERYTHING = "DGRAPH_TEST_EVERYTHING" in os.environ
+"""Whether tests that otherwise take some combinations take all; minutes instead of seconds."""
 
 CASES: dict[str, Case] = {}
 
