@@ -82,8 +82,13 @@ def test_a_rank_that_ends_before_a_collective_hangs_nobody(what, said, tmp_path)
 
 
 def test_a_rank_that_hangs_is_shown_and_ended(tmp_path):
-    body = "def test_it():\n    if world().rank == 0: time.sleep(99)\n    world().barrier()\n"
-    ran = suite(tmp_path, body, options=["--timeout=4"])
+    body = """
+        @pytest.mark.timeout(4 + 8 * world().rank)
+        def test_it():
+            if world().rank == 0: time.sleep(99)
+            world().barrier()
+    """
+    ran = suite(tmp_path, body)
     assert ran.code, ran.story()
     assert ran.seconds < 30
     assert "time.sleep(99)" in ran.logs()[0]
