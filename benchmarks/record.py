@@ -33,7 +33,7 @@ def write(folder: Path, name: str, document: dict, table: str) -> None:
     where = document["circumstances"]
     head = (
         f"`{where['command']}` at {where['commit']}, {where['when'][:10]}: "
-        f"{where['processor']}, {where['cores']} cores, load {where['load_before']} before; "
+        f"{where['gpu'] + ', ' if 'gpu' in where else ''}{where['processor']}, {where['cores']} cores, load {where['load_before']} before; "
         + ", ".join(f"{library} {number}" for library, number in where["versions"].items())
         + "\n\n"
     )
@@ -43,7 +43,7 @@ def write(folder: Path, name: str, document: dict, table: str) -> None:
 
 def _git(*words: str) -> str:
     done = subprocess.run(["git", *words], capture_output=True, text=True, cwd=Path(__file__).parent)
-    return done.stdout.strip() or ("" if words[0] == "status" else os.environ.get("DGRAPH_COMMIT", "unknown"))
+    return done.stdout.strip() or ("" if words[0] == "status" else "unknown")
 
 
 def _version(name: str) -> str:

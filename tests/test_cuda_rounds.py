@@ -135,7 +135,7 @@ def test_the_reference_loop(device, name, direction):
 
 
 @on_devices
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", ["levels", "distances", "peel"])
 def test_wide_offsets(device, name, monkeypatch):
     """As on a graph of 2**31 edges."""
     monkeypatch.setattr(device_graph, "WIDE", 1)

@@ -34,7 +34,7 @@ RUN = (
     "checkpoint_every",
     "resume",
 )
-BACKENDS = ("auto", "cpu")
+BACKENDS = ("auto", "cpu", "cuda")
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
 RESUME = ("auto", "must")
