@@ -31,9 +31,10 @@ def write(folder: Path, name: str, document: dict, table: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
     where = document["circumstances"]
+    gpu = f"{where['gpu']}, " if "gpu" in where else ""
     head = (
         f"`{where['command']}` at {where['commit']}, {where['when'][:10]}: "
-        f"{where['gpu'] + ', ' if 'gpu' in where else ''}{where['processor']}, {where['cores']} cores, load {where['load_before']} before; "
+        f"{gpu}{where['processor']}, {where['cores']} cores, load {where['load_before']} before; "
         + ", ".join(f"{library} {number}" for library, number in where["versions"].items())
         + "\n\n"
     )
