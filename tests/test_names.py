@@ -73,6 +73,7 @@ REFUSED = [
     ("a b\n" + "c" * 256 + " d\n", "a.txt:2: .*more than 255 bytes"),
     ("a b c d\n", "a.txt:1: got 4 columns"),
     ("# a\n", "got 0 columns"),
+    ("a\vb c\nd\n", "a.txt:2: got 'd'; a column is missing"),
 ]
 
 
@@ -85,9 +86,9 @@ def test_lines_that_are_refused(content, message, ranks, tmp_path):
 
 
 def test_lenient_reading_counts(tmp_path):
-    path = written(tmp_path, "a.txt", "a b\nc\nb c\nd e f\n")
+    path = written(tmp_path, "a.txt", "a b 1\nc\nb c 2\nd e f\nx y 1e999\n")
     block = load(str(path), world_of_one(), LoadOptions(ids="string", lenient=True))
-    assert (block.m, block.facts.lines_dropped) == (2, 2)
+    assert (block.n, block.m, block.facts.lines_dropped) == (3, 2, 3)
 
 
 def test_what_has_no_names(tmp_path):

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import struct
 import zipfile
 from pathlib import Path
 
@@ -137,12 +138,19 @@ LDBC = [
 ]
 PROPERTIES = [
     ("graph.g.directed = maybe\n", r"g\.properties:1: .*true or false"),
-    ("\ngraph.g.bfs.source-vertex = one\n", r"g\.properties:2: .*invalid literal"),
+    ("\ngraph.g.bfs.source-vertex = one\n", r"g\.properties:2: .*it is a whole number"),
     ("directed\n", r"g\.properties:1: got 'directed'; a line is 'KEY = VALUE'"),
     ("graph.g.meta.edges = 2\n", r"g\.e: 1 edges, but meta\.edges in the \.properties says 2"),
+    ("graph.g.meta.edges = 0_1\n", r"g\.properties:1: .*it is a whole number"),
+    ("graph.g.pr.damping-factor = nan\n", r"g\.properties:1: .*it is a finite number"),
+    ("graph.g.directed = true\x1c\n", r"g\.properties:1: .*true or false"),
     ("graph.g.meta.vertices = 3\n", r"2 vertices, but meta\.vertices"),
     ("graph.g.edge-properties.names = a,b\n", r"g\.properties:1: .*one property at most"),
     ("graph.g.edge-properties.names = w\n", r"g\.e:1: .*column 3 of 3 is missing"),
+]
+NO_FILES = ["g.v/", "g\0.v", "g" * 300]
+LDBC += [
+    ({**PAIR, "g.properties": f"graph.g.vertex-file = {name}"}, UsageError, "no such file|no name") for name in NO_FILES
 ]
 LDBC += [({**PAIR, "g.properties": content}, DataError, message) for content, message in PROPERTIES]
 
@@ -169,14 +177,13 @@ def npz(**arrays) -> bytes:
     return out.getvalue()
 
 
-def lying_npz() -> bytes:
-    """A header that promises 10^12 values."""
+def changed_npz(names: tuple[str, ...], old: bytes, new: bytes) -> bytes:
+    """An archive whose members ``names`` have something replaced; its checksums are right."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(npz())) as archive, zipfile.ZipFile(out, "w") as copy:
         for name in archive.namelist():
             raw = archive.read(name)
-            if name in ("indices.npy", "data.npy"):
-                raw = raw.replace(b"(2,), }" + b" " * 12, b"(1000000000000,), }")
+            raw = raw.replace(old, new) if name.removesuffix(".npy") in names else raw
             copy.writestr(name, raw)
     return out.getvalue()
 
@@ -196,7 +203,17 @@ NPZ = [
     (npz(data=np.array([0.5, np.nan])), r"a\.npz: data\[1\] is nan"),
     (npz(data=np.array([1j, 1j])), "got values of complex128"),
     (npz(shape=np.array([10**12, 10**12])), r"\d offsets for 1000000000000 rows"),
-    (lying_npz(), "promises more than the file holds"),
+    (changed_npz(("indices", "data"), b"(2,), }" + b" " * 12, b"(1000000000000,), }"), "promises more than the file"),
+    (changed_npz(("data",), b"(2,)", b"(1,)"), "data promises more than the file holds, or less"),
+    (changed_npz(("data",), b"{'descr'", b"{{{escr'"), "not a sparse matrix"),
+    (npz()[30:], "not a sparse matrix"),
+    (npz(format=np.array([b"csr", b"csr"])), "it names 2 formats"),
+    (npz(format=np.array([], "S3")), "it names 0 formats"),
+    (npz(shape=np.array([3.5, 3.5])), "shape holds float64, not integers"),
+    (npz(shape=np.array([3, 3, 7])), r"got shape \(3, 3, 7\)"),
+    (npz(shape=np.array([-1, -1])), r"got shape \(-1, -1\)"),
+    (npz(indptr=np.array([0, 1.5, 2, 2])), "indptr holds float64, not integers"),
+    (npz(data=np.array([[0.5, 1.5]])), "data is no plain array of one axis"),
 ]
 
 
@@ -231,6 +248,25 @@ LENIENT = [
     ("a.csv", "u,v\n1,2\n1,,2\n-1,2\n3,4", [(1, 2, 1), (3, 4, 1)], 2),
     ("a.e", "1 2 0.5\n1 2\n", [(1, 2, 0.5)], 1),
 ]
+
+
+def test_lines_passed_over_count_for_what_ldbc_properties_say(tmp_path):
+    written(tmp_path, "g.v", "1\n2\nx\n")
+    written(tmp_path, "g.properties", "graph.g.meta.vertices = 3\ngraph.g.meta.edges = 2\n")
+    graph = loaded(written(tmp_path, "g.e", "1 2\n2\n"), 2, lenient=True)
+    assert (graph.arcs, graph.facts.lines_dropped) == ([(1, 2, 1)], 2)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_damaged_arrow_file_is_refused_before_it_is_read(ranks, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    table, out = pyarrow.table({"source": [1, 2, 3, 4, 5], "target": [2, 3, 4, 1, 1]}), io.BytesIO()
+    with pyarrow.ipc.new_file(out, table.schema) as file:
+        file.write_table(table)
+    content = out.getvalue().replace(struct.pack("<qq", 5, 0), struct.pack("<qq", 1 << 40, 0))
+    assert content != out.getvalue()
+    with pytest.raises(DataError, match="no table that pyarrow can read"):
+        loaded(written(tmp_path, "a.arrow", content), ranks)
 
 
 @pytest.mark.parametrize("packing", ["plain", "gzip"])

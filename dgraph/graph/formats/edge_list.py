@@ -60,7 +60,7 @@ def _read_named(path: str, head: Head, form: EdgeForm, suffix: str, comm: Comm, 
     from dgraph.graph.formats.named_edges import read_named
 
     separator = {".csv": ",", ".tsv": "\t"}.get(suffix, "") if options.separator is None else options.separator
-    words = head.line.split(separator or None)
+    words = head.line.split(separator) if separator.strip(" ") else words_of(head.line)
     places = [int(place) - 1 for place in options.columns.split(",")] if options.columns else list(range(len(words)))
     with comm.together():
         if not options.columns and len(words) not in (2, 3):

@@ -132,7 +132,7 @@ def file_size(path: str) -> int:
     """Bytes in a regular file that can be read.
 
     Raises:
-        UsageError: it is not there, or is not a file.
+        UsageError: it is not there, is not a file, or cannot be the name of one.
         OutputError: it cannot be opened.
     """
     try:
@@ -141,7 +141,9 @@ def file_size(path: str) -> int:
             raise UsageError(f"{path}: not a regular file; every rank reads its own part, so give a plain file")
         with open(path, "rb"):
             return found.st_size
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise UsageError(f"{path}: no such file") from None
     except PermissionError:
         raise OutputError(f"{path}: not readable by this user; change its permissions") from None
+    except (OSError, ValueError) as wrong:  # a name that is too long, or holds a zero byte
+        raise UsageError(f"{path[:200]!r}: no name of a file ({wrong}); correct it") from None

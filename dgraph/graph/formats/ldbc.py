@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,11 +23,29 @@ if TYPE_CHECKING:
     from dgraph.graph.load import LoadOptions
 
 
+BLANKS = " \t\f\n"
+"""What stands around keys and values; what else Unicode calls space is part of them."""
+
+
+def whole_number(value: str) -> int:
+    """A count or an id; ``int`` takes more: signs, underscores, the digits of other scripts."""
+    if not (value.isascii() and value.isdigit()) or int(value) >= 1 << 63:
+        raise ValueError("it is a whole number below 2^63")
+    return int(value)
+
+
+def finite_number(value: str) -> float:
+    """A real number that is finite."""
+    if not value.isascii() or "_" in value or not math.isfinite(float(value)):
+        raise ValueError("it is a finite number")
+    return float(value)
+
+
 DEFAULTS = {
-    "bfs.source-vertex": ("bfs", "source", int),
-    "sssp.source-vertex": ("sssp", "source", int),
-    "pr.damping-factor": ("pagerank", "alpha", float),
-    "pr.num-iterations": ("pagerank", "max_iter", int),
+    "bfs.source-vertex": ("bfs", "source", whole_number),
+    "sssp.source-vertex": ("sssp", "source", whole_number),
+    "pr.damping-factor": ("pagerank", "alpha", finite_number),
+    "pr.num-iterations": ("pagerank", "max_iter", whole_number),
 }
 """Keys of a .properties file that suggest parameters: of which algorithm, by which name, of which type."""
 
@@ -56,12 +75,14 @@ def read_ldbc(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
             told = vars(_properties(path))
     said = Properties(**comm.bcast_json(told))
     raw = _edges(said, comm, options.lenient)
+    dropped = {"edges": raw.facts.lines_dropped}
     set_direction(raw, path, said.directed, said.why)
     raw.facts.defaults = said.defaults
     if said.vertices is None:
         raw.facts.notes.append("no .v file: the vertices are the ids that occur")
     else:
         raw.vertices = _vertices(said.vertices, raw, comm, options.lenient)
+        dropped["vertices"] = raw.facts.lines_dropped - dropped["edges"]
     edges = comm.total(raw.src.size)
     vertices = None if raw.vertices is None else comm.total(raw.vertices.size)
     with comm.together():
@@ -69,6 +90,7 @@ def read_ldbc(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
             raise DataError(f"{said.edges}: no edge and no vertex; is the file written to its end?")
         for found, what in ((edges, "edges"), (vertices, "vertices")):
             if what in said.counts and found is not None:
+                found += dropped[what]
                 check_count(said.edges, found, said.counts[what], f"meta.{what} in the .properties", what)
     return raw
 
@@ -122,10 +144,10 @@ def _parse(path: str, vertices: str, edges: str) -> Properties:
     said = Properties(vertices, edges)
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         for number, line in enumerate(file, 1):
-            line = line.strip()
+            line = line.strip(BLANKS)
             if not line or line[0] in "#!":
                 continue
-            key, equals, value = (part.strip() for part in line.partition("="))
+            key, equals, value = (part.strip(BLANKS) for part in line.partition("="))
             try:
                 if not equals:
                     raise ValueError("a line is 'KEY = VALUE'")
@@ -146,14 +168,14 @@ def _take(said: Properties, key: str, value: str, folder: str) -> None:
     elif key.endswith(".edge-file"):
         said.edges = os.path.join(folder, value)
     elif key.endswith((".meta.vertices", ".meta.edges")):
-        said.counts[key.rpartition(".")[2]] = int(value)
+        said.counts[key.rpartition(".")[2]] = whole_number(value)
     elif key.endswith(".directed"):
         if value.lower() not in ("true", "false"):
             raise ValueError("it is true or false")
         said.directed = value.lower() == "true"
         said.why = f".properties says directed = {value.lower()}"
     elif key.endswith(".edge-properties.names"):
-        names = [name for name in value.replace(",", " ").split() if name]
+        names = words_of(value.replace(",", " "))
         if len(names) > 1:
             raise ValueError("an edge has one property at most, its weight: remove the other columns")
         said.weighted = bool(names)

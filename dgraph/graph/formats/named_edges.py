@@ -104,21 +104,24 @@ class _Words:
             shown = bytes(text[at : at + 60]).split(b"\n")[0].decode(errors="replace")
             self.fault = f"got {shown!r}; {_REASONS[wrong]}; correct or remove this line"
             return
-        if not edges:
+        kept = np.arange(edges)
+        if self.places[2] >= 0 and not whole:
+            inexact = np.flatnonzero(late[:edges, 1])
+            reals[inexact] = scan.correctly_rounded(text, late[inexact])
+            kept = np.flatnonzero(np.isfinite(reals[:edges]))
+            if kept.size < edges and not self.lenient:
+                self.fault = "a weight at or before this line does not fit a double; write a smaller number"
+                return
+            self.dropped += edges - kept.size
+        if not kept.size:
             return
-        flat = scan.tokens(text, spans[: 2 * edges])
+        flat = scan.tokens(text, spans[: 2 * edges].reshape(-1, 4)[kept].reshape(-1, 2))
         words, which = np.unique(flat, return_inverse=True)
         self.words.append(words)
         self.ends.append((which + self.held).astype(np.int64).reshape(-1, 2))
         self.held += words.size
         if self.places[2] >= 0:
-            if not whole:
-                inexact = np.flatnonzero(late[:edges, 1])
-                reals[inexact] = scan.correctly_rounded(text, late[inexact])
-                if not np.isfinite(reals[inexact]).all():
-                    self.fault = "a weight at or before this line does not fit a double; write a smaller number"
-                    return
-            self.weights.extend(integers[:edges] if whole else reals[:edges], 1.5)
+            self.weights.extend((integers if whole else reals)[kept], 1.5)
 
     def table(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
         """Sources and targets as places in the distinct words, weights, and those words, ascending; collective."""

@@ -53,6 +53,8 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             for batch in batches([names[at] for at in at_of(chosen, names)], lo, hi):
                 for column, values in zip(columns, batch, strict=True):
                     column.take(values)
+            if any(column.at != hi for column in columns):
+                raise DataError(f"{path}: it says {rows} rows and holds others; was it cut short? write it again")
         if not rows:
             raise DataError(f"{path}: no edge; is it the right table?")
     src, dst, *weights = (column.whole(comm) for column in columns)
@@ -166,7 +168,9 @@ def _arrow(path: str) -> Iterator[tuple]:
                 begin, first = first, first + size
                 if first > lo and begin < hi:
                     skip = max(lo - begin, 0)
-                    part = file.get_batch(at).slice(skip, max(min(hi - begin, size) - skip, 0))
+                    batch = file.get_batch(at).select(names)
+                    batch.validate(full=True)  # pyarrow would read where a damaged file's lengths lead: out of bounds
+                    part = batch.slice(skip, max(min(hi - begin, size) - skip, 0))
                     yield [part.column(name) for name in names]
 
         yield file.schema, sum(sizes), batches
@@ -180,5 +184,5 @@ def _refused(path: str) -> Iterator[None]:
         raise UsageError(f"{path}: nothing here reads such a table: pip install 'dgraph[parquet]'") from None
     try:
         yield
-    except (pyarrow.ArrowException, OSError) as wrong:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as wrong:
         raise DataError(f"{path}: no table that pyarrow can read ({str(wrong)[:200]}); write it again") from wrong

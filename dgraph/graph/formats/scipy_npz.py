@@ -5,6 +5,9 @@ The arrays are streamed out of the archive, so that a rank holds no more than it
 
 from __future__ import annotations
 
+import lzma
+import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -30,6 +33,11 @@ STEP = 1 << 20
 """values read at a time"""
 DEFLATE = 1100
 """A deflated byte stands for at most 1032 bytes; an archive that promises more lies."""
+DAMAGED: tuple[type[Exception], ...] = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, KeyError, ValueError, RuntimeError,
+    SyntaxError, tokenize.TokenError, OverflowError, TypeError,
+)  # fmt: skip
+"""What ``zipfile`` and NumPy's header reader raise on bytes that are none of theirs: of a header, they parse Python."""
 
 
 def read_npz(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
@@ -39,7 +47,7 @@ def read_npz(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
         try:
             with zipfile.ZipFile(path) as archive, ExitStack() as members:
                 raw, n, entries = _read(path, archive, members, comm)
-        except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError) as wrong:
+        except DAMAGED as wrong:
             raise DataError(
                 f"{path}: not a sparse matrix of scipy.sparse.save_npz ({wrong}); write it again with save_npz"
             ) from wrong
@@ -52,22 +60,25 @@ def _read(path: str, archive: zipfile.ZipFile, members: ExitStack, comm: Comm) -
     def column(name: str) -> _Column:
         return _Column(name, archive.getinfo(f"{name}.npy"), members.enter_context(archive.open(f"{name}.npy")))
 
-    kind = column("format").read(1)[0]
+    form = column("format")
+    if form.size != 1:
+        raise ValueError(f"it names {form.size} formats")
+    kind = form.read(1)[0]
     kind = kind.decode() if isinstance(kind, bytes) else str(kind)
     if kind not in ("csr", "csc", "coo"):
         raise DataError(f"{path}: got a matrix in format {kind!r}; read are csr, csc, coo; convert it with .tocsr()")
-    shape = column("shape").read(2)
-    if shape.size != 2 or shape[0] != shape[1]:
+    shape = column("shape").vector().read(3)
+    if shape.size != 2 or shape[0] != shape[1] or shape[0] < 0:
         raise DataError(f"{path}: got shape {tuple(shape.tolist())}; the matrix of a graph is square; make it so")
     n = int(shape[0])
     major, minor = ("row", "col") if kind == "coo" else ("indptr", "indices")
-    data, ends = column("data"), column(minor)
+    data, ends = column("data").vector(integers=False), column(minor).vector()
     entries = ends.size
     if data.size != entries:
         raise DataError(f"{path}: {data.size} values for {entries} entries; write it again with save_npz")
     lo, hi = (entries * rank // comm.size for rank in (comm.rank, comm.rank + 1))
     dst = _ids(ends, lo, hi, n, f"{path}: {minor}")
-    start = column(major)
+    start = column(major).vector()
     if kind == "coo":
         if start.size != entries:
             raise DataError(f"{path}: {start.size} rows for {entries} entries; write it again with save_npz")
@@ -89,10 +100,20 @@ class _Column:
         header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, _, self.dtype = header(self.file)
         if self.dtype.hasobject or len(shape) > 1:
-            raise ValueError(f"{name} is not a plain 1-D array")
+            raise ValueError(f"{name} is no plain array of one axis")
         self.size = shape[0] if shape else 1
-        if self.size * self.dtype.itemsize > min(info.file_size, info.compress_size * DEFLATE):
-            raise ValueError(f"{name} promises more than the file holds")
+        self.axes = len(shape)
+        length = info.file_size - self.file.tell()
+        if self.size * self.dtype.itemsize != length or length > info.compress_size * DEFLATE:
+            raise ValueError(f"{name} promises more than the file holds, or less")
+
+    def vector(self, integers: bool = True) -> _Column:
+        """Itself, where it is a 1-D array, of integers if they have to be."""
+        if self.axes != 1:
+            raise ValueError(f"{self.name} is no array of one axis")
+        if integers and self.dtype.kind not in "iu":
+            raise ValueError(f"{self.name} holds {self.dtype}, not integers")
+        return self
 
     def read(self, count: int) -> np.ndarray:
         """The next ``count`` values, fewer at the end."""
@@ -120,8 +141,6 @@ class _Column:
 
 
 def _ids(column: _Column, lo: int, hi: int, n: int, name: str) -> np.ndarray:
-    if column.dtype.kind not in "iu":
-        raise ValueError(f"{column.name} holds {column.dtype}, not integers")
     out, at = np.empty(hi - lo, gid_type(n)), 0
     for piece in column.pieces(lo, hi):
         check_range(piece, 0, n - 1, name, lo + at)
