@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import lzma
 import struct
+import threading
 import tokenize
 import zipfile
 import zlib
@@ -33,6 +34,8 @@ STEP = 1 << 20
 """values read at a time"""
 DEFLATE = 1100
 """A deflated byte stands for at most 1032 bytes; an archive that promises more lies."""
+PARSING = threading.Lock()
+"""Headers are Python's literals, and CPython 3.11 may raise SystemError where two threads, as ranks, parse at once."""
 DAMAGED: tuple[type[Exception], ...] = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, KeyError, ValueError, RuntimeError,
     SyntaxError, tokenize.TokenError, OverflowError, TypeError,
@@ -98,7 +101,8 @@ class _Column:
         self.name, self.file = name, file
         version = npy.read_magic(self.file)
         header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, _, self.dtype = header(self.file)
+        with PARSING:
+            shape, _, self.dtype = header(self.file)
         if self.dtype.hasobject or len(shape) > 1:
             raise ValueError(f"{name} is no plain array of one axis")
         self.size = shape[0] if shape else 1
