@@ -74,6 +74,23 @@ class Traced:
         """Globals that are summed over vertices."""
         return [name for name, g in self.globals.items() if g.reduce]
 
+    @property
+    def integer_sums(self) -> list[str]:
+        """Those that are int64."""
+        return [name for name in self.sums if self.globals[name].dtype == "int64"]
+
+    @property
+    def float_sums(self) -> list[str]:
+        """Those that are float64."""
+        return [name for name in self.sums if self.globals[name].dtype == "float64"]
+
+    @property
+    def dirty(self) -> set[str]:
+        """Fields that ``apply`` writes and edges read: a mirror needs them although the vertex may not be active."""
+        if self.apply is None or self.all:
+            return set()
+        return set(self.apply) & set(self.fields) & (self.reads_u | self.reads_v)
+
 
 class Handle:
     """What a text sees of a vertex, an edge or the globals: attributes become loads."""

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 from dgraph.backend.cpu.fold import folded
-from dgraph.backend.cpu.render import constants, operators
+from dgraph.backend.cpu.render import operators
+from dgraph.backend.paths import constants
 from dgraph.cache import folder, publish
 from dgraph.program import Traced
 

@@ -14,6 +14,7 @@ from dgraph.backend.cpu.expressions import NUMPY
 from dgraph.backend.cpu.pace import LARGE, SMALL, Pace
 from dgraph.backend.cpu.threads import Team
 from dgraph.backend.portable import Portable
+from dgraph.backend.standing import Standing
 from dgraph.errors import UsageError
 from dgraph.graph.local import Csr, LocalGraph
 from dgraph.program import Traced
@@ -28,14 +29,15 @@ COMPILED = "compiled_here"
 """Set in a generated module once this process has its machine code."""
 
 
-class Machine:
+class Machine(Standing):
     """State and compiled rounds of one program.
 
     Attributes:
         state: field → array, shape (masters + mirrors,); bool fields as uint8.
-        controls: int64 words, see ``layout.py``.
         dirties: whether mirrors must hear of masters that are not active.
     """
+
+    layout = at
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
@@ -67,17 +69,15 @@ class Machine:
             np.zeros(4 * at.SLOT, np.int64), np.zeros(16, np.int64),
             np.empty((team.size, 2, at.BUFFER), np.uint32), np.zeros(4 * 8 * team.size, np.int64),
         )  # fmt: skip
-        self.controls = np.zeros(at.CONTROLS, np.int64)
-        self.controls[[at.MASTERS, at.ROWS, at.N, at.M, at.ARCS]] = (
+        self.words = np.zeros(at.CONTROLS, np.int64)
+        self.words[[at.MASTERS, at.ROWS, at.N, at.M, at.ARCS]] = (
             local.masters, size, local.n, local.m, local.arcs,
         )  # fmt: skip
-        self.controls[at.UNEXPLORED] = local.arcs
-        self.controls[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[
-            forced
-        ]
-        self.controls[at.WHOLE] = int("whole" in (traced.step or {}))
-        self.controls[at.WHOLE_ROWS] = int(local.whole_rows)
-        self.controls[at.WIDTH] = int(traced.program.widens)
+        self.words[at.UNEXPLORED] = local.arcs
+        self.words[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[forced]
+        self.words[at.WHOLE] = int("whole" in (traced.step or {}))
+        self.words[at.WHOLE_ROWS] = int(local.whole_rows)
+        self.words[at.WIDTH] = int(traced.program.widens)
         self._push = self._graph(local.out)
         self._pull = self._graph(local.out if not local.directed else self._incoming())
 
@@ -103,18 +103,18 @@ class Machine:
         return self.team.run(
             self.module.work, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
             self._fields, self._parameters, self.integers, self.floats, self.sums, self.float_sums, self.ring,
-            self._work, self.controls,
+            self._work, self.words,
         )  # fmt: skip
 
     def _threads(self, phases: int) -> int:
-        c = self.controls
+        c = self.words
         if self.traced.all or phases == at.START or c[at.WHOLE] or c[at.MODE] == at.PULL:
             return self.team.size if self.local.arcs > at.BUFFER else 1
         return self.team.size if self._work_ahead > SMALL else 1
 
     @property
     def _work_ahead(self) -> int:
-        return int(self.controls[at.QUEUED] + self.controls[at.EDGES])
+        return int(self.words[at.QUEUED] + self.words[at.EDGES])
 
     # what the engine asks for
 
@@ -126,61 +126,16 @@ class Machine:
     def compile(self) -> None:
         """Compile, or load from the cache folder, everything that the rounds will call."""
         self._call(0, threads=1)
-        scratch = (self.integers.copy(), self.floats.copy(), self.controls.copy())
+        scratch = (self.integers.copy(), self.floats.copy(), self.words.copy())
         self.module.agreed(self._parameters, *scratch, self.sums, self.float_sums, 0, 0, True)
         nothing = np.empty(0, np.uint32)
         values = tuple(self.state[name][:0] for name in self.traced.proposes)
         self.combine(nothing, nothing, values)
         setattr(self.module, COMPILED, True)
 
-    @property
-    def direction(self) -> str:
-        """Of the next round: push or pull."""
-        return "pull" if self.controls[at.MODE] == at.PULL else "push"
-
-    @property
-    def done(self) -> bool:
-        return bool(self.controls[at.DONE])
-
-    @property
-    def round(self) -> int:
-        """Rounds finished."""
-        return int(self.controls[at.ROUND])
-
-    @property
-    def active(self) -> int:
-        """Masters in the next frontier, on this rank."""
-        return self.local.masters if self.traced.all else int(self.controls[at.ACTIVE])
-
-    @property
-    def edges(self) -> int:
-        """Edges that leave them, in the whole graph."""
-        return int(self.controls[at.EDGES])
-
-    @property
-    def total_active(self) -> int:
-        """Masters in the next frontier, on all ranks."""
-        return int(self.controls[at.TOTAL_ACTIVE])
-
-    @property
-    def total_edges(self) -> int:
-        """Edges that leave them."""
-        return int(self.controls[at.TOTAL_EDGES])
-
-    @property
-    def waiting(self) -> int:
-        """Vertices in the far pile; some may be stale."""
-        return int(self.controls[at.FAR])
-
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
-        masters = self.local.masters
-        for name, field in self.traced.fields.items():
-            if field.given and name not in self.traced.init:
-                if name not in given:
-                    raise UsageError(f"{type(self.traced.program).__name__}.{name} is given=True, but no state has it")
-                self.state[name][:masters] = given[name][:masters]
-            self.state[name][masters:] = field.identity
+        self._fill(given)
         self._call(at.START)
 
     def edge(self) -> None:
@@ -200,7 +155,7 @@ class Machine:
                 run += self._call(at.FUSED, limit - run, threads)
             elif threads == 1:
                 run += self._call(at.FUSED, limit - run, 1, 2 * SMALL)
-            elif self.controls[at.MODE] == at.PULL or self._work_ahead > LARGE:
+            elif self.words[at.MODE] == at.PULL or self._work_ahead > LARGE:
                 run += self._call(at.FUSED, limit - run, threads, -LARGE // 2)
             else:
                 run += self._middling(limit - run)
@@ -226,16 +181,12 @@ class Machine:
         self.sums[::8][: self.module.SUMS] = integers[2:]
         self.float_sums[: self.module.FLOAT_SUMS] = floats
         self.module.agreed(
-            self._parameters, self.integers, self.floats, self.controls, self.sums, self.float_sums,
+            self._parameters, self.integers, self.floats, self.words, self.sums, self.float_sums,
             int(integers[0]), int(integers[1]), starting,
         )  # fmt: skip
 
-    def globals(self) -> dict[str, int | float]:
-        """The globals' values, the same on every rank."""
-        return {
-            name: float(self.floats[i]) if g.dtype == "float64" else int(self.integers[i])
-            for i, (name, g) in enumerate(self.traced.globals.items())
-        }
+    def _globals(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.integers, self.floats
 
     def fields(self) -> dict[str, np.ndarray]:
         """The fields of masters."""
@@ -250,11 +201,11 @@ class Machine:
     def lowest_pile(self) -> int:
         """The lowest pile that a vertex waits in; a number past every pile if none does."""
         self._call(at.LOWEST)
-        return int(self.controls[at.LOWEST_PILE])
+        return int(self.words[at.LOWEST_PILE])
 
     def open_pile(self, pile: int) -> None:
         """Vertices that wait in it, or in one of the next few where rounds are small, join the frontier."""
-        self.controls[at.LOWEST_PILE] = pile
+        self.words[at.LOWEST_PILE] = pile
         self._call(at.OPEN)
 
     form = "rounds"
@@ -262,7 +213,7 @@ class Machine:
 
     def portable(self) -> Portable:
         """Where the rounds stand, between two of them."""
-        c, masters = self.controls, self.local.masters
+        c, masters = self.words, self.local.masters
         active = np.zeros(masters, np.uint8)
         if c[at.BITS]:
             bits = self._work[6] if c[at.BITS_SWAPPED] & 1 else self._work[5]
@@ -281,7 +232,7 @@ class Machine:
 
     def restore(self, kept: Portable) -> None:
         """Stand where ``kept`` says. Call it after :meth:`start`, before a round."""
-        c, masters = self.controls, self.local.masters
+        c, masters = self.words, self.local.masters
         for name, values in kept.fields.items():
             self.state[name][:masters] = values
         for name, word in SHARED.items():
@@ -302,41 +253,34 @@ class Machine:
     # what the synchronisation asks for
 
     def _touched(self) -> np.ndarray:
-        return self._work[0] if self.controls[at.SWAPPED] & 1 else self._work[1]
+        return self._work[0] if self.words[at.SWAPPED] & 1 else self._work[1]
 
     def _queue(self) -> np.ndarray:
-        return self._work[1] if self.controls[at.SWAPPED] & 1 else self._work[0]
+        return self._work[1] if self.words[at.SWAPPED] & 1 else self._work[0]
 
     def frontier(self) -> np.ndarray:
         """lids of active masters (uint32, a view)."""
-        return self._queue()[: self.controls[at.ACTIVE]]
+        return self._queue()[: self.words[at.ACTIVE]]
 
     def dirty(self) -> np.ndarray:
         """lids of masters that mirrors must hear of: active, or with a field that edges read changed."""
-        return self._work[3][: self.controls[at.DIRTIED]] if self.dirties else self.frontier()
+        return self._work[3][: self.words[at.DIRTIED]] if self.dirties else self.frontier()
 
     def take_mirrors(self) -> np.ndarray:
         """lids of mirrors that got a proposal in this round; their marks are cleared."""
-        lids = self._work[2][: self.controls[at.MIRRORS_TOUCHED]]
+        lids = self._work[2][: self.words[at.MIRRORS_TOUCHED]]
         if self.traced.flagged:
             self._work[4][lids] = 0
         return lids
 
-    def reset(self, lids: np.ndarray | slice) -> None:
-        """Accumulators whose values were sent go back to their identity, unless combining twice does no harm."""
-        for name in self.traced.proposes:
-            field = self.traced.fields[name]
-            if not field.reduce.idempotent:  # type: ignore[union-attr]
-                self.state[name][lids] = field.identity
-
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
         """Mirrors' proposals into masters ``lids[positions]``."""
         self.module.combine(
-            lids, positions, len(positions), values, self._fields, self._touched(), self._work, self.controls
+            lids, positions, len(positions), values, self._fields, self._touched(), self._work, self.words
         )
 
     def join(self, lids: np.ndarray) -> None:
         """Mirrors join the frontier."""
-        end = int(self.controls[at.QUEUED])
+        end = int(self.words[at.QUEUED])
         self._queue()[end : end + len(lids)] = lids
-        self.controls[at.QUEUED] = end + len(lids)
+        self.words[at.QUEUED] = end + len(lids)

@@ -6,31 +6,10 @@ from collections.abc import Iterable
 
 from dgraph.backend.cpu.expressions import NUMPY, WIDE, NumbaScope, widened
 from dgraph.backend.expressions import HIGHEST, LOWEST, Body
+from dgraph.backend.paths import LAST_PILE
 from dgraph.program import Traced
 from dgraph.program.expr import Expr
 from dgraph.program.trace import KINDS
-
-LAST_PILE = 4 * 10**18
-"""Below ``layout.FAR_BASE``; vertices beyond it share one pile."""
-
-
-def constants(t: Traced) -> dict[str, bool | int]:
-    """What chooses the paths of the rounds' text."""
-    return {
-        "ONCE": t.once,
-        "FLAGGED": t.flagged,
-        "APPLY": t.apply is not None,
-        "ALL": t.all,
-        "WEIGHTED": t.weighted,
-        "COND": t.cond is not None,
-        "PRIORITY": t.priority is not None,
-        "WHOLE_PASSES": "whole" in (t.step or {}),
-        "LIVE": t.live is not None,
-        "DIRTY": bool(dirty_fields(t)),
-        "CAN_PULL": "pull" in t.program.directions,
-        "SUMS": len(_integer_sums(t)),
-        "FLOAT_SUMS": len(_float_sums(t)),
-    }
 
 
 def operators(t: Traced) -> str:
@@ -57,38 +36,23 @@ def operators(t: Traced) -> str:
             for i, k in enumerate(t.proposes))),
         _function("is_identity", "p", [], " and ".join(
             f"p[{i}] == {_identity_of(s, k)}" for i, k in enumerate(t.proposes))),
-        _function("no_sums", "", [], _tuple(["np.int64(0)"] * len(_integer_sums(t)) or ["np.int64(0)"])),
-        _function("no_float_sums", "", [], _tuple(["np.float64(0)"] * len(_float_sums(t)) or ["np.float64(0)"])),
-        _function("add_sums", "a, b", [], _tuple(f"a[{i}] + b[{i}]" for i in range(max(len(_integer_sums(t)), 1)))),
-        _function("add_floats", "a, b", [], _tuple(f"a[{i}] + b[{i}]" for i in range(max(len(_float_sums(t)), 1)))),
+        _function("no_sums", "", [], _tuple(["np.int64(0)"] * len(t.integer_sums) or ["np.int64(0)"])),
+        _function("no_float_sums", "", [], _tuple(["np.float64(0)"] * len(t.float_sums) or ["np.float64(0)"])),
+        _function("add_sums", "a, b", [], _tuple(f"a[{i}] + b[{i}]" for i in range(max(len(t.integer_sums), 1)))),
+        _function("add_floats", "a, b", [], _tuple(f"a[{i}] + b[{i}]" for i in range(max(len(t.float_sums), 1)))),
         _function("flush_sums", "shared, at, a", [f"fetch_add(shared, at + {8 * i}, a[{i}])" for i in
-                  range(len(_integer_sums(t)))], "0"),
+                  range(len(t.integer_sums))], "0"),
         _function("flush_floats", "parts, at, a", [f"store(parts, at + {i}, a[{i}])" for i in
-                  range(len(_float_sums(t)))], "0"),
+                  range(len(t.float_sums))], "0"),
         _function("part_at", "parts, at", [], _tuple(
-            [f"load(parts, at + {i})" for i in range(len(_float_sums(t)))] or ["np.float64(0)"])),
-        _function("store_floats", "out, a", [f"store(out, {i}, a[{i}])" for i in range(len(_float_sums(t)))], "0"),
-        _function("with_sums", "G, shared, at", [], _with(s, _integer_sums(t), "load_acquire(shared, at + {})", 8)),
-        _function("with_floats", "G, a", [], _with(s, _float_sums(t), "a[{}]", 1)),
+            [f"load(parts, at + {i})" for i in range(len(t.float_sums))] or ["np.float64(0)"])),
+        _function("store_floats", "out, a", [f"store(out, {i}, a[{i}])" for i in range(len(t.float_sums))], "0"),
+        _function("with_sums", "G, shared, at", [], _with(s, t.integer_sums, "load_acquire(shared, at + {})", 8)),
+        _function("with_floats", "G, a", [], _with(s, t.float_sums, "a[{}]", 1)),
         _function("next_round", "G, active", [], _tuple(
             "G[2] + 1" if k == "round" else "active" if k == "active" else f"G[{i}]" for k, i in s.G.items())),
     ]  # fmt: skip
     return "\n\n\n".join(parts) + "\n"
-
-
-def dirty_fields(t: Traced) -> set[str]:
-    """Fields that ``apply`` writes and edges read: a mirror needs them although the vertex may not be active."""
-    if t.apply is None or t.all:
-        return set()
-    return set(t.apply) & set(t.fields) & (t.reads_u | t.reads_v)
-
-
-def _integer_sums(t: Traced) -> list[str]:
-    return [k for k in t.sums if t.globals[k].dtype == "int64"]
-
-
-def _float_sums(t: Traced) -> list[str]:
-    return [k for k in t.sums if t.globals[k].dtype == "float64"]
 
 
 def _function(name: str, arguments: str, lines: list[str], result: str, fast: bool = False) -> str:
@@ -239,12 +203,12 @@ def _apply(s: NumbaScope) -> tuple[list[str], str]:
             array = f"F[{s.F[key]}]"
             value = body.stored(x, key)
             body.lines.append(f"new_{key} = {value}")
-            if key in dirty_fields(t):
+            if key in t.dirty:
                 tests.append(f"load({array}, v) != new_{key}")
             stores.append(f"store({array}, v, new_{key})")
-    sums = _tuple([body.cast(t.apply[k], "int") if k in t.apply else "np.int64(0)" for k in _integer_sums(t)]
+    sums = _tuple([body.cast(t.apply[k], "int") if k in t.apply else "np.int64(0)" for k in t.integer_sums]
                   or ["np.int64(0)"])  # fmt: skip
-    floats = _tuple([body.cast(t.apply[k], "f64") if k in t.apply else "np.float64(0)" for k in _float_sums(t)]
+    floats = _tuple([body.cast(t.apply[k], "f64") if k in t.apply else "np.float64(0)" for k in t.float_sums]
                     or ["np.float64(0)"])  # fmt: skip
     dirty = " or ".join(tests) or "False"
     lines = [*body.lines, f"dirty = {dirty}", f"awake = {active}", f"sums = {sums}", f"floats = {floats}", *stores]
@@ -263,9 +227,9 @@ def _begin(s: NumbaScope) -> tuple[list[str], str]:
         elif not field.given:
             dtype = NUMPY.get(field.dtype, field.dtype)
             stores.append(f"store(F[{s.F[key]}], v, np.{dtype}({s.identity(key)}))")
-    sums = _tuple([body.cast(t.init[k], "int") if k in t.init else "np.int64(0)" for k in _integer_sums(t)]
+    sums = _tuple([body.cast(t.init[k], "int") if k in t.init else "np.int64(0)" for k in t.integer_sums]
                   or ["np.int64(0)"])  # fmt: skip
-    floats = _tuple([body.cast(t.init[k], "f64") if k in t.init else "np.float64(0)" for k in _float_sums(t)]
+    floats = _tuple([body.cast(t.init[k], "f64") if k in t.init else "np.float64(0)" for k in t.float_sums]
                     or ["np.float64(0)"])  # fmt: skip
     return [*body.lines, *stores], f"(bool({active}), {sums}, {floats})"
 

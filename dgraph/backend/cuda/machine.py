@@ -12,8 +12,8 @@ from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.render import dirty_fields, float_sums, integer_sums
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.standing import Standing
 from dgraph.errors import UsageError
 from dgraph.program import Traced
 
@@ -21,21 +21,22 @@ ROUNDS_AHEAD = 8
 """Rounds of a program over all vertices that are started before the host looks at one."""
 
 
-class Machine:
+class Machine(Standing):
     """State and kernels of one program; the same contract as the CPU's.
 
     Attributes:
         state: field → :class:`Column`, by lid.
         dirties: whether mirrors must hear of masters that are not active.
-        words: the control words as they were when the last call ended.
     """
 
+    layout = at
+
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
-        if len(integer_sums(traced)) > at.MOST_SUMS or len(float_sums(traced)) > at.MOST_SUMS:
+        if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:
             raise UsageError(f"{len(traced.sums)} summed globals in one program; {at.MOST_SUMS} is the most")
         self.traced, self.graph, self.device, self.options = traced, graph, device, options
         self.local = graph.local
-        self.dirties = bool(dirty_fields(traced))
+        self.dirties = bool(traced.dirty)
         self.pulls = "pull" in traced.program.directions and (traced.once or traced.all or forced in ("pull", "flip"))
         self.arrays = Arrays(traced, graph, device, self.pulls, options)
         self.kernels = Kernels(traced, graph, device, self.arrays, options)
@@ -75,55 +76,9 @@ class Machine:
         """Compile, or load from the cache folder, what the rounds will call."""
         self.kernels.load(fused=self.local.mirrors == 0)
 
-    @property
-    def direction(self) -> str:
-        """Of the next round: push or pull."""
-        return "pull" if self.words[at.MODE] == at.PULL else "push"
-
-    @property
-    def done(self) -> bool:
-        return bool(self.words[at.DONE])
-
-    @property
-    def round(self) -> int:
-        """Rounds finished."""
-        return int(self.words[at.ROUND])
-
-    @property
-    def active(self) -> int:
-        """Masters in the next frontier, on this rank."""
-        return self.local.masters if self.traced.all else int(self.words[at.ACTIVE])
-
-    @property
-    def edges(self) -> int:
-        """Edges that leave them, in the whole graph."""
-        return int(self.words[at.EDGES])
-
-    @property
-    def total_active(self) -> int:
-        """Masters in the next frontier, on all ranks."""
-        return int(self.words[at.TOTAL_ACTIVE])
-
-    @property
-    def total_edges(self) -> int:
-        """Edges that leave them."""
-        return int(self.words[at.TOTAL_EDGES])
-
-    @property
-    def waiting(self) -> int:
-        """Vertices in the far pile; some may be stale."""
-        return int(self.words[at.FAR])
-
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
-        masters = self.local.masters
-        for name, field in self.traced.fields.items():
-            if field.given and name not in self.traced.init:
-                if name not in given:
-                    raise UsageError(f"{type(self.traced.program).__name__}.{name} is given=True, but no state has it")
-                self.state[name][:masters] = np.asarray(given[name][:masters])
-            if self.local.mirrors:
-                self.state[name][masters:] = field.identity
+        self._fill(given)
         self._phase(at.STARTED, ("phases", "start"))
 
     def edge(self) -> None:
@@ -208,8 +163,8 @@ class Machine:
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """This rank's part of the round's totals: integers [active, edges, sums …], float sums."""
-        sums = self.words[at.SUMS_HERE :][: len(integer_sums(self.traced))]
-        floats = self.all_words.view(np.float64)[at.CONTROLS :][: len(float_sums(self.traced))]
+        sums = self.words[at.SUMS_HERE :][: len(self.traced.integer_sums)]
+        floats = self.all_words.view(np.float64)[at.CONTROLS :][: len(self.traced.float_sums)]
         return np.array([self.active, self.edges, *sums], np.int64), floats.copy()
 
     def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
@@ -226,14 +181,9 @@ class Machine:
         self.kernels.launch("phases", "agreed", int(starting) + 2 * own, blocks=1, fused=False)
         self._read()
 
-    def globals(self) -> dict[str, int | float]:
-        """The globals' values, the same on every rank."""
-        integers, floats = self.all_words[self.arrays.integers_at :], self.all_words.view(np.float64)
-        floats = floats[self.arrays.floats_at :]
-        return {
-            name: float(floats[i]) if g.dtype == "float64" else int(integers[i])
-            for i, (name, g) in enumerate(self.traced.globals.items())
-        }
+    def _globals(self) -> tuple[np.ndarray, np.ndarray]:
+        words = self.all_words
+        return words[self.arrays.integers_at :], words.view(np.float64)[self.arrays.floats_at :]
 
     def fields(self) -> dict[str, np.ndarray]:
         """Masters' values of every field, on the host."""
@@ -276,13 +226,6 @@ class Machine:
     def take_mirrors(self) -> np.ndarray:
         """lids of mirrors that got a proposal in this round."""
         return self.device.get(self.arrays.mirrors[: self.words[at.MIRRORS_TOUCHED]])
-
-    def reset(self, lids: np.ndarray | slice) -> None:
-        """Accumulators whose values were sent go back to their identity, unless combining twice does no harm."""
-        for name in self.traced.proposes:
-            field = self.traced.fields[name]
-            if not field.reduce.idempotent:  # type: ignore[union-attr]
-                self.state[name][lids] = field.identity
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
         """Mirrors' proposals into masters ``lids[positions]``."""

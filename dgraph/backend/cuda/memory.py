@@ -9,7 +9,6 @@ import numpy as np
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.render import float_sums
 from dgraph.errors import UsageError
 from dgraph.program import Traced
 
@@ -35,7 +34,7 @@ class Arrays:
         piled, lists = t.priority is not None, t.apply is not None or t.priority is not None
         bits = (size + 31) // 32 if pulls and not t.all else 0
         huge = size if options.schedule == "alb" or graph.wide else 0
-        parts = at.PARTS * max(len(float_sums(t)), 1)
+        parts = at.PARTS * max(len(t.float_sums), 1)
         accumulated = 8 * len(t.proposes)
         self.integers_at = at.CONTROLS + at.MOST_SUMS
         self.floats_at = self.integers_at + max(len(t.globals), 1)

@@ -8,47 +8,10 @@ import numpy as np
 
 from dgraph.backend.cuda.expressions import TYPES, WIDE, CudaScope
 from dgraph.backend.expressions import HIGHEST, Body
+from dgraph.backend.paths import LAST_PILE
 from dgraph.program import Traced
 from dgraph.program.expr import Expr
 from dgraph.program.trace import KINDS
-
-LAST_PILE = 4 * 10**18
-"""Below ``layout.FAR_BASE``; vertices beyond it share one pile."""
-
-
-def constants(t: Traced) -> dict[str, int]:
-    """What chooses the paths of the kernels' text."""
-    return {
-        "ONCE": int(t.once),
-        "FLAGGED": int(t.flagged),
-        "APPLY": int(t.apply is not None),
-        "ALL": int(t.all),
-        "WEIGHTED": int(t.weighted),
-        "COND": int(t.cond is not None),
-        "PRIORITY": int(t.priority is not None),
-        "WHOLE_PASSES": int("whole" in (t.step or {})),
-        "LIVE": int(t.live is not None),
-        "DIRTY": int(bool(dirty_fields(t))),
-        "CAN_PULL": int("pull" in t.program.directions),
-        "CAN_PUSH": int("push" in t.program.directions),
-        "SUMS": len(integer_sums(t)),
-        "FLOAT_SUMS": len(float_sums(t)),
-    }
-
-
-def dirty_fields(t: Traced) -> set[str]:
-    """Fields that ``apply`` writes and edges read: a mirror needs them although the vertex may not be active."""
-    if t.apply is None or t.all:
-        return set()
-    return set(t.apply) & set(t.fields) & (t.reads_u | t.reads_v)
-
-
-def integer_sums(t: Traced) -> list[str]:
-    return [k for k in t.sums if t.globals[k].dtype == "int64"]
-
-
-def float_sums(t: Traced) -> list[str]:
-    return [k for k in t.sums if t.globals[k].dtype == "float64"]
 
 
 def members(t: Traced) -> list[tuple[str, str]]:
@@ -91,8 +54,8 @@ def operators(t: Traced) -> str:
             _function("Applied apply(const Globals& G, u32 v)", _apply(s)),
             _function("Applied begin(const Globals& G, u32 v)", _begin(s)),
             _function("Decision step(const Globals& G)", _step(s)),
-            _function("void with_sums(Globals& G, const i64* slot)", _with(s, integer_sums(t), "FRESH(slot + {})", 8)),
-            _function("void with_floats(Globals& G, const Floats& a)", _with(s, float_sums(t), "a.s[{}]", 1)),
+            _function("void with_sums(Globals& G, const i64* slot)", _with(s, t.integer_sums, "FRESH(slot + {})", 8)),
+            _function("void with_floats(Globals& G, const Floats& a)", _with(s, t.float_sums, "a.s[{}]", 1)),
         ]
     ) + "\n"  # fmt: skip
 
@@ -107,8 +70,8 @@ def _structs(s: CudaScope) -> list[str]:
         f"struct Proposal {{ {' '.join(proposals)} }};",
         f"struct Claim {{ {' '.join(f'{_claimed(s, k)} c{i};' for i, k in enumerate(t.proposes))} }};",
         f"struct Globals {{ i64 n, m, round, active; {' '.join(named)} }};",
-        f"struct Sums {{ i64 s[{max(len(integer_sums(t)), 1)}]; }};",
-        f"struct Floats {{ double s[{max(len(float_sums(t)), 1)}]; }};",
+        f"struct Sums {{ i64 s[{max(len(t.integer_sums), 1)}]; }};",
+        f"struct Floats {{ double s[{max(len(t.float_sums), 1)}]; }};",
         "struct Applied { bool awake, changed; Sums sums; Floats floats; };",
         "struct Decision { Globals G; bool done, whole; };",
     ]
@@ -288,7 +251,7 @@ def _reset(s: CudaScope) -> list[str]:
 def _parts(s: CudaScope, body: Body, out: dict[str, Expr]) -> list[str]:
     """Statements that fill ``r.sums`` and ``r.floats``."""
     lines = []
-    for member, kind, names in (("sums", "int", integer_sums(s.traced)), ("floats", "f64", float_sums(s.traced))):
+    for member, kind, names in (("sums", "int", s.traced.integer_sums), ("floats", "f64", s.traced.float_sums)):
         for i, name in enumerate(names):
             lines.append(f"r.{member}.s[{i}] = {body.cast(out[name], kind) if name in out else '0'};")
     return lines
@@ -306,7 +269,7 @@ def _apply(s: CudaScope) -> list[str]:
     for key, x in t.apply.items():
         if key in t.fields:
             body.lines.append(f"const {TYPES[t.fields[key].dtype]} new_{key} = {body.stored(x, key)};")
-            if key in dirty_fields(t):
+            if key in t.dirty:
                 tests.append(f"LOAD(env.f_{key} + v) != new_{key}")
             stores.append(f"env.f_{key}[v] = new_{key};")
     parts = _parts(s, body, t.apply)

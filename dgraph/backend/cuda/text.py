@@ -8,8 +8,9 @@ from pathlib import Path
 
 from dgraph.backend.cuda import layout
 from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.render import constants, members, operators
+from dgraph.backend.cuda.render import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.paths import constants
 from dgraph.program import Traced
 
 HERE = Path(__file__).parent
@@ -89,7 +90,8 @@ def edges(t: Traced, variant: Variant, schedule: str) -> str:
 
 def _head(t: Traced, variant: Variant, persistent: bool) -> str:
     known = {
-        **constants(t),
+        **{name: int(value) for name, value in constants(t).items()},
+        "CAN_PUSH": int("push" in t.program.directions),
         "WIDE": int(variant.wide),
         "FUSED": int(variant.fused),
         "PULLING": int(variant.pulling),

@@ -1,0 +1,27 @@
+"""What of a program chooses the paths of the rounds' text, on every backend."""
+
+from __future__ import annotations
+
+from dgraph.program import Traced
+
+LAST_PILE = 4 * 10**18
+"""Below ``FAR_BASE`` of either layout; vertices beyond it share one pile."""
+
+
+def constants(t: Traced) -> dict[str, bool | int]:
+    """Names that the text of the rounds asks for, and their values."""
+    return {
+        "ONCE": t.once,
+        "FLAGGED": t.flagged,
+        "APPLY": t.apply is not None,
+        "ALL": t.all,
+        "WEIGHTED": t.weighted,
+        "COND": t.cond is not None,
+        "PRIORITY": t.priority is not None,
+        "WHOLE_PASSES": "whole" in (t.step or {}),
+        "LIVE": t.live is not None,
+        "DIRTY": bool(t.dirty),
+        "CAN_PULL": "pull" in t.program.directions,
+        "SUMS": len(t.integer_sums),
+        "FLOAT_SUMS": len(t.float_sums),
+    }
