@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emulated_raw import Raw
 
 HERE = Path(__file__).parent
 THREADS = 64
@@ -54,6 +55,7 @@ class Device:
     def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple[str, str] | None = None):
         self.blocks, self.seed, self.memory, self.mutant = blocks, seed, memory, mutant
         self._modules: dict[str, Module] = {}
+        self.raw, self.number = Raw(), 0
 
     def use(self):
         pass

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
+import time
+from collections import defaultdict, deque
 from dataclasses import dataclass
 
 import numpy as np
 
 from dgraph.comm.base import Comm
+from dgraph.comm.waiting import wait_until
 from dgraph.graph.block import EdgeBlock, gid_type
 from dgraph.graph.ids import ConsecutiveIds
 
@@ -49,10 +53,50 @@ class ThreadComm(Comm):
         return [row[self.rank] for row in shared]
 
     def exchange(self, sends, inboxes):
-        raise NotImplementedError
+        asked = {peer: self.receive(peer, box.ctypes.data, box.size) for peer, box in inboxes.items()}
+        given = [self.send(peer, message.ctypes.data, message.size) for peer, (message, _) in sends.items()]
+        wait_until(lambda: all(each.done() for each in (*asked.values(), *given)))
+        return {peer: request.size for peer, request in asked.items()}
+
+    def send(self, peer, address, size):
+        return Message(self._lane(self.rank, peer), 0, address, size)
+
+    def receive(self, peer, address, size):
+        return Message(self._lane(peer, self.rank), 1, address, size)
+
+    def _lane(self, sender, receiver):
+        """Sends and receives from one rank to another that have not met."""
+        with LOCK:
+            lanes = vars(self.meeting).setdefault("lanes", defaultdict(lambda: (deque(), deque())))
+            return lanes[sender, receiver]
 
     def abort(self, code):
         self.meeting.abort()
+
+
+LOCK = threading.Lock()
+
+
+class Message:
+    """One side of a message: its bytes are moved when both sides have come, and one of them looks."""
+
+    def __init__(self, lane, side, address, size):
+        self.lane, self.address, self.size, self.met = lane, address, size, False
+        self.late = time.monotonic() + TIMEOUT
+        with LOCK:
+            lane[side].append(self)
+
+    def done(self) -> bool:
+        with LOCK:
+            sent, asked = self.lane
+            while sent and asked:
+                source, to = sent.popleft(), asked.popleft()
+                assert source.size <= to.size, "a message is longer than its receive"
+                ctypes.memmove(to.address, source.address, source.size)
+                to.size, source.met, to.met = source.size, True, True
+        if not self.met and time.monotonic() > self.late:
+            raise TimeoutError(f"nobody came for a message of {self.size} bytes")
+        return self.met
 
 
 def on_ranks(size: int, work) -> list:

@@ -10,10 +10,21 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 import numpy as np
 
 from dgraph import errors
+
+
+class Request(Protocol):
+    """One message under way. ``size``: of one that was received, its bytes."""
+
+    @property
+    def size(self) -> int: ...
+
+    def done(self) -> bool:
+        """Whether its memory may be used again."""
 
 
 class Comm(ABC):
@@ -51,6 +62,14 @@ class Comm(ABC):
         ``bound`` is the most bytes that this message could have had, and equals the length of the peer's inbox:
         so both sides cut a message at the same places. Returns the bytes received from each peer.
         """
+
+    def send(self, peer: int, address: int, size: int) -> Request:
+        """Begin to send ``size`` bytes at ``address``; not collective. Messages to a rank arrive in the order begun."""
+        raise NotImplementedError
+
+    def receive(self, peer: int, address: int, size: int) -> Request:
+        """Begin to receive at most ``size`` bytes at ``address``: the next message of ``peer``; not collective."""
+        raise NotImplementedError
 
     def twin(self) -> Comm:
         """The same ranks again, with messages that never meet this communicator's; itself where there are none."""

@@ -5,10 +5,7 @@ MPI starts with the first :class:`MpiComm`, not with the import: so a launcher o
 from __future__ import annotations
 
 import copy
-import os
 import sys
-import time
-from collections.abc import Callable
 from typing import ClassVar
 
 import mpi4py
@@ -20,6 +17,7 @@ if "mpi4py.MPI" not in sys.modules:
 from mpi4py import MPI
 
 from dgraph.comm.base import Comm
+from dgraph.comm.waiting import wait_until
 
 CHUNK = 1 << 30
 """Bytes a message at most: MPI counts above 2^31 - 1 fail in some libraries (Open MPI 5.0's wheel)."""
@@ -43,18 +41,18 @@ class MpiComm(Comm):
         self.rank, self.size = self.comm.rank, self.comm.size
 
     def barrier(self):
-        _finish(self.comm.Ibarrier().Test)
+        wait_until(self.comm.Ibarrier().Test)
 
     def allreduce(self, values, op="sum"):
         values = np.ascontiguousarray(values)
         out = np.empty_like(values)
-        _finish(self.comm.Iallreduce(values, out, OPS[op]).Test)
+        wait_until(self.comm.Iallreduce(values, out, OPS[op]).Test)
         return out
 
     def allgather(self, values):
         values = np.ascontiguousarray(values)
         out = np.empty((self.size, *values.shape), values.dtype)
-        _finish(self.comm.Iallgather(values, out).Test)
+        wait_until(self.comm.Iallgather(values, out).Test)
         return out
 
     def allgatherv(self, values):
@@ -64,7 +62,7 @@ class MpiComm(Comm):
         parts = [np.ascontiguousarray(part) for part in parts]
         counts = np.array([part.size for part in parts], np.int64)
         incoming = np.empty_like(counts)
-        _finish(self.comm.Ialltoall(counts, incoming).Test)
+        wait_until(self.comm.Ialltoall(counts, incoming).Test)
         gotten = [np.empty(int(count), parts[0].dtype) for count in incoming]
         gotten[self.rank] = parts[self.rank]
         requests = []
@@ -74,7 +72,7 @@ class MpiComm(Comm):
         for step in range(1, self.size):
             peer = (self.rank + step) % self.size
             requests += [self.comm.Isend([piece, MPI.BYTE], peer) for piece in _pieces(parts[peer])]
-        _finish(lambda: MPI.Request.Testall(requests))
+        wait_until(lambda: MPI.Request.Testall(requests))
         return gotten
 
     def exchange(self, sends, inboxes):
@@ -89,10 +87,16 @@ class MpiComm(Comm):
             for start in range(0, max(bound, 1), CHUNK):
                 requests.append(self.comm.Isend([message[start : start + CHUNK], MPI.BYTE], peer))
         ends = [MPI.Status() for _ in requests]
-        _finish(lambda: MPI.Request.Testall(requests, ends))
+        wait_until(lambda: MPI.Request.Testall(requests, ends))
         for peer, i in statuses[:posted]:
             status[peer] = status.get(peer, 0) + ends[i].Get_count(MPI.BYTE)
         return status
+
+    def send(self, peer, address, size):
+        return MpiRequest(self.comm.Isend([MPI.buffer.fromaddress(address, size), MPI.BYTE], peer))
+
+    def receive(self, peer, address, size):
+        return MpiRequest(self.comm.Irecv([MPI.buffer.fromaddress(address, size), MPI.BYTE], peer))
 
     def twin(self):
         out = copy.copy(self)
@@ -105,24 +109,33 @@ class MpiComm(Comm):
         self.comm.Abort(code)
 
 
+class MpiRequest:
+    """One message under way."""
+
+    __slots__ = ("request", "status")
+
+    def __init__(self, request: MPI.Request):
+        self.request, self.status = request, MPI.Status()
+
+    def done(self) -> bool:
+        return self.request.Test(self.status)
+
+    @property
+    def size(self) -> int:
+        return self.status.Get_count(MPI.BYTE)
+
+
+def send_to_myself(source: int, to: int, size: int) -> None:
+    """One message from address to address of this process, in a world of its own."""
+    MPI.Init_thread(MPI.THREAD_FUNNELED)
+    MPI.COMM_SELF.Sendrecv(
+        [MPI.buffer.fromaddress(source, size), MPI.BYTE], 0, 0, [MPI.buffer.fromaddress(to, size), MPI.BYTE], 0, 0
+    )
+
+
 def library() -> str:
     """The MPI library's name and version."""
     return " ".join(MPI.Get_library_version().split("\n")[0].split(",")[0].split())
-
-
-SPINS = 20_000
-"""Looks at a request, a core given away after each, before a waiting rank sleeps between looks."""
-
-
-def _finish(ready: Callable[[], bool]) -> None:
-    """Wait for a request. MPI's own wait keeps its core: with more ranks than cores that is 15 times slower, and a rank
-    that waits for another to compile or to partition would halve its speed."""
-    for _ in range(SPINS):
-        if ready():
-            return
-        os.sched_yield()
-    while not ready():
-        time.sleep(0.0005)
 
 
 def _pieces(array: np.ndarray):

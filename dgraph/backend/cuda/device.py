@@ -10,6 +10,7 @@ import numpy as np
 
 from dgraph.backend.cuda import nvrtc
 from dgraph.backend.cuda.layout import BLOCK
+from dgraph.backend.cuda.raw import Raw
 from dgraph.cache import folder, publish
 from dgraph.errors import UsageError
 
@@ -48,6 +49,7 @@ class CudaDevice:
         blocks: multiprocessors.
         xp: the module whose functions work on its arrays.
         threads: of a block.
+        raw: memory that other processes may touch.
     """
 
     def __init__(self, number: int):
@@ -60,6 +62,7 @@ class CudaDevice:
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
         self.pool = self.xp.cuda.MemoryPool()
+        self.raw = Raw(self.xp, number)
         self._modules: dict[str, Module] = {}
         self._landing: dict[int, tuple] = {}
 

@@ -1,0 +1,217 @@
+"""Which transport joins which ranks: what each pair can have, what the user asked for, what the self-test found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.transports import aware
+from dgraph.backend.cuda.transports.links import AUTO, TRANSPORTS, Links
+from dgraph.backend.cuda.transports.nccl import Group
+from dgraph.backend.cuda.transports.selftest import selftest
+from dgraph.comm import Comm
+from dgraph.comm.hosts import hosts
+from dgraph.errors import InternalError, UsageError, unknown
+
+Pair = tuple[int, int]
+
+TYPICAL = 1 << 20
+"""Bytes of the message by whose time ``auto`` compares transports."""
+
+
+def connect(device: Any, comm: Comm, transport: str = AUTO) -> Links:
+    """Choose a transport for every pair of ranks, and test it; collective, the same choice on every rank.
+
+    ``auto`` takes p2p where it can be and brings the right bytes, and for the other pairs whichever transport carries a
+    message of 1 MiB soonest. A name is taken for all pairs.
+
+    Raises:
+        UsageError: on every rank; the transport that was named does not exist, cannot join some pair, or brings wrong
+            bytes.
+    """
+    return _Choice(device, comm, transport).links
+
+
+class _Choice:
+    """``cannot(name)``: pair → why not, from facts that every rank has gathered: so all ranks come to the same."""
+
+    def __init__(self, device: Any, comm: Comm, transport: str):
+        if transport not in (AUTO, *TRANSPORTS):
+            raise unknown("transport", transport, (AUTO, *TRANSPORTS))
+        self.device, self.comm = device, comm
+        self.pairs = [(a, b) for b in range(comm.size) for a in range(b)]
+        self.links = Links(comm.twin(), {})
+        self.reasons: dict[Pair, str] = {}
+        self._look(transport)
+        table = self._all_by(transport) if transport != AUTO else self._soonest()
+        self._conclude(table)
+
+    def _look(self, transport: str) -> None:
+        """Gather what ranks know of themselves, then of each other."""
+        raw, comm = self.device.raw, self.comm
+        with comm.together():
+            says = aware.library_says()
+            module = raw.nccl() if transport in (AUTO, "nccl") else None
+            mine = {
+                "uuid": raw.uuid(), "mps": raw.under_mps(), "says": says,
+                "nccl": None if module is None else str(module.get_version()),
+            }  # fmt: skip
+        self.facts = comm.allgather_json(mine)
+        self.hosts = hosts(comm)
+        uuids = [fact["uuid"] for fact in self.facts]
+        self.reach = comm.allgather_json([None if uuid == uuids[comm.rank] else raw.reaches(uuid) for uuid in uuids])
+        self.tried = self._send_to_self(transport)
+
+    def _send_to_self(self, transport: str) -> list[str | None]:
+        """What became of a child of each rank's host that sent GPU memory by MPI; None: none was sent out. One is sent
+        where MPI says that it can; where it cannot tell, only if the user asked for it."""
+        says = {fact["says"] for fact in self.facts}
+        asked = transport == "mpi-device" and aware.NO not in says
+        if not asked and not (transport == AUTO and says == {aware.YES}):
+            return [None] * self.comm.size
+        first = [self.hosts.index(host) for host in self.hosts]
+        told = aware.tried(self.device.number) if first[self.comm.rank] == self.comm.rank else ""
+        told_by = self.comm.allgather_json(told)
+        return [told_by[rank] for rank in first]
+
+    def cannot(self, name: str) -> dict[Pair, str]:
+        """Pairs that a transport cannot join, before it is tried, and why."""
+        why: Callable[[int, int], str] = getattr(self, f"_{name.replace('-', '_')}")
+        return {pair: told for pair in self.pairs if (told := why(*pair))}
+
+    def _p2p(self, a: int, b: int) -> str:
+        if self.hosts[a] != self.hosts[b]:
+            return f"they are on different hosts, {self.hosts[a]} and {self.hosts[b]}"
+        if self.facts[a]["uuid"] == self.facts[b]["uuid"]:
+            return f"they share {self.facts[a]['uuid']}"
+        if False in (self.reach[a][b], self.reach[b][a]):
+            return "the driver gives their GPUs no access to each other (nvidia-smi topo -p2p r)"
+        return ""
+
+    def _nccl(self, a: int, b: int) -> str:
+        missing = [rank for rank, fact in enumerate(self.facts) if fact["nccl"] is None]
+        if missing:
+            return f"rank {missing[0]} finds no NCCL (pip install nvidia-nccl-cu13, or -cu12)"
+        uuids = [fact["uuid"] for fact in self.facts]
+        for rank, uuid in enumerate(uuids):
+            if uuids.index(uuid) != rank:
+                return f"ranks {uuids.index(uuid)} and {rank} share {uuid}, and NCCL takes one rank a GPU"
+        return ""
+
+    def _mpi_device(self, a: int, b: int) -> str:
+        for rank in (a, b):
+            says = self.facts[rank]["says"]
+            if says == aware.NO:
+                return f"MPI is not CUDA-aware, says the library on rank {rank}"
+            if self.tried[rank]:
+                return f"on the host of rank {rank}, {self.tried[rank]}"
+            if self.tried[rank] is None:
+                return f"whether MPI is CUDA-aware is unknown on rank {rank}"
+        return ""
+
+    def _mpi_host(self, a: int, b: int) -> str:
+        return ""
+
+    def _all_by(self, name: str) -> dict[Pair, str]:
+        """The transport that was asked for, between all ranks, or an error that names a pair."""
+        refused = self.cannot(name)
+        refused = refused or self._try(name, self.pairs)
+        if refused:
+            (a, b), why = next(iter(refused.items()))
+            more = f" (and {len(refused) - 1} pairs more)" if len(refused) > 1 else ""
+            raise UsageError(
+                f"transport {name} cannot join ranks {a} and {b}{more}: {why}; --transport auto takes what can"
+            )
+        self.reasons = dict.fromkeys(self.pairs, "asked for")
+        return dict.fromkeys(self.pairs, name)
+
+    def _try(self, name: str, pairs: Iterable[Pair]) -> dict[Pair, str]:
+        """Open and test; pairs that must not use it, and why. Wrong bytes are kept in ``links.broken``."""
+        pairs = list(pairs)
+        refused = self._unopened(pairs) if name == "p2p" else {}
+        if name == "nccl" and self.links.group is None:
+            with self.comm.together():
+                self.links.group = Group(self.device.raw, self.comm)
+        pairs = [pair for pair in pairs if pair not in refused]
+        if pairs:
+            wrong = selftest(self.device, self.comm, self.links, name, pairs)
+            self.links.broken += [(name, *pair, told) for pair, told in wrong.items()]
+            refused |= wrong
+        return refused
+
+    def _unopened(self, pairs: list[Pair]) -> dict[Pair, str]:
+        """Pairs of which one cannot open the other's memory."""
+        raw, comm = self.device.raw, self.comm
+        address = raw.malloc(1)
+        handles = comm.allgatherv(np.frombuffer(raw.share(address), np.uint8))
+        told: list[str] = [""] * comm.size
+        for a, b in pairs:
+            if comm.rank in (a, b):
+                peer = a + b - comm.rank
+                try:
+                    raw.close(raw.open(handles[peer].tobytes()))
+                except (RuntimeError, OSError) as error:
+                    told[peer] = (
+                        f"rank {comm.rank} cannot open rank {peer}'s memory: {error} "
+                        "(under Slurm --gpu-bind=none leaves GPUs visible to each other)"
+                    )
+        every = comm.allgather_json(told)
+        raw.free(address)
+        return {(a, b): every[a][b] or every[b][a] for a, b in pairs if every[a][b] or every[b][a]}
+
+    def _soonest(self) -> dict[Pair, str]:
+        """``auto``."""
+        table: dict[Pair, str] = {}
+        against: dict[Pair, list[str]] = {pair: [] for pair in self.pairs}
+        for round_of in (("p2p",), ("nccl", "mpi-device", "mpi-host")):
+            left = [pair for pair in self.pairs if pair not in table]
+            able: dict[Pair, list[str]] = {pair: [] for pair in left}
+            for name in round_of:
+                refused = self.cannot(name)
+                possible = [pair for pair in left if pair not in refused]
+                refused |= self._try(name, possible) if possible else {}
+                for pair in left:
+                    if pair in refused:
+                        against[pair].append(f"no {name}: {refused[pair]}")
+                    else:
+                        able[pair].append(name)
+            for pair, names in able.items():
+                if names:
+                    table[pair] = min(names, key=lambda name: self._seconds(name, pair))
+        for a, b in self.pairs:
+            if (a, b) not in table:
+                raise InternalError(
+                    f"no transport brings ranks {a} and {b} the right bytes: {'; '.join(against[a, b])}"
+                )
+        self.reasons = {pair: "; ".join(told) for pair, told in against.items()}
+        return table
+
+    def _seconds(self, name: str, pair: Pair) -> float:
+        """Of a message of ``TYPICAL`` bytes, in the slower direction."""
+        latency, bandwidth = self._measured(name, pair)
+        return latency + TYPICAL / bandwidth
+
+    def _measured(self, name: str, pair: Pair) -> tuple[float, float]:
+        """Seconds of a small message and bytes a second of a large one, the worse of both directions."""
+        a, b = pair
+        latency, bandwidth = self.links.figures[name][:, [a, b], [b, a]]
+        return float(latency.max()), float(bandwidth.min())
+
+    def _conclude(self, table: dict[Pair, str]) -> None:
+        links, rank = self.links, self.comm.rank
+        links.table = table
+        for pair, name in table.items():
+            latency, bandwidth = self._measured(name, pair)
+            told = f"contents checked, {bandwidth / 1e9:.1f} GB/s, {latency * 1e6:.1f} µs"
+            self.reasons[pair] = "; ".join(filter(None, [told, self.reasons[pair]]))
+            if rank in pair:
+                links.chosen[sum(pair) - rank] = name
+        links.why = {sum(pair) - rank: told for pair, told in self.reasons.items() if rank in pair}
+        links.reasons = self.reasons
+        others = {name for name in table.values() if name != "p2p"}
+        if others:
+            links.not_direct = f"some ranks are joined by {', '.join(sorted(others))}"
+        elif any(fact["mps"] for fact in self.facts):
+            links.not_direct = "the Multi-Process Service stands between ranks and GPUs"

@@ -1,0 +1,67 @@
+"""MPI is handed addresses on the GPU. Only where MPI is CUDA-aware (``aware.py``): elsewhere it would read them as host
+memory, and the process would die."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.transports.links import Links
+from dgraph.errors import InternalError
+
+CHUNK = 1 << 30
+"""Bytes a message of MPI's at most."""
+
+
+class MpiDevice:
+    """What this transport carries for one set of mailboxes: a size from host to host, then the message."""
+
+    def __init__(self, raw: Any, links: Links, leaving: Mapping[int, int], arriving: Mapping[int, int]):
+        self.raw, self.comm = raw, links.messages
+        self._most = dict(arriving)
+        self._sizes = {peer: np.zeros(2, np.int64) for peer in leaving}
+        self._work: list[Generator] = []
+        self._received: dict[int, int] = {}
+
+    def begin(
+        self, sizes: Mapping[int, int], outboxes: Mapping[int, int], inboxes: Mapping[int, int], after: Any
+    ) -> None:
+        """Start to carry messages that are complete when ``after`` is reached."""
+        self._received = {}
+        self._work = [self._receive(peer, inboxes.get(peer, 0), after) for peer in self._sizes]
+        self._work += [self._send(peer, outboxes.get(peer, 0), sizes.get(peer, 0), after) for peer in self._sizes]
+
+    def moved(self) -> bool:
+        """Do what can be done now; whether nothing is left for the host."""
+        self._work = [each for each in self._work if next(each, self) is not self]
+        return not self._work
+
+    def end(self) -> dict[int, int]:
+        """Bytes by peer; they lie in the inboxes already."""
+        return self._received
+
+    def _send(self, peer: int, source: int, total: int, after: Any) -> Generator:
+        size = self._sizes[peer][:1]
+        size[0] = total
+        requests = [self.comm.send(peer, size.ctypes.data, 8)]
+        while not self.raw.reached(after):  # MPI's streams know nothing of ours
+            yield
+        for at in range(0, total, CHUNK):
+            requests.append(self.comm.send(peer, source + at, min(CHUNK, total - at)))
+        while not all(request.done() for request in requests):
+            yield
+
+    def _receive(self, peer: int, to: int, after: Any) -> Generator:
+        size = self._sizes[peer][1:]
+        request = self.comm.receive(peer, size.ctypes.data, 8)
+        while not (request.done() and self.raw.reached(after)):  # what read the inbox before must be through
+            yield
+        total = int(size[0])
+        if total > self._most[peer]:
+            raise InternalError(f"a message from rank {peer} has {total} bytes, of at most {self._most[peer]}")
+        self._received[peer] = total
+        requests = [self.comm.receive(peer, to + at, min(CHUNK, total - at)) for at in range(0, total, CHUNK)]
+        while not all(request.done() for request in requests):
+            yield

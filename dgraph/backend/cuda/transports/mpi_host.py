@@ -1,0 +1,126 @@
+"""Through host memory: GPU → pinned memory → MPI → pinned memory → GPU, in pieces that follow each other.
+
+Of every message the first piece begins with its size, so a receiver knows how many will follow; it needs no bound, and
+pinned memory does not grow with messages. This transport runs wherever ranks do, and the others are held against it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.transports.links import Links
+from dgraph.errors import InternalError
+
+PIECE = 1 << 20
+"""Bytes of pinned memory that a piece takes, prefix included; the same on every rank."""
+
+PIECES = 4
+"""Of one message that are under way at once."""
+
+PREFIX = 64
+"""Bytes before the first piece: the size of the message, and padding."""
+
+
+class Slot:
+    """Pinned memory for one piece. ``event`` is reached when the last copy to or from it is done."""
+
+    def __init__(self, raw: Any, size: int):
+        self.memory = raw.pinned(size)
+        self.size, self.address, self.event = size, int(self.memory.ctypes.data), raw.event()
+        self.total = self.memory[:8].view(np.int64)
+
+
+class MpiHost:
+    """What this transport carries for one set of mailboxes: ``leaving`` and ``arriving`` as there."""
+
+    def __init__(self, raw: Any, links: Links, leaving: Mapping[int, int], arriving: Mapping[int, int]):
+        self.raw, self.comm = raw, links.messages
+        self._leaving = {peer: self._slots(size) for peer, size in leaving.items()}
+        self._arriving = {peer: self._slots(size) for peer, size in arriving.items()}
+        self._most = dict(arriving)
+        self._down, self._up, self._arrived = raw.stream(), raw.stream(), raw.event()
+        self._work: list[Generator] = []
+        self._received: dict[int, int] = {}
+
+    def _slots(self, size: int) -> list[Slot]:
+        whole = PREFIX + size
+        return [Slot(self.raw, min(whole, PIECE)) for _ in range(1 if whole <= PIECE else PIECES)]
+
+    def begin(
+        self, sizes: Mapping[int, int], outboxes: Mapping[int, int], inboxes: Mapping[int, int], after: Any
+    ) -> None:
+        """Start to carry messages that are complete when ``after`` is reached."""
+        for stream in (self._down, self._up):
+            self.raw.hold(after, stream)
+        self._received = {}
+        self._work = [self._receive(peer, inboxes.get(peer, 0)) for peer in self._arriving]
+        self._work += [self._send(peer, outboxes.get(peer, 0), sizes.get(peer, 0)) for peer in self._leaving]
+
+    def moved(self) -> bool:
+        """Do what can be done now; whether nothing is left for the host."""
+        self._work = [each for each in self._work if next(each, self) is not self]
+        return not self._work
+
+    def end(self) -> dict[int, int]:
+        """The current stream goes on when all has arrived. Bytes by peer."""
+        self.raw.record(self._arrived, self._up)
+        self.raw.hold(self._arrived)
+        return self._received
+
+    def _send(self, peer: int, source: int, total: int) -> Generator:
+        free, copying, sent = deque(self._leaving[peer]), deque[tuple], deque[tuple]()
+        copying, at, first = deque(), 0, True
+        while first or at < total or copying or sent:
+            if (first or at < total) and free:
+                slot, start = free.popleft(), PREFIX if first else 0
+                size = min(total - at, slot.size - start)
+                slot.total[0], first = total, False
+                if size:
+                    self.raw.copy(slot.address + start, source + at, size, self._down)
+                self.raw.record(slot.event, self._down)
+                copying.append((slot, start + size))
+                at += size
+            if copying and self.raw.reached(copying[0][0].event):
+                slot, size = copying.popleft()
+                sent.append((slot, self.comm.send(peer, slot.address, size)))
+            if sent and sent[0][1].done():
+                free.append(sent.popleft()[0])
+            yield
+
+    def _receive(self, peer: int, to: int) -> Generator:
+        free = deque(self._arriving[peer])
+        slot = free.popleft()
+        while not self.raw.reached(slot.event):
+            yield
+        request = self.comm.receive(peer, slot.address, slot.size)
+        while not request.done():
+            yield
+        total = int(slot.total[0])
+        at = min(total, slot.size - PREFIX)
+        if total > self._most[peer] or request.size != PREFIX + at:
+            raise InternalError(
+                f"a message from rank {peer} has {request.size} bytes of {total}, of at most {self._most[peer]}"
+            )
+        self._received[peer] = total
+        if at:
+            self.raw.copy(to, slot.address + PREFIX, at, self._up)
+        self.raw.record(slot.event, self._up)
+        free.append(slot)
+        asked, coming = at, deque[tuple]()
+        while at < total:
+            if asked < total and free and self.raw.reached(free[0].event):
+                slot = free.popleft()
+                size = min(slot.size, total - asked)
+                coming.append((slot, size, self.comm.receive(peer, slot.address, size)))
+                asked += size
+            if coming and coming[0][2].done():
+                slot, size, _ = coming.popleft()
+                self.raw.copy(to + at, slot.address, size, self._up)
+                self.raw.record(slot.event, self._up)
+                at += size
+                free.append(slot)
+            yield

@@ -1,0 +1,183 @@
+"""Every pair of ranks sends to each other by a transport, at several sizes: contents, latency, bandwidth.
+
+The messages go through :class:`Mailboxes` as those of a run do: kernels write and check them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda import layout
+from dgraph.backend.cuda.text import common
+from dgraph.backend.cuda.transports.links import Links
+from dgraph.backend.cuda.transports.mailboxes import Mailboxes
+from dgraph.comm import Comm
+
+SIZES = (64, 4_104, 1 << 20, (8 << 20) + 8)
+"""Bytes of the messages: a header, some, about a piece of ``mpi-host``, and several of them."""
+
+TURNS = 16
+"""Messages of the smallest size whose time is the latency."""
+
+REPEATED = 3
+"""Messages of the largest size of which the fastest counts."""
+
+PATIENCE = 4_000_000
+"""Looks at a signal before it is given up: seconds."""
+
+FOUND = 4
+"""Words that the kernels leave."""
+
+
+def text() -> str:
+    """The kernels."""
+    return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), common("probe")])
+
+
+def selftest(
+    device: Any, comm: Comm, links: Links, name: str, pairs: Iterable[tuple[int, int]]
+) -> dict[tuple[int, int], str]:
+    """Try one transport between ``pairs``, the same on every rank; collective.
+
+    Puts (seconds of a small message, bytes a second of a large one) into ``links.figures``.
+
+    Returns:
+        Pairs that it must not serve, and why: the same on every rank.
+    """
+    tried = _Trial(device, comm, links, name, set(pairs))
+    tried.contents()
+    wrong = _gathered(comm, tried.faults)
+    tried.times(wrong)  # a rank that waits in vain would keep others waiting
+    wrong |= _gathered(comm, tried.faults)
+    tried.close()
+    links.figures[name] = np.moveaxis(comm.allgather(tried.figures), 0, -1)
+    return wrong
+
+
+def _gathered(comm: Comm, faults: dict[int, str]) -> dict[tuple[int, int], str]:
+    """The first fault of every pair; each rank brings those of what it received."""
+    wrong: dict[tuple[int, int], str] = {}
+    for receiver, told in enumerate(comm.allgather_json(sorted(faults.items()))):
+        for sender, what in told:
+            pair = min(sender, receiver), max(sender, receiver)
+            wrong.setdefault(pair, f"from rank {sender} to {receiver}: {what}")
+    return wrong
+
+
+class _Trial:
+    """One rank's part of a self-test. Column ``figures[:, s]`` is of messages from rank s to this one."""
+
+    def __init__(self, device: Any, comm: Comm, links: Links, name: str, pairs: set[tuple[int, int]]):
+        self.device, self.comm, self.name = device, comm, name
+        self.peers = {b if a == comm.rank else a for a, b in pairs if comm.rank in (a, b)}
+        most = dict.fromkeys(self.peers, SIZES[-1])
+        chosen = dict.fromkeys(self.peers, name)
+        self.boxes = Mailboxes(device, comm, most, most, replace(links, chosen=chosen, not_direct=""))
+        self.module = device.module(text(), "probe")
+        self.found = device.xp.zeros(FOUND, np.uint64)
+        self.figures = np.full((2, comm.size), np.nan)
+        self.faults: dict[int, str] = {}
+        self.sequence = 0
+
+    def contents(self) -> None:
+        """Messages of all sizes, over both mailboxes of every pair."""
+        for step in range(1, self.comm.size):
+            self._aim(step)
+            for i, size in enumerate(SIZES):
+                for parity in (0, 1):
+                    self._message(size, parity, salt=2 * i + parity)
+
+    def times(self, wrong: Iterable[tuple[int, int]]) -> None:
+        """Figures of the pairs that brought the right bytes."""
+        self.peers -= {a + b - self.comm.rank for a, b in wrong if self.comm.rank in (a, b)}
+        for step in range(1, self.comm.size):
+            self._aim(step)
+            seconds = min(self._timed(SIZES[-1]) for _ in range(REPEATED))
+            latency = self._turns()
+            if self.since is not None:
+                self.figures[:, self.since] = latency, SIZES[-1] / seconds
+
+    def _aim(self, step: int) -> None:
+        """Send to the rank ``step`` above and hear from the one ``step`` below, where these pairs are tried."""
+        to, since = (self.comm.rank + step) % self.comm.size, (self.comm.rank - step) % self.comm.size
+        self.to, self.since = (peer if peer in self.peers else None for peer in (to, since))
+
+    def _message(self, size: int, parity: int, salt: int) -> None:
+        """One message with contents that no other has, looked at on the other side."""
+        self.sequence += 1
+        p2p = self.name == "p2p"
+        if self.to is not None:
+            box, signal = self.boxes.outbox(self.to, parity), self.boxes.signal(self.to) if p2p else 0
+            self._launch("fill", box, size, self._seed(self.comm.rank, self.to, salt), signal)
+        self.device.wait()
+        self.comm.barrier()
+        received = self.boxes.deliver(parity, {} if self.to is None else {self.to: size})
+        told = None
+        if self.since is not None:
+            box, signal = self.boxes.inbox(self.since, parity), self.boxes.signals(self.since) if p2p else 0
+            self._launch("check", box, size, self._seed(self.since, self.comm.rank, salt), signal)
+            wrong, first, _, late = self.device.get(self.found).tolist()
+            if late:
+                told = f"no signal within {PATIENCE:,} looks"
+            elif wrong:
+                told = f"{wrong} of {size // 8} words of a message are wrong, the first is number {first}"
+            elif not p2p and received.get(self.since) != size:
+                told = f"{received.get(self.since)} of {size} bytes came"
+        unasked = [peer for peer, count in received.items() if count and peer != self.since]
+        if unasked:
+            told = f"a message that nobody sent, from rank {unasked[0]}"
+        if told is not None:
+            self._blame(told)
+        self.comm.barrier()
+
+    def _timed(self, size: int) -> float:
+        """Seconds of one message of this size, written under p2p, carried otherwise; from all ranks at once."""
+        self.comm.barrier()
+        began = time.perf_counter()
+        if self.name != "p2p":
+            self.boxes.deliver(0, {} if self.to is None else {self.to: size})
+        elif self.to is not None:
+            self._launch("fill", self.boxes.outbox(self.to, 0), size, 0, 0)
+        self.device.wait()
+        return time.perf_counter() - began
+
+    def _turns(self) -> float:
+        """Seconds of one small message: under p2p a signal there and one here, without a host."""
+        if self.name != "p2p":
+            return sum(self._timed(SIZES[0]) for _ in range(TURNS)) / TURNS
+        echo = 0 if self.to is None else self.boxes.signal(self.to) + 8
+        answer = 0 if self.since is None else self.boxes.signals(self.since) + 8
+        seconds = np.nan
+        for _ in range(2):
+            self.comm.barrier()
+            began = time.perf_counter()
+            self._launch("turns", 0, 0, 0, 0, echo, answer)
+            self.device.wait()
+            seconds = (time.perf_counter() - began) / TURNS
+            self.sequence += TURNS
+            if self.since is not None and self.device.get(self.found)[3]:
+                self._blame(f"no signal within {PATIENCE:,} looks")
+        return seconds
+
+    def _blame(self, told: str) -> None:
+        """Keep the first fault of a pair."""
+        if self.since is not None:
+            self.faults.setdefault(self.since, told)
+
+    def _launch(self, kernel: str, box: int, size: int, seed: int, signal: int, echo: int = 0, answer: int = 0) -> None:
+        self.found[...] = self.device.put(np.array([0, 2**63, 0, 0], np.uint64))
+        found = self.device.address(self.found)
+        words = np.array([box, size // 8, seed, signal, self.sequence, found, echo, answer, TURNS, PATIENCE], np.uint64)
+        self.module.set_environment(words)
+        self.module.launch(kernel, 1 if kernel == "turns" else self.device.blocks)
+
+    def _seed(self, sender: int, receiver: int, salt: int) -> int:
+        return ((sender * 65_537 + receiver) * 65_537 + salt + 1) * 0x9E3779B1 % 2**64
+
+    def close(self) -> None:
+        self.boxes.close()

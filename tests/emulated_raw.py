@@ -1,0 +1,110 @@
+"""What ``Raw`` does on a GPU, in host memory: allocations that other processes can open, and copies that are not done
+before somebody waits for them."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import mmap
+import os
+
+import numpy as np
+
+PAGE = 4096
+_numbers = itertools.count()
+
+
+class Stream:
+    """Copies in order, none of them done before an event behind it is waited for."""
+
+    ptr = property(lambda self: self)
+
+    def __init__(self):
+        self.work, self.done = [], 0
+
+    def until(self, count: int) -> None:
+        while self.done < count:
+            ctypes.memmove(*self.work[self.done])
+            self.done += 1
+
+
+class Event:
+    """``looks``: how often it must be asked before it is reached."""
+
+    def __init__(self):
+        self.stream, self.at, self.looks = None, 0, 0
+
+
+class Raw:
+    """One GPU of its own, unless ``uuid`` says whose memory it shares."""
+
+    names_are_bytes = True
+
+    def __init__(self, uuid: str | None = None, nccl=None, mps: bool = False, blind: tuple[str, ...] = ()):
+        self.name = uuid or f"GPU-emulated-{os.getpid()}-{next(_numbers)}"
+        self._nccl, self.mps, self.blind = nccl, mps, blind
+        self._held: dict[int, tuple[mmap.mmap, np.ndarray, int]] = {}
+
+    def malloc(self, size: int) -> int:
+        file = os.memfd_create("emulated")
+        os.ftruncate(file, -(-size // PAGE) * PAGE)
+        return self._map(file)
+
+    def _map(self, file: int) -> int:
+        pages = mmap.mmap(file, 0)
+        array = np.frombuffer(pages, np.uint8)
+        self._held[array.ctypes.data] = pages, array, file
+        return array.ctypes.data
+
+    def free(self, address: int) -> None:
+        os.close(self._held.pop(address)[2])
+
+    close = free
+
+    def share(self, address: int) -> bytes:
+        return f"{os.getpid()}:{self._held[address][2]}".encode().ljust(64, b"\0")
+
+    def open(self, handle: bytes) -> int:
+        process, file = handle.rstrip(b"\0").decode().split(":")
+        return self._map(os.open(f"/proc/{process}/fd/{file}", os.O_RDWR))
+
+    def pinned(self, size: int) -> np.ndarray:
+        return np.full(size, 0xA5, np.uint8)
+
+    def stream(self) -> Stream:
+        return Stream()
+
+    def event(self) -> Event:
+        return Event()
+
+    def record(self, event: Event, stream: Stream | None = None) -> None:
+        event.stream, event.at, event.looks = stream, len(stream.work) if stream else 0, 2
+
+    def reached(self, event: Event) -> bool:
+        event.looks -= 1
+        if event.looks > 0:
+            return False
+        self.hold(event)
+        return True
+
+    def hold(self, event: Event, stream: Stream | None = None) -> None:
+        if event.stream:
+            event.stream.until(event.at)
+
+    def copy(self, to: int, source: int, size: int, stream: Stream | None = None) -> None:
+        if stream:
+            stream.work.append((to, source, size))
+        else:
+            ctypes.memmove(to, source, size)
+
+    def uuid(self) -> str:
+        return self.name
+
+    def reaches(self, uuid: str) -> bool | None:
+        return uuid not in self.blind
+
+    def under_mps(self) -> bool:
+        return self.mps
+
+    def nccl(self):
+        return self._nccl

@@ -1,0 +1,378 @@
+"""Transports between GPUs, emulated: ranks are threads, or processes under MPI; memory is shared as CUDA IPC shares it,
+copies are late, and NCCL is a stand-in that waits for ever where a side is not posted."""
+
+import threading
+import time
+from collections import defaultdict, deque
+
+import numpy as np
+import pytest
+from emulated import Device, needs_compiler
+from emulated_raw import Raw
+from simulated import on_ranks, succeed
+
+from dgraph.backend.cuda.transports import Links, Mailboxes, aware, connect, mpi_device, mpi_host, selftest
+from dgraph.backend.cuda.transports.nccl import Group
+from dgraph.comm import SerialComm, world
+from dgraph.comm.hosts import FAKE, hosts
+from dgraph.errors import InternalError, UsageError
+
+pytestmark = needs_compiler
+ALL = ("p2p", "nccl", "mpi-device", "mpi-host")
+
+
+class Nccl:
+    """NCCL's calls over queues: a group ends when every send and receive posted in it has met its other side."""
+
+    available = True
+
+    def __init__(self, version=22_800):
+        self.queues, self.version, self.posted = defaultdict(deque), version, threading.local()
+        self.flip = False
+
+    def get_version(self):
+        return self.version
+
+    def get_unique_id(self):
+        return bytes(range(128))
+
+    def NcclCommunicator(self, size, name, rank):
+        assert name == bytes(range(128))
+        return Member(self, rank)
+
+    def groupStart(self):
+        self.posted.receives = []
+
+    def groupEnd(self):
+        end = time.monotonic() + 5
+        for lane, address, size in self.posted.receives:
+            while not self.queues[lane]:
+                assert time.monotonic() < end, f"{lane}: a receive that nobody sends to"
+                time.sleep(0.001)
+            data = self.queues[lane].popleft()
+            assert data.size == size
+            if self.flip and size > 5000:
+                data[4999] ^= 1
+            memory(address, size)[:] = data
+
+
+class Member:
+    def __init__(self, group, rank):
+        self.group, self.rank = group, rank
+
+    def send(self, address, size, kind, peer, stream):
+        self.group.queues[self.rank, peer].append(memory(address, size).copy())
+
+    def recv(self, address, size, kind, peer, stream):
+        self.group.posted.receives.append(((peer, self.rank), address, size))
+
+    def check_async_error(self):
+        return 0
+
+
+def memory(address, size):
+    """``size`` bytes at an address."""
+    import ctypes
+
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    monkeypatch.delenv(FAKE, raising=False)
+    monkeypatch.setattr(selftest, "SIZES", (64, 4104, 20_000))
+    monkeypatch.setattr(selftest, "PATIENCE", 200_000)
+    monkeypatch.setattr(mpi_host, "PIECE", 512)
+    monkeypatch.setattr(mpi_device, "CHUNK", 1000)
+    monkeypatch.setattr(aware, "library_says", lambda: aware.NO)
+
+
+def device_of(rank, **raw):
+    device = Device(2, seed=rank + 1)
+    device.raw = Raw(**raw)
+    return device
+
+
+def links_for(comm, name):
+    """Without a self-test: one transport for all."""
+    return Links(comm, {peer: name for peer in range(comm.size) if peer != comm.rank})
+
+
+def capacity(sender, receiver):
+    """Odd, none for some pairs, and not the same both ways."""
+    return 0 if (sender, receiver) == (0, 2) else 64 + 977 * (sender + 1) * (receiver + 2)
+
+
+def message(sender, receiver, turn):
+    """Of any size up to the capacity; every third is empty."""
+    most = capacity(sender, receiver)
+    rng = np.random.default_rng([sender, receiver, turn])
+    size = (0, most, int(rng.integers(most + 1)))[turn % 3]
+    return rng.integers(0, 256, size, np.uint8)
+
+
+def exchange(comm, links, device, turns=6):
+    """Messages to and from everybody, turn by turn; what came must be what was sent."""
+    others = [peer for peer in range(comm.size) if peer != comm.rank]
+    boxes = Mailboxes(
+        device, comm, {p: capacity(comm.rank, p) for p in others}, {p: capacity(p, comm.rank) for p in others}, links
+    )
+    for turn in range(turns):
+        parity, sizes = turn % 2, {}
+        for peer in others:
+            data = message(comm.rank, peer, turn)
+            if data.size:
+                memory(boxes.outbox(peer, parity), data.size)[:] = data
+                sizes[peer] = data.size
+        comm.barrier()  # under p2p it is there when it is written
+        received = boxes.deliver(parity, sizes)
+        staged = {p for p in others if links.chosen[p] != "p2p"}
+        assert set(received) == {p for p in staged if capacity(p, comm.rank) + capacity(comm.rank, p)}
+        for peer in others:
+            data = message(peer, comm.rank, turn)
+            assert received.get(peer, data.size) == data.size
+            if data.size:
+                np.testing.assert_array_equal(memory(boxes.inbox(peer, parity), data.size), data)
+    boxes.close()
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_messages_arrive_whole(name, size):
+    nccl = Nccl()
+
+    def work(comm):
+        device, links = device_of(comm.rank), links_for(comm, name)
+        if name == "nccl":
+            links.group = Group(Raw(nccl=nccl), comm)
+        device.raw._nccl = nccl
+        exchange(comm, links, device)
+
+    succeed(size, work)
+
+
+def chosen(comm, transport="auto", **raw):
+    """What ``connect`` chooses on devices of their own; messages must then arrive."""
+    device = device_of(comm.rank, **raw)
+    links = connect(device, comm, transport)
+    exchange(comm, links, device, turns=3)
+    return links
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_auto_takes_p2p_on_one_host(size):
+    for links in succeed(size, chosen):
+        assert links.direct
+        assert set(links.table.values()) == {"p2p"} - ({"p2p"} if size == 1 else set())
+        if size > 1:
+            assert all("contents checked, " in told and "GB/s" in told for told in links.why.values())
+            assert links.names() == "p2p"
+            latency, bandwidth = links.figures["p2p"]
+            off = ~np.eye(size, dtype=bool)
+            assert (latency[off] > 0).all()
+            assert (bandwidth[off] > 0).all()
+            assert np.isnan(latency[~off]).all()
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("with_nccl", [False, True])
+def test_two_hosts_that_are_one(monkeypatch, with_nccl):
+    monkeypatch.setenv(FAKE, "2")
+    nccl = Nccl() if with_nccl else None
+    every = succeed(4, lambda comm: chosen(comm, nccl=nccl))
+    for rank, links in enumerate(every):
+        assert links.table == every[0].table
+        assert {pair for pair, name in links.table.items() if name == "p2p"} == {(0, 1), (2, 3)}
+        assert set(links.table.values()) - {"p2p"} <= {"nccl", "mpi-host"}
+        assert not links.direct
+        assert "some ranks are joined by" in links.not_direct
+        far = (rank + 2) % 4
+        assert "no p2p: they are on different hosts" in links.why[far]
+        assert ("no nccl" in links.why[far]) != with_nccl
+        assert set(links.figures) == {"p2p", "mpi-host"} | ({"nccl"} if with_nccl else set())
+    assert hosts(SerialComm())[0].endswith("#0")
+
+
+@pytest.mark.mpi_skip
+def test_a_wrong_number_of_fake_hosts(monkeypatch):
+    monkeypatch.setenv(FAKE, "two")
+    with pytest.raises(UsageError, match="DGRAPH_FAKE_HOSTS=two is no number of hosts"):
+        hosts(SerialComm())
+
+
+def refusals(size, transport, **raw):
+    """The error that every rank raises."""
+    told = on_ranks(size, lambda comm: chosen(comm, transport, **raw))
+    assert all(isinstance(error, UsageError) for error in told), told
+    assert len(set(map(str, told))) == 1
+    return str(told[0])
+
+
+@pytest.mark.mpi_skip
+def test_a_transport_that_cannot_be_is_refused_with_the_pair(monkeypatch):
+    assert "unknown transport 'p2q': did you mean 'p2p'" in refusals(2, "p2q")
+    assert "transport p2p cannot join ranks 0 and 1: they share GPU-one" in refusals(2, "p2p", uuid="GPU-one")
+    told = refusals(3, "nccl", uuid="GPU-one", nccl=Nccl())
+    assert "transport nccl cannot join ranks 0 and 1 (and 2 pairs more): ranks 0 and 1 share GPU-one" in told
+    assert "rank 0 finds no NCCL (pip install" in refusals(2, "nccl")
+    assert "ranks 0 and 1: MPI is not CUDA-aware, says the library on rank 0" in refusals(2, "mpi-device")
+    monkeypatch.setenv(FAKE, "2")
+    assert "p2p cannot join ranks 0 and 2 (and 3 pairs more): they are on different hosts" in refusals(4, "p2p")
+
+
+@pytest.mark.mpi_skip
+def test_gpus_that_do_not_reach_each_other():
+    def work(comm):
+        return chosen(comm, blind=("GPU-1",) if comm.rank == 0 else (), uuid=f"GPU-{comm.rank}")
+
+    for links in succeed(3, work):
+        assert links.table == {(0, 1): "mpi-host", (0, 2): "p2p", (1, 2): "p2p"}
+        assert "no access to each other" in links.reasons[0, 1]
+
+
+@pytest.mark.mpi_skip
+def test_memory_that_cannot_be_opened():
+    class Walled(Raw):
+        def open(self, handle):
+            raise RuntimeError("cudaErrorMapBufferObjectFailed")
+
+    def work(comm):
+        device = device_of(comm.rank)
+        if comm.rank == 1:
+            device.raw = Walled()
+        return connect(device, comm, "auto")
+
+    for links in succeed(3, work):
+        assert links.table == {(0, 1): "mpi-host", (0, 2): "p2p", (1, 2): "mpi-host"}
+        assert "rank 1 cannot open rank 0's memory: cudaErrorMap" in links.reasons[0, 1]
+
+
+@pytest.mark.mpi_skip
+def test_ranks_that_share_a_gpu_go_through_the_host():
+    for links in succeed(3, lambda comm: chosen(comm, uuid=f"GPU-{comm.rank // 2}")):
+        assert links.table == {(0, 1): "mpi-host", (0, 2): "p2p", (1, 2): "p2p"}
+    for links in succeed(2, lambda comm: chosen(comm, mps=True)):
+        assert links.table == {(0, 1): "p2p"}
+        assert not links.direct
+        assert "Multi-Process Service" in links.not_direct
+
+
+class Elsewhere(Raw):
+    """What is written to a peer never arrives there."""
+
+    def open(self, handle):
+        super().open(handle)
+        return self.malloc(1 << 17)
+
+
+class Flipping(Raw):
+    """One bit of every copy of more than 100 bytes is another one."""
+
+    def copy(self, to, source, size, stream=None):
+        super().copy(to, source, size, stream)
+        if size > 100:
+            stream.until(len(stream.work))
+            memory(to, size)[99] ^= 4
+
+
+@pytest.mark.mpi_skip
+def test_a_transport_that_brings_wrong_bytes_is_found_and_named(monkeypatch):
+    def work(comm, kind, transport="auto", **raw):
+        device = device_of(comm.rank)
+        device.raw = kind(**raw) if comm.rank == 1 else Raw(**raw)
+        return connect(device, comm, transport)
+
+    for links in succeed(3, lambda comm: work(comm, Elsewhere)):
+        assert links.table == {(0, 1): "mpi-host", (0, 2): "p2p", (1, 2): "mpi-host"}
+        assert [(name, a, b) for name, a, b, _ in links.broken] == [("p2p", 0, 1), ("p2p", 1, 2)]
+        assert "from rank 1 to 0: no signal within" in links.reasons[0, 1]
+    told = on_ranks(2, lambda comm: work(comm, Flipping, "mpi-host"))
+    assert all(isinstance(each, UsageError) for each in told)
+    assert "transport mpi-host cannot join ranks 0 and 1: from rank 1 to 0: " in str(told[0])
+    assert "words of a message are wrong, the first is number" in str(told[0])
+    nccl = Nccl()
+    nccl.flip = True
+    for links in succeed(2, lambda comm: work(comm, Elsewhere, nccl=nccl)):
+        assert links.table == {(0, 1): "mpi-host"}
+        assert [name for name, *_ in links.broken] == ["p2p", "nccl"]
+        assert "1 of 2500 words of a message are wrong, the first is number 624" in links.reasons[0, 1]
+    told = on_ranks(2, lambda comm: work(comm, type("Both", (Elsewhere, Flipping), {})))
+    assert all(isinstance(each, InternalError) for each in told)
+    assert "no transport brings ranks 0 and 1 the right bytes: no p2p: " in str(told[0])
+
+
+@pytest.mark.mpi_skip
+def test_sizes_that_ranks_see_differently():
+    def work(comm):
+        other = 1 - comm.rank
+        links = links_for(comm, "mpi-host")
+        Mailboxes(device_of(comm.rank), comm, {other: 100}, {other: 100 + comm.rank}, links)
+
+    told = on_ranks(2, work)
+    assert [str(each) for each in told] == ["messages from rank 0 to 1 have 100 bytes there, and 101 here"] * 2
+
+    def longer(comm):
+        other = 1 - comm.rank
+        boxes = Mailboxes(device_of(comm.rank), comm, {other: 100}, {other: 100}, links_for(comm, "mpi-host"))
+        boxes.deliver(0, {other: 101})
+
+    assert "a message of 101 bytes to rank 1, whose mailbox has 100" in str(on_ranks(2, longer)[0])
+
+
+@pytest.mark.mpi_skip
+def test_signals_have_words_of_their_own():
+    def work(comm):
+        boxes = Mailboxes(device_of(comm.rank), comm, {}, {}, links_for(comm, "p2p"))
+        assert boxes.deliver(0, {}) == {}
+        others = [peer for peer in range(comm.size) if peer != comm.rank]
+        for peer in range(comm.size):
+            assert not memory(boxes.signals(peer), 512).any()
+        comm.barrier()
+        for peer in others:
+            memory(boxes.signal(peer), 512)[:] = 16 * comm.rank + peer
+        comm.barrier()
+        for peer in others:
+            assert set(memory(boxes.signals(peer), 512)) == {16 * peer + comm.rank}
+        assert not memory(boxes.signals(comm.rank), 512).any()
+        boxes.close()
+
+    succeed(4, work)
+
+
+@pytest.mark.mpi
+def test_processes():
+    """The same between processes, whose memory is opened by handles, and over MPI."""
+    comm = world()
+    for transport in ("auto", "p2p", "mpi-host"):
+        links = chosen(comm, transport)
+        assert set(links.chosen.values()) <= {"p2p" if transport == "auto" else transport}
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.starts_children
+def test_a_child_that_dies_is_an_answer(monkeypatch):
+    told = {
+        "import os; os.kill(os.getpid(), 11)": "died of SIGSEGV",
+        "raise RuntimeError('no such device')": "ended with 1: RuntimeError: no such device",
+        "import sys; sys.exit(3)": "ended with 3: no message",
+        "import time; time.sleep(60)": "gave no answer within 1 s",
+        "import sys; assert sys.argv[1] == '7'": "",
+    }
+    monkeypatch.setattr(aware, "PATIENCE", 1)
+    for text, expected in told.items():
+        monkeypatch.setattr(aware, "CHILD", text)
+        assert aware.tried(7).endswith(expected) if expected else aware.tried(7) == ""
+
+
+@pytest.mark.mpi_skip
+def test_mpi_device_is_tried_in_a_child_first(monkeypatch):
+    monkeypatch.setattr(aware, "library_says", lambda: aware.YES)
+    monkeypatch.setattr(aware, "tried", lambda number: "a child died of SIGSEGV")
+    assert "ranks 0 and 1: on the host of rank 0, a child died of SIGSEGV" in refusals(2, "mpi-device")
+    monkeypatch.setattr(aware, "tried", lambda number: "")
+    assert set(succeed(2, lambda comm: chosen(comm, "mpi-device"))[0].table.values()) == {"mpi-device"}
+    monkeypatch.setattr(aware, "library_says", lambda: aware.UNKNOWN)
+    monkeypatch.setenv(FAKE, "2")
+    assert "unknown on rank 0" in succeed(2, chosen)[0].why[1]
