@@ -10,9 +10,11 @@ import numpy as np
 
 import partitioning
 from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
+from dgraph.backend import Joined, connect
 from dgraph.backend import backend as choose_backend
 from dgraph.checkpoint import RESUME, Checkpoints, interval, listening
 from dgraph.comm import Comm, communicator
+from dgraph.comm.hosts import hosts
 from dgraph.engine import Context
 from dgraph.errors import UsageError, ValidationFailed, unknown
 from dgraph.graph.build import build
@@ -26,6 +28,8 @@ from dgraph.validate import validate as certify
 
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
+MOST_GPUS = 16
+"""Named in the line of the report that says which rank has which; its JSON has them all."""
 
 
 def run(
@@ -39,6 +43,9 @@ def run(
     schedule: str | None = None,
     alb_threshold: str | int | None = None,
     alb_distribution: str | None = None,
+    gpus: str | None = None,
+    allow_gpu_sharing: bool = False,
+    transport: str = "auto",
     direction: str = "auto",
     sync: str = "auto",
     max_rounds: int | None = None,
@@ -65,6 +72,10 @@ def run(
         backend: "cpu", "cuda", or "auto": cuda where there is a GPU; or a backend that is made already.
         threads: CPU threads a rank; None: the node's cores divided among its ranks.
         schedule, alb_threshold, alb_distribution: how a GPU spreads a round's edges (``docs/gpu.md``).
+        gpus: "0,1,2,3": the GPU of each rank of a node, by place; None: in turn.
+        allow_gpu_sharing: let several ranks have one GPU.
+        transport: what carries messages between GPUs: "auto", "p2p", "nccl", "mpi-device" or "mpi-host"
+            (``docs/transports.md``).
         direction: "auto", "push", "pull", or "flip" (a test aid: every round the other way).
         sync: "auto"; "full" exchanges everything; "poison" (a test aid) fills what should not be read with garbage.
         max_rounds: stop after so many rounds; the result then says that it did not converge.
@@ -99,9 +110,9 @@ def run(
             with comm.together():
                 engine = choose_backend(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
-                    schedule=schedule, alb_threshold=alb_threshold, alb_distribution=alb_distribution,
+                    schedule=schedule, alb_threshold=alb_threshold, alb_distribution=alb_distribution, gpus=gpus,
                 )  # fmt: skip
-            _tell_choices(engine, comm, trace, progress)
+            _tell_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)
         with trace("load"):
             if not isinstance(graph, Graph):
                 progress.phase("load", graph)
@@ -126,7 +137,8 @@ def run(
                 Path(checkpoint), identity, local, comm, trace, progress,
                 every=checkpoint_every, resume=resume, asked=asked,
             )  # fmt: skip
-        leads = comm.rank == here[0]
+        near = hosts(comm)
+        leads = near.index(near[comm.rank]) == comm.rank
         ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds, leads, keeper)
         with trace("solve"):
             progress.phase("solve", work.name)
@@ -236,14 +248,24 @@ def _check(what: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def _ranks_here(comm: Comm) -> list[int]:
-    """The ranks of this node."""
+    """The ranks that share this node's cores and GPUs, whatever host they are said to be on."""
     return [rank for rank, host in enumerate(comm.allgather_json(socket.gethostname())) if host == socket.gethostname()]
 
 
-def _tell_choices(engine, comm: Comm, trace: Trace, progress: Progress) -> None:
+def _tell_choices(engine, joined: Joined, comm: Comm, trace: Trace, progress: Progress) -> None:
     trace.choose("backend", engine.name, engine.why)
     trace.choose("threads", str(engine.threads), engine.reason)
-    trace.choose("transport", comm.transport, "host memory" if comm.size > 1 else "one rank")
-    if engine.warning:
-        trace.warn(engine.warning)
-        progress.line(engine.warning)
+    if joined.gpus:
+        trace.gpu = joined.gpus[comm.rank]
+        trace.choose("gpus", ", ".join(str(gpu["number"]) for gpu in joined.gpus), gpus_by_rank(joined.gpus))
+    trace.choose("transport", joined.transport, joined.reason)
+    for warning in filter(None, [engine.warning, *joined.warnings]):
+        trace.warn(warning)
+        progress.line(warning)
+
+
+def gpus_by_rank(gpus: list[dict]) -> str:
+    """How each rank came to its GPU, and which it is; of many ranks the first."""
+    told = [f"rank {rank} {gpu['name']} {gpu['uuid']}" for rank, gpu in enumerate(gpus[:MOST_GPUS])]
+    more = [f"{len(gpus) - MOST_GPUS} more"] if len(gpus) > MOST_GPUS else []
+    return f"{', '.join(dict.fromkeys(gpu['how'] for gpu in gpus))}: {', '.join(told + more)}"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from dgraph.backend.connect import Joined, connect
 from dgraph.errors import UsageError, unknown
+
+__all__ = ["BACKENDS", "Joined", "backend", "connect"]
 
 BACKENDS = ("auto", "cpu", "cuda")
 
@@ -19,6 +22,7 @@ def backend(
     schedule: str | None = None,
     alb_threshold: str | int | None = None,
     alb_distribution: str | None = None,
+    gpus: str | None = None,
 ):
     """The backend of this name; "auto" is cuda where there is a GPU and CuPy, else cpu.
 
@@ -29,6 +33,7 @@ def backend(
         place: this rank's number among them, which chooses its GPU.
         alone: whether there is no other rank on any node.
         schedule, alb_threshold, alb_distribution: see :class:`dgraph.backend.cuda.options.Options`.
+        gpus: "0,1,2,3": the GPU of each rank of this node, by place.
 
     Raises:
         UsageError: an unknown name, no GPU or no CuPy where they were asked for, options of the other backend.
@@ -44,9 +49,10 @@ def backend(
     if name == "cuda" or (name == "auto" and _has_gpu()):
         from dgraph.backend.cuda import CudaBackend, Options
 
-        gpu = CudaBackend(place, ranks_here, alone, Options(**given))  # type: ignore[arg-type]
+        gpu = CudaBackend(place, ranks_here, alone, Options(**given), gpus=gpus)  # type: ignore[arg-type]
         gpu.why = "asked for" if name == "cuda" else "a GPU is there"
         return gpu
+    given |= {"gpus": gpus} if gpus is not None else {}
     if given:
         option = f"--{next(iter(given)).replace('_', '-')}"
         raise UsageError(

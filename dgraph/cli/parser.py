@@ -26,6 +26,9 @@ RUN = (
     "schedule",
     "alb_threshold",
     "alb_distribution",
+    "gpus",
+    "allow_gpu_sharing",
+    "transport",
     "direction",
     "sync",
     "max_rounds",
@@ -37,6 +40,7 @@ RUN = (
 BACKENDS = ("auto", "cpu", "cuda")
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
+TRANSPORTS = ("auto", "p2p", "nccl", "mpi-device", "mpi-host")
 RESUME = ("auto", "must")
 IDS = ("integer", "string")
 ORDERS = ("original", "degree")
@@ -257,6 +261,11 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
     )
     run.add_argument("--alb-threshold", metavar="N", help="degree from which alb spreads a vertex: auto, threads or N")
     run.add_argument("--alb-distribution", choices=("cyclic", "blocked"), help="how it deals out edges")
+    run.add_argument(
+        "--gpus", metavar="MAP", help="the GPU of each rank of a node, by place: 0,1,2,3 (default in turn)"
+    )
+    run.add_argument("--allow-gpu-sharing", **flag(), help="several ranks may have one GPU")
+    run.add_argument("--transport", choices=TRANSPORTS, help="what joins GPUs (default auto: tested, then chosen)")
     run.add_argument("--direction", choices=DIRECTIONS, help="how edges are walked; flip: changes every round")
     run.add_argument("--sync", choices=SYNCS, help="what is exchanged (default auto: what the partition makes needed)")
     rounds = ["--max-rounds"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import resource
-import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from dgraph.comm import Comm
+from dgraph.comm.hosts import host
 
 VERSION = 1
 """Of the report's schema, ``schema.json``: raised when a key changes its meaning or goes away."""
@@ -51,6 +51,7 @@ class Trace:
         self.facts: dict[str, dict] = {"algorithm": {}, "graph": {}, "outcome": {}}
         self.choices: list[dict] = []
         self.warnings: list[str] = []
+        self.gpu: dict | None = None
         self.spans: list[tuple[str, float, float]] = []
         self.rounds = Rounds(self.seconds, self.began, max(FEWEST_ROUNDS, min(KEPT_ROUNDS, KEPT_FIGURES // comm.size)))
         self._timers: dict[str, _Timer] = {}
@@ -121,7 +122,8 @@ class Trace:
         spans = [{"name": name, "start": round(start, 7), "seconds": round(s, 7)} for name, start, s in self.spans]
         return {
             "rank": self.comm.rank,
-            "host": socket.gethostname(),
+            "host": host(self.comm),
+            **({"gpu": self.gpu} if self.gpu else {}),
             "cores": os.cpu_count() or 1,
             "seconds": {name: round(value, 9) for name, value in seconds.items()},
             "counts": self.counts,
@@ -137,10 +139,10 @@ def _hosts(ranks: list[dict]) -> list[dict]:
     """Every host once: its cores, its ranks, and what they held in memory together."""
     hosts: dict[str, dict] = {}
     for rank in ranks:
-        host = {"host": rank["host"], "cores": rank.pop("cores"), "ranks": [], "peak_memory_bytes": 0}
-        host = hosts.setdefault(rank["host"], host)
-        host["ranks"].append(rank["rank"])
-        host["peak_memory_bytes"] += rank["peak_memory_bytes"]
+        found = {"host": rank["host"], "cores": rank.pop("cores"), "ranks": [], "peak_memory_bytes": 0}
+        found = hosts.setdefault(rank["host"], found)
+        found["ranks"].append(rank["rank"])
+        found["peak_memory_bytes"] += rank["peak_memory_bytes"]
     return list(hosts.values())
 
 

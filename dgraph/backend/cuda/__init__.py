@@ -5,10 +5,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 
+from dgraph.backend.connect import Joined
+from dgraph.backend.cuda import binding
 from dgraph.backend.cuda.components import Components
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.transports import Links, joined
+from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
@@ -21,25 +25,31 @@ class CudaBackend:
         place: this rank's number among the ranks of its node.
         ranks_here: how many they are.
         alone: whether there is no other rank on any node.
-        device: what to run on; None: the GPU whose number is ``place``, in turn.
+        device: what to run on; None: the GPU that ``gpus`` names for ``place``, or the next in turn.
+        gpus: "0,1,2,3": the GPU of each rank of the node, by place.
 
     Attributes:
         name: "cuda".
         threads: host threads of this rank: 1.
         reason: which GPU.
         why: why this backend.
+        links: how GPUs are joined, once :meth:`connect` has found out; None on one rank, and where some have no GPU.
     """
 
     name, threads = "cuda", 1
     why = ""
+    links: Links | None = None
 
-    def __init__(self, place: int, ranks_here: int, alone: bool, options: Options, device=None):
+    def __init__(
+        self, place: int, ranks_here: int, alone: bool, options: Options, device=None, gpus: str | None = None
+    ):  # fmt: skip
         self.alone, self.options, self.warning = alone, options, ""
-        self.device = device or self._gpu(place, ranks_here)
+        self.how = "given"
+        self.device = device or self._gpu(place, ranks_here, gpus)
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs: dict[int, tuple[Callable, DeviceGraph]] = {}
 
-    def _gpu(self, place: int, ranks_here: int):
+    def _gpu(self, place: int, ranks_here: int, gpus: str | None):
         from dgraph.backend.cuda.device import CudaDevice, count
 
         found = count()
@@ -48,9 +58,25 @@ class CudaBackend:
                 "backend cuda needs an NVIDIA GPU with its driver, and CuPy sees none here "
                 "(CUDA_VISIBLE_DEVICES may hide it); use --backend cpu, or run where there is one"
             )
-        if ranks_here > found:
-            self.warning = f"{ranks_here} ranks share {found} GPU{'s' * (found > 1)}: they take turns"
-        return CudaDevice(place % found)
+        number, self.how = binding.number(gpus, place, ranks_here, found)
+        return CudaDevice(number)
+
+    def connect(self, comm: Comm, transport: str, allow_gpu_sharing: bool) -> Joined:
+        """Find out which GPUs ranks have and what joins them; collective."""
+        self.device.use()
+        gpus = binding.told(self.device, self.how, comm)
+        warnings = [binding.refuse_shared(gpus, allow_gpu_sharing)]
+        under = [str(rank) for rank, gpu in enumerate(gpus) if gpu["mps"]]
+        if under:
+            warnings.append(f"the Multi-Process Service (MPS) stands between ranks {', '.join(under)} and their GPUs")
+        if comm.size == 1:
+            return Joined("none", "one rank", gpus, list(filter(None, warnings)))
+        self.links = joined(self.device, comm, transport)
+        warnings += [
+            f"transport {name} DISQUALIFIED between ranks {a} and {b}, it brought wrong bytes {told}"
+            for name, a, b, told in self.links.broken
+        ]
+        return Joined(self.links.names(), self.links.summary(), gpus, list(filter(None, warnings)))
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
         """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dgraph.backend.connect import AUTO, TRANSPORTS
 from dgraph.backend.cuda.transports import aware
-from dgraph.backend.cuda.transports.links import AUTO, TRANSPORTS, Links
+from dgraph.backend.cuda.transports.links import Links
 from dgraph.backend.cuda.transports.nccl import Group
 from dgraph.backend.cuda.transports.selftest import selftest
 from dgraph.comm import Comm
-from dgraph.comm.hosts import hosts
+from dgraph.comm.hosts import FAKE, hosts
 from dgraph.errors import InternalError, UsageError, unknown
 
 Pair = tuple[int, int]
@@ -34,6 +37,18 @@ def connect(device: Any, comm: Comm, transport: str = AUTO) -> Links:
     return _Choice(device, comm, transport).links
 
 
+_known: WeakKeyDictionary[Comm, dict[tuple, Links]] = WeakKeyDictionary()
+
+
+def joined(device: Any, comm: Comm, transport: str = AUTO) -> Links:
+    """As :func:`connect`, once for all runs of the same ranks on the same GPUs; collective."""
+    known = _known.setdefault(comm, {})
+    key = device.raw.uuid(), transport, os.environ.get(FAKE)
+    if comm.total(key not in known):
+        known[key] = connect(device, comm, transport)
+    return known[key]
+
+
 class _Choice:
     """``cannot(name)``: pair → why not, from facts that every rank has gathered: so all ranks come to the same."""
 
@@ -43,7 +58,6 @@ class _Choice:
         self.device, self.comm = device, comm
         self.pairs = [(a, b) for b in range(comm.size) for a in range(b)]
         self.links = Links(comm.twin(), {})
-        self.reasons: dict[Pair, str] = {}
         self._look(transport)
         table = self._all_by(transport) if transport != AUTO else self._soonest()
         self._conclude(table)
@@ -124,7 +138,7 @@ class _Choice:
             raise UsageError(
                 f"transport {name} cannot join ranks {a} and {b}{more}: {why}; --transport auto takes what can"
             )
-        self.reasons = dict.fromkeys(self.pairs, "asked for")
+        self.links.against = dict.fromkeys(self.pairs, "asked for")
         return dict.fromkeys(self.pairs, name)
 
     def _try(self, name: str, pairs: Iterable[Pair]) -> dict[Pair, str]:
@@ -185,31 +199,24 @@ class _Choice:
                 raise InternalError(
                     f"no transport brings ranks {a} and {b} the right bytes: {'; '.join(against[a, b])}"
                 )
-        self.reasons = {pair: "; ".join(told) for pair, told in against.items()}
+        self.links.against = {pair: "; ".join(told) for pair, told in against.items()}
         return table
 
     def _seconds(self, name: str, pair: Pair) -> float:
         """Of a message of ``TYPICAL`` bytes, in the slower direction."""
-        latency, bandwidth = self._measured(name, pair)
+        latency, bandwidth = self.links.measured(name, pair)
         return latency + TYPICAL / bandwidth
-
-    def _measured(self, name: str, pair: Pair) -> tuple[float, float]:
-        """Seconds of a small message and bytes a second of a large one, the worse of both directions."""
-        a, b = pair
-        latency, bandwidth = self.links.figures[name][:, [a, b], [b, a]]
-        return float(latency.max()), float(bandwidth.min())
 
     def _conclude(self, table: dict[Pair, str]) -> None:
         links, rank = self.links, self.comm.rank
         links.table = table
         for pair, name in table.items():
-            latency, bandwidth = self._measured(name, pair)
-            told = f"contents checked, {bandwidth / 1e9:.1f} GB/s, {latency * 1e6:.1f} µs"
-            self.reasons[pair] = "; ".join(filter(None, [told, self.reasons[pair]]))
             if rank in pair:
-                links.chosen[sum(pair) - rank] = name
-        links.why = {sum(pair) - rank: told for pair, told in self.reasons.items() if rank in pair}
-        links.reasons = self.reasons
+                peer = sum(pair) - rank
+                latency, bandwidth = links.measured(name, pair)
+                told = f"contents checked, {bandwidth / 1e9:.3g} GB/s, {latency * 1e6:.3g} µs"
+                links.chosen[peer] = name
+                links.why[peer] = "; ".join(filter(None, [told, links.against.get(pair)]))
         others = {name for name in table.values() if name != "p2p"}
         if others:
             links.not_direct = f"some ranks are joined by {', '.join(sorted(others))}"

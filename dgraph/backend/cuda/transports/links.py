@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend.connect import TRANSPORTS
 from dgraph.comm import Comm
 
-AUTO = "auto"
-TRANSPORTS = ("p2p", "nccl", "mpi-device", "mpi-host")
-"""The fastest first."""
+MOST_PAIRS, MOST_REASONS = 16, 3
+"""Named in the line of the report."""
 
 
 @dataclass
@@ -23,7 +23,8 @@ class Links:
         not_direct: why kernels of all ranks must not wait for each other; "" where they may.
         messages: a communicator whose messages meet no others.
         group: the NCCL communicator of all ranks, where one was needed.
-        table: (a, b), a < b → name, for every pair of ranks, and ``reasons``; the same on every rank.
+        table: (a, b), a < b → name, for every pair of ranks, and what speaks ``against`` the others;
+            the same on every rank.
         figures: transport → (2, P, P): seconds of a message of 64 bytes from row to column, and bytes a second of a
             large one; NaN where it was not measured.
         broken: transports that brought wrong bytes: (name, a, b, what was wrong).
@@ -35,7 +36,7 @@ class Links:
     not_direct: str = ""
     group: Any = None
     table: dict[tuple[int, int], str] = field(default_factory=dict)
-    reasons: dict[tuple[int, int], str] = field(default_factory=dict)
+    against: dict[tuple[int, int], str] = field(default_factory=dict)
     figures: dict[str, np.ndarray] = field(default_factory=dict)
     broken: list[tuple[str, int, int, str]] = field(default_factory=list)
 
@@ -47,3 +48,27 @@ class Links:
     def names(self) -> str:
         """The transports in use between any ranks, the fastest first."""
         return ", ".join(name for name in TRANSPORTS if name in self.table.values())
+
+    def measured(self, name: str, pair: tuple[int, int]) -> tuple[float, float]:
+        """Seconds of a small message and bytes a second of a large one, the worse of both directions."""
+        a, b = pair
+        latency, bandwidth = self.figures[name][:, [a, b], [b, a]]
+        return float(latency.max()), float(bandwidth.min())
+
+    def summary(self) -> str:
+        """Which pairs have which transport, what was measured, and why nothing faster: a line of the report."""
+        return "; ".join(self._part(name) for name in TRANSPORTS if name in self.table.values())
+
+    def _part(self, name: str) -> str:
+        pairs = [pair for pair, taken in self.table.items() if taken == name]
+        latencies, bandwidths = np.array([self.measured(name, pair) for pair in pairs]).T
+        named = [f"{a}-{b}" for a, b in pairs[:MOST_PAIRS]] + ["..."] * (len(pairs) > MOST_PAIRS)
+        where = "all ranks" if len(pairs) == len(self.table) else " ".join(named)
+        against = list(dict.fromkeys(self.against[pair] for pair in pairs if self.against.get(pair)))
+        told = f"contents checked, {_range(bandwidths / 1e9)} GB/s, {_range(latencies * 1e6)} µs"
+        return f"{name} between {where}: {told}" + (f" ({'; '.join(against[:MOST_REASONS])})" if against else "")
+
+
+def _range(values: np.ndarray) -> str:
+    low, high = f"{values.min():.3g}", f"{values.max():.3g}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,51 @@
+"""How the ranks of a run are joined: agreed once, before anything is exchanged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dgraph.comm import Comm
+from dgraph.errors import UsageError, unknown
+
+AUTO = "auto"
+TRANSPORTS = ("p2p", "nccl", "mpi-device", "mpi-host")
+"""The fastest first."""
+
+
+@dataclass
+class Joined:
+    """What was chosen.
+
+    Attributes:
+        transport, reason: for the report.
+        gpus: of every rank, as ``cuda/binding.py`` tells them; empty where some have none.
+        warnings: for the user.
+    """
+
+    transport: str
+    reason: str
+    gpus: list[dict] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def connect(engine, comm: Comm, transport: str = AUTO, allow_gpu_sharing: bool = False) -> Joined:
+    """Join the ranks whose backend is ``engine``; collective, and the same on every rank.
+
+    Raises:
+        UsageError: on every rank; a transport that is not known or cannot be, or GPUs that ranks share unasked.
+    """
+    if transport not in (AUTO, *TRANSPORTS):
+        raise unknown("transport", transport, (AUTO, *TRANSPORTS))
+    names = comm.allgather_json(engine.name)
+    without = [rank for rank, name in enumerate(names) if name != "cuda"]
+    if not without:
+        return engine.connect(comm, transport, allow_gpu_sharing)
+    if transport not in (AUTO, "mpi-host"):
+        raise UsageError(
+            f"transport {transport} joins GPUs, and rank {without[0]} computes on the {names[without[0]]}; "
+            "leave --transport out, or run with --backend cuda"
+        )
+    reason = "one rank" if comm.size == 1 else "host memory"
+    if len(without) < comm.size:
+        reason += f", because rank {without[0]} has no GPU"
+    return Joined(comm.transport, reason)
