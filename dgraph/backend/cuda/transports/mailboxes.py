@@ -23,7 +23,7 @@ HEADER = 64
 """Bytes with which a message begins; kernels write and read them, no transport does."""
 
 ALIGNED = 256
-CARRIERS = {"nccl": Nccl, "mpi-device": MpiDevice, "mpi-host": MpiHost}
+CARRIERS: dict[str, Any] = {"nccl": Nccl, "mpi-device": MpiDevice, "mpi-host": MpiHost}
 
 
 class Mailboxes:
@@ -91,7 +91,7 @@ class Mailboxes:
 
     def _start_carriers(self) -> None:
         peers = sorted({*self._leaving, *self._arriving})
-        self._carriers = []
+        self._carriers: list[Any] = []
         for name, carrier in CARRIERS.items():
             mine = [peer for peer in peers if self.chosen[peer] == name]
             if mine:

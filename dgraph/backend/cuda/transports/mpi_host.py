@@ -72,8 +72,8 @@ class MpiHost:
         return self._received
 
     def _send(self, peer: int, source: int, total: int) -> Generator:
-        free, copying, sent = deque(self._leaving[peer]), deque[tuple], deque[tuple]()
-        copying, at, first = deque(), 0, True
+        free, copying, sent = deque(self._leaving[peer]), deque[tuple](), deque[tuple]()
+        at, first = 0, True
         while first or at < total or copying or sent:
             if (first or at < total) and free:
                 slot, start = free.popleft(), PREFIX if first else 0
