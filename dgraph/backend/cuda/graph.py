@@ -15,6 +15,9 @@ WIDE = 2**31
 SKEWED = 16
 """Vertices are numbered by falling degree where the largest is so many times the mean: hubs then share cache lines."""
 
+BINS = 10
+"""Of the histogram of degrees that says how finely vertices are split."""
+
 SOME = 1 << 27
 """Edges that are renumbered at a time: bounds the scratch memory of building."""
 
@@ -82,6 +85,24 @@ class DeviceGraph:
             if moved is not None:
                 moved[first : first + SOME] = weights[e]
         return starts, targets, moved
+
+    def longest(self, pulling: bool) -> int:
+        """The largest degree of what is walked."""
+        if not pulling or not self.local.directed:
+            return self.largest
+        return int(self._in_degree.max()) if self.local.size else 0
+
+    @cached_property
+    def split_degree(self) -> int:
+        """Edges of a vertex that one thread should take: (bin of most vertices ÷ bins) · largest degree, bins counted
+        from 1.   [000 III B]"""
+        xp, offsets = self.device.xp, self.out.offsets
+        if not self.largest:
+            return 1
+        bins = (offsets[1:] - offsets[:-1]).astype(np.int64) * BINS + self.largest - 1
+        counts = xp.bincount(bins // self.largest, minlength=BINS + 1)
+        counts[1] += counts[0]  # vertices without edges are in the first bin
+        return max((int(counts[1:].argmax()) + 1) * self.largest // BINS, 1)
 
     @cached_property
     def incoming(self) -> Rows:

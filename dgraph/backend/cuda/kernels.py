@@ -50,11 +50,15 @@ class Kernels:
         found = self._told(module, fused)
         cooperative = module == "rounds"
         if blocks is None:
-            blocks = 1 if kernel in ONE_BLOCK else self.blocks(found, kernel, cooperative)
+            schedule = SCHEDULES.get(module.partition(":")[0])
+            grid = "edges" if schedule and kernel in schedule.before else kernel
+            blocks = 1 if kernel in ONE_BLOCK else self.blocks(found, grid, cooperative)
         found.launch(kernel, blocks, argument, cooperative)
 
     def blocks(self, module, kernel: str, cooperative: bool = False) -> int:
         """Blocks that run at once; of the persistent kernel one a multiprocessor, since fewer meet sooner."""
+        if self.options.blocks is not None:
+            return min(self.options.blocks, self.device.blocks) if cooperative else self.options.blocks
         each = 1 if cooperative else module.resident(kernel)
         return self.device.blocks * each
 
@@ -62,25 +66,38 @@ class Kernels:
         """The launches that walk a round's edges by a schedule."""
         row, name = SCHEDULES[schedule], f"{schedule}:{'pull' if pulling else 'push'}"
         whole = pulling or self.traced.all
-        threshold = 0
         calls: list[tuple] = []
         if self.graph.wide and row.sums and not whole:
             calls += [(name, "scan_parts", at.TAIL), (name, "scan_fill", at.TAIL)]
         edges = self.graph.edges if whole else int(words[at.LOCAL_EDGES])
-        if row.huge:
-            threshold = self._threshold(edges, self.blocks(self._module(name, fused), "edges"))
-        calls.append((name, "edges", threshold))
-        if row.huge and (whole or words[at.LARGEST] > threshold or threshold < at.LOW_DEGREE):
+        number = self._number(row.option, edges, self._module(name, fused))
+        largest = self.graph.longest(pulling) if whole else max(int(words[at.LARGEST]), at.LOW_DEGREE)
+        calls += [(name, kernel, number) for kernel in row.before]
+        if row.sweeps:
+            few = 4 * self.device.threads
+            sweeps = min(-(-largest // number), edges // (few * number) + 2)
+            calls += [(name, "edges", number + (sweep << at.SWEEP)) for sweep in range(max(sweeps, 1))]
+        else:
+            calls.append((name, "edges", number))
+        if row.huge and (whole or largest > number or number < at.LOW_DEGREE):
             if self.graph.wide:
                 calls += [(name, "scan_parts", at.HUGE_TAIL), (name, "scan_fill", at.HUGE_TAIL)]
             calls.append((name, "edges_huge"))
         return calls
 
-    def _threshold(self, edges: int, blocks: int) -> int:
-        chosen = self.options.alb_threshold
-        if chosen == "auto":
-            return max(at.BLOCK, edges // blocks)
-        return blocks * at.BLOCK if chosen == "threads" else int(chosen)
+    def _number(self, option: str, edges: int, module) -> int:
+        """What an option comes to in a round of so many edges."""
+        if not option:
+            return 0
+        value = self.options[option]
+        if isinstance(value, int):
+            return value
+        if option == "mdt":
+            return self.graph.split_degree
+        if option == "edge_chunk":
+            return int(value == "on")
+        blocks = self.blocks(module, "edges")
+        return max(at.BLOCK, edges // blocks) if value == "auto" else blocks * at.BLOCK
 
     def send(self, lids, positions=None, values=()) -> None:
         """Arrays of a message, for ``combine`` and ``join``."""
@@ -108,7 +125,7 @@ class Kernels:
                 fused=fused,
                 pulling=way == "pull",
                 record=self.options.record,
-                blocked=self.options.alb_distribution == "blocked",
+                blocked=self.options["alb_distribution"] == "blocked",
             )
             if name == "phases":
                 whole = text.phases(self.traced, variant)

@@ -9,8 +9,12 @@ import numpy as np
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
 from dgraph.errors import UsageError
 from dgraph.program import Traced
+
+MOST_RESIDENT = 2048 // at.BLOCK
+"""Blocks that a multiprocessor of any GPU so far holds at once."""
 
 STORED = {"bool": "uint8"}
 """dtype of a field → that of its array, where they differ: atomics need whole bytes."""
@@ -33,7 +37,11 @@ class Arrays:
         frontier = 0 if t.all else size
         piled, lists = t.priority is not None, t.apply is not None or t.priority is not None
         bits = (size + 31) // 32 if pulls and not t.all else 0
-        huge = size if options.schedule == "alb" or graph.wide else 0
+        row = SCHEDULES.get(options.schedule)
+        huge = size if (row and row.huge) or graph.wide else 0
+        blocks = max(device.blocks * MOST_RESIDENT, options.blocks or 0)
+        sizes = Sizes(size, graph.edges, graph.wide, device.threads, blocks)
+        scratch = row.scratch(sizes) if row else (0, 0, 0)
         parts = at.PARTS * max(len(t.float_sums), 1)
         accumulated = 8 * len(t.proposes)
         self.integers_at = at.CONTROLS + at.MOST_SUMS
@@ -55,8 +63,9 @@ class Arrays:
             "live0": (size if t.live is not None else 0, np.uint32),
             "live1": (size if t.live is not None else 0, np.uint32),
             "bits0": (bits, np.uint32), "bits1": (bits, np.uint32),
+            "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
             "chunk_parts": (accumulated * len(graph.chunks[0]) if t.all and pulls else 0, np.uint8),
-            "record": (device.blocks * 64 * at.BLOCK if options.record else 0, np.int64),
+            "record": (blocks * at.BLOCK if options.record else 0, np.int64),
         }  # fmt: skip
         self.bytes = sum(prod((count,)) * np.dtype(dtype).itemsize for count, dtype in wanted.values())
         free = device.free()

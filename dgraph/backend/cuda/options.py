@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dgraph.backend.choices import checked
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.errors import UsageError, unknown
-
-DISTRIBUTIONS = ("cyclic", "blocked")
+from dgraph.errors import unknown
 
 
-@dataclass(frozen=True)
 class Options:
     """Choices of one run.
 
-    Attributes:
+    Args:
         schedule: "auto", "persistent", or a key of ``SCHEDULES``.
-        alb_threshold: degree above which ``alb`` puts a vertex aside: a number, "threads" (as many as are launched,
-            the paper's rule), or "auto" (more than a block's share of the round's edges).
-        alb_distribution: how ``lb`` deals out edges: "cyclic" or "blocked".
         small: frontier vertices and edges up to which rounds stay in the persistent kernel.
         record: count the edges that each thread visits.
         renumber: number vertices by falling degree; None: where degrees are skewed.
+        blocks: blocks of every launch whose number a choice is of; None: as many as run at once.
+        given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
+
+    Raises:
+        UsageError: a name or value that is not known, an option of another schedule.
     """
 
-    schedule: str = "auto"
-    alb_threshold: str | int = "auto"
-    alb_distribution: str = "cyclic"
-    small: int = 1 << 18
-    record: bool = False
-    renumber: bool | None = None
-
-    def __post_init__(self):
+    def __init__(
+        self,
+        schedule: str = "auto",
+        *,
+        small: int = 1 << 18,
+        record: bool = False,
+        renumber: bool | None = None,
+        blocks: int | None = None,
+        **given: object,
+    ):
         known = ("auto", "persistent", *SCHEDULES)
-        if self.schedule not in known:
-            raise unknown("schedule", self.schedule, known)
-        if self.alb_distribution not in DISTRIBUTIONS:
-            raise unknown("alb distribution", self.alb_distribution, DISTRIBUTIONS)
-        if self.alb_threshold not in ("auto", "threads"):
-            text = str(self.alb_threshold)
-            if not text.isdigit():
-                raise UsageError(f"alb threshold {text!r} is no degree; give a number, auto or threads")
-            object.__setattr__(self, "alb_threshold", int(text))
+        if schedule not in known:
+            raise unknown("schedule", schedule, known)
+        self.schedule, self.small, self.record, self.renumber, self.blocks = schedule, small, record, renumber, blocks
+        self.values = checked(schedule, given)
+
+    def __getitem__(self, name: str) -> str | int:
+        return self.values[name]

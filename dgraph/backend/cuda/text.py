@@ -10,6 +10,7 @@ from dgraph.backend.cuda import layout
 from dgraph.backend.cuda.expressions import TYPES
 from dgraph.backend.cuda.render import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.cuda.schedules.register import room
 from dgraph.backend.paths import constants
 from dgraph.program import Traced
 
@@ -34,6 +35,7 @@ WORK = [
     ("u32*", "seen"),
     ("u32*", "far0"), ("u32*", "far1"), ("u32*", "live0"), ("u32*", "live1"), ("u32*", "bits0"), ("u32*", "bits1"),
     ("Proposal*", "chunk_parts"), ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
+    ("u32*", "scratch0"), ("u32*", "scratch1"), ("u64*", "scratch2"),
 ]  # fmt: skip
 """Of ``env``: what a machine works on."""
 
@@ -82,10 +84,10 @@ def edges(t: Traced, variant: Variant, schedule: str) -> str:
     row = SCHEDULES[schedule]
     named = f"#define SCHEDULE {row.name}\n#define ROOM {row.room}\n"
     if row.huge:
-        named += f"#define HUGE_SCHEDULE {row.huge}\n"
+        named += f"#define HUGE_SCHEDULE {row.huge}\n#define HUGE_ROOM {room(row.huge)}\n"
     files = [_schedule(name) for name in dict.fromkeys((*row.needs, row.name))]
-    scan = [common("scan")] if variant.wide else []
-    return _head(t, variant, persistent=False) + "\n".join([*files, *scan, named, common("edges")])
+    shared = [common("scan"), common("frontier")]
+    return _head(t, variant, persistent=False) + "\n".join([*shared, *files, named, common("edges")])
 
 
 def _head(t: Traced, variant: Variant, persistent: bool) -> str:

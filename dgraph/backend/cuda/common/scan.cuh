@@ -19,15 +19,40 @@ DEVICE i64 before_in_block(i64 x, i64& all, ScanRoom& room) {
     return before + through - x;
 }
 
+// Each block sums its piece of a list: ``count`` entries, each ``measure(i)``, whose prefix sums go to ``sums``.
+template <class L> DEVICE void sum_parts(const L& list, ScanRoom& room) {
+    const u64 piece = (list.count + gridDim.x - 1) / gridDim.x, first = piece * blockIdx.x;
+    i64 mine = 0, all;
+    for (u64 i = threadIdx.x; i < piece; i += BLOCK) mine += list.measure(first + i);
+    before_in_block(mine, all, room);
+    if (threadIdx.x == 0) env.scanned[blockIdx.x] = all;
+}
+
+template <class L> DEVICE void fill_sums(const L& list, ScanRoom& room) {
+    const u64 piece = (list.count + gridDim.x - 1) / gridDim.x, first = piece * blockIdx.x;
+    i64 before = 0, all;
+    for (u64 b = threadIdx.x; b < blockIdx.x; b += BLOCK) before += env.scanned[b];
+    before_in_block(before, all, room);
+    i64 base = all;
+    for (u64 at = 0; at < piece; at += BLOCK) {
+        const u64 i = first + at + threadIdx.x;
+        const bool mine = at + threadIdx.x < piece && i < list.count;
+        const i64 here = base + before_in_block(mine ? list.measure(i) : 0, all, room);
+        if (mine) list.put(i, here);
+        base += all;
+    }
+}
+
 struct ScanList {
     const u32* items;
     prefix_t* sums;
     const offset_t* offsets;
     u64 count;
 
-    __device__ i64 degree(u64 i) const {
+    __device__ i64 measure(u64 i) const {
         return i < count ? (i64)(offsets[items[i] + 1] - offsets[items[i]]) : 0;
     }
+    __device__ void put(u64 i, i64 here) const { sums[i] = (prefix_t)here; }
 };
 
 // ``word``: TAIL of the frontier that is next to be visited, or HUGE_TAIL.
@@ -40,30 +65,12 @@ DEVICE ScanList scan_list(i64 word) {
     return {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)FRESH(c + QUEUED)};
 }
 
-// Each block sums its piece of the list.
 KERNEL scan_parts(i64 word) {
     SHARED(ScanRoom, room);
-    const ScanList list = scan_list(word);
-    const u64 piece = (list.count + gridDim.x - 1) / gridDim.x, first = piece * blockIdx.x;
-    i64 mine = 0, all;
-    for (u64 i = threadIdx.x; i < piece; i += BLOCK) mine += first + i < list.count ? list.degree(first + i) : 0;
-    before_in_block(mine, all, room);
-    if (threadIdx.x == 0) env.scanned[blockIdx.x] = all;
+    sum_parts(scan_list(word), room);
 }
 
 KERNEL scan_fill(i64 word) {
     SHARED(ScanRoom, room);
-    const ScanList list = scan_list(word);
-    const u64 piece = (list.count + gridDim.x - 1) / gridDim.x, first = piece * blockIdx.x;
-    i64 before = 0, all;
-    for (u64 b = threadIdx.x; b < blockIdx.x; b += BLOCK) before += env.scanned[b];
-    before_in_block(before, all, room);
-    i64 base = all;
-    for (u64 at = 0; at < piece; at += BLOCK) {
-        const u64 i = first + at + threadIdx.x;
-        const bool mine = at + threadIdx.x < piece && i < list.count;
-        const i64 here = base + before_in_block(mine ? list.degree(i) : 0, all, room);
-        if (mine) list.sums[i] = (prefix_t)here;
-        base += all;
-    }
+    fill_sums(scan_list(word), room);
 }

@@ -6,10 +6,11 @@ struct Work {
     const prefix_t* sums;    // before each item, the degrees in front of it
     const offset_t* offsets; // CSR of the edges that are walked
     u64 count, edges;
-    i64 threshold;           // degree above which a vertex is huge
+    i64 number;              // of the schedule's option: a threshold, a size
 
     __device__ u32 item(u64 i) const { return items ? LOAD(items + i) : (u32)i; }
     __device__ u64 start(u64 i) const { return items ? (u64)LOAD(sums + i) : (u64)offsets[i]; }
+    __device__ u64 end(u64 i) const { return i + 1 < count ? start(i + 1) : edges; }
     __device__ offset_t first(u32 v) const { return offsets[v]; }
     __device__ offset_t last(u32 v) const { return offsets[v + 1]; }
 

@@ -1,5 +1,5 @@
 """Schedules: how a round's edges are spread over threads. One CUDA C++ template and one row of metadata each."""
 
-from dgraph.backend.cuda.schedules.register import SCHEDULES, Schedule
+from dgraph.backend.cuda.schedules.register import SCHEDULES, Schedule, Sizes
 
-__all__ = ["SCHEDULES", "Schedule"]
+__all__ = ["SCHEDULES", "Schedule", "Sizes"]

@@ -14,7 +14,7 @@ template <class V> DEVICE void alb(V& visit, const Work& work, AlbRoom& room) {
         const bool mine = i < work.count;
         const u32 u = mine ? work.item(i) : 0;
         const offset_t first = mine ? work.first(u) : 0, last = mine ? work.last(u) : 0;
-        const bool aside = (i64)(last - first) > work.threshold;
+        const bool aside = (i64)(last - first) > work.number;
         huge.add(aside, u);
         twc_tile(visit, room.twc, u, aside ? last : first, last, mine);
     }

@@ -16,7 +16,7 @@ template <class V> DEVICE void lb(V& visit, const Work& work, LbRoom&) {
         if (has && (edge == begin || edge >= stop)) {
             i = work.holding(edge, i, work.count);
             u = work.item(i);
-            stop = i + 1 < work.count ? work.start(i + 1) : work.edges;
+            stop = work.end(i);
             base = work.first(u) - (offset_t)work.start(i);
             s = visit.source(true, u);
         }

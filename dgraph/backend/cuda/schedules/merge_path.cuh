@@ -13,8 +13,7 @@ template <class V> DEVICE void merge_path(V& visit, const Work& work, MergePathR
         u64 low = diagonal > work.edges ? diagonal - work.edges : 0, high = smaller(diagonal, work.count);
         while (low < high) {
             const u64 middle = low + (high - low) / 2;
-            const u64 ends = middle + 1 < work.count ? work.start(middle + 1) : work.edges;
-            if (ends <= diagonal - middle - 1) low = middle + 1;
+            if (work.end(middle) <= diagonal - middle - 1) low = middle + 1;
             else high = middle;
         }
         u64 i = low, edge = diagonal - low;
@@ -27,9 +26,8 @@ template <class V> DEVICE void merge_path(V& visit, const Work& work, MergePathR
             bool has = diagonal + step < total && i < work.count;
             if (has && fresh_item) {
                 u = work.item(i);
-                const u64 start = work.start(i);
-                ends = i + 1 < work.count ? work.start(i + 1) : work.edges;
-                base = work.first(u) - (offset_t)start;
+                ends = work.end(i);
+                base = work.first(u) - (offset_t)work.start(i);
                 s = visit.source(true, u);
                 fresh_item = false;
             }

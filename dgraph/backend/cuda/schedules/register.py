@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the scratch memory of a schedule depends on.
+
+    Attributes:
+        vertices, edges: of this rank.
+        wide: whether positions of edges are 64-bit.
+        threads: of a block.
+        blocks: the most of a launch.
+    """
+
+    vertices: int
+    edges: int
+    wide: bool
+    threads: int
+    blocks: int
+
+
+def _nothing(sizes: Sizes) -> tuple[int, int, int]:
+    return 0, 0, 0
 
 
 @dataclass(frozen=True)
@@ -15,7 +38,11 @@ class Schedule:
         source: where it was published.
         needs: schedules whose files its text builds on, in order.
         sums: whether it searches the prefix sums of degrees.
-        huge: the schedule of a second kernel, for the vertices that the first puts aside; "" for none.
+        before: kernels of its file that prepare a round, in order.
+        option: the option (``dgraph.backend.choices``) whose number its kernels get; "" for none.
+        huge: the function of a second kernel, for the vertices that the first puts aside; "" for none.
+        sweeps: whether its kernel is launched again and again, for at most ``option`` edges of every vertex.
+        scratch: entries of ``scratch0``, ``scratch1`` (32-bit) and ``scratch2`` (64-bit).
     """
 
     name: str
@@ -23,23 +50,80 @@ class Schedule:
     source: str
     needs: tuple[str, ...] = ()
     sums: bool = False
+    before: tuple[str, ...] = ()
+    option: str = ""
     huge: str = ""
+    sweeps: bool = False
+    scratch: Callable[[Sizes], tuple[int, int, int]] = _nothing
 
     @property
     def room(self) -> str:
         """The C++ type of its shared memory."""
-        return "".join(word.capitalize() for word in self.name.split("_")) + "Room"
+        return room(self.name)
+
+
+def room(function: str) -> str:
+    """The C++ type of a function's shared memory."""
+    return "".join(word.capitalize() for word in function.split("_")) + "Room"
 
 
 SCHEDULES = {
     row.name: row
     for row in (
-        Schedule("vertex", "a thread an active vertex", "000 BS"),
+        Schedule("vertex", "a thread an active vertex", "000 BS; 001"),
+        Schedule(
+            "edge", "a thread an edge, from a list of edges", "000 EP; 001",
+            before=("list_edges",), option="edge_chunk", scratch=lambda s: (s.edges, 0, s.edges if s.wide else s.edges // 2 + 1),
+        ),
+        Schedule(
+            "workload", "as many equal runs of edges as threads, their starts found before", "000 WD",
+            sums=True, before=("find_offsets",), scratch=lambda s: (s.blocks * s.threads, 0, 0),
+        ),
+        Schedule(
+            "split", "vertices of many edges become a parent and children, a thread each", "000 NS",
+            before=("count_children", "number_children"), option="mdt", scratch=lambda s: (0, 0, s.vertices),
+        ),
+        Schedule(
+            "hierarchical", "sweeps over the list, some edges of every vertex in each", "000 HP",
+            option="mdt", sweeps=True, scratch=lambda s: (s.vertices, s.vertices, 0),
+        ),
+        Schedule("virtual_warp", "2 to 32 lanes a vertex", "001", option="warp_size"),
+        Schedule(
+            "dynamic_warp", "as many lanes a vertex as the round has threads for", "001; BFS-4K", needs=("virtual_warp",)
+        ),
+        Schedule(
+            "dynamic_parallelism", "dynamic_warp, and huge vertices a grid of their own in a second launch",
+            "001; BFS-4K", needs=("virtual_warp", "dynamic_warp"), option="grid_threshold", huge="own_grid",
+        ),
         Schedule("twc", "small vertices a thread, medium ones a warp, large ones a block", "Merrill 2012; 002"),
-        Schedule("lb", "all edges over all threads, vertices found by binary search", "002", sums=True),
-        Schedule("alb", "twc, and lb for huge vertices", "002", needs=("twc", "lb"), huge="lb"),
-        Schedule("merge_path", "equal shares of vertices and edges a thread", "004; Green 2012", sums=True),
+        Schedule("direct_search", "a thread an edge, found by a search in all prefix sums", "001", sums=True),
         Schedule("warp_search", "equal shares of edges a warp, vertices found together", "001", sums=True),
+        Schedule("block_search", "equally many vertices a block, equal runs of their edges a thread", "001", sums=True),
+        Schedule(
+            "two_phase", "equal pieces of edges a block, found before; then equal runs a thread", "001",
+            sums=True, before=("find_pieces",), scratch=lambda s: (s.edges // s.threads + 2, 0, 0),
+        ),
+        Schedule(
+            "multi_phase", "two_phase, with runs handed on so that lanes walk side by side", "001",
+            needs=("two_phase",), sums=True, before=("find_pieces",),
+            scratch=lambda s: (s.edges // s.threads + 2, 0, 0),
+        ),
+        Schedule("merge_path", "equal shares of vertices and edges a thread", "004; Green 2012", sums=True),
+        Schedule("expand_gather", "tiles of equally many edges a block", "004", sums=True),
+        Schedule(
+            "expand_balanced", "tiles of equally many vertices and edges a block", "004",
+            needs=("expand_gather",), sums=True,
+        ),
+        Schedule(
+            "expand_hybrid", "one of these two by edges a vertex; deep in a search a thread a vertex", "004",
+            needs=("vertex", "expand_gather", "expand_balanced"), sums=True, option="expand_factor",
+        ),
+        Schedule("lb", "all edges over all threads, vertices found by binary search", "002", sums=True),
+        Schedule("alb", "twc, and lb for huge vertices", "002", needs=("twc", "lb"), option="alb_threshold", huge="lb"),
+        Schedule(
+            "steal", "a queue of vertices a block, and blocks without work steal", "003",
+            before=("deal",), scratch=lambda s: (s.vertices // s.threads + 1, 0, s.blocks),
+        ),
     )
-}
+}  # fmt: skip
 """Name → schedule. Their number in this order, from 1, is what kernels record; 0 is ``persistent``."""

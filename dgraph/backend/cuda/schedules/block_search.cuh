@@ -1,0 +1,20 @@
+// block_search: a block loads as many prefix sums as its shared memory is given, and shares their edges out equally:
+// each thread finds its first one by a search there, and walks its run alone.   [001; Davidson et al., IPDPS 2014]
+
+#define LOADED (4 * BLOCK)
+
+struct BlockSearchRoom {
+    prefix_t starts[LOADED];
+};
+
+template <class V> DEVICE void block_search(V& visit, const Work& work, BlockSearchRoom& room) {
+    for (u64 first = (u64)blockIdx.x * LOADED; first < work.count; first += (u64)gridDim.x * LOADED) {
+        const u64 loaded = smaller((u64)LOADED, work.count - first), base = work.start(first);
+        for (u64 i = threadIdx.x; i < loaded; i += BLOCK) room.starts[i] = (prefix_t)(work.start(first + i) - base);
+        __syncthreads();
+        const u64 edges = work.end(first + loaded - 1) - base, run = pieces_of(edges, BLOCK);
+        const u64 at = smaller(threadIdx.x * run, edges), stop = smaller(at + run, edges);
+        walk_run(visit, work, base + at, base + stop, first + last_up_to(room.starts, loaded, at));
+        __syncthreads();
+    }
+}

@@ -1,0 +1,17 @@
+// dynamic_warp: virtual warps whose size fits the round: the power of two nearest to resident threads / vertices.
+// [001: dynamic virtual warps; Busato & Bombieri, TPDS 2015: BFS-4K]
+
+struct DynamicWarpRoom {};
+
+#define SMALLEST_WARP 4
+
+DEVICE u32 fitting_warp(u64 count) {
+    u32 size = SMALLEST_WARP;
+    while (size < 32 && 2 * threads() >= 3 * size * count) size *= 2;
+    return size;
+}
+
+template <class V> DEVICE void dynamic_warp(V& visit, const Work& work, DynamicWarpRoom&) {
+    NoneAside none;
+    walk_in_groups(visit, work, fitting_warp(work.count), none);
+}

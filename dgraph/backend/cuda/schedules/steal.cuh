@@ -1,0 +1,53 @@
+// steal: every block has a queue of tasks, a block's threads of vertices each, equally many at first. It pops its own
+// from the tail; when it has none, it steals from the head of others.   [003; Cederman & Tsigas 2011]
+
+#define NO_TASK 0xffffffffu
+
+struct StealRoom {
+    u32 task;
+};
+
+// A queue is one word, (head, tail), so that one exchange takes a task. Who took which stays in ``scratch0``.
+KERNEL deal(i64) {
+    if (is_over()) return;
+    const u64 tasks = pieces_of(frontier_work(0).count, BLOCK);
+    if (threadIdx.x == 0)
+        env.scratch2[blockIdx.x] = (tasks * blockIdx.x / gridDim.x) << 32 | tasks * (blockIdx.x + 1) / gridDim.x;
+}
+
+DEVICE u32 take(u64* queue, bool own) {
+    for (u64 seen = FRESH(queue); (seen >> 32) < (u32)seen;) {
+        const u64 found = atomicCAS(queue, seen, own ? seen - 1 : seen + (1ull << 32));
+        if (found == seen) return own ? (u32)seen - 1 : (u32)(seen >> 32);
+        seen = found;
+    }
+    return NO_TASK;
+}
+
+DEVICE u32 pop_or_steal() {
+    for (u32 k = 0; k < gridDim.x; k++) {
+        const u32 task = take(env.scratch2 + (blockIdx.x + k) % gridDim.x, k == 0);
+        if (task != NO_TASK) return task;
+    }
+    return NO_TASK;
+}
+
+template <class V> DEVICE void steal(V& visit, const Work& work, StealRoom& room) {
+    while (true) {
+        if (threadIdx.x == 0) {
+            room.task = pop_or_steal();
+            if (room.task != NO_TASK) env.scratch0[room.task] = blockIdx.x;
+        }
+        __syncthreads();
+        const u32 task = room.task;
+        __syncthreads();
+        if (task == NO_TASK) return;
+        const u64 i = (u64)task * BLOCK + threadIdx.x;
+        const bool mine = i < work.count;
+        const u32 u = mine ? work.item(i) : 0;
+        const Source s = visit.source(mine, u);
+        offset_t e = mine ? work.first(u) : 0;
+        const offset_t last = mine ? work.last(u) : 0;
+        for (; ballot(e < last); e += 4) visit.template edges<4>(e, last, u, s);
+    }
+}
