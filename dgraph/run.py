@@ -12,6 +12,7 @@ import partitioning
 from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
 from dgraph.backend import Joined, connect
 from dgraph.backend import backend as choose_backend
+from dgraph.backend.choices import CHOICES
 from dgraph.checkpoint import RESUME, Checkpoints, interval, listening
 from dgraph.comm import Comm, communicator
 from dgraph.comm.hosts import hosts
@@ -41,8 +42,6 @@ def run(
     backend: str | object = "auto",
     threads: int | None = None,
     schedule: str | None = None,
-    alb_threshold: str | int | None = None,
-    alb_distribution: str | None = None,
     gpus: str | None = None,
     allow_gpu_sharing: bool = False,
     transport: str = "auto",
@@ -71,7 +70,7 @@ def run(
         policy: how the graph is spread over the ranks: ``NAME[,option=value…]``, see ``partitioning.choose``.
         backend: "cpu", "cuda", or "auto": cuda where there is a GPU; or a backend that is made already.
         threads: CPU threads a rank; None: the node's cores divided among its ranks.
-        schedule, alb_threshold, alb_distribution: how a GPU spreads a round's edges (``docs/gpu.md``).
+        schedule: how a GPU spreads a round's edges (``docs/gpu.md``); a schedule's options are keywords, too.
         gpus: "0,1,2,3": the GPU of each rank of a node, by place; None: in turn.
         allow_gpu_sharing: let several ranks have one GPU.
         transport: what carries messages between GPUs: "auto", "p2p", "nccl", "mpi-device" or "mpi-host"
@@ -85,7 +84,7 @@ def run(
         resume: "auto": go on from the checkpoint in the folder, if there is one; "must": refuse where there is none.
         trace, progress: where timings go, and what the user is told meanwhile.
         directed, weights, keep_loops, keep_parallel, sparse_ids: how ``graph`` is loaded, see :class:`LoadOptions`.
-        parameters: the algorithm's own, by cuGraph's and NetworkX's names.
+        parameters: the algorithm's own, by cuGraph's and NetworkX's names; and options of schedules.
 
     Raises:
         UsageError, DataError, OutputError, ValidationFailed, Checkpointed: on every rank alike.
@@ -103,6 +102,7 @@ def run(
                     "a checkpoint is written or taken up where checkpoint= (--checkpoint) names its folder"
                 )
             interval(checkpoint_every)
+            chosen = {name: parameters.pop(name) for name in CHOICES if name in parameters}
             work = _algorithm(algorithm, parameters)
             if validate:
                 certificate(work.name)
@@ -110,7 +110,7 @@ def run(
             with comm.together():
                 engine = choose_backend(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
-                    schedule=schedule, alb_threshold=alb_threshold, alb_distribution=alb_distribution, gpus=gpus,
+                    schedule=schedule, gpus=gpus, **chosen,
                 )  # fmt: skip
             _tell_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)
         with trace("load"):

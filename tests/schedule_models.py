@@ -60,8 +60,7 @@ def merge_path(degrees, blocks, threads):
     """The merged list of ends of vertices and of edges, ``ITEMS`` entries a thread in turn."""
     rank = _rank(blocks, threads)
     out = np.zeros(rank.size, np.int64)
-    is_edge = np.concatenate([np.append(np.ones(d, bool), False) for d in degrees.tolist()] or [np.zeros(0, bool)])
-    np.add.at(out, rank[(np.flatnonzero(is_edge) // ITEMS) % rank.size], 1)
+    np.add.at(out, rank[(_edges_in_merged_list(degrees) // ITEMS) % rank.size], 1)
     return out
 
 
@@ -82,10 +81,143 @@ def warp_search(degrees, blocks, threads):
     return out
 
 
+def edge(degrees, blocks, threads):
+    """Entry i of the list of edges is thread i's, threads of a block side by side; in which order edges stand there
+    does not matter to the counts."""
+    return _counted(np.arange(int(degrees.sum())) % (blocks * threads), blocks * threads)
+
+
+def workload(degrees, blocks, threads):
+    """A run of edges a thread, all of one length."""
+    total, all_threads = int(degrees.sum()), blocks * threads
+    return _counted(np.arange(total) // max(-(-total // all_threads), 1), all_threads)
+
+
+def split(degrees, blocks, threads, mdt):
+    """Parent and children one after another in the order of the list, edges shared evenly; child i is thread i's."""
+    out, rank, child = np.zeros(blocks * threads, np.int64), _rank(blocks, threads), 0
+    for degree in degrees.tolist():
+        family = -(-degree // mdt)
+        for k in range(family):
+            out[rank[child % rank.size]] += degree * (k + 1) // family - degree * k // family
+            child += 1
+    return out
+
+
+def hierarchical(degrees, blocks, threads, mdt):
+    """Sweeps of ``mdt`` edges a vertex, a thread a vertex; equal runs of what is left once few vertices are. Here the
+    vertices of one sweep after the first must have equally many edges left: their order is open."""
+    out, left = np.zeros(blocks * threads, np.int64), degrees.copy()
+    while left.size >= 4 * threads:
+        out += vertex(np.minimum(left, mdt), blocks, threads)
+        left = left[left > mdt] - mdt
+        assert left.size < 4 * threads or (left == left[0]).all()
+    return out + workload(left, blocks, threads)
+
+
+def virtual_warp(degrees, blocks, threads, size=8):
+    """Vertex i is group i's, cyclically; ``size`` lanes stride over its edges."""
+    out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
+    for i, degree in enumerate(degrees.tolist()):
+        first = i % (rank.size // size) * size
+        out[rank[first : first + size]] += _strided(degree, size)
+    return out
+
+
+def dynamic_warp(degrees, blocks, threads):
+    """The size is the power of two nearest to threads / vertices, from 4 to 32."""
+    share = blocks * threads / max(len(degrees), 1)
+    return virtual_warp(degrees, blocks, threads, min((4, 8, 16, 32), key=lambda size: (abs(size - share), -size)))
+
+
+def dynamic_parallelism(degrees, blocks, threads, threshold):
+    """Each vertex above the threshold is spread over all threads, from the first on; dynamic_warp has the rest."""
+    out, rank = dynamic_warp(np.where(degrees > threshold, 0, degrees), blocks, threads), _rank(blocks, threads)
+    for degree in degrees[degrees > threshold].tolist():
+        out[rank] += _strided(degree, rank.size)
+    return out
+
+
+def direct_search(degrees, blocks, threads):
+    """A thread an edge: runs of whole block loads a block."""
+    total = int(degrees.sum())
+    loads = -(-total // threads)
+    run = -(-loads // blocks) * threads
+    edge = np.arange(total)
+    return _counted(edge // max(run, 1) * threads + edge % threads, blocks * threads)
+
+
+def block_search(degrees, blocks, threads):
+    """As many vertices as four blocks have threads at a time; a run of their edges a thread."""
+    out = np.zeros((blocks, threads), np.int64)
+    for k, first in enumerate(range(0, len(degrees), 4 * threads)):
+        total = int(degrees[first : first + 4 * threads].sum())
+        out[k % blocks] += _counted(np.arange(total) // max(-(-total // threads), 1), threads)
+    return out.ravel()
+
+
+def two_phase(degrees, blocks, threads):
+    """Pieces of 8 edges a thread in turn; a run of 8 a thread."""
+    edge = np.arange(int(degrees.sum()))
+    piece, within = edge // (8 * threads), edge % (8 * threads)
+    return _counted(piece % blocks * threads + within // 8, blocks * threads)
+
+
+def multi_phase(degrees, blocks, threads):
+    """The same pieces in two portions; a warp's runs of 4 a lane are walked by its lanes side by side."""
+    edge = np.arange(int(degrees.sum()))
+    piece, within = edge // (8 * threads), edge % (4 * threads)
+    return _counted(piece % blocks * threads + within // 128 * 32 + within % 32, blocks * threads)
+
+
+def expand_gather(degrees, blocks, threads):
+    """Tiles of 8 edges a thread in turn; a block's threads side by side."""
+    edge = np.arange(int(degrees.sum()))
+    return _counted(edge // (8 * threads) % blocks * threads + edge % threads, blocks * threads)
+
+
+def expand_balanced(degrees, blocks, threads):
+    """Tiles of 8 entries a thread of the merged list of edges and ends of vertices; its edges side by side."""
+    place = _edges_in_merged_list(degrees)
+    tile = place // (8 * threads)
+    within = np.arange(place.size) - np.searchsorted(tile, tile)
+    return _counted(tile % blocks * threads + within % threads, blocks * threads)
+
+
+def expand_hybrid(degrees, blocks, threads, factor=10):
+    """Balanced redistribution above so many edges a vertex, else balanced gathering."""
+    balanced = degrees.sum() > factor * len(degrees)
+    return (expand_balanced if balanced else expand_gather)(degrees, blocks, threads)
+
+
+def steal(degrees, blocks, threads, takers=None):
+    """Tasks of a thread a vertex; ``takers``: the block that took each, by default the one that was given it."""
+    tasks = -(-len(degrees) // threads)
+    if takers is None:
+        takers = np.searchsorted(tasks * np.arange(1, blocks + 1) // blocks, np.arange(tasks), side="right")
+    i, out = np.arange(len(degrees)), np.zeros(blocks * threads, np.int64)
+    np.add.at(out, takers[i // threads] * threads + i % threads, degrees)
+    return out
+
+
 def _strided(count: int, width: int) -> np.ndarray:
     return count // width + (np.arange(width) < count % width)
 
 
+def _counted(owner: np.ndarray, size: int) -> np.ndarray:
+    return np.bincount(owner, minlength=size).astype(np.int64)
+
+
+def _edges_in_merged_list(degrees: np.ndarray) -> np.ndarray:
+    """Where edges stand in the list that has each vertex's edges and then its end."""
+    ends = np.repeat(np.arange(len(degrees)), degrees)
+    return np.arange(ends.size) + ends
+
+
 MODELS = {
-    "vertex": vertex, "twc": twc, "lb": lb, "alb": alb, "merge_path": merge_path, "warp_search": warp_search,
+    "vertex": vertex, "edge": edge, "workload": workload, "split": split, "hierarchical": hierarchical,
+    "virtual_warp": virtual_warp, "dynamic_warp": dynamic_warp, "dynamic_parallelism": dynamic_parallelism,
+    "twc": twc, "direct_search": direct_search, "warp_search": warp_search, "block_search": block_search,
+    "two_phase": two_phase, "multi_phase": multi_phase, "merge_path": merge_path, "expand_gather": expand_gather,
+    "expand_balanced": expand_balanced, "expand_hybrid": expand_hybrid, "lb": lb, "alb": alb, "steal": steal,
 }  # fmt: skip

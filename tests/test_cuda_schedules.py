@@ -8,11 +8,11 @@ import os
 import numpy as np
 import pytest
 from devices import device_of, local_graph, on_devices
+from emulated import Device
 from schedule_models import MODELS
 
 from dgraph.algorithms.base import OnePass
 from dgraph.backend.cuda import graph as device_graph
-from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -92,6 +92,15 @@ FRONTIERS = {
     "hub after rows without arcs": np.isin(np.arange(500), [*range(200, 280), 7, 499]),
 }
 OPTIONS = [(name, {}) for name in SCHEDULES] + [
+    ("edge", {"edge_chunk": "off"}),
+    ("split", {"mdt": 3}),
+    ("hierarchical", {"mdt": 2}),
+    ("hierarchical", {"mdt": 1}),
+    ("virtual_warp", {"warp_size": 2}),
+    ("virtual_warp", {"warp_size": 32}),
+    ("dynamic_parallelism", {"grid_threshold": 0}),
+    ("dynamic_parallelism", {"grid_threshold": 50}),
+    ("expand_hybrid", {"expand_factor": 3}),
     ("alb", {"alb_threshold": 0}),
     ("alb", {"alb_threshold": 50, "alb_distribution": "blocked"}),
     ("alb", {"alb_threshold": "threads"}),
@@ -135,15 +144,34 @@ MUTANTS = {
     "twc": ("at += BLOCK) {\n            const offset_t here", "at += 2 * BLOCK) {\n            const offset_t here"),
     "lb": ("bool has = edge < end;", "bool has = edge + 1 < end;"),
     "alb": ("aside ? last : first", "first"),
-    "merge_path": ("if (ends <= diagonal - middle - 1)", "if (ends < diagonal - middle - 1)"),
+    "merge_path": ("<= diagonal - middle - 1)", "< diagonal - middle - 1)"),
     "warp_search": ("window += 31;", "window += 32;"),
+    "edge": ("for (u64 k = lane_id(); k < degree; k += 32)", "for (u64 k = lane_id(); k + 1 < degree; k += 32)"),
+    "workload": ("stop = smaller(at + run, work.edges);", "stop = smaller(at + run - 1, work.edges);"),
+    "split": ("degree * (k + 1) / siblings", "degree * (k + 1) / (siblings + 1)"),
+    "hierarchical": ("rest.add(left > most, u);", "rest.add(left > most + 1, u);"),
+    "virtual_warp": ("e += smaller((offset_t)(2 * size)", "e += smaller((offset_t)(3 * size)"),
+    "dynamic_warp": ("in_group = lane_id() & (size - 1)", "in_group = lane_id() & (size - 2)"),
+    "dynamic_parallelism": ("return degree > threshold;", "return degree >= threshold;"),
+    "direct_search": ("const bool has = edge < stop;", "const bool has = edge < stop - 1;"),
+    "block_search": ("last_up_to(room.starts, loaded, at)", "last_up_to(room.starts, loaded, at + 1)"),
+    "two_phase": ("last_up_to(starts, high - low, edge)", "last_up_to(starts, high - low, edge + 1)"),
+    "multi_phase": ("edge >= work.end(i)) i++", "edge > work.end(i)) i++"),
+    "expand_gather": ("<= first + edge) i++", "< first + edge) i++"),
+    "expand_balanced": ("count = stop - high - first;", "count = stop - high - first - (stop == total);"),
+    "expand_hybrid": ("at < count; at += BLOCK", "at < count; at += 2 * BLOCK"),
+    "steal": ("(tasks * blockIdx.x / gridDim.x) << 32", "(tasks * (blockIdx.x + 1) / gridDim.x - 1) << 32"),
 }
+MUTANT_OPTIONS = {
+    "alb": {"alb_threshold": 50}, "dynamic_parallelism": {"grid_threshold": 90}, "split": {"mdt": 3},
+    "hierarchical": {"mdt": 2},
+}  # fmt: skip
 
 
 @on_devices(gpu=False)
 @pytest.mark.parametrize("schedule", MUTANTS)
 def test_a_wrong_template_is_found(device, schedule):
-    options = {"alb_threshold": 50} if schedule == "alb" else {}
+    options = MUTANT_OPTIONS.get(schedule, {})
 
     def right():
         return all(
@@ -169,31 +197,109 @@ def test_a_narrow_scan_is_found(device, narrow, monkeypatch):
     assert not in_a_child(right)
 
 
+MAPPED = {
+    "split": {"mdt": 3}, "hierarchical": {"mdt": 90}, "dynamic_parallelism": {"grid_threshold": 50},
+    "alb": {"alb_threshold": 256},
+}  # fmt: skip
+"""Options under which mappings are looked at, where the defaults do nothing to a small graph."""
+
+
+def model_options(options):
+    """A schedule's options as its model has them."""
+    known = {
+        "grid_threshold": "threshold",
+        "alb_threshold": "threshold",
+        "warp_size": "size",
+        "expand_factor": "factor",
+    }
+    blocked = {"blocked": True} if options.get("alb_distribution") == "blocked" else {}
+    return blocked | {known.get(name, name): value for name, value in options.items() if isinstance(value, int)}
+
+
 @on_devices
-@pytest.mark.parametrize(("schedule", "options"), [*[(name, {}) for name in SCHEDULES], OPTIONS[-1], OPTIONS[-3]])
+@pytest.mark.parametrize(
+    ("schedule", "options"),
+    [
+        *[(name, MAPPED.get(name, {})) for name in SCHEDULES],
+        ("lb", {"alb_distribution": "blocked"}),
+        ("alb", {"alb_threshold": 50, "alb_distribution": "blocked"}),
+        ("edge", {"edge_chunk": "off"}),
+        ("virtual_warp", {"warp_size": 32}),
+        ("expand_hybrid", {"expand_factor": 3}),
+    ],
+)
 def test_threads_as_the_paper_maps_them(device, schedule, options):
     device = device_of(device, 3)
-    active = FRONTIERS["all"]
-    machine, listed = visited(device, schedule, active, record=True, **options)
+    machine, listed = visited(device, schedule, FRONTIERS["all"], record=True, **options)
     n, src, *_ = skewed()
-    degrees = np.bincount(src, minlength=n)[listed]
+    mapped(machine, schedule, np.bincount(src, minlength=n)[listed], model_options(options))
+
+
+def mapped(machine, schedule, degrees, options):
+    """Holds recorded edges by thread against a model."""
+    device = machine.device
     threads = device.threads
-    blocks = device.get(machine.arrays.record).size // threads
-    model = {}
-    if options.get("alb_distribution") == "blocked":
-        model["blocked"] = True
-    if schedule == "alb":
-        model["threshold"] = options.get("alb_threshold", at.BLOCK)
     blocks = machine.kernels.blocks(machine.kernels._module(f"{schedule}:push", True), "edges")
+    if schedule == "steal":
+        options["takers"] = device.get(machine.arrays.scratch0)[: -(-len(degrees) // threads)]
     found = device.get(machine.arrays.record)[: blocks * threads]
-    np.testing.assert_array_equal(found, MODELS[schedule](degrees, blocks, threads, **model))
+    np.testing.assert_array_equal(found, MODELS[schedule](degrees, blocks, threads, **options))
+
+
+@on_devices
+def test_sweeps(device):
+    """Three sweeps over a list of many vertices, each of them with equally many edges left."""
+    rng = np.random.default_rng(4)
+    n = 4 * 256 + 5
+    arcs = n, np.repeat(np.arange(n), 6), rng.integers(0, n, 6 * n), rng.integers(1, 1 << 40, 6 * n)
+    every = np.ones(n, bool)
+    machine, listed = visited(device_of(device, 3), "hierarchical", every, arcs=arcs, record=True, mdt=2)
+    assert exactly_once(machine, every, arcs)
+    mapped(machine, "hierarchical", np.full(listed.size, 6), {"mdt": 2})
+
+
+@on_devices
+def test_stealing(device):
+    """One block's vertices have all the edges, so that others come to steal; every task is taken once."""
+    n, threads = 40 * 256, 256
+    src = np.repeat(np.arange(threads), 40)
+    arcs = n, src, np.random.default_rng(5).integers(0, n, src.size), np.ones(src.size, np.int64)
+    every = np.ones(n, bool)
+    device = device_of(device, 3)
+    machine, listed = visited(device, "steal", every, arcs=arcs, record=True)
+    assert exactly_once(machine, every, arcs)
+    mapped(machine, "steal", np.bincount(src, minlength=n)[listed], {})
 
 
 def test_no_two_models_alike():
+    """On two rounds, the whole graph and its largest vertices: a hybrid is one of its parts in each."""
     n, src, *_ = skewed()
     degrees = np.bincount(src, minlength=n)
-    made = [model(degrees, 3, 64, **({"threshold": 256} if name == "alb" else {})) for name, model in MODELS.items()]
-    for i, one in enumerate(made):
-        assert one.sum() == degrees.sum()
-        for other in made[:i]:
-            assert not np.array_equal(one, other)
+    rounds = degrees, np.sort(degrees)[-40:]
+    made = {
+        name: np.concatenate([model(d, 5, 64, **model_options(MAPPED.get(name, {}))) for d in rounds])
+        for name, model in MODELS.items()
+    }
+    assert made.keys() == SCHEDULES.keys()
+    for name, one in made.items():
+        assert one.sum() == sum(d.sum() for d in rounds)
+        for other, counts in made.items():
+            assert other == name or not np.array_equal(one, counts), (name, other)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "mdt"),
+    [
+        ([1181] + [8] * 900 + [300] * 50, 118),
+        (np.repeat(np.arange(11), [18, 73, 147, 196, 195, 156, 104, 59, 30, 13, 5]), 3),
+        ([], 1),
+        ([0, 0, 1], 1),
+    ],
+)
+def test_split_degree_of_the_paper(degrees, mdt):
+    """rmat20: the lowest of ten bins below 1,181; ER23: degrees of a Poisson distribution of mean 4 up to 10."""
+    degrees = np.asarray(degrees, np.int64)
+    n = degrees.size
+    src = np.repeat(np.arange(n), degrees)
+    local = local_graph(n, src, np.zeros_like(src))
+    assert device_graph.DeviceGraph(local, Device(), renumber=False).split_degree == mdt

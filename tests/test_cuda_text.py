@@ -3,6 +3,7 @@
 import itertools
 import os
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -34,39 +35,44 @@ PROGRAMS = (
 WEIGHTS = (np.int32, np.float64, np.float32, np.int64)
 
 
-def texts():
-    """Every kernel of every program: (what it is, text)."""
-    for i, program in enumerate(PROGRAMS):
-        traced = trace(program, np.dtype(WEIGHTS[i % 4]))
-        name = type(program).__name__
-        for fused, wide in ((True, False), (False, True)):
-            variant = text.Variant(wide=wide, fused=fused)
-            yield f"{name} phases", text.phases(traced, variant)
-            if fused:
-                yield f"{name} rounds", text.rounds(traced, variant)
-            for schedule in SCHEDULES:
-                yield f"{name} {schedule}", text.edges(traced, variant, schedule)
+def kinds():
+    """Every kind of module a program has: (name, how its text is made of the traced program)."""
+    for fused, wide in ((True, False), (False, True)):
+        variant = text.Variant(wide=wide, fused=fused)
+        yield "phases", partial(text.phases, variant=variant)
+        if fused:
+            yield "rounds", partial(text.rounds, variant=variant)
         for schedule in SCHEDULES:
-            pulling = text.Variant(pulling=True, record=True, blocked=True)
-            yield f"{name} {schedule} backwards", text.edges(traced, pulling, schedule)
-    for wide in (False, True):
-        yield "components", components.text(wide)
+            yield schedule, partial(text.edges, variant=variant, schedule=schedule)
+    for schedule in SCHEDULES:
+        pulling = text.Variant(pulling=True, record=True, blocked=True)
+        yield schedule, partial(text.edges, variant=pulling, schedule=schedule)
 
 
-def pairs():
-    """Each text for one architecture, so that each architecture meets every kernel and every program; for all of them
-    where DGRAPH_TEST_ALL is set, which takes minutes."""
-    if os.environ.get("DGRAPH_TEST_ALL"):
-        return [(*one, architecture) for one, architecture in itertools.product(texts(), ARCHITECTURES)]
-    return [(*one, ARCHITECTURES[(i + i // 20) % 4]) for i, one in enumerate(texts())][::2]
+def jobs():
+    """Some of programs × kinds, each for one architecture, so that each architecture meets every schedule and every
+    program: (program's number, kind, how, architecture). All where DGRAPH_TEST_ALL is set, which takes many minutes."""
+    every = itertools.product(range(len(PROGRAMS)), enumerate(kinds()), enumerate(ARCHITECTURES))
+    for i, (k, (kind, how)), (a, architecture) in every:
+        if os.environ.get("DGRAPH_TEST_ALL") or (i % 6 == k % 6 and a == (2 * (i // 6) + 2 * k + k // 2) % 4):
+            yield i, kind, how, architecture
+
+
+def test_every_architecture_meets_every_schedule_and_every_program():
+    met = {(name, job[3]) for job in jobs() for name in (job[0], job[1])}
+    names = [*SCHEDULES, "phases", *range(len(PROGRAMS))]
+    assert {(name, target) for name in names for target in ARCHITECTURES} <= met
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernels_compile(architecture):
     pytest.importorskip("cuda.bindings.nvrtc")
-    for what, whole, target in pairs():
+    for i, kind, how, target in jobs():
         if target == architecture:
-            assert nvrtc.compiled(whole, architecture, what)
+            traced = trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))
+            assert nvrtc.compiled(how(traced), architecture, f"{type(PROGRAMS[i]).__name__} {kind}")
+    for wide in (False, True):
+        assert nvrtc.compiled(components.text(wide), architecture, "components")
 
 
 def test_an_error_names_what_did_not_compile():
@@ -87,6 +93,8 @@ def test_without_cupy(monkeypatch):
 
 def test_options_of_the_gpu_without_one(monkeypatch):
     monkeypatch.setattr("dgraph.backend._has_gpu", lambda: False)
+    with pytest.raises(UsageError, match=r"--warp-size is about GPUs"):
+        run(warp_size=4)
     with pytest.raises(UsageError, match=r"--schedule is about GPUs, and this run has none"):
         run(schedule="alb")
     assert {"what": "backend", "taken": "cpu"}.items() <= run().report["choices"][0].items()
@@ -96,8 +104,15 @@ def test_options_of_the_gpu_without_one(monkeypatch):
     ("choices", "told"),
     [
         ({"schedule": "abl"}, "unknown schedule 'abl': did you mean 'alb'"),
-        ({"alb_threshold": "many"}, "alb threshold 'many' is no degree"),
-        ({"alb_distribution": "cycle"}, "unknown alb distribution"),
+        ({"alb_threshold": "many"}, r"--alb-threshold 'many' is none of auto\|threads\|N"),
+        ({"alb_distribution": "cycle"}, "--alb-distribution 'cycle' is none of"),
+        ({"schedule": "virtual_warp", "warp_size": 12}, "--warp-size '12' is none of 2…32, a power of two"),
+        ({"schedule": "split", "mdt": 0}, "--mdt '0' is none of"),
+        (
+            {"schedule": "twc", "mdt": 9},
+            "--mdt is an option of the schedule split or hierarchical, and the schedule is twc",
+        ),
+        ({"edge_chunk": False}, "--edge-chunk is an option of the schedule edge, and the schedule is auto"),
         ({"backend": "gpu"}, "unknown backend 'gpu'"),
     ],
 )

@@ -20,9 +20,8 @@ def backend(
     alone: bool = True,
     *,
     schedule: str | None = None,
-    alb_threshold: str | int | None = None,
-    alb_distribution: str | None = None,
     gpus: str | None = None,
+    **choices: object,
 ):
     """The backend of this name; "auto" is cuda where there is a GPU and CuPy, else cpu.
 
@@ -32,8 +31,9 @@ def backend(
         ranks_here: ranks that share this node.
         place: this rank's number among them, which chooses its GPU.
         alone: whether there is no other rank on any node.
-        schedule, alb_threshold, alb_distribution: see :class:`dgraph.backend.cuda.options.Options`.
+        schedule: see :class:`dgraph.backend.cuda.options.Options`.
         gpus: "0,1,2,3": the GPU of each rank of this node, by place.
+        choices: options of schedules, see ``dgraph.backend.choices``; None: not given.
 
     Raises:
         UsageError: an unknown name, no GPU or no CuPy where they were asked for, options of the other backend.
@@ -44,8 +44,7 @@ def backend(
         raise unknown("backend", name, BACKENDS)
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot work; give 1 or more, or leave --threads out")
-    asked = {"schedule": schedule, "alb_threshold": alb_threshold, "alb_distribution": alb_distribution}
-    given = {key: value for key, value in asked.items() if value is not None}
+    given = {key: value for key, value in {"schedule": schedule, **choices}.items() if value is not None}
     if name == "cuda" or (name == "auto" and _has_gpu()):
         from dgraph.backend.cuda import CudaBackend, Options
 

@@ -56,10 +56,9 @@ class Choice:
         if text in self.words:
             return text
         if self.least is not None and text.isdecimal():
-            number = int(text)
-            if self.least <= number <= (2**40 if self.most is None else self.most):
-                if not self.power or number & (number - 1) == 0:
-                    return number
+            number, most = int(text), 2**40 - 1 if self.most is None else self.most
+            if self.least <= number <= most and not (self.power and number & (number - 1)):
+                return number
         kind = ", a power of two" if self.power else ""
         raise UsageError(f"{self.flag} {text!r} is none of {self.form}{kind}; give one of them, or leave it out")
 
@@ -69,7 +68,7 @@ CHOICES = {
     for row in (
         Choice(
             "alb_threshold", ("alb",),
-            "degree above which a vertex is huge: auto (a block's share of the round), threads (as many as are launched)",
+            "degree above which a vertex is huge: auto (a block's share of a round), threads (as many as are launched)",
             "auto", ("auto", "threads"), 0,
         ),
         Choice(
@@ -85,7 +84,8 @@ CHOICES = {
         ),
         Choice("warp_size", ("virtual_warp",), "lanes that share a vertex", 8, least=2, most=32, power=True),
         Choice(
-            "grid_threshold", ("dynamic_parallelism",), "degree above which a vertex gets a grid of its own", 4096, least=0
+            "grid_threshold", ("dynamic_parallelism",), "degree above which a vertex gets a grid of its own",
+            4096, least=0,
         ),
         Choice(
             "expand_factor", ("expand_hybrid",),

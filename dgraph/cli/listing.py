@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as encoder
 from typing import Any
 
+from dgraph.backend.choices import CHOICES
 from dgraph.cli.parser import summary
 
 WIDEST = 22
@@ -48,7 +49,10 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             {"name": name, "help": policy.help, "parameters": [_option(option) for option in policy.options.values()]}
             for name, policy in POLICIES.items()
         ],
-        "schedules": [{"name": name, "help": f"{row.help} ({row.source})"} for name, row in SCHEDULES.items()],
+        "schedules": [
+            {"name": name, "help": f"{row.help} ({row.source})", "parameters": _choices(name)}
+            for name, row in SCHEDULES.items()
+        ],
         "generators": [
             {"name": name, "form": generator.form, "help": generator.help} for name, generator in GENERATORS.items()
         ],
@@ -89,6 +93,15 @@ def _option(option) -> dict[str, Any]:
         "help": "",
         "choices": list(option.choices) or None,
     }
+
+
+def _choices(schedule: str) -> list[dict[str, Any]]:
+    """A schedule's options as rows."""
+    return [
+        {"name": row.name, "type": row.form, "default": row.default, "help": row.help, "choices": None}
+        for row in CHOICES.values()
+        if schedule in row.schedules
+    ]
 
 
 def _parameter(parameter: dict[str, Any]) -> str:

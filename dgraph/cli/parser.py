@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+from dgraph.backend.choices import CHOICES
 from dgraph.cli.sources import names, sources, weighted
 from dgraph.errors import UsageError, unknown
 from dgraph.report import STYLES
@@ -24,8 +25,7 @@ RUN = (
     "backend",
     "threads",
     "schedule",
-    "alb_threshold",
-    "alb_distribution",
+    *CHOICES,
     "gpus",
     "allow_gpu_sharing",
     "transport",
@@ -259,8 +259,9 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
     run.add_argument(
         "--schedule", metavar="NAME", help="how a GPU spreads a round's edges over threads (default auto; see list)"
     )
-    run.add_argument("--alb-threshold", metavar="N", help="degree from which alb spreads a vertex: auto, threads or N")
-    run.add_argument("--alb-distribution", choices=("cyclic", "blocked"), help="how it deals out edges")
+    for choice in CHOICES.values():
+        about = f"of {', '.join(choice.schedules)}: {choice.help} (default {choice.default})"
+        run.add_argument(choice.flag, metavar=choice.form, help=about)
     run.add_argument(
         "--gpus", metavar="MAP", help="the GPU of each rank of a node, by place: 0,1,2,3 (default in turn)"
     )

@@ -73,7 +73,8 @@ SCHEDULES = {
         Schedule("vertex", "a thread an active vertex", "000 BS; 001"),
         Schedule(
             "edge", "a thread an edge, from a list of edges", "000 EP; 001",
-            before=("list_edges",), option="edge_chunk", scratch=lambda s: (s.edges, 0, s.edges if s.wide else s.edges // 2 + 1),
+            before=("list_edges",), option="edge_chunk",
+            scratch=lambda s: (s.edges, 0, s.edges if s.wide else s.edges // 2 + 1),
         ),
         Schedule(
             "workload", "as many equal runs of edges as threads, their starts found before", "000 WD",
@@ -89,7 +90,8 @@ SCHEDULES = {
         ),
         Schedule("virtual_warp", "2 to 32 lanes a vertex", "001", option="warp_size"),
         Schedule(
-            "dynamic_warp", "as many lanes a vertex as the round has threads for", "001; BFS-4K", needs=("virtual_warp",)
+            "dynamic_warp", "as many lanes a vertex as the round has threads for", "001; BFS-4K",
+            needs=("virtual_warp",),
         ),
         Schedule(
             "dynamic_parallelism", "dynamic_warp, and huge vertices a grid of their own in a second launch",
