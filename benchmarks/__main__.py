@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from benchmarks import anchors, contention, cpu, gpu, loading, ranks, sizes, store
+from benchmarks import anchors, contention, cpu, gpu, loading, ranks, sizes, store, transports
 from benchmarks.graphs import GRAPHS
 
 RESULTS = Path(__file__).parent / "results"
@@ -31,6 +31,10 @@ WHAT = {
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
         lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
+    ),
+    "transports": (
+        "messages between GPUs by size and transport; start it with mpirun, a rank a GPU",
+        lambda asked: transports.measure(asked.repeat, asked.results),
     ),
     "store": (
         "a partitioned graph, written and opened",

@@ -64,7 +64,12 @@ def _tell(findings, as_json: bool, quiet: bool) -> None:
         print(json.dumps([asdict(finding) for finding in shown], indent=1))
         return
     width = max((len(finding.what) for finding in shown), default=0)
-    lines = [(finding.level, f"{finding.level:4}", f"  {finding.what:{width}}  {finding.found}") for finding in shown]
+    below = "\n" + " " * (width + 8)
+    found = [finding.found.replace("\n", below) for finding in shown]
+    lines = [
+        (finding.level, f"{finding.level:4}", f"  {finding.what:{width}}  {text}")
+        for finding, text in zip(shown, found, strict=True)
+    ]
     cures = [f"{'':{width + 8}}cure: {finding.cure}" if finding.cure else "" for finding in shown]
     if not sys.stdout.isatty():
         for (_, level, text), cure in zip(lines, cures, strict=True):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterable
 from dataclasses import asdict
 
 from dgraph.comm import Comm
+from dgraph.comm.hosts import hosts as every_host
 from dgraph.doctor.finding import Finding, fail
 from dgraph.doctor.gpus import gpu_findings
 from dgraph.doctor.host import host_findings
 from dgraph.doctor.launch import exchange_findings, launch_findings
+from dgraph.doctor.transports import transport_findings
 
 
 def examine(comm: Comm) -> list[Finding]:
     """Look at everything; collective. The same findings on every rank, those of a host by one of its ranks."""
-    hosts = comm.allgather_json(socket.gethostname())
+    hosts = every_host(comm)
     here = [rank for rank, host in enumerate(hosts) if host == hosts[comm.rank]]
     mine: list[Finding] = []
     if comm.rank == 0:
@@ -23,7 +24,7 @@ def examine(comm: Comm) -> list[Finding]:
     if comm.rank == here[0]:
         mine += _guarded("host", lambda: host_findings(len(here)))
         mine += _guarded("gpus", lambda: gpu_findings(len(here)))
-    tried = exchange_findings(comm)
+    tried = [*exchange_findings(comm), *transport_findings(comm)]
     if comm.rank == 0:
         mine += tried
     gathered = comm.allgather_json([asdict(finding) for finding in mine])

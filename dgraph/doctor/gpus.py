@@ -18,6 +18,9 @@ CUPY = "import cupy; assert int(cupy.arange(5).sum()) == 10; print(cupy.__versio
 PATIENCE = 120
 """Seconds that a first kernel of CuPy's may take to compile."""
 
+MPS_ENABLED = 133
+"""CU_DEVICE_ATTRIBUTE_MPS_ENABLED."""
+
 SMALL = 256
 """Characters of a name."""
 
@@ -56,6 +59,9 @@ def gpu_findings(ranks_here: int) -> Iterator[Finding]:
     yield ok("cuda driver", f"CUDA {driver.value // 1000}.{driver.value % 1000 // 10}")
     yield from _devices(cuda, count, visible)
     yield _sharing(count, ranks_here)
+    if _under_mps(cuda, count):
+        cure = "end it (echo quit | nvidia-cuda-mps-control) for rounds across GPUs without the host"
+        yield warn("mps", "the Multi-Process Service stands between ranks and GPUs: the host is in every round", cure)
     if count > 1:
         yield _peers(cuda, count)
     yield _cupy([f"{d.metadata['Name']} {d.version}" for d in cupy])
@@ -104,11 +110,17 @@ def _devices(cuda: ctypes.CDLL, count: int, visible: str | None) -> Iterator[Fin
     yield ok("gpus", "; ".join(found) + (f" (CUDA_VISIBLE_DEVICES={visible})" if visible else ""))
 
 
+def _under_mps(cuda: ctypes.CDLL, count: int) -> bool:
+    found = ctypes.c_int()
+    able = (not cuda.cuDeviceGetAttribute(ctypes.byref(found), MPS_ENABLED, device) for device in range(count))
+    return any(answered and found.value for answered in able)
+
+
 def _sharing(count: int, ranks_here: int) -> Finding:
     taken = ", ".join(f"{rank}→{rank % count}" for rank in range(min(ranks_here, 16)))
     if ranks_here > count:
-        cure = f"start {count} ranks a host: two on one GPU halve each other's memory and speed"
-        return warn("gpu of each rank", f"{ranks_here} ranks share {count} GPUs: {taken}", cure)
+        cure = f"start {count} ranks a host, or give --allow-gpu-sharing: they halve each other's memory and speed"
+        return fail("gpu of each rank", f"{ranks_here} ranks share {count} GPUs: {taken}", cure)
     return ok("gpu of each rank", f"rank of the host → GPU: {taken}")
 
 
@@ -121,10 +133,17 @@ def _peers(cuda: ctypes.CDLL, count: int) -> Finding:
                 cuda.cuDeviceCanAccessPeer(ctypes.byref(able), a, b)
                 if not able.value:
                     refused.append(f"{a}-{b}")
-    if refused:
-        cure = "ask Slurm for --gpu-bind=none; see nvidia-smi topo -p2p r; messages go through host memory meanwhile"
-        return warn("peer access", f"not between GPUs {', '.join(refused)}", cure)
-    return ok("peer access", f"between all {count} GPUs")
+    if not refused:
+        return ok("peer access", f"between all {count} GPUs")
+    rows = [
+        "".join("  -" if a == b else "  n" if f"{a}-{b}" in refused else "  y" for b in range(count))
+        for a in range(count)
+    ]
+    table = "\n".join(
+        ["  " + "".join(f"{b:>3}" for b in range(count)), *(f"{a:>2}{row}" for a, row in enumerate(rows))]
+    )
+    cure = "ask Slurm for --gpu-bind=none; see nvidia-smi topo -p2p r; messages take other ways meanwhile"
+    return warn("peer access", f"not between GPUs {', '.join(refused)}\n{table}", cure)
 
 
 def _cupy(names: list[str]) -> Finding:
@@ -164,15 +183,16 @@ def _nccl(count: int) -> Finding:
 
 
 def _cuda_aware() -> Finding:
-    """Of the MPI that is loaded: ``CDLL(None)`` would not see it, and its own word (mpi_memory_alloc_kinds) is not
-    to be trusted in Open MPI 5."""
-    lines = Path("/proc/self/maps").read_text().splitlines()
-    path = next((line.split()[-1] for line in lines if "libmpi" in line), None)
-    if path is None:
+    """Of the MPI that is loaded; what it claims is tried in a process of its own."""
+    from dgraph.backend.cuda.transports import aware
+
+    if "mpi4py" not in sys.modules:
         return ok("cuda-aware mpi", "no MPI is loaded: one process")
-    try:
-        able = bool(ctypes.CDLL(path).MPIX_Query_cuda_support())
-    except (OSError, AttributeError):
-        return ok("cuda-aware mpi", "unknown, so taken as no: messages are staged in host memory")
-    told = "yes, says the library" if able else "no: messages are staged in host memory"
-    return ok("cuda-aware mpi", told)
+    says = aware.library_says()
+    if says != aware.YES:
+        told = "no" if says == aware.NO else "unknown, so taken as no"
+        return ok("cuda-aware mpi", f"{told}: no address on a GPU is given to it")
+    if died := aware.tried(0):
+        cure = "nothing is given to it but host memory; see the MPI's documentation on CUDA if it should work"
+        return warn("cuda-aware mpi", f"it says yes, but {died}", cure)
+    return ok("cuda-aware mpi", "yes: a child sent GPU memory to itself")

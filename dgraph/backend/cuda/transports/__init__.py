@@ -6,8 +6,8 @@ mpi-device   MPI is handed addresses on the GPU; only an MPI that is CUDA-aware
 mpi-host     through pinned host memory and MPI, in pieces that overlap; always there, and the reference
 """
 
-from dgraph.backend.cuda.transports.connect import connect, joined
+from dgraph.backend.cuda.transports.choice import compare, connect, joined
 from dgraph.backend.cuda.transports.links import Links
 from dgraph.backend.cuda.transports.mailboxes import HEADER, SIGNALS, Mailboxes
 
-__all__ = ["HEADER", "SIGNALS", "Links", "Mailboxes", "connect", "joined"]
+__all__ = ["HEADER", "SIGNALS", "Links", "Mailboxes", "compare", "connect", "joined"]

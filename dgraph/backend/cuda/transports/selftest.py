@@ -49,7 +49,7 @@ def selftest(
     Returns:
         Pairs that it must not serve, and why: the same on every rank.
     """
-    tried = _Trial(device, comm, links, name, set(pairs))
+    tried = Trial(device, comm, links, name, set(pairs))
     tried.contents()
     wrong = _gathered(comm, tried.faults)
     tried.times(wrong)  # a rank that waits in vain would keep others waiting
@@ -69,7 +69,7 @@ def _gathered(comm: Comm, faults: dict[int, str]) -> dict[tuple[int, int], str]:
     return wrong
 
 
-class _Trial:
+class Trial:
     """One rank's part of a self-test. Column ``figures[:, s]`` is of messages from rank s to this one."""
 
     def __init__(self, device: Any, comm: Comm, links: Links, name: str, pairs: set[tuple[int, int]]):
@@ -87,7 +87,7 @@ class _Trial:
     def contents(self) -> None:
         """Messages of all sizes, over both mailboxes of every pair."""
         for step in range(1, self.comm.size):
-            self._aim(step)
+            self.aim(step)
             for i, size in enumerate(SIZES):
                 for parity in (0, 1):
                     self._message(size, parity, salt=2 * i + parity)
@@ -96,13 +96,13 @@ class _Trial:
         """Figures of the pairs that brought the right bytes."""
         self.peers -= {a + b - self.comm.rank for a, b in wrong if self.comm.rank in (a, b)}
         for step in range(1, self.comm.size):
-            self._aim(step)
-            seconds = min(self._timed(SIZES[-1]) for _ in range(REPEATED))
-            latency = self._turns()
+            self.aim(step)
+            seconds = min(self.timed(SIZES[-1]) for _ in range(REPEATED))
+            latency = self.turns()
             if self.since is not None:
                 self.figures[:, self.since] = latency, SIZES[-1] / seconds
 
-    def _aim(self, step: int) -> None:
+    def aim(self, step: int) -> None:
         """Send to the rank ``step`` above and hear from the one ``step`` below, where these pairs are tried."""
         to, since = (self.comm.rank + step) % self.comm.size, (self.comm.rank - step) % self.comm.size
         self.to, self.since = (peer if peer in self.peers else None for peer in (to, since))
@@ -135,7 +135,7 @@ class _Trial:
             self._blame(told)
         self.comm.barrier()
 
-    def _timed(self, size: int) -> float:
+    def timed(self, size: int) -> float:
         """Seconds of one message of this size, written under p2p, carried otherwise; from all ranks at once."""
         self.comm.barrier()
         began = time.perf_counter()
@@ -146,10 +146,10 @@ class _Trial:
         self.device.wait()
         return time.perf_counter() - began
 
-    def _turns(self) -> float:
+    def turns(self) -> float:
         """Seconds of one small message: under p2p a signal there and one here, without a host."""
         if self.name != "p2p":
-            return sum(self._timed(SIZES[0]) for _ in range(TURNS)) / TURNS
+            return sum(self.timed(SIZES[0]) for _ in range(TURNS)) / TURNS
         echo = 0 if self.to is None else self.boxes.signal(self.to) + 8
         answer = 0 if self.since is None else self.boxes.signals(self.since) + 8
         seconds = np.nan

@@ -16,7 +16,7 @@ from dgraph.backend.cuda.transports.nccl import Group
 from dgraph.backend.cuda.transports.selftest import selftest
 from dgraph.comm import Comm
 from dgraph.comm.hosts import FAKE, hosts
-from dgraph.errors import InternalError, UsageError, unknown
+from dgraph.errors import DgraphError, InternalError, UsageError, unknown
 
 Pair = tuple[int, int]
 
@@ -34,7 +34,15 @@ def connect(device: Any, comm: Comm, transport: str = AUTO) -> Links:
         UsageError: on every rank; the transport that was named does not exist, cannot join some pair, or brings wrong
             bytes.
     """
-    return _Choice(device, comm, transport).links
+    choice = _Choice(device, comm, transport)
+    choice.conclude(choice.soonest() if transport == AUTO else choice.all_by(transport))
+    return choice.links
+
+
+def compare(device: Any, comm: Comm) -> tuple[Links, dict[str, dict[Pair, str]]]:
+    """Try every transport between all ranks; collective. ``Links`` with figures alone, and what each cannot join."""
+    choice = _Choice(device, comm, AUTO)
+    return choice.links, {name: choice.trial(name, choice.pairs) for name in TRANSPORTS}
 
 
 _known: WeakKeyDictionary[Comm, dict[tuple, Links]] = WeakKeyDictionary()
@@ -59,8 +67,6 @@ class _Choice:
         self.pairs = [(a, b) for b in range(comm.size) for a in range(b)]
         self.links = Links(comm.twin(), {})
         self._look(transport)
-        table = self._all_by(transport) if transport != AUTO else self._soonest()
-        self._conclude(table)
 
     def _look(self, transport: str) -> None:
         """Gather what ranks know of themselves, then of each other."""
@@ -128,10 +134,9 @@ class _Choice:
     def _mpi_host(self, a: int, b: int) -> str:
         return ""
 
-    def _all_by(self, name: str) -> dict[Pair, str]:
+    def all_by(self, name: str) -> dict[Pair, str]:
         """The transport that was asked for, between all ranks, or an error that names a pair."""
-        refused = self.cannot(name)
-        refused = refused or self._try(name, self.pairs)
+        refused = self.cannot(name) or self.trial(name, self.pairs)
         if refused:
             (a, b), why = next(iter(refused.items()))
             more = f" (and {len(refused) - 1} pairs more)" if len(refused) > 1 else ""
@@ -141,19 +146,31 @@ class _Choice:
         self.links.against = dict.fromkeys(self.pairs, "asked for")
         return dict.fromkeys(self.pairs, name)
 
-    def _try(self, name: str, pairs: Iterable[Pair]) -> dict[Pair, str]:
+    def trial(self, name: str, pairs: Iterable[Pair]) -> dict[Pair, str]:
         """Open and test; pairs that must not use it, and why. Wrong bytes are kept in ``links.broken``."""
-        pairs = list(pairs)
-        refused = self._unopened(pairs) if name == "p2p" else {}
-        if name == "nccl" and self.links.group is None:
-            with self.comm.together():
-                self.links.group = Group(self.device.raw, self.comm)
+        impossible = self.cannot(name)
+        refused = {pair: impossible[pair] for pair in pairs if pair in impossible}
+        pairs = [pair for pair in pairs if pair not in refused]
+        if pairs and name == "p2p":
+            refused |= self._unopened(pairs)
+        if pairs and name == "nccl" and (told := self._no_group()):
+            refused |= dict.fromkeys(pairs, told)
         pairs = [pair for pair in pairs if pair not in refused]
         if pairs:
             wrong = selftest(self.device, self.comm, self.links, name, pairs)
             self.links.broken += [(name, *pair, told) for pair, told in wrong.items()]
             refused |= wrong
         return refused
+
+    def _no_group(self) -> str:
+        """Start NCCL, once; why it does not."""
+        if self.links.group is None:
+            try:
+                with self.comm.together():
+                    self.links.group = Group(self.device.raw, self.comm)
+            except DgraphError as error:
+                return f"NCCL does not start: {str(error).splitlines()[-1]} (NCCL_DEBUG=INFO says more)"
+        return ""
 
     def _unopened(self, pairs: list[Pair]) -> dict[Pair, str]:
         """Pairs of which one cannot open the other's memory."""
@@ -175,7 +192,7 @@ class _Choice:
         raw.free(address)
         return {(a, b): every[a][b] or every[b][a] for a, b in pairs if every[a][b] or every[b][a]}
 
-    def _soonest(self) -> dict[Pair, str]:
+    def soonest(self) -> dict[Pair, str]:
         """``auto``."""
         table: dict[Pair, str] = {}
         against: dict[Pair, list[str]] = {pair: [] for pair in self.pairs}
@@ -183,9 +200,7 @@ class _Choice:
             left = [pair for pair in self.pairs if pair not in table]
             able: dict[Pair, list[str]] = {pair: [] for pair in left}
             for name in round_of:
-                refused = self.cannot(name)
-                possible = [pair for pair in left if pair not in refused]
-                refused |= self._try(name, possible) if possible else {}
+                refused = self.trial(name, left)
                 for pair in left:
                     if pair in refused:
                         against[pair].append(f"no {name}: {refused[pair]}")
@@ -207,7 +222,8 @@ class _Choice:
         latency, bandwidth = self.links.measured(name, pair)
         return latency + TYPICAL / bandwidth
 
-    def _conclude(self, table: dict[Pair, str]) -> None:
+    def conclude(self, table: dict[Pair, str]) -> None:
+        """Write down what was chosen."""
         links, rank = self.links, self.comm.rank
         links.table = table
         for pair, name in table.items():

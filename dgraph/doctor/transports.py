@@ -1,0 +1,97 @@
+"""What joins the GPUs of the ranks: every transport between every pair, contents checked, latency and bandwidth."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.doctor.finding import Finding, fail, ok, warn
+from dgraph.errors import DgraphError
+
+MOST_RANKS = 16
+"""In a matrix; of more ranks the range is told."""
+
+CURES = {
+    "p2p": "ranks of one host need GPUs that see each other: Slurm's --gpu-bind=none, no MIG; nvidia-smi topo -p2p r",
+    "nccl": "one rank a GPU, and NCCL: pip install nvidia-nccl-cu13 (or -cu12)",
+    "mpi-device": "a CUDA-aware MPI of the site's, if it has one: MPI4PY_LIBMPI, then --transport mpi-device",
+    "mpi-host": "have rank and launcher from one MPI",
+}
+WRONG = "do not use it (--transport names another), and have the GPUs and links looked at: nvidia-smi nvlink -e, dmesg"
+
+
+def transport_findings(comm: Comm) -> list[Finding]:
+    """Try them; collective, nothing where there is one rank or some have no GPU. Every rank has the same."""
+    if comm.size == 1 or comm.largest(not _has_gpu()):
+        return []
+    try:
+        return list(_tried(comm, _device(comm)))
+    except DgraphError as error:
+        return [fail("transports", f"the self-test ended with: {error}", "report it with this text")]
+
+
+def _has_gpu() -> bool:
+    if find_spec("cupy") is None:
+        return False
+    from dgraph.backend.cuda.device import count
+
+    return count() > 0
+
+
+def _device(comm: Comm):
+    """The GPU that a run would take."""
+    from dgraph.backend import backend
+
+    names = comm.allgather_json(socket.gethostname())
+    here = [rank for rank, name in enumerate(names) if name == names[comm.rank]]
+    with comm.together():
+        device = backend("cuda", None, len(here), here.index(comm.rank), alone=False).device
+        device.use()
+    return device
+
+
+def _tried(comm: Comm, device) -> Iterator[Finding]:
+    from dgraph.backend.cuda.transports import compare, connect
+
+    links, refused = compare(device, comm)
+    wrong = {(name, a, b) for name, a, b, _ in links.broken}
+    for name, told in refused.items():
+        figures = links.figures.get(name)
+        yield _finding(name, comm.size, figures, told, {pair for pair in told if (name, *pair) in wrong})
+    yield ok("transport of GPUs", f"auto takes {connect(device, comm).summary()}")
+
+
+def _finding(name: str, size: int, figures: np.ndarray | None, refused: dict, wrong: set) -> Finding:
+    """One transport: what it reached, and between whom it cannot be."""
+    what = f"transport {name}"
+    if wrong:
+        a, b = min(wrong)
+        return fail(
+            what, f"WRONG BYTES between {len(wrong)} of the pairs, as ranks {a} and {b}: {refused[a, b]}", WRONG
+        )
+    lines = [] if figures is None or np.isnan(figures).all() else matrix(figures)
+    if not refused:
+        return ok(what, "\n".join(["every pair, contents checked; " + lines[0], *lines[1:]]))
+    (a, b), why = next(iter(refused.items()))
+    every = len(refused) == size * (size - 1) // 2
+    where = "any ranks" if every else f"{len(refused)} of the pairs, as ranks {a} and {b}"
+    text = "\n".join([f"not between {where}: {why}", *(["the others: " + lines[0], *lines[1:]] if lines else [])])
+    return ok(what, text) if name == "mpi-device" else warn(what, text, CURES[name])
+
+
+def matrix(figures: np.ndarray) -> list[str]:
+    """Lines: latencies, then bandwidths by sender and receiver. ``figures`` as in ``Links.figures``."""
+    seconds, bandwidth = figures
+    told = (
+        f"{np.nanmin(seconds) * 1e6:.3g} to {np.nanmax(seconds) * 1e6:.3g} µs a small message; GB/s from row to column"
+    )
+    size = len(bandwidth)
+    if size > MOST_RANKS:
+        return [f"{told}: {np.nanmin(bandwidth) / 1e9:.3g} to {np.nanmax(bandwidth) / 1e9:.3g}"]
+    head = "".join(f"{rank:>7}" for rank in range(size))
+    cells = [["      -" if np.isnan(x) else f"{x / 1e9:>7.3g}" for x in row] for row in bandwidth]
+    return [told, f"   {head}", *(f"{rank:>3}{''.join(row)}" for rank, row in enumerate(cells))]
