@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sched.h>
+#include <time.h>
 #include <ucontext.h>
 #include <vector>
 
@@ -23,6 +25,11 @@ typedef long long i64;
 #define WAIT() emulated::spin()
 #define ARRIVE(p) atomicAdd(p, 1u)
 #define LATEST(p) fresh(p)
+#define FENCE_SYSTEM() __sync_synchronize()
+#define RELEASE_SYSTEM(p, x) __atomic_store_n(p, (u64)(x), __ATOMIC_RELEASE)
+#define ACQUIRE_SYSTEM(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define WAIT_FOR_PEER() emulated::wait_for_peer()
+#define NOW() emulated::nanoseconds()
 #define SHARED(type, name) type& name = *(type*)emulated::shared(sizeof(type))
 
 namespace emulated {
@@ -76,6 +83,20 @@ static void leave() {
 }
 
 static void spin() { leave(); }
+
+// Another rank is another thread or process: it must get the core.
+static u64 idle;
+static void wait_for_peer() {
+    idle = 0;
+    sched_yield();
+    leave();
+}
+
+static u64 nanoseconds() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
 
 // Now and then another thread goes first.
 static void chance() {
@@ -142,7 +163,8 @@ static void run(void (*function)(i64), u32 blocks, u32 threads, i64 value, u64 s
     for (u32 i = 0; i < fibers.size(); i++) {
         fibers[i].thread = {i % threads}, fibers[i].block = {i / threads}, fibers[i].home = &homes[i / threads];
     }
-    u64 left = fibers.size(), idle = 0;
+    u64 left = fibers.size();
+    idle = 0;
     const u32 start = state ? draw() % fibers.size() : 0;
     while (left) {
         bool moved = false;

@@ -7,6 +7,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from emulated_raw import Raw
 
 HERE = Path(__file__).parent
 THREADS = 64
+_compiling = threading.Lock()
 COMPILER = shutil.which("g++")
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not there to compile the kernels as C++")
@@ -39,8 +41,15 @@ def _folder() -> Path:
 
 @cache
 def _compiled(text: str) -> Path:
+    with _compiling:
+        return _library(text)
+
+
+def _library(text: str) -> Path:
     path = _folder() / hashlib.sha256(text.encode()).hexdigest()[:20]
     source, library = path.with_suffix(".cpp"), path.with_suffix(".so")
+    if library.exists():
+        return library
     source.write_text(text)
     flags = ["-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE"]
     flags += ["-ffp-contract=off", "-Wl,-Bsymbolic"]

@@ -1,4 +1,4 @@
-"""Reduce and broadcast over host memory: who talks is fixed by the partition, what is said by the plan."""
+"""Reduce and broadcast: who talks is fixed by the partition, what is said by the plan; values pass through host memory."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class Sync:
         machine: the backend's, which holds the fields.
         mode: "auto"; "full": nothing is elided; "poison": as auto, and what the plan says is not read is garbage.
         trace: times ``pack``, ``exchange``, ``unpack``; counts bytes and messages.
+
+    A machine that brings a courier of its own (``machine.exchange``) moves the values itself.
     """
 
     def __init__(self, machine, local: LocalGraph, comm: Comm, mode: str, trace):
@@ -33,8 +35,10 @@ class Sync:
         traced = machine.traced
         self.plans = {d: plan(traced, d, local.directed, self.full) for d in ("push", "pull")}
         self.widths = {k: machine.state[k].dtype for k in traced.fields}
-        self._outbox = {p: np.empty(self._most(p), np.uint8) for p in self._peers}
-        self._inbox = {p: np.empty(self._most(p), np.uint8) for p in self._peers}
+        self.courier = machine.exchange(comm, self.plans, trace) if hasattr(machine, "exchange") else None
+        peers = [] if self.courier else self._peers
+        self._outbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
+        self._inbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
         self._mask = np.zeros(local.masters, np.bool_)
         self._roles = ""
 
@@ -53,6 +57,9 @@ class Sync:
     def reduce(self, failed: bool = False) -> None:
         """Mirrors give their proposals to their masters. ``failed``: this rank has nothing to say any more."""
         machine, traced, now = self.machine, self.machine.traced, self.plans[self.machine.direction]
+        if self.courier:
+            self.courier.reduce(now.reduce, now.reduce_role, traced.all or self.full, failed)
+            return
         dtypes = [self.widths[k] for k in now.reduce]
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.trace("pack"):
@@ -93,6 +100,9 @@ class Sync:
         machine, traced = self.machine, self.machine.traced
         dense = everything or traced.all
         marked = now.frontier and (everything or machine.dirties)
+        if self.courier:
+            self.courier.broadcast(fields, role, dense, marked, now.frontier, failed)
+            return
         dtypes = [self.widths[k] for k in fields] + [ACTIVE] * marked
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.trace("pack"):

@@ -92,4 +92,5 @@ class CudaBackend:
         if known is None or known[0]() is not local:
             forget = weakref.ref(local, lambda _: self._graphs.pop(key, None))
             known = self._graphs[key] = forget, DeviceGraph(local, self.device, self.options.renumber)
+        known[1].links = self.links
         return known[1]

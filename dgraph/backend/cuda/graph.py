@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from dgraph.backend.cuda import layout as at
-from dgraph.graph.local import LocalGraph
+from dgraph.backend.cuda.messages import CHUNK_BITS
+from dgraph.backend.cuda.transports import Links
+from dgraph.graph.local import LocalGraph, Mirrors
 
 WIDE = 2**31
 """Local edges from which on positions of edges need 64 bits."""
@@ -29,6 +33,14 @@ class Rows:
         self.offsets, self.neighbours, self.weights = offsets, neighbours, weights
 
 
+def _chunks_of(count: int) -> int:
+    return (count + (1 << CHUNK_BITS) - 1) >> CHUNK_BITS
+
+
+def _chunks(side: Mapping[int, Mirrors]) -> int:
+    return sum(_chunks_of(mirrors.count) for mirrors in side.values())
+
+
 class DeviceGraph:
     """The arrays of a :class:`LocalGraph` on a device.
 
@@ -36,7 +48,12 @@ class DeviceGraph:
         order: the lid that stands at each position, where vertices are renumbered; None where they are not.
         place: the position of each lid, likewise.
         wide: whether offsets are 64-bit.
+        links: how GPUs are joined; None on one rank, and where some have no GPU.
+        post: the memory of messages between them, once there were any.
     """
+
+    links: Links | None = None
+    post: Any = None
 
     def __init__(self, local: LocalGraph, device, renumber: bool | None = None):
         self.local, self.device = local, device
@@ -120,6 +137,35 @@ class DeviceGraph:
         offsets = xp.zeros(self.local.size + 1, np.int64)
         xp.cumsum(xp.bincount(out.neighbours, minlength=self.local.size), out=offsets[1:])
         return Rows(offsets.astype(out.offsets.dtype, copy=False), sources, weights)
+
+    @cached_property
+    def peers(self) -> list[int]:
+        """Ranks that share vertices with this one."""
+        return sorted({*self.local.mine, *self.local.theirs})
+
+    @cached_property
+    def lids(self) -> dict:
+        """By peer, the master at each position of the mirrors that it holds: uint32."""
+        return {peer: self.device.put(mirrors.lids) for peer, mirrors in self.local.theirs.items()}
+
+    @property
+    def chunks_shared(self) -> int:
+        """Chunks of positions, of the larger side."""
+        return max(_chunks(self.local.mine), _chunks(self.local.theirs))
+
+    @cached_property
+    def told(self):
+        """Which positions hold a master: offsets (masters + 1,) and, by master, positions counted over all peers, a
+        peer's from a whole chunk on; uint32."""
+        xp, first, slots = self.device.xp, 0, []
+        for peer in self.peers:
+            count = self.local.theirs[peer].count if peer in self.local.theirs else 0
+            slots.append(xp.arange(first, first + count, dtype=np.uint32))
+            first += _chunks_of(count) << CHUNK_BITS
+        lids = xp.concatenate([self.lids[peer] for peer in self.peers if peer in self.lids] or [xp.empty(0, np.uint32)])
+        offsets = xp.zeros(self.local.masters + 1, np.uint32)
+        xp.cumsum(xp.bincount(lids, minlength=self.local.masters), out=offsets[1:])
+        return offsets, xp.concatenate(slots)[xp.argsort(lids, kind="stable")]
 
     @cached_property
     def long_rows(self):

@@ -13,6 +13,11 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
 ONE_BLOCK = ("settle", "agreed")
+TOGETHER = ("rounds", "pack", "unpack")
+"""Kernels whose blocks wait for each other."""
+
+MOST_RESIDENT = 4
+"""Blocks a multiprocessor of those that move much and meet seldom."""
 
 
 class Kernels:
@@ -48,19 +53,19 @@ class Kernels:
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
         """Start a kernel of a module: "phases", "rounds", or ``schedule:direction``."""
         found = self._told(module, fused)
-        cooperative = module == "rounds"
+        cooperative = kernel in TOGETHER
         if blocks is None:
             schedule = SCHEDULES.get(module.partition(":")[0])
             grid = "edges" if schedule and kernel in schedule.before else kernel
-            blocks = 1 if kernel in ONE_BLOCK else self.blocks(found, grid, cooperative)
+            blocks = 1 if kernel in ONE_BLOCK else self.blocks(found, grid)
         found.launch(kernel, blocks, argument, cooperative)
 
-    def blocks(self, module, kernel: str, cooperative: bool = False) -> int:
+    def blocks(self, module, kernel: str) -> int:
         """Blocks that run at once; of the persistent kernel one a multiprocessor, since fewer meet sooner."""
         if self.options.blocks is not None:
-            return min(self.options.blocks, self.device.blocks) if cooperative else self.options.blocks
-        each = 1 if cooperative else module.resident(kernel)
-        return self.device.blocks * each
+            return min(self.options.blocks, self.device.blocks) if kernel in TOGETHER else self.options.blocks
+        each = 1 if kernel == "rounds" else module.resident(kernel)
+        return self.device.blocks * (min(each, MOST_RESIDENT) if kernel in TOGETHER else each)
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
         """The launches that walk a round's edges by a schedule."""
@@ -99,13 +104,17 @@ class Kernels:
         blocks = self.blocks(module, "edges")
         return max(at.BLOCK, edges // blocks) if value == "auto" else blocks * at.BLOCK
 
+    def tell(self, **values: int) -> None:
+        """Members of ``env`` that are known later."""
+        self._values.update(values)
+        self._token = object()
+
     def send(self, lids, positions=None, values=()) -> None:
         """Arrays of a message, for ``combine`` and ``join``."""
         parts = [lids, *([] if positions is None else [positions]), *values]
         self._sent = tuple(self.device.put(np.ascontiguousarray(part)) for part in parts)
         names = ["lids", *([] if positions is None else ["positions"]), *(f"inbox{i}" for i in range(len(values)))]
-        self._values.update({k: self.device.address(a) for k, a in zip(names, self._sent, strict=True)})
-        self._token = object()
+        self.tell(**{k: self.device.address(a) for k, a in zip(names, self._sent, strict=True)})
 
     def _told(self, name: str, fused: bool):
         """A module whose ``env`` is this machine's."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.columns import Column
+from dgraph.backend.cuda.exchange import Exchange
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.standing import Standing
+from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.program import Traced
 
@@ -27,6 +30,7 @@ class Machine(Standing):
     Attributes:
         state: field → :class:`Column`, by lid.
         dirties: whether mirrors must hear of masters that are not active.
+        courier: the exchange between GPUs; None: fields pass through host memory (``dgraph/sync``).
     """
 
     layout = at
@@ -41,7 +45,14 @@ class Machine(Standing):
         self.arrays = Arrays(traced, graph, device, self.pulls, options)
         self.kernels = Kernels(traced, graph, device, self.arrays, options)
         self.state = {k: Column(device, v, graph.place) for k, v in self.arrays.fields.items()}
+        self.courier: Exchange | None = None
         self._fill_controls(forced)
+
+    def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> Exchange | None:
+        """Messages that go from GPU to GPU, where the backend has transports; ``plans``: by direction. Collective."""
+        if self.graph.links is not None:
+            self.courier = Exchange(self, comm, self.graph.links, plans, record)
+        return self.courier
 
     def _fill_controls(self, forced: str) -> None:
         words = np.zeros(self.arrays.words.size, np.int64)
@@ -62,7 +73,7 @@ class Machine(Standing):
 
     def _read(self) -> None:
         """What a call left; waits for it."""
-        self.all_words = self.device.read(self.arrays.words)
+        self.all_words = self.device.read(self.arrays.board)
         self.words = self.all_words[: at.CONTROLS]
 
     # what the engine asks for
@@ -91,13 +102,19 @@ class Machine(Standing):
             self._bits()
         if self.direction == "pull" and not self.traced.all and self.options.schedule not in SCHEDULES:
             calls.append(("phases", "expand"))
-        self._phase(at.EDGES_VISITED, *calls)
+        if self.courier is None:
+            self._phase(at.EDGES_VISITED, *calls)
+            return
+        for call in calls:
+            self.kernels.launch(*call, fused=False)
 
     def vertex(self) -> None:
         """One vertex phase; the new frontier of masters is :meth:`frontier`."""
         t = self.traced
         works = t.apply is not None or t.priority is not None
         self._phase(at.APPLIED, *([("phases", "vertex_phase")] if works else []))
+        if self.courier is not None:
+            self.courier.account()
 
     def fused(self, limit: int) -> int:
         """Up to ``limit`` whole rounds of a graph without mirrors, no more than ``figures`` remembers; how many."""
@@ -238,4 +255,8 @@ class Machine(Standing):
         if len(lids):
             self.kernels.send(lids)
             self.kernels.launch("phases", "join", len(lids), fused=False)
-            self._phase(at.JOINED)
+            self.settle_joined()
+
+    def settle_joined(self) -> None:
+        """Mirrors have joined the frontier."""
+        self._phase(at.JOINED)

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda import messages
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
@@ -26,6 +27,7 @@ class Arrays:
     Attributes:
         fields: field → array, by position.
         words: control words, float sums, globals and the gate of the grid's barrier, in one piece.
+        board: the words, and behind them, from ``post_at`` on, those of the exchange: what the host reads at once.
         bytes: of all of them.
     """
 
@@ -47,15 +49,19 @@ class Arrays:
         self.integers_at = at.CONTROLS + at.MOST_SUMS
         self.floats_at = self.integers_at + max(len(t.globals), 1)
         self.gate_at = self.floats_at + max(len(t.globals), 1)
+        self.post_at = self.gate_at + 1
+        post = messages.POST_PEERS + messages.POST_PEER * len(graph.peers) if graph.peers else 0
         wanted = {
             **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
-            "words": (self.gate_at + 1, np.int64),
+            "board": (self.post_at + post, np.int64),
             "counters": (4 * at.SLOT, np.int64), "totals": (2 + at.MOST_SUMS, np.int64), "parts": (parts, np.float64),
             "ring": (at.RING * at.FIGURES, np.int64),
             "queue0": (frontier, np.uint32), "queue1": (frontier, np.uint32),
             "sums0": (frontier, prefix), "sums1": (frontier, prefix),
             "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
             "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if mirrored else 0, np.uint32),
+            "marks": (graph.chunks_shared << messages.CHUNK_BITS >> 5, np.uint32),
+            "awake": ((graph.local.masters + 31) // 32 if graph.peers and not t.all else 0, np.uint32),
             "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
             "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
             "waiting": ((size + 31) // 32 if piled else 0, np.uint32),
@@ -76,6 +82,8 @@ class Arrays:
                 f"{free:,} are free on {device.name}; use more GPUs"
             )
         self.all = {name: device.xp.zeros(max(count, 1), dtype) for name, (count, dtype) in wanted.items()}
+        self.all["words"] = self.all["board"][: self.post_at]
+        self.all["post"] = self.all["board"][self.post_at :]
         self.fields = {name: self.all[f"f_{name}"][:size] for name in t.fields}
 
     def __getattr__(self, name: str):

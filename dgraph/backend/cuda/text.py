@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from dgraph.backend.cuda import layout
+from dgraph.backend.cuda import layout, messages
 from dgraph.backend.cuda.expressions import TYPES
 from dgraph.backend.cuda.render import members, operators
+from dgraph.backend.cuda.quiet import ends_when_quiet
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import room
 from dgraph.backend.paths import constants
@@ -36,6 +37,8 @@ WORK = [
     ("u32*", "far0"), ("u32*", "far1"), ("u32*", "live0"), ("u32*", "live1"), ("u32*", "bits0"), ("u32*", "bits1"),
     ("Proposal*", "chunk_parts"), ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
     ("u32*", "scratch0"), ("u32*", "scratch1"), ("u64*", "scratch2"),
+    ("const i64*", "peers"), ("i64", "peer_count"), ("i64", "others"), ("i64*", "post"), ("u32*", "marks"),
+    ("u32*", "awake"), ("const u32*", "told_offsets"), ("const u32*", "told"),
 ]  # fmt: skip
 """Of ``env``: what a machine works on."""
 
@@ -68,8 +71,11 @@ def environment(t: Traced) -> list[tuple[str, str]]:
 
 
 def phases(t: Traced, variant: Variant) -> str:
-    """The kernels of single phases."""
-    return _head(t, variant, persistent=False) + "\n".join(map(common, ("pull", "phases", "scan")))
+    """The kernels of single phases, and those of an exchange where vertices have mirrors."""
+    head, files = _head(t, variant, persistent=False), [common(name) for name in ("pull", "phases", "scan")]
+    if not variant.fused:
+        files += [*_between(t), common("exchange")]
+    return head + "\n".join(files)
 
 
 def rounds(t: Traced, variant: Variant) -> str:
@@ -88,6 +94,17 @@ def edges(t: Traced, variant: Variant, schedule: str) -> str:
     files = [_schedule(name) for name in dict.fromkeys((*row.needs, row.name))]
     shared = [common("scan"), common("frontier")]
     return _head(t, variant, persistent=False) + "\n".join([*shared, *files, named, common("edges")])
+
+
+def across(t: Traced, variant: Variant) -> str:
+    """The kernel of rounds that several GPUs run together."""
+    ahead = f"#define AHEAD {int(ends_when_quiet(t))}"
+    schedules = map(_schedule, ("vertex", "warp_search", "twc"))
+    return _head(t, variant, persistent=True) + "\n".join([ahead, *schedules, *_between(t), common("across")])
+
+
+def _between(t: Traced) -> list[str]:
+    return [messages.constants(), messages.operators(t), common("messages"), common("packing")]
 
 
 def _head(t: Traced, variant: Variant, persistent: bool) -> str:

@@ -22,6 +22,23 @@ DEVICE u32 LATEST(const u32* p) {
 }
 #define CONSTANT __constant__
 
+// Between GPUs: what stands before a release is seen by who acquires what it wrote. NOW() is in nanoseconds.
+#define FENCE_SYSTEM() __threadfence_system()
+#define WAIT_FOR_PEER()
+DEVICE void RELEASE_SYSTEM(u64* p, u64 x) {
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory");
+}
+DEVICE u64 ACQUIRE_SYSTEM(const u64* p) {
+    u64 x;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(x) : "l"(p) : "memory");
+    return x;
+}
+DEVICE u64 NOW() {
+    u64 x;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(x)::"memory");
+    return x;
+}
+
 // A load of an edge's end that leaves nothing in a multiprocessor's cache: what it leads to may stay there instead.
 DEVICE u32 streamed(const u32* p) {
     u32 x;

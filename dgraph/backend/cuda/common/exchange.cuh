@@ -1,0 +1,56 @@
+// One exchange: ``pack`` for all peers, ``unpack`` from all. Between kernels of GPUs that reach each other no host is
+// needed: ``pack`` posts, ``unpack`` waits. All blocks of either run at once.
+
+DEVICE News news_now(const Asked& a) {
+    const i64* c = env.control;
+    const u32* queue = is(SWAPPED) ? env.queue1 : env.queue0;
+    const u64 active = (u64)FRESH(c + ACTIVE);
+    if (a.reduces) return {env.mirrors, (u64)FRESH(slot_now() + MIRROR_TAIL), queue, active};
+    return {DIRTY ? env.dirty : queue, DIRTY ? (u64)FRESH(c + DIRTIED) : active, queue, active};
+}
+
+KERNEL pack(i64 asked) {
+    SHARED(PackRoom, room);
+    const u64 began = NOW();
+    const Asked a = parsed(asked);
+    const News news = news_now(a);
+    const i64 number = FRESH(env.post + POST_NUMBER) + 1;
+    u32 due = (u32)FRESH(env.control + GATE);
+    pack_all(a, news, number, due, room);
+    meet_written(env.gate, due);
+    if (!a.failed && a.marked) mark_active(news, true);
+    if (blockIdx.x) return;
+    post_all(a, number);
+    __syncthreads();
+    if (threadIdx.x) return;
+    env.control[GATE] = due, env.post[POST_NUMBER] = number, env.post[POST_PACKING] += (i64)(NOW() - began);
+}
+
+KERNEL unpack(i64 asked) {
+    SHARED(PhaseRoom, room);
+    const u64 began = NOW();
+    const Asked a = parsed(asked);
+    const i64 number = FRESH(env.post + POST_NUMBER), tick = FRESH(env.control + TICK);
+    u32 due = (u32)FRESH(env.control + GATE);
+    const bool takes = (!a.direct || all_heard(env.peer_count, SIGNAL_NUMBER, (u64)number)) && !a.failed;
+    const u64 arrived = NOW();
+    u32(*held)[64] = room.staging.held[warp_in_block()];
+    if (a.reduces) {
+        Visit visit;
+        visit.open(globals_now(), tick, FRESH(env.control + PILE), held);
+        for (i64 p = 0; p < env.peer_count; p++) {
+            if (takes) combine_from(peer_of(p), incoming(a, p, number), visit);
+            if (ALL) meet(env.gate, due); // floats of different ranks are added in the order of ranks
+        }
+        visit.close();
+    } else {
+        Front front;
+        front.open(held[0], is(SWAPPED) ? env.queue1 : env.queue0, is(SWAPPED) ? env.sums1 : env.sums0,
+                   slot_of(tick - 1), TAIL);
+        for (i64 p = 0; takes && p < env.peer_count; p++) take_from(a, peer_of(p), incoming(a, p, number), front);
+        front.close();
+    }
+    if (thread_rank()) return;
+    if (ALL && a.reduces) env.control[GATE] = due;
+    env.post[POST_WAITING] += (i64)(arrived - began), env.post[POST_UNPACKING] += (i64)(NOW() - arrived);
+}

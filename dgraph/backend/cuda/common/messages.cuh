@@ -1,0 +1,216 @@
+// Messages from GPU to GPU: positions of an agreed list and their values, written by one kernel for all peers, straight
+// into their memory where they can be reached.   [Dathathri et al., PLDI 2018]
+//
+// Mailboxes come in pairs, by parity of the exchange's number. A rank writes message s over message s - 2 only after it
+// heard message s - 1 from every peer, and a peer posts that one only after it has read message s - 2: so nothing that
+// is unread is overwritten. That is why a peer posts even where it has nothing to say.
+
+// Positions of one side of a pair: columns are 0 … columns, rows are rows … count; its chunks are numbered from ``chunk``.
+struct Side {
+    i64 count, columns, rows, chunk;
+};
+
+struct Peer {
+    i64 rank;
+    char *outbox[2], *inbox[2];
+    u64 *signal, *signals; // words in the peer's memory that are mine, and the other way round; null: not within reach
+    const u32* lids;       // my master at each position of the peer's mirrors
+    i64 first;             // the lid of my mirror at position 0
+    Side mine, theirs;
+};
+
+
+DEVICE const Peer& peer_of(i64 p) { return ((const Peer*)env.peers)[p]; }
+DEVICE i64* post_of(i64 p) { return env.post + POST_PEERS + POST_PEER * p; }
+
+struct Asked {
+    i64 fields;
+    u32 role;
+    bool reduces, dense, whole, marked, joins, failed, direct;
+
+    __device__ const Side& leaving(const Peer& peer) const { return reduces ? peer.mine : peer.theirs; }
+    __device__ const Side& arriving(const Peer& peer) const { return reduces ? peer.theirs : peer.mine; }
+};
+
+DEVICE Asked parsed(i64 asked) {
+    Asked a;
+    a.fields = asked & ((1ll << ASKED_ROLE) - 1), a.role = (u32)(asked >> ASKED_ROLE & 3);
+    a.reduces = asked >> ASKED_REDUCES & 1, a.dense = asked >> ASKED_DENSE & 1, a.whole = asked >> ASKED_WHOLE & 1;
+    a.marked = asked >> ASKED_MARKED & 1, a.joins = asked >> ASKED_JOINS & 1, a.failed = asked >> ASKED_FAILED & 1;
+    a.direct = asked >> ASKED_DIRECT & 1;
+    return a;
+}
+
+struct Span {
+    i64 low, high;
+
+    __device__ bool holds(i64 position) const { return low <= position && position < high; }
+    __device__ i64 total() const { return high - low; }
+    __device__ i64 chunk() const { return low >> CHUNK_BITS; }
+    __device__ i64 chunks() const { return low < high ? ((high - 1) >> CHUNK_BITS) + 1 - chunk() : 0; }
+};
+
+DEVICE Span span_of(const Side& side, u32 role) {
+    if (role == ROLE_NONE) return {0, 0};
+    return {role == ROLE_ROW ? side.rows : 0, role == ROLE_COLUMN ? side.columns : side.count};
+}
+
+DEVICE i64 bitset_size(i64 chunks) { return padded(4 * chunks) + (chunks << CHUNK_BITS) / 8; }
+
+// The encoding of the fewest bytes.
+DEVICE i64 chosen(i64 count, const Span& span, i64 width, bool whole) {
+    if (count == 0) return NOTHING;
+    const i64 bitset = bitset_size(span.chunks()) + count * width, offsets = padded(4 * count) + count * width;
+    const bool all = count == span.total() || (whole && span.total() * width <= smaller(bitset, offsets));
+    return all ? EVERYTHING : bitset < offsets ? BITSET : OFFSETS;
+}
+
+struct Message {
+    i64 kind, count;
+    Span span;
+    u32 *bases, *bits, *positions;
+    Columns values;
+    i64 bytes;
+
+    __device__ void place(char* at, i64 what, i64 many, i64 stride, const Span& of, i64 fields, bool marked) {
+        kind = what, count = many, span = of;
+        bases = positions = (u32*)(at + HEADER);
+        bits = (u32*)(at + HEADER + padded(4 * span.chunks()));
+        const i64 set = kind == BITSET ? bitset_size(span.chunks()) : kind == OFFSETS ? padded(4 * stride) : 0;
+        values = columns(at + HEADER + set, fields, stride);
+        bytes = kind == NOTHING ? 0 : HEADER + set + (i64)((char*)marks_of(values) - (at + HEADER + set));
+        if (kind != NOTHING && marked) bytes += padded(stride);
+    }
+
+    // Every row: ``f(mine, position, row)``, by whole warps.
+    template <class F> __device__ void each(const F& f) const {
+        if (kind == BITSET) {
+            for (u64 k = warp_rank(); k < (u64)span.chunks(); k += warps()) {
+                const u32 word = FRESH(bits + 32 * k + lane_id());
+                if (!ballot(word != 0)) continue;
+                const u32 mine = __popc(word), before = FRESH(bases + k) + sum_up_to_lane(mine) - mine;
+                each_bit(span.chunk() + (i64)k, word, before, f);
+            }
+        } else if (kind != NOTHING) {
+            for (u64 i = thread_rank(); i - lane_id() < (u64)count; i += threads()) {
+                const bool mine = i < (u64)count;
+                f(mine, kind == OFFSETS ? (i64)(mine ? FRESH(positions + i) : 0) : span.low + (i64)i, (i64)i);
+            }
+        }
+    }
+
+    // The positions of a chunk whose bits are set, ``before`` rows in front of each lane's first.
+    template <class F> __device__ static void each_bit(i64 chunk, u32 word, u32 before, const F& f) {
+        for (u32 j = 0; j < 32; j++) {
+            const u32 set = shuffle(word, j), at = shuffle(before, j);
+            if (set) f(set >> lane_id() & 1, (chunk << CHUNK_BITS) + 32 * j + lane_id(),
+                       (i64)(at + __popc(set & ((1u << lane_id()) - 1))));
+        }
+    }
+};
+
+// What is about to be sent to peer p.
+DEVICE Message outgoing(const Asked& a, i64 p, i64 number) {
+    const Peer& peer = peer_of(p);
+    const Span span = span_of(a.leaving(peer), a.role);
+    const i64 count = a.failed ? 0 : a.dense ? span.total() : FRESH(post_of(p) + COUNTED);
+    const i64 kind = chosen(count, span, width_of(a.fields, a.marked), a.whole);
+    const i64 rows = kind == EVERYTHING ? span.total() : count;
+    Message m;
+    m.place(peer.outbox[number & 1], kind, rows, rows, span, a.fields, a.marked);
+    return m;
+}
+
+// What came from peer p. A message of another number is an old one: a transport carries nothing where nothing was said.
+DEVICE Message incoming(const Asked& a, i64 p, i64 number) {
+    const Peer& peer = peer_of(p);
+    char* at = peer.inbox[number & 1];
+    const i64* head = (const i64*)at;
+    const Span span = span_of(a.arriving(peer), a.role);
+    Message m;
+    if (span.total() == 0 || FRESH(head + HEADER_NUMBER) != number) m.place(at, NOTHING, 0, 0, span, a.fields, a.marked);
+    else
+        m.place(at, FRESH(head + HEADER_KIND), FRESH(head + HEADER_COUNT), FRESH(head + HEADER_STRIDE), span, a.fields,
+                a.marked);
+    return m;
+}
+
+// Row ``row`` of a message: the vertex at ``position``.
+DEVICE void put(const Asked& a, const Peer& peer, const Message& m, i64 position, i64 row) {
+    const u32 v = a.reduces ? (u32)(peer.first + position) : peer.lids[position];
+    if (m.kind == OFFSETS) m.positions[row] = (u32)position;
+    put_row(m.values, a.fields, row, v);
+    if (a.marked) marks_of(m.values)[row] = FRESH(env.awake + (v >> 5)) >> (v & 31) & 1;
+    if (a.reduces) reset(v);
+}
+
+// A message's head, and what the host counts. By one thread.
+DEVICE void finish(i64 p, const Message& m, i64 stride, i64 number) {
+    i64 *post = post_of(p), *head = (i64*)peer_of(p).outbox[number & 1];
+    post[COUNTED] = post[RESERVED] = 0, post[BYTES] = m.bytes;
+    post[SENT] += m.bytes, post[SENT_MESSAGES] += m.bytes > 0;
+    head[HEADER_NUMBER] = number, head[HEADER_KIND] = m.kind;
+    head[HEADER_COUNT] = m.count, head[HEADER_STRIDE] = stride;
+}
+
+// Spinning. Bounded: a rank that waits for too long tells all others, and Python raises.
+
+DEVICE void give_up(i64 rank) {
+    atomicCAS((u64*)(env.post + POST_LATE), 0ull, (u64)(1 + rank));
+    for (i64 p = 0; p < env.others; p++)
+        if (peer_of(p).signal) RELEASE_SYSTEM(peer_of(p).signal + SIGNAL_ABORT, 1);
+}
+
+// Whether a peer's word came to ``number`` in time.
+DEVICE bool heard(const Peer& peer, u32 word, u64 number) {
+    const u64 began = NOW(), patience = (u64)FRESH(env.post + POST_PATIENCE);
+    if (FRESH(env.post + POST_LATE)) return false;
+    for (u32 looks = 0; ACQUIRE_SYSTEM(peer.signals + word) < number; looks++) {
+        WAIT_FOR_PEER();
+        if (looks % 64) continue;
+        if (ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT) || NOW() - began > patience) {
+            give_up(peer.rank);
+            return false;
+        }
+    }
+    return true;
+}
+
+// The same of ``count`` peers, by every thread of a block.
+DEVICE bool all_heard(i64 count, u32 word, u64 number) {
+    bool late = false;
+    for (i64 p = threadIdx.x; p < count; p += BLOCK) late |= !heard(peer_of(p), word, number);
+    return !__syncthreads_or(late);
+}
+
+// As ``meet``; and what any block wrote into a peer's memory is there before what is posted behind it.
+DEVICE void meet_written(u32* arrived, u32& due) {
+    __syncthreads();
+    if (threadIdx.x == 0) FENCE_SYSTEM();
+    meet(arrived, due);
+}
+
+// What both ends do with a message that came.
+
+DEVICE void combine_from(const Peer& peer, const Message& m, Visit& visit) {
+    m.each([&](bool mine, i64 position, i64 row) {
+        const u32 v = mine ? peer.lids[position] : 0;
+        bool near = false;
+        if (mine) {
+            const Proposal p = proposal_in(m.values, row);
+            near = !is_identity(p) && improves(v, p) && succeeded(p, attempt(v, p)) && !ALL;
+            if (FLAGGED && near) near = visit.begins_to_wait_for(v);
+        }
+        if (ALL) return;
+        if (APPLY || PRIORITY) visit.touched.add(near, v);
+        else visit.front.add(near, v);
+    });
+}
+
+DEVICE void take_from(const Asked& a, const Peer& peer, const Message& m, Front& front) {
+    m.each([&](bool mine, i64 position, i64 row) {
+        const u32 v = mine ? (u32)(peer.first + position) : 0;
+        if (mine) take_row(m.values, a.fields, row, v);
+        if (a.joins) front.add(mine && (!a.marked || FRESH(marks_of(m.values) + row)), v);
+    });
+}

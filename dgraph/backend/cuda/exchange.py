@@ -1,0 +1,228 @@
+"""The exchange of a GPU machine: one kernel packs for all peers, one unpacks from all, and nothing lies on the host."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dgraph.backend.cuda import messages as at
+from dgraph.backend.cuda.transports import Links, Mailboxes
+from dgraph.comm import Comm
+from dgraph.errors import InternalError, UsageError
+from dgraph.graph.local import Mirrors
+
+if TYPE_CHECKING:
+    from dgraph.backend.cuda.graph import DeviceGraph
+    from dgraph.backend.cuda.machine import Machine
+
+PATIENCE = "DGRAPH_PEER_TIMEOUT"
+"""Environment variable: seconds that a GPU waits for another one's message."""
+
+ACTIVE = 1
+"""Bytes by which a message says whether a vertex is active."""
+
+
+class Post:
+    """A graph's mailboxes: they serve one program after the other, and are made anew when one needs larger ones.
+
+    Attributes:
+        number: exchanges so far, the same on every rank.
+        broken: a rank gave up; its peers have been told, and nothing can be sent any more.
+    """
+
+    def __init__(self, boxes: Mailboxes, sizes: Mapping[int, int]):
+        self.boxes, self.sizes = boxes, dict(sizes)
+        self.number, self.broken = 0, False
+
+    def serves(self, links: Links, sizes: Mapping[int, int]) -> bool:
+        """Whether messages of these sizes fit, by the transports that are wanted."""
+        same = (self.boxes.chosen, self.boxes.not_direct) == (links.chosen, links.not_direct)
+        return same and not self.broken and all(size <= self.sizes.get(peer, 0) for peer, size in sizes.items())
+
+
+def post_of(graph: DeviceGraph, comm: Comm, links: Links, sizes: Mapping[int, int]) -> Post:
+    """Mailboxes for messages of these sizes, by peer. Collective."""
+    have = graph.post
+    lacks = have is None or not have.serves(links, sizes)
+    if comm.largest(lacks):
+        if have is not None:
+            have.boxes.close()
+            sizes = {peer: max(size, have.sizes.get(peer, 0)) for peer, size in sizes.items()}
+        graph.post = None
+        graph.post = Post(Mailboxes(graph.device, comm, sizes, sizes, links), sizes)
+    return graph.post
+
+
+class Exchange:
+    """Reduce and broadcast of one program's run, for ``dgraph/sync``, which says what and between whom.
+
+    Args:
+        plans: direction → the fields and roles of its exchanges.
+        record: gets bytes and messages by peer, and seconds: of packing and unpacking, and of waiting for peers.
+    """
+
+    def __init__(self, machine: Machine, comm: Comm, links: Links, plans: Mapping[str, Any], record: Any):
+        self.machine, self.comm, self.record = machine, comm, record
+        self.graph, self.device = machine.graph, machine.device
+        self.peers = self.graph.peers
+        fields = machine.traced.fields
+        self._bit = {name: 1 << i for i, name in enumerate(fields)}
+        widths = {name: column.dtype.itemsize for name, column in machine.state.items()}
+        sizes = {peer: self._most(peer, plans.values(), widths) for peer in self.peers}
+        self.post = post_of(self.graph, comm, links, sizes)
+        self.direct = self.post.boxes.direct
+        self._spoken = self._totals()
+        self._tell_kernels()
+
+    def _most(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
+        """The most bytes of a message to or from a peer, whatever phase and direction it belongs to."""
+        sides = (self.graph.local.mine.get(peer), self.graph.local.theirs.get(peer))
+        total = max(side.count for side in sides if side is not None)
+        phases = [fields for now in plans for fields in (now.reduce, now.broadcast, now.refresh)]
+        few = max(self.machine.options.small, 0)
+        return max(at.bound(total, [*(widths[k] for k in fields), ACTIVE], few) for fields in phases)
+
+    def _totals(self) -> dict[str, int]:
+        """Positions of each role over all ranks: an exchange of none does not take place."""
+        roles = ("row", "column", "any")
+        spans = [[mirrors.span(role) for mirrors in self.graph.local.mine.values()] for role in roles]
+        mine = np.array([sum(high - low for low, high in each) for each in spans], np.int64)
+        return dict(zip(roles, self.comm.allreduce(mine).tolist(), strict=True), none=0)
+
+    def _tell_kernels(self) -> None:
+        device, graph, post = self.device, self.graph, self.machine.arrays.post
+        others = [*self.peers, *(r for r in range(self.comm.size) if r != self.comm.rank and r not in self.peers)]
+        self._table = device.put(np.array([self._row(peer) for peer in others], np.uint64).view(np.int64))
+        offsets, slots = graph.told
+        words = np.zeros(post.size, np.int64)
+        if words.size:
+            words[at.POST_NUMBER], words[at.POST_PATIENCE] = self.post.number, int(1e9 * patience())
+            post[...] = device.put(words)
+        self._seen = words
+        self.machine.kernels.tell(
+            peers=device.address(self._table), peer_count=len(self.peers), others=len(others),
+            told_offsets=device.address(offsets), told=device.address(slots),
+        )  # fmt: skip
+
+    def _row(self, peer: int) -> list[int]:
+        """One ``Peer`` of ``messages.cuh``."""
+        boxes, local = self.post.boxes, self.graph.local
+        shares = peer in self.peers
+        near = boxes.chosen[peer] == "p2p"
+        mail = [box(peer, parity) if shares else 0 for box in (boxes.outbox, boxes.inbox) for parity in (0, 1)]
+        signals = [boxes.signal(peer), boxes.signals(peer)] if near else [0, 0]
+        lids = self.device.address(self.graph.lids[peer]) if peer in local.theirs else 0
+        first = local.mine[peer].first if peer in local.mine else 0
+        sides = [_side(side, peer, self.peers) for side in (local.mine, local.theirs)]
+        return [peer, *mail, *signals, lids, first, *sides[0], *sides[1]]
+
+    def reduce(self, fields: tuple[str, ...], role: str, dense: bool, failed: bool) -> None:
+        """Mirrors' proposals to their masters. ``dense``: of every mirror of the role."""
+        monoids = [self.machine.traced.fields[name].reduce for name in fields]
+        whole = dense or all(monoid.idempotent for monoid in monoids if monoid)
+        self._exchange(fields, role, reduces=True, dense=dense, whole=whole, failed=failed)
+
+    def broadcast(
+        self, fields: tuple[str, ...], role: str, dense: bool, marked: bool, joins: bool, failed: bool
+    ) -> None:
+        """Masters' values to their mirrors. ``marked``: and whether they are active; ``joins``: mirrors that hear, or
+        are marked, join the frontier."""
+        done = self._exchange(
+            fields, role, reduces=False, dense=dense, whole=dense, marked=marked, joins=joins, failed=failed
+        )
+        if done and joins:
+            self.machine.settle_joined()
+
+    def _exchange(
+        self, fields: tuple[str, ...], role: str, *, reduces: bool, dense: bool, whole: bool, failed: bool,
+        marked: bool = False, joins: bool = False,
+    ) -> bool:  # fmt: skip
+        """Whether there was anybody to talk to."""
+        if not self._spoken[role]:
+            return False
+        flags = (
+            (at.ASKED_REDUCES, reduces), (at.ASKED_DENSE, dense), (at.ASKED_WHOLE, whole), (at.ASKED_MARKED, marked),
+            (at.ASKED_JOINS, joins), (at.ASKED_FAILED, failed), (at.ASKED_DIRECT, self.direct),
+        )  # fmt: skip
+        asked = sum(self._bit[name] for name in fields) | at.ROLES[role] << at.ASKED_ROLE
+        asked |= sum(1 << bit for bit, wanted in flags if wanted)
+        self.post.number += 1
+        if self.direct:
+            self._launch("pack", asked)
+            self._launch("unpack", asked)
+        else:
+            self._staged(asked)
+        return True
+
+    def _staged(self, asked: int) -> None:
+        """With the host between the kernels, which carries what no kernel can."""
+        boxes, record = self.post.boxes, self.record
+        with record("pack"):
+            self._launch("pack", asked)
+            after = boxes.packed()
+            words = self.device.read(self.machine.arrays.board)[self.machine.arrays.post_at :].copy()
+        with record("exchange"):
+            sizes = {p: int(words[_peer_word(i, at.BYTES)]) for i, p in enumerate(self.peers)}
+            if "p2p" in boxes.chosen.values():
+                self.comm.barrier()
+            boxes.deliver(self.post.number & 1, {p: s for p, s in sizes.items() if boxes.chosen[p] != "p2p"}, after)
+        with record("unpack"):
+            self._launch("unpack", asked)
+            self.device.wait()
+
+    def _launch(self, kernel: str, asked: int) -> None:
+        self.machine.kernels.launch("phases", kernel, asked, fused=False)
+
+    def account(self) -> None:
+        """Take in what kernels wrote down since the last call; the host has just read it.
+
+        Raises:
+            InternalError: a GPU has waited in vain.
+        """
+        words = self.machine.all_words[self.machine.arrays.post_at :]
+        if not words.size:
+            return
+        if words[at.POST_LATE]:
+            self.post.broken = True
+            raise InternalError(
+                f"rank {self.comm.rank} waited for a message from rank {words[at.POST_LATE] - 1} for more than "
+                f"{patience():g} s ({PATIENCE}); that rank has ended or hangs, its own message says more"
+            )
+        new = words - self._seen
+        self._seen = words.copy()
+        if self.direct:
+            for name, word in (
+                ("pack", at.POST_PACKING), ("exchange", at.POST_WAITING), ("unpack", at.POST_UNPACKING)
+            ):  # fmt: skip
+                self.record.add(name, float(new[word]) * 1e-9)
+                self.record.add("compute", float(new[word]) * -1e-9)
+        for i, peer in enumerate(self.peers):
+            if new[_peer_word(i, at.SENT_MESSAGES)]:
+                self.record.message(peer, new[_peer_word(i, at.SENT)], new[_peer_word(i, at.SENT_MESSAGES)])
+
+
+def patience() -> float:
+    """Seconds that a GPU waits for another one."""
+    text = os.environ.get(PATIENCE, "60")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise UsageError(f"{PATIENCE}={text!r} is no number of seconds above 0; leave it out for 60")
+    return seconds
+
+
+def _peer_word(i: int, word: int) -> int:
+    return at.POST_PEERS + at.POST_PEER * i + word
+
+
+def _side(sides: Mapping[int, Mirrors], peer: int, peers: list[int]) -> list[int]:
+    """One ``Side``: count, columns, rows, and the first chunk."""
+    before = [sides[other].count if other in sides else 0 for other in peers[: peers.index(peer)]] if peer in peers else []
+    chunk = sum((count + (1 << at.CHUNK_BITS) - 1) >> at.CHUNK_BITS for count in before)
+    side = sides.get(peer)
+    return [0, 0, 0, chunk] if side is None else [side.count, side.columns, side.rows, chunk]

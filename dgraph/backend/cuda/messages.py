@@ -1,0 +1,99 @@
+"""Messages between GPUs: where their words lie, and a program's fields as columns of them, as CUDA C++."""
+
+from __future__ import annotations
+
+from dgraph.backend.cuda.expressions import TYPES, WIDE
+from dgraph.errors import UsageError
+from dgraph.program import Traced
+
+NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
+"""What a message says of positions; as in ``dgraph/sync/encode.py``, but a bitset's values lie chunk by chunk, in the
+order in which warps came: a chunk's base tells where."""
+
+CHUNK_BITS = 10
+"""A warp's share of a list: 1,024 positions, a word of bits a lane."""
+
+HEADER = 64
+HEADER_NUMBER, HEADER_KIND, HEADER_COUNT, HEADER_STRIDE = range(4)
+"""Words of a header: the exchange's number, what is said, of how many positions, rows that a column has room for."""
+
+POST_NUMBER, POST_LATE, POST_PATIENCE, POST_PACKING, POST_WAITING, POST_UNPACKING = range(6)
+"""Words of ``env.post``: exchanges so far; 1 + the rank that did not answer; nanoseconds to wait for one; nanoseconds
+spent by the first block so far."""
+
+POST_PEERS, POST_PEER = 16, 8
+COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES = range(5)
+"""Behind them, POST_PEER words a peer: positions of the message, values that found their place, bytes of the message;
+bytes and messages so far."""
+
+SIGNAL_NUMBER, SIGNAL_ABORT = range(2)
+"""Words that a rank writes in another's memory: the number of the last message that lies ready; that it gave up."""
+
+ROLE_NONE, ROLE_ROW, ROLE_COLUMN, ROLE_ANY = range(4)
+ROLES = {"none": ROLE_NONE, "row": ROLE_ROW, "column": ROLE_COLUMN, "any": ROLE_ANY}
+
+ASKED_ROLE, ASKED_REDUCES, ASKED_DENSE, ASKED_WHOLE, ASKED_MARKED, ASKED_JOINS, ASKED_FAILED, ASKED_DIRECT = (
+    40, 42, 43, 44, 45, 46, 47, 48
+)  # fmt: skip
+"""Bits of the argument of ``pack`` and ``unpack``; below them, the fields that travel."""
+
+MOST_FIELDS = ASKED_ROLE
+
+
+def constants() -> str:
+    """These names as C++ constants."""
+    known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
+    return "".join(f"#define {name} {value}\n" for name, value in known.items())
+
+
+def padded(size: int) -> int:
+    """Bytes of a part of a message."""
+    return (size + 7) & ~7
+
+
+def bound(total: int, widths: list[int], most: int) -> int:
+    """The most bytes of a message over ``total`` positions, up to ``most`` of which may come as offsets unasked."""
+    if total == 0:
+        return HEADER
+    chunks = (total >> CHUNK_BITS) + 2
+    bits = padded(4 * chunks) + (chunks << CHUNK_BITS) // 8 + sum(padded(total * width) for width in widths)
+    few = min(total, most)
+    return HEADER + max(bits, padded(4 * few) + sum(padded(few * width) for width in widths))
+
+
+def operators(t: Traced) -> str:
+    """What kernels do with a program's columns."""
+    if len(t.fields) > MOST_FIELDS:
+        raise UsageError(f"{len(t.fields)} fields in one program; {MOST_FIELDS} is the most between GPUs")
+    fields = list(enumerate((name, TYPES[field.dtype]) for name, field in t.fields.items()))
+    places, widths, puts, takes = [], [], [], []
+    for i, (name, kind) in fields:
+        asked = f"if (fields >> {i} & 1)"
+        places.append(f"{asked} c.at[{i}] = at, at += padded(stride * (i64)sizeof({kind}));")
+        widths.append(f"{asked} width += sizeof({kind});")
+        puts.append(f"{asked} (({kind}*)c.at[{i}])[row] = LOAD(env.f_{name} + v);")
+        takes.append(f"{asked} env.f_{name}[v] = FRESH(({kind}*)c.at[{i}] + row);")
+    number = {name: (i, kind) for i, (name, kind) in fields}
+    proposed = ", ".join(
+        f"({WIDE['int' if kind not in ('float', 'double') else 'f32' if kind == 'float' else 'f64']})"
+        f"FRESH(({kind}*)c.at[{i}] + row)"
+        for i, kind in (number[name] for name in t.proposes)
+    )
+    return "\n\n".join(
+        [
+            f"struct Columns {{ char* at[{len(fields) + 1}]; }};",
+            _function("i64 padded(i64 size)", ["return (size + 7) & ~7ll;"]),
+            _function("i64 width_of(i64 fields, bool marked)", ["i64 width = marked;", *widths, "return width;"]),
+            "// One column a field, each of ``stride`` rows; the last one is of bytes: whether the vertex is active.",
+            _function("Columns columns(char* at, i64 fields, i64 stride)", [
+                "Columns c;", *places, f"c.at[{len(fields)}] = at;", "return c;"]),
+            _function("u8* marks_of(const Columns& c)", [f"return (u8*)c.at[{len(fields)}];"]),
+            _function("void put_row(const Columns& c, i64 fields, i64 row, u32 v)", puts),
+            _function("void take_row(const Columns& c, i64 fields, i64 row, u32 v)", takes),
+            _function("Proposal proposal_in(const Columns& c, i64 row)", [f"return {{{proposed}}};"]),
+        ]
+    ) + "\n"  # fmt: skip
+
+
+def _function(signature: str, lines: list[str]) -> str:
+    return "\n".join([f"DEVICE {signature} {{", *(f"    {line}" for line in lines), "}"])

@@ -1,0 +1,23 @@
+"""Whether a program goes on for as long as any vertex is active: then a rank may begin a round before it knows what the
+others' last one came to."""
+
+from __future__ import annotations
+
+from dgraph.program import Traced
+from dgraph.program.expr import Expr
+
+
+def ends_when_quiet(t: Traced) -> bool:
+    """True where ``step`` changes no global and tells the end from the round's number and ``active == 0`` alone."""
+    step = t.step or {}
+    return not t.globals and set(step) <= {"done"} and all(map(_quiet, step.values()))
+
+
+def _quiet(x: Expr) -> bool:
+    if x.op == "==" and any(_active(a) and b.op == "const" and b.args == (0,) for a, b in (x.args, x.args[::-1])):
+        return True
+    return not _active(x) and all(_quiet(arg) for arg in x.args if isinstance(arg, Expr))
+
+
+def _active(x: Expr) -> bool:
+    return x.op == "load" and x.args == ("g", "active")

@@ -1,0 +1,49 @@
+"""Several emulated GPUs in one process: ranks are threads, and kernels of one write into the memory of another."""
+
+from __future__ import annotations
+
+import numpy as np
+from emulated import Device
+from simulated import Graph, succeed
+
+import partitioning
+from dgraph.backend.cuda import CudaBackend, Options
+from dgraph.backend.cuda.transports import Links
+from dgraph.engine import Context
+from dgraph.graph.build import build
+from dgraph.report import Progress, Trace
+
+
+def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sync="auto", direct=True, blocks=2,
+        options=None, states=None, wrapped=None):  # fmt: skip
+    """Every program on every rank: by program a list of (gids of masters, State, Trace), by rank."""
+
+    def work(comm):
+        block = graph.block(comm)
+        local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
+        backend = CudaBackend(0, 1, False, options or Options(), Device(blocks, seed=7 * comm.rank + 1))
+        name = "p2p" if direct else "mpi-host"
+        chosen = {peer: name for peer in range(size) if peer != comm.rank}
+        backend.links = Links(comm.twin(), chosen, not_direct="" if direct else "not asked for")
+        out = []
+        for program in programs:
+            record = Trace(comm, ["test"])
+            context = Context(local, comm, backend, record, Progress(), direction, sync)
+            if wrapped:
+                wrapped(context)
+            state = context.run(program)
+            out.append((local.gids[: local.masters], state, record))
+        return out
+
+    ranks = succeed(size, work)
+    return [[rank[i] for rank in ranks] for i in range(len(programs))]
+
+
+def field(results, name: str, n: int) -> np.ndarray:
+    """A field of the whole graph, by gid."""
+    whole = None
+    for gids, state, _ in results:
+        if whole is None:
+            whole = np.zeros(n, state[name].dtype)
+        whole[gids] = state[name]
+    return whole

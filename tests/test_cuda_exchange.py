@@ -1,0 +1,72 @@
+"""Exchanges between emulated GPUs: answers of oracles under every policy, direction and sync; every encoding; what a
+rank does that waits in vain."""
+
+from functools import cache
+
+import numpy as np
+import oracles
+import pytest
+import simulated
+from emulated import needs_compiler
+from gpu_ranks import field, run
+
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.cc import Labels
+from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda import Options
+
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+SOURCE = 5
+FAR = 2**31 - 1
+PROGRAMS = {
+    "level": Levels(source=SOURCE + 1),
+    "dist": Distances(source=SOURCE + 1, delta=9.0).retype(dist="int32"),
+    "label": Labels(),
+    "rank": PageRank(tol=0.0, max_iter=6),
+    "core": Peel(),
+}
+COMBINATIONS = [
+    ("oec", "auto", "auto", 3, True), ("oec", "push", "poison", 2, True), ("iec", "flip", "full", 3, False),
+    ("cvc", "push", "auto", 4, True), ("cvc", "flip", "poison", 4, False), ("hvc,threshold=4", "auto", "full", 3, True),
+    ("hvc,threshold=4", "pull", "auto", 2, True), ("iec", "push", "poison", 3, True), ("hash", "pull", "poison", 3, True),
+]  # fmt: skip
+
+
+@cache
+def mesh():
+    """Hubs and a long path: broad frontiers and thin ones; undirected, whole weights."""
+    some, path = simulated.skewed(90, 400, directed=False), np.arange(89, 120)
+    src, dst = np.append(some.src, path), np.append(some.dst, path + 1)
+    made = simulated.graph(121, src[src != dst], dst[src != dst], directed=False)
+    made.weights = np.random.default_rng(3).integers(1, 60, made.src.size).astype(np.int32)
+    return made
+
+
+@cache
+def answer(name):
+    src, dst, weights = mesh().arcs()
+    n = mesh().n
+    if name == "level":
+        levels = oracles.bfs(n, src, dst, SOURCE)
+        return np.where(levels < 0, FAR, levels)
+    if name == "dist":
+        return np.array([FAR if d is None else d for d in oracles.sssp(n, src, dst, weights, SOURCE)])
+    if name == "rank":
+        return oracles.pagerank(n, src, dst, rounds=6)
+    return oracles.components(n, src, dst) + 1 if name == "label" else oracles.core_numbers(n, src, dst)
+
+
+def check(results, names=tuple(PROGRAMS)):
+    for name, result in zip(names, results, strict=True):
+        found = field(result, name, mesh().n)
+        if name == "rank":
+            np.testing.assert_allclose(found, answer(name), rtol=1e-12)
+        else:
+            np.testing.assert_array_equal(found, answer(name), err_msg=name)
+
+
+@pytest.mark.parametrize(("policy", "direction", "sync", "ranks", "direct"), COMBINATIONS)
+def test_answers(policy, direction, sync, ranks, direct):
+    check(run(ranks, mesh(), PROGRAMS.values(), policy=policy, direction=direction, sync=sync, direct=direct))
