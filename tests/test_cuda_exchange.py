@@ -15,7 +15,6 @@ from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import Options
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 SOURCE = 5
@@ -30,7 +29,8 @@ PROGRAMS = {
 COMBINATIONS = [
     ("oec", "auto", "auto", 3, True), ("oec", "push", "poison", 2, True), ("iec", "flip", "full", 3, False),
     ("cvc", "push", "auto", 4, True), ("cvc", "flip", "poison", 4, False), ("hvc,threshold=4", "auto", "full", 3, True),
-    ("hvc,threshold=4", "pull", "auto", 2, True), ("iec", "push", "poison", 3, True), ("hash", "pull", "poison", 3, True),
+    ("hvc,threshold=4", "pull", "auto", 2, True), ("iec", "push", "poison", 3, True),
+    ("hash", "pull", "poison", 3, True),
 ]  # fmt: skip
 
 

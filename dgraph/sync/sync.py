@@ -1,4 +1,4 @@
-"""Reduce and broadcast: who talks is fixed by the partition, what is said by the plan; values pass through host memory."""
+"""Reduce and broadcast: who talks is fixed by the partition, what is said by the plan."""
 
 from __future__ import annotations
 

@@ -222,7 +222,8 @@ def _peer_word(i: int, word: int) -> int:
 
 def _side(sides: Mapping[int, Mirrors], peer: int, peers: list[int]) -> list[int]:
     """One ``Side``: count, columns, rows, and the first chunk."""
-    before = [sides[other].count if other in sides else 0 for other in peers[: peers.index(peer)]] if peer in peers else []
+    if peer not in sides:
+        return [0, 0, 0, 0]
+    before = (sides[other].count for other in peers[: peers.index(peer)] if other in sides)
     chunk = sum((count + (1 << at.CHUNK_BITS) - 1) >> at.CHUNK_BITS for count in before)
-    side = sides.get(peer)
-    return [0, 0, 0, chunk] if side is None else [side.count, side.columns, side.rows, chunk]
+    return [sides[peer].count, sides[peer].columns, sides[peer].rows, chunk]

@@ -146,7 +146,8 @@ class DeviceGraph:
     @cached_property
     def lids(self) -> dict:
         """By peer, the master at each position of the mirrors that it holds: uint32."""
-        return {peer: self.device.put(mirrors.lids) for peer, mirrors in self.local.theirs.items()}
+        theirs = self.local.theirs
+        return {peer: self.device.put(theirs[peer].lids) for peer in sorted(theirs)}
 
     @property
     def chunks_shared(self) -> int:
@@ -157,15 +158,17 @@ class DeviceGraph:
     def told(self):
         """Which positions hold a master: offsets (masters + 1,) and, by master, positions counted over all peers, a
         peer's from a whole chunk on; uint32."""
-        xp, first, slots = self.device.xp, 0, []
-        for peer in self.peers:
-            count = self.local.theirs[peer].count if peer in self.local.theirs else 0
+        xp, first = self.device.xp, 0
+        slots, lids = [xp.empty(0, np.uint32)], [xp.empty(0, np.uint32)]
+        for peer in self.lids:
+            count = len(self.lids[peer])
             slots.append(xp.arange(first, first + count, dtype=np.uint32))
+            lids.append(self.lids[peer])
             first += _chunks_of(count) << CHUNK_BITS
-        lids = xp.concatenate([self.lids[peer] for peer in self.peers if peer in self.lids] or [xp.empty(0, np.uint32)])
-        offsets = xp.zeros(self.local.masters + 1, np.uint32)
-        xp.cumsum(xp.bincount(lids, minlength=self.local.masters), out=offsets[1:])
-        return offsets, xp.concatenate(slots)[xp.argsort(lids, kind="stable")]
+        masters = xp.concatenate(lids)
+        offsets = xp.zeros(self.local.masters + 1, np.int64)
+        xp.cumsum(xp.bincount(masters, minlength=self.local.masters), out=offsets[1:])
+        return offsets.astype(np.uint32), xp.concatenate(slots)[xp.argsort(masters, kind="stable")]
 
     @cached_property
     def long_rows(self):

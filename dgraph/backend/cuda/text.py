@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dgraph.backend.cuda import layout, messages
 from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.render import members, operators
 from dgraph.backend.cuda.quiet import ends_when_quiet
+from dgraph.backend.cuda.render import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import room
 from dgraph.backend.paths import constants
