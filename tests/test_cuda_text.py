@@ -23,6 +23,7 @@ from dgraph.algorithms.sssp import (
 )
 from dgraph.backend.cuda import components, nvrtc, text
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.cuda.transports import selftest
 from dgraph.errors import InternalError, UsageError
 from dgraph.program import trace
 

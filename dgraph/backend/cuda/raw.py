@@ -109,9 +109,7 @@ class Raw:
     def nccl(self) -> Any:
         """CuPy's module for NCCL, or None where there is none."""
         try:
-            from importlib import import_module
-
-            found = import_module("cupy.cuda.nccl")
+            found = self.xp.cuda.nccl
             return found if found.available else None
-        except ImportError:
+        except (ImportError, AttributeError):
             return None

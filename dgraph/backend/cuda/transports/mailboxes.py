@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,8 @@ class Mailboxes:
         """Give the memory back; collective, so that no peer still writes into it. Else garbage collection does."""
         self._carriers = []
         self.comm.barrier()
+        _unmap(self.raw, self._opened)
+        self.comm.barrier()  # what a peer still maps must not be freed
         self._release()
 
 
@@ -193,7 +196,12 @@ def _places(sizes: Mapping[int, int], start: int) -> tuple[dict[int, int], int]:
 
 
 def _release(raw: Any, owned: list[int], opened: dict[int, int]) -> None:
-    for address in opened.values():
-        raw.close(address)
-    for address in filter(None, owned):
-        raw.free(address)
+    with suppress(RuntimeError):  # a GPU that has failed has nothing to give back
+        _unmap(raw, opened)
+        for address in filter(None, owned):
+            raw.free(address)
+
+
+def _unmap(raw: Any, opened: dict[int, int]) -> None:
+    while opened:
+        raw.close(opened.popitem()[1])
