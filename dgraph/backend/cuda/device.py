@@ -27,6 +27,15 @@ def cupy():
     return cupy
 
 
+def nccl() -> Any:
+    """CuPy's module for NCCL, or None where it or NCCL is not there."""
+    try:
+        from cupy.cuda import nccl
+    except ImportError:
+        return None
+    return nccl if nccl.available else None
+
+
 def count() -> int:
     """GPUs that this process sees; 0 where there is no driver.
 
@@ -62,7 +71,7 @@ class CudaDevice:
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
         self.pool = self.xp.cuda.MemoryPool()
-        self.raw = Raw(self.xp, number)
+        self.raw = Raw(self.xp, number, nccl)
         self._modules: dict[str, Module] = {}
         self._landing: dict[int, tuple] = {}
 

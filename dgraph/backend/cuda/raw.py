@@ -7,6 +7,7 @@ Arrays of a machine come from a pool (``device.py``); nothing here does, because
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -27,11 +28,15 @@ MPS_ENABLED = 133
 class Raw:
     """Of one GPU. Streams and events are CuPy's; ``None`` for a stream is the current one.
 
+    Args:
+        nccl: what gives CuPy's module for NCCL, or None where there is none.
+
     Attributes:
         names_are_bytes: whether CuPy's NCCL takes a unique id as bytes; before CuPy 14 it is a tuple of signed bytes.
     """
 
-    def __init__(self, xp: Any, number: int):
+    def __init__(self, xp: Any, number: int, nccl: Callable[[], Any]):
+        self.nccl = nccl
         self.xp, self.runtime, self.number = xp, xp.cuda.runtime, number
         self.names_are_bytes = int(xp.__version__.split(".")[0]) >= 14
 
@@ -105,11 +110,3 @@ class Raw:
             return bool(self.runtime.deviceGetAttribute(MPS_ENABLED, self.number))
         except self.runtime.CUDARuntimeError:  # a runtime older than the question
             return False
-
-    def nccl(self) -> Any:
-        """CuPy's module for NCCL, or None where there is none."""
-        try:
-            found = self.xp.cuda.nccl
-            return found if found.available else None
-        except (ImportError, AttributeError):
-            return None
