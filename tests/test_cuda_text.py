@@ -74,6 +74,7 @@ def test_kernels_compile(architecture):
             assert nvrtc.compiled(how(traced), architecture, f"{type(PROGRAMS[i]).__name__} {kind}")
     for wide in (False, True):
         assert nvrtc.compiled(components.text(wide), architecture, "components")
+    assert nvrtc.compiled(selftest.text(), architecture, "probe")
 
 
 def test_an_error_names_what_did_not_compile():
