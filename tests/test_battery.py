@@ -58,7 +58,8 @@ def graph_of(name, dtype):
 
 def solve(algorithm, name, dtype=None, combination=None, **parameters):
     """Run on all ranks; this rank's columns, and where its vertices stand in the case's."""
-    result = dgraph.run(algorithm, graph_of(name, dtype), backend=backend(), **(combination or {}), **parameters)
+    options = (combination or {}) | parameters
+    result = dgraph.run(algorithm, graph_of(name, dtype), backend=backend(), allow_gpu_sharing=True, **options)
     case, comm = CASES[name], world()
     with comm.together():
         vertex = result.columns["vertex"]

@@ -8,8 +8,13 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 
 AUTO = "auto"
-TRANSPORTS = ("p2p", "nccl", "mpi-device", "mpi-host")
-"""The fastest first."""
+TRANSPORTS = {
+    "p2p": "kernels write into the peer's memory (CUDA IPC): GPUs of one host that reach each other",
+    "nccl": "NCCL's grouped sends and receives: a rank a GPU, any hosts",
+    "mpi-device": "MPI is given addresses on the GPU: only one that is CUDA-aware, tried in a child process first",
+    "mpi-host": "through pinned host memory and MPI, in pieces that overlap: everywhere",
+}
+"""Name → how it carries messages between GPUs; the fastest first."""
 
 
 @dataclass

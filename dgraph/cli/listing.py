@@ -6,6 +6,7 @@ import json as encoder
 from typing import Any
 
 from dgraph.backend.choices import CHOICES
+from dgraph.backend.connect import TRANSPORTS
 from dgraph.cli.parser import summary
 
 WIDEST = 22
@@ -53,6 +54,7 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             {"name": name, "help": f"{row.help} ({row.source})", "parameters": _choices(name)}
             for name, row in SCHEDULES.items()
         ],
+        "transports": [{"name": name, "help": text} for name, text in TRANSPORTS.items()],
         "generators": [
             {"name": name, "form": generator.form, "help": generator.help} for name, generator in GENERATORS.items()
         ],
