@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from children import run
 
+from dgraph.backend.cuda.transports import aware
 from dgraph.cli import main
 from dgraph.comm import SerialComm, world
 from dgraph.doctor import FAIL, OK, WARN, Finding, examine, gpus, host, launch
@@ -163,8 +164,8 @@ def test_hosts_that_differ_are_named_and_equal_ones_are_told_once():
 class Driver:
     """Answers as libcuda and NVML do: status 0, results through pointers."""
 
-    def __init__(self, count=2, start=0, peers=True, free=1 << 30):
-        self.count, self.start, self.peers, self.free = count, start, peers, free
+    def __init__(self, count=2, start=0, peers=True, free=1 << 30, mps=False):
+        self.count, self.start, self.peers, self.free, self.mps = count, start, peers, free, mps
 
     def cuInit(self, flags):
         return self.start
@@ -188,7 +189,7 @@ class Driver:
         pci.value = b"0000:0%d:00.0" % device
 
     def cuDeviceGetAttribute(self, value, attribute, device):
-        value._obj.value = 9 if attribute == 75 else 0
+        value._obj.value = {75: 9, gpus.MPS_ENABLED: self.mps}.get(attribute, 0)
 
     def cuDeviceCanAccessPeer(self, able, a, b):
         able._obj.value = self.peers
@@ -240,8 +241,33 @@ def test_gpus_in_trouble(driver):
     driver(peers=False, free=1 << 32)
     found = list(gpus.gpu_findings(4))
     assert "4 ranks share 2 GPUs: 0→0, 1→1, 2→0, 3→1" in of(found, "gpu of each rank")[0].found
-    assert "not between GPUs 0-1, 1-0" in of(found, "peer access")[0].found
+    assert of(found, "gpu of each rank")[0].level == FAIL
+    told = of(found, "peer access")[0].found.splitlines()
+    assert told[0] == "not between GPUs 0-1, 1-0"
+    assert [line.split() for line in told[1:]] == [["0", "1"], ["0", "-", "n"], ["1", "n", "-"]]
+    assert of(found, "mps") == []
     assert of(found, "gpu memory") == []
+
+
+def test_the_multi_process_service_is_named(driver):
+    driver(mps=True)
+    assert "Multi-Process Service stands between" in of(gpus.gpu_findings(1), "mps")[0].found
+
+
+def test_what_mpi_says_of_gpus_is_tried(monkeypatch):
+    pytest.importorskip("mpi4py")
+    monkeypatch.setitem(sys.modules, "mpi4py", sys.modules.get("mpi4py", object()))
+    monkeypatch.setattr(aware, "tried", lambda number: "a child died of SIGSEGV")
+    for says, level, told in (
+        (aware.NO, OK, "no: no address on a GPU is given to it"),
+        (aware.UNKNOWN, OK, "unknown, so taken as no: "),
+        (aware.YES, WARN, "it says yes, but a child died of SIGSEGV"),
+    ):
+        monkeypatch.setattr(aware, "library_says", lambda says=says: says)
+        found = gpus._cuda_aware()
+        assert (found.level, found.found[: len(told)]) == (level, told)
+    monkeypatch.setattr(aware, "tried", lambda number: "")
+    assert gpus._cuda_aware().found == "yes: a child sent GPU memory to itself"
 
 
 def test_cupy_is_tried_in_a_process_of_its_own(monkeypatch):
