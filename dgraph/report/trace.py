@@ -75,7 +75,7 @@ class Trace:
         """``messages`` of ``bytes`` in all were sent to ``peer``."""
         sent = self.sent.setdefault(peer, [0, 0])
         sent[0] += int(bytes)
-        sent[1] += messages
+        sent[1] += int(messages)
 
     def describe(self, section: str, **values) -> None:
         """Facts that all ranks share: section ``algorithm``, ``graph`` or ``outcome``; numbers, text, lists, dicts."""
