@@ -1,0 +1,120 @@
+"""Answers of every schedule on a GPU, for what pytest is too slow under: compute-sanitizer, and thousands of runs.
+
+    python tests/device_checks.py answers                     # every schedule × five algorithms, against oracles
+    compute-sanitizer --tool memcheck python tests/device_checks.py answers
+    python tests/device_checks.py grids --runs 100            # the same integers on five grids, every time
+
+``--algorithms levels,…`` and ``--schedules twc,…`` take some of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import numpy as np
+import oracles
+from devices import device_of, local_graph
+
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.cc import Labels
+from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.program import trace
+
+SOURCE = 5
+PROGRAMS = {
+    "levels": (Levels(source=SOURCE), "level"),
+    "distances": (Distances(source=SOURCE, delta=9.0).retype(dist="int32"), "dist"),
+    "labels": (Labels(), "label"),
+    "pagerank": (PageRank(tol=0.0, max_iter=5), "rank"),
+    "peel": (Peel(), "core"),
+}
+OPTIONS = [{"schedule": name} for name in (*SCHEDULES, "persistent", "auto")] + [
+    {"schedule": "alb", "alb_threshold": 20, "alb_distribution": "blocked"},
+    {"schedule": "edge", "edge_chunk": "off"},
+    {"schedule": "hierarchical", "mdt": 2},
+    {"schedule": "split", "mdt": 3},
+    {"schedule": "dynamic_parallelism", "grid_threshold": 20},
+    {"schedule": "expand_hybrid", "expand_factor": 1},
+]
+GRIDS = (1, 7, 132, 264, 1000)
+
+
+def graph(n: int, m: int):
+    """Random edges, more at small ids, with a hub: n, sources, targets, weights, both arcs of every edge."""
+    rng = np.random.default_rng(12)
+    src, dst = (rng.integers(0, n, m) ** 2 // n for _ in range(2))
+    hub = np.arange(6, n - n // 10)
+    src, dst = np.concatenate([src, np.full(hub.size, SOURCE)]), np.concatenate([dst, hub])
+    key = np.unique(np.minimum(src, dst) * n + np.maximum(src, dst))
+    src, dst = key // n, key % n
+    src, dst = src[src != dst], dst[src != dst]
+    return n, *oracles.symmetric(src, dst, rng.integers(1, 60, src.size).astype(np.int32))
+
+
+def answers(n, src, dst, weights) -> dict[str, np.ndarray]:
+    """By oracles that share no code with any backend."""
+    most = 2**31 - 1
+    levels = oracles.bfs(n, src, dst, SOURCE)
+    distances = oracles.sssp(n, src, dst, weights, SOURCE)
+    return {
+        "levels": np.where(levels < 0, most, levels),
+        "distances": np.array([most if d is None else d for d in distances]),
+        "labels": oracles.components(n, src, dst),
+        "pagerank": oracles.pagerank(n, src, dst, rounds=5),
+        "peel": oracles.core_numbers(n, src, dst),
+    }
+
+
+def solved(device_graph, name, options) -> np.ndarray:
+    program, field = PROGRAMS[name]
+    traced = trace(program, device_graph.local.out.weights.dtype)
+    machine = Machine(traced, device_graph, device_graph.device, "auto", options)
+    machine.start({})
+    machine.agreed(*machine.totals(), True)
+    while not machine.done:
+        machine.fused(1 << 20)
+    return np.asarray(machine.state[field])
+
+
+def check(size: tuple[int, int], algorithms, chosen, grids, runs: int) -> int:
+    """Answers that are wrong; each is printed."""
+    n, src, dst, weights = graph(*size)
+    device = device_of("gpu")
+    device_graph = DeviceGraph(local_graph(n, src, dst, weights, directed=False), device)
+    right, wrong, count = answers(n, src, dst, weights), 0, 0
+    for name in algorithms:
+        for given in chosen:
+            for blocks in grids:
+                for run in range(runs):
+                    found = solved(device_graph, name, Options(blocks=blocks, **given))
+                    same = np.allclose(found, right[name], rtol=1e-12) if name == "pagerank" else None
+                    count += 1
+                    if not (np.array_equal(found, right[name]) if same is None else same):
+                        wrong += 1
+                        print(f"wrong: {name} {given} on {blocks} blocks, run {run}", flush=True)
+    print(f"{count} answers of {len(algorithms)} algorithms × {len(chosen)} schedules, {n} vertices: {wrong} wrong")
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("answers", "grids"))
+    parser.add_argument("--algorithms", default=",".join(PROGRAMS))
+    parser.add_argument("--schedules", default="")
+    parser.add_argument("--runs", type=int, default=1)
+    asked = parser.parse_args()
+    names = asked.schedules.split(",")
+    chosen = [given for given in OPTIONS if not asked.schedules or given["schedule"] in names]
+    size, grids = ((200, 900), (None,)) if asked.what == "answers" else ((3000, 30000), GRIDS)
+    return int(check(size, asked.algorithms.split(","), chosen, grids, asked.runs) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
