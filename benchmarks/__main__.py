@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from benchmarks import anchors, contention, cpu, gpu, loading, ranks, sizes, store, transports
+from benchmarks import anchors, contention, cpu, gpu, loading, ranks, schedules, sizes, store, transports
 from benchmarks.graphs import GRAPHS
 
 RESULTS = Path(__file__).parent / "results"
@@ -27,6 +27,10 @@ WHAT = {
     "gpu": (
         "one GPU against what Gunrock and cuGraph were measured at on the same graphs",
         lambda asked: gpu.measure(_named(asked.graphs, anchors.RECIPES), asked.repeat, asked.results),
+    ),
+    "schedules": (
+        "every schedule on one GPU: time, memory, load of blocks",
+        lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), min(asked.repeat, 2), asked.results),
     ),
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
@@ -56,7 +60,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", choices=WHAT)
-    parser.add_argument("--graphs", help=f"of {', '.join(GRAPHS)}; of gpu: {', '.join(anchors.RECIPES)} (default: all)")
+    parser.add_argument("--graphs", help=f"of {', '.join(GRAPHS)}; of gpu and schedules: {', '.join(anchors.RECIPES)}")
     parser.add_argument("--repeat", type=int, default=5, help="rounds in which everything runs once (default 5)")
     parser.add_argument("--megabytes", type=int, default=1000, help="of load: size of the edge list (default 1000)")
     parser.add_argument("--from-scale", type=int, default=sizes.SCALES[0], help="of sizes: smallest R-MAT")

@@ -1,0 +1,134 @@
+"""Every schedule on one GPU: time, memory and how evenly blocks are loaded, beside the lines its template takes.
+
+bfs pushes in every round, as the papers' does. Only the solve is timed, as in ``gpu``; the load of blocks comes from a
+run of its own that counts every thread's edges.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import anchors, record
+from benchmarks.gpu import program
+from dgraph.backend.cuda import schedules as package
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.program import trace
+
+GRAPHS = ("rmat20gt", "er20", "rmat22sym", "road24M", "rmat25alb")
+WORK = {"bfs": "bfs top-down", "sssp": "sssp"}
+LONGEST = 5.0
+"""Seconds after which a cell is cut: what it had done by then is said."""
+SERIAL = ("vertex", "steal")
+HOPELESS = 1 << 24
+"""Edges of one vertex above which schedules that give it to one thread are not run: nobody can cut a kernel short."""
+
+
+class Cut(Exception):
+    """A run took too long; ``args[0]`` says what was done."""
+
+
+def solve(machine: Machine) -> float:
+    """Seconds of one run."""
+    rounds = 1 if machine.options.schedule in SCHEDULES else 256  # between two looks at the clock
+    device = machine.device
+    device.wait()
+    began = time.perf_counter()
+    machine.start({})
+    machine.agreed(*machine.totals(), True)
+    while not machine.done:
+        machine.fused(rounds)
+        if time.perf_counter() - began > LONGEST:
+            raise Cut(f"over {LONGEST:g} s, cut after {machine.round} rounds")
+    device.wait()
+    return time.perf_counter() - began
+
+
+def cell(device, graph: DeviceGraph, work: str, source: int, schedule: str, repeat: int) -> dict:
+    """Seconds, bytes and imbalance of one schedule on one piece of work."""
+    made, forced = program(work, source, graph.local)
+    traced = trace(made, graph.local.out.weights.dtype)
+    found: dict = {"seconds": None, "rounds": None, "imbalance": None, "cut": None}
+    times: list[float] = []
+    try:
+        machine = Machine(traced, graph, device, forced, Options(schedule))
+        found["bytes"] = machine.arrays.bytes
+        if schedule in SERIAL and graph.largest > HOPELESS:
+            raise Cut(f"not run: one thread would walk {graph.largest:,} edges")
+        while len(times) <= repeat and sum(times) < LONGEST / 2:  # the first loads kernels, and counts if it is long
+            machine = Machine(traced, graph, device, forced, Options(schedule))
+            machine.compile()
+            times.append(solve(machine))
+        found |= {"seconds": min(times[1:] or times), "rounds": machine.round}
+        machine = Machine(traced, graph, device, forced, Options(schedule, record=True))
+        machine.compile()
+        solve(machine)
+        found["imbalance"] = imbalance(device.get(machine.arrays.record).reshape(-1, device.threads).sum(1))
+    except Cut as cut:
+        found["cut"] = cut.args[0]
+    return found
+
+
+def imbalance(loads: np.ndarray) -> float:
+    """Edges of the block with most, over the mean of the blocks that were launched."""
+    launched = loads[: np.flatnonzero(loads)[-1] + 1]
+    return float(launched.max() / launched.mean())
+
+
+def lines(schedule: str) -> int | None:
+    """Of its template: those that are neither blank nor comments."""
+    path = Path(package.__file__).parent / f"{schedule}.cuh"
+    if not path.exists():
+        return None
+    return sum(bool(line.strip()) and not line.strip().startswith("//") for line in path.read_text().splitlines())
+
+
+def measure(graphs: list[str], repeat: int, folder: Path) -> None:
+    """Run everything and write ``schedules.json`` and ``schedules.md``."""
+    from dgraph.backend.cuda.device import CudaDevice
+
+    device = CudaDevice(0)
+    device.use()
+    document: dict = {"circumstances": record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}, "rows": []}
+    for name in graphs:
+        local = anchors.graph(name)
+        graph = DeviceGraph(local, device)
+        source = anchors.sources(local, 1)[0]
+        for short, work in WORK.items():
+            for schedule in ("auto", "persistent", *SCHEDULES):
+                row = {"graph": name, "work": short, "schedule": schedule, "lines": lines(schedule)}
+                row |= cell(device, graph, work, source, schedule, repeat)
+                document["rows"].append(row)
+                print(*row.values(), flush=True)
+        del graph, local
+        device.pool.free_all_blocks()
+    record.write(folder, "schedules", document, table(document["rows"]))
+
+
+def table(rows: list[dict]) -> str:
+    """One table a graph and piece of work, fastest first, and what ``auto`` is of the fastest single schedule."""
+    text = []
+    for graph, work in dict.fromkeys((row["graph"], row["work"]) for row in rows):
+        mine = [row for row in rows if (row["graph"], row["work"]) == (graph, work)]
+        mine.sort(key=lambda row: row["seconds"] or LONGEST)
+        singles = [row["seconds"] for row in mine if row["schedule"] != "auto" and row["seconds"]]
+        auto = next((row["seconds"] for row in mine if row["schedule"] == "auto"), None)
+        told = f": auto takes {auto / min(singles):.2f}× the fastest single schedule" if auto and singles else ""
+        text += [
+            f"**{graph}, {work}**{told}",
+            "",
+            "| schedule | ms | MiB | max/mean edges a block | lines |",
+            "|-|-|-|-|-|",
+        ]
+        for row in mine:
+            ms = f"{1000 * row['seconds']:,.2f}" if row["seconds"] else row["cut"]
+            even = f"{row['imbalance']:,.2f}" if row["imbalance"] else "–"
+            mib = f"{row['bytes'] / 2**20:,.0f}"
+            text.append(f"| {row['schedule']} | {ms} | {mib} | {even} | {row['lines'] or '–'} |")
+        text.append("")
+    return "\n".join(text)
