@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from dgraph.comm import Comm
+from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program, trace
 from dgraph.sync import Sync
@@ -129,7 +130,12 @@ class Context:
                     self.comm.barrier()
 
     def _direction(self, program: Program) -> str:
-        """The direction asked for, where the program can go it."""
+        """The direction asked for, where the program can go it; the one of its way, where there is one."""
+        way = program.way
+        if way and way.direction != "auto":
+            if self.direction not in ("auto", way.direction):
+                raise UsageError(f"{way.name} always goes {way.direction}; leave --direction {self.direction} out")
+            return way.direction
         wanted = {"flip": {"push", "pull"}}.get(self.direction, {self.direction})
         if self.direction == "auto" or wanted <= set(program.directions):
             return self.direction

@@ -4,7 +4,7 @@
     compute-sanitizer --tool memcheck python tests/device_checks.py answers
     python tests/device_checks.py grids --runs 100            # the same integers on five grids, every time
 
-``--algorithms levels,…`` and ``--schedules twc,…`` take some of them.
+``--algorithms levels,…`` and ``--schedules twc,…`` take some of them, ``--algorithms variants`` those of bfs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import oracles
 from devices import device_of, local_graph
 
 from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_variants import VARIANTS, way
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
@@ -28,6 +29,7 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import trace
 
 SOURCE = 5
+WAYS = {f"levels {name}": way(name, None) for name in VARIANTS}
 PROGRAMS = {
     "levels": (Levels(source=SOURCE), "level"),
     "distances": (Distances(source=SOURCE, delta=9.0).retype(dist="int32"), "dist"),
@@ -73,9 +75,12 @@ def answers(n, src, dst, weights) -> dict[str, np.ndarray]:
 
 
 def solved(device_graph, name, options) -> np.ndarray:
-    program, field = PROGRAMS[name]
+    program, field = PROGRAMS[name.partition(" ")[0]]
     traced = trace(program, device_graph.local.out.weights.dtype)
-    machine = Machine(traced, device_graph, device_graph.device, "auto", options)
+    direction = "auto"
+    if name in WAYS:
+        direction, options = WAYS[name].direction, options.under(WAYS[name])
+    machine = Machine(traced, device_graph, device_graph.device, direction, options)
     machine.start({})
     machine.agreed(*machine.totals(), True)
     while not machine.done:
@@ -91,12 +96,13 @@ def check(size: tuple[int, int], algorithms, chosen, grids, runs: int) -> int:
     right, wrong, count = answers(n, src, dst, weights), 0, 0
     for name in algorithms:
         for given in chosen:
+            print(name, *given.values(), flush=True)
             for blocks in grids:
                 for run in range(runs):
                     found = solved(device_graph, name, Options(blocks=blocks, **given))
-                    same = np.allclose(found, right[name], rtol=1e-12) if name == "pagerank" else None
+                    wanted = right[name.partition(" ")[0]]
                     count += 1
-                    if not (np.array_equal(found, right[name]) if same is None else same):
+                    if not (np.allclose(found, wanted, rtol=1e-12) if name == "pagerank" else (found == wanted).all()):
                         wrong += 1
                         print(f"wrong: {name} {given} on {blocks} blocks, run {run}", flush=True)
     print(f"{count} answers of {len(algorithms)} algorithms × {len(chosen)} schedules, {n} vertices: {wrong} wrong")
@@ -112,7 +118,9 @@ def main() -> int:
     asked = parser.parse_args()
     names = asked.schedules.split(",")
     chosen = [given for given in OPTIONS if not asked.schedules or given["schedule"] in names]
-    size, grids = ((200, 900), (None,)) if asked.what == "answers" else ((3000, 30000), GRIDS)
+    if asked.algorithms == "variants":
+        asked.algorithms, chosen = ",".join(WAYS), [{"schedule": "auto"}]
+    size, grids = ((200, 900), (None,)) if asked.what == "answers" else ((1000, 6000), GRIDS)
     return int(check(size, asked.algorithms.split(","), chosen, grids, asked.runs) > 0)
 
 

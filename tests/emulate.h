@@ -232,6 +232,14 @@ static inline u32 __ballot_sync(u32, bool x) {
     for (u32 i = 0; i < 32; i++) bits |= (u32)(group.values[parity][i] & 1) << i;
     return bits;
 }
+static inline u32 __match_any_sync(u32, u64 x) {
+    emulated::Group& group = emulated::warp();
+    const u32 parity = emulated::now->parity;
+    emulated::exchange(x, 0, 9);
+    u32 alike = 0;
+    for (u32 i = 0; i < 32; i++) alike |= (u32)(group.values[parity][i] == x) << i;
+    return alike;
+}
 template <class T> static inline T __shfl_sync(u32, T x, u32 lane) {
     return emulated::unpack<T>(emulated::exchange(emulated::pack(x), lane & 31, 7));
 }

@@ -138,6 +138,15 @@ def dynamic_parallelism(degrees, blocks, threads, threshold):
     return out
 
 
+def edge_discover(degrees, blocks, threads):
+    """32 vertices a warp in turn; its lanes walk their edges side by side."""
+    out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
+    for tile, first in enumerate(range(0, len(degrees), 32)):
+        warp = tile % (rank.size // 32) * 32
+        out[rank[warp : warp + 32]] += _strided(int(degrees[first : first + 32].sum()), 32)
+    return out
+
+
 def direct_search(degrees, blocks, threads):
     """A thread an edge: runs of whole block loads a block."""
     total = int(degrees.sum())
@@ -215,9 +224,10 @@ def _edges_in_merged_list(degrees: np.ndarray) -> np.ndarray:
 
 
 MODELS = {
-    "vertex": vertex, "edge": edge, "workload": workload, "split": split, "hierarchical": hierarchical,
-    "virtual_warp": virtual_warp, "dynamic_warp": dynamic_warp, "dynamic_parallelism": dynamic_parallelism,
-    "twc": twc, "direct_search": direct_search, "warp_search": warp_search, "block_search": block_search,
-    "two_phase": two_phase, "multi_phase": multi_phase, "merge_path": merge_path, "expand_gather": expand_gather,
-    "expand_balanced": expand_balanced, "expand_hybrid": expand_hybrid, "lb": lb, "alb": alb, "steal": steal,
+    model.__name__: model
+    for model in (
+        vertex, edge, workload, split, hierarchical, virtual_warp, dynamic_warp, dynamic_parallelism, edge_discover,
+        twc, direct_search, warp_search, block_search, two_phase, multi_phase, merge_path, expand_gather,
+        expand_balanced, expand_hybrid, lb, alb, steal,
+    )
 }  # fmt: skip

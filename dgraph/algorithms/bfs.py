@@ -14,6 +14,7 @@ from dgraph.algorithms.base import (
     check_source,
     limited,
 )
+from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, way
 from dgraph.algorithms.distances import UNREACHED, distances
 from dgraph.program import INF, MIN, Field, Program, where
 
@@ -58,6 +59,8 @@ class Parents(OnePass):
     SOURCE,
     Parameter("depth_limit", int, None, "visit vertices up to this many hops", aliases=("cutoff",)),
     Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
+    Parameter("variant", str, "direction-optimizing", "how it walks; most are about GPUs", choices=tuple(VARIANTS)),
+    Parameter("without", str, None, f"features of bfs-4k left out, comma-separated: {', '.join(FEATURES)}"),
 )
 class Bfs(Algorithm):
     """Breadth-first search: hops from a source, and parents."""
@@ -67,7 +70,7 @@ class Bfs(Algorithm):
     def run(self, ctx):
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
-        state = ctx.run(Levels(source=source, limit=limit))
+        state = ctx.run(Levels(source=source, limit=limit).walked(way(self.variant, self.without)))
         found = distances(state["level"], ctx.local.out_degree)
         columns = {"distance": found.column}
         if self.return_predecessors:

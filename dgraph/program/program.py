@@ -18,6 +18,7 @@ import numpy as np
 
 from dgraph.errors import UsageError, unknown
 from dgraph.program.monoid import MAX, MIN, Monoid
+from dgraph.program.way import Way
 
 BUILTINS = ("id", "out_degree")
 """What every vertex has beside its fields: its original id (int64) and its out-degree in the whole graph (int64)."""
@@ -99,6 +100,7 @@ class Program:
             directed, hands on the smallest of one MIN field; "cores": see ``algorithms/kcore.py``.
         widens: several piles of ``priority`` may be opened at once while their rounds are small; may be set on an
             instance, where the width of a pile was asked for.
+        way: how rounds are to be walked, where an algorithm has variants; see :meth:`walked`.
     """
 
     directions: ClassVar[tuple[str, ...]] = ("push", "pull")
@@ -106,6 +108,7 @@ class Program:
     monotone: ClassVar[bool] = False
     kernel: ClassVar[str | None] = None
     widens = True
+    way: ClassVar[Way | None] = None
 
     def __init__(self, **parameters: Any):
         known = self.defaults()
@@ -138,6 +141,12 @@ class Program:
         if taken:
             raise UsageError(f"{cls.__name__} names a {kind.__name__.lower()} {taken.pop()!r}, which is built in")
         return found
+
+    def walked(self, way: Way) -> Program:
+        """A copy whose rounds are walked a way of their own."""
+        made = copy.copy(self)
+        made.__dict__["way"] = way
+        return made
 
     def retype(self, **dtypes: Any) -> Program:
         """This program with other dtypes for some fields: what depends on the graph's weights."""

@@ -8,6 +8,7 @@ from dgraph.backend.cpu.machine import Machine
 from dgraph.backend.cpu.peeling import Peeling
 from dgraph.backend.cpu.threads import Team, cores
 from dgraph.backend.cpu.union_find import UnionFind
+from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
@@ -45,6 +46,11 @@ class CpuBackend:
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | UnionFind | Peeling:
         """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
+        if traced.program.way and not traced.program.way.anywhere:
+            raise UsageError(
+                f"{traced.program.way.name} says how a GPU walks edges, and this run has none; use --backend cuda, "
+                "or another variant"
+            )
         if traced.program.kernel and direction == "auto" and not local.directed:
             return KERNELS[traced.program.kernel](traced, local, _team(self.threads))
         return Machine(traced, local, _team(self.threads), direction)

@@ -83,7 +83,9 @@ class CudaBackend:
         self.device.use()
         if traced.program.kernel == "components" and direction == "auto" and self.alone and not local.directed:
             return Components(traced, self._graph(local), self.device)
-        return Machine(traced, self._graph(local), self.device, direction, self.options)
+        way = traced.program.way
+        options = self.options.under(way) if way else self.options
+        return Machine(traced, self._graph(local), self.device, direction, options)
 
     def _graph(self, local: LocalGraph) -> DeviceGraph:
         """The graph on the GPU, kept as long as it lives on the host."""

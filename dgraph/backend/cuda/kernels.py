@@ -25,11 +25,12 @@ class Kernels:
 
     Attributes:
         loaded: whether :meth:`load` has been called.
+        poured: whether the next round's list of edges has been made by this one's kernel.
     """
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, arrays: Arrays, options: Options):
         self.traced, self.graph, self.device, self.arrays, self.options = traced, graph, device, arrays, options
-        self.loaded = False
+        self.loaded = self.poured = False
         self.name = type(traced.program).__name__.lower()
         self._members = text.environment(traced)
         self._values = self._environment()
@@ -64,24 +65,28 @@ class Kernels:
         """Blocks that run at once; of the persistent kernel one a multiprocessor, since fewer meet sooner."""
         if self.options.blocks is not None:
             return min(self.options.blocks, self.device.blocks) if kernel in TOGETHER else self.options.blocks
+        if kernel == "rounds" and self.options.one_block:
+            return 1
         each = 1 if kernel == "rounds" else module.resident(kernel)
         return self.device.blocks * (min(each, MOST_RESIDENT) if kernel in TOGETHER else each)
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
         """The launches that walk a round's edges by a schedule."""
-        row, name = SCHEDULES[schedule], f"{schedule}:{'pull' if pulling else 'push'}"
-        whole = pulling or self.traced.all
+        row, way = SCHEDULES[schedule], self._way(schedule, pulling, fused, int(words[at.LOCAL_EDGES]))
+        name, whole = f"{schedule}:{way}", pulling or self.traced.all or self.options.sweeps
         calls: list[tuple] = []
         if self.graph.wide and row.sums and not whole:
             calls += [(name, "scan_parts", at.TAIL), (name, "scan_fill", at.TAIL)]
         edges = self.graph.edges if whole else int(words[at.LOCAL_EDGES])
         number = self._number(row.option, edges, self._module(name, fused))
         largest = self.graph.longest(pulling) if whole else max(int(words[at.LARGEST]), at.LOW_DEGREE)
-        calls += [(name, kernel, number) for kernel in row.before]
+        if not (way == "pour" and self.poured):
+            calls += [(name, kernel, number) for kernel in row.before]
+        self.poured = way == "pour"
         if row.sweeps:
             few = 4 * self.device.threads
             sweeps = min(-(-largest // number), edges // (few * number) + 2)
-            calls += [(name, "edges", number + (sweep << at.SWEEP)) for sweep in range(max(sweeps, 1))]
+            calls += [(name, "edges", number + (sweep << at.SWEEP_BIT)) for sweep in range(max(sweeps, 1))]
         else:
             calls.append((name, "edges", number))
         if row.huge and (whole or largest > number or number < at.LOW_DEGREE):
@@ -89,6 +94,12 @@ class Kernels:
                 calls += [(name, "scan_parts", at.HUGE_TAIL), (name, "scan_fill", at.HUGE_TAIL)]
             calls.append((name, "edges_huge"))
         return calls
+
+    def _way(self, schedule: str, pulling: bool, fused: bool, edges: int) -> str:
+        """Whether a round pulls, pushes, or pushes and hands on the edges of new vertices at once."""
+        if pulling:
+            return "pull"
+        return "pour" if schedule == "edge" and fused and edges < self.options.pours else "push"
 
     def _number(self, option: str, edges: int, module) -> int:
         """What an option comes to in a round of so many edges."""
@@ -135,6 +146,9 @@ class Kernels:
                 pulling=way == "pull",
                 record=self.options.record,
                 blocked=self.options["alb_distribution"] == "blocked",
+                sweep=self.options.sweeps,
+                pour=way == "pour",
+                cull=self.options.cull,
             )
             if name == "phases":
                 whole = text.phases(self.traced, variant)

@@ -18,7 +18,11 @@ TAKEN_BY = 56
 PULLED = 100
 """What it names there after a pull that no schedule was asked for: the frontier is left in bits."""
 
-SWEEP = 40
+CULL_WARP, CULL_HASH = 1, 2
+CULLED = 1024
+"""Entries of a block's table of vertices that were proposed to before."""
+
+SWEEP_BIT = 40
 """The bit of the argument of ``edges`` from which on it counts the sweeps of ``hierarchical``."""
 
 # what ``settle`` comes after
@@ -28,6 +32,7 @@ STARTED, EDGES_VISITED, APPLIED, LOWEST_FOUND, OPENED, JOINED = range(6)
 # thread can still read it. Counters lie 64 bytes apart.
 TAIL, TOUCHED_TAIL, MIRROR_TAIL, DIRTY_TAIL, EDGE_SUM, MOST, AWAKE, FAR_TAIL = range(0, 64, 8)
 FAR_MIN, LIVE_TAIL, HUGE_TAIL, LISTED_TAIL, SWEPT_TAIL = range(64, 104, 8)  # SWEPT_TAIL and two more
+POURED_TAIL = 120
 SUMS_AT = 128
 SLOT = 256
 MOST_SUMS = (SLOT - SUMS_AT) // 8

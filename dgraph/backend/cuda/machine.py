@@ -60,8 +60,8 @@ class Machine(Standing):
         words[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[forced]
         words[at.WHOLE] = int("whole" in (self.traced.step or {}))
         words[at.WIDTH] = int(self.traced.program.widens)
-        strict = self.options.schedule not in ("auto", "persistent")
-        small = -1 if strict else 2**62 if self.options.schedule == "persistent" else self.options.small
+        chosen = self.options.schedule
+        small = -1 if chosen in SCHEDULES else 2**62 if chosen == "persistent" else self.options.small
         words[[at.SMALL_EDGES, at.SMALL_QUEUE]] = small
         for i, g in enumerate(self.traced.globals.values()):
             if g.dtype == "float64":
@@ -90,6 +90,7 @@ class Machine(Standing):
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
         self._fill(given)
+        self.kernels.poured = False
         self._phase(at.STARTED, ("phases", "start"))
 
     def edge(self) -> None:
@@ -98,7 +99,7 @@ class Machine(Standing):
             calls = self.kernels.edges(self._schedule(), self.direction == "pull", fused=False, words=self.words)
         else:
             calls = [("phases", "pull"), ("phases", "join_rows")] if self.traced.all else [("phases", "pull")]
-        if self.direction == "pull" and not self.traced.all:
+        if (self.direction == "pull" or self.options.sweeps) and not self.traced.all:
             self._bits()
         if self.direction == "pull" and not self.traced.all and self.options.schedule not in SCHEDULES:
             calls.append(("phases", "expand"))
@@ -147,7 +148,7 @@ class Machine(Standing):
             schedule = self._schedule()
             number = 1 + [*SCHEDULES].index(schedule)
             calls = self.kernels.edges(schedule, bool(pulls), fused=True, words=words)
-        if pulls and not t.all:
+        if (pulls or self.options.sweeps) and not t.all:
             self._bits()
         if t.apply is not None or (t.priority is not None and pulls):
             calls += [("phases", "vertex_phase")]
@@ -159,9 +160,21 @@ class Machine(Standing):
         """The schedule of the next round."""
         if self.options.schedule in SCHEDULES:
             return self.options.schedule
+        if self.options.schedule == "bfs-4k":
+            return self._bfs_4k()
         if self.words[at.LARGEST] <= at.LOW_DEGREE and not self.traced.all:
             return "vertex"
         return "alb" if self.graph.wide else "warp_search"
+
+    def _bfs_4k(self) -> str:
+        """What BFS-4K walks a round by, of its features that are on: a grid a huge vertex, edges of 32 vertices at a
+        time where a warp would be too wide for one, else virtual warps."""
+        on, words = self.options.features, self.words
+        if "dynamic-parallelism" in on and words[at.LARGEST] > self.options["grid_threshold"]:
+            return "dynamic_parallelism"
+        if "edge-discover" in on and words[at.LOCAL_EDGES] < 32 * words[at.QUEUED]:
+            return "edge_discover"
+        return "dynamic_warp" if "dynamic-warps" in on else "vertex"
 
     def _bits(self) -> None:
         """The frontier as bits, unless the last pull left them."""

@@ -38,11 +38,11 @@ class Arrays:
         prefix = np.uint64 if graph.wide else np.uint32
         frontier = 0 if t.all else size
         piled, lists = t.priority is not None, t.apply is not None or t.priority is not None
-        bits = (size + 31) // 32 if pulls and not t.all else 0
+        bits = (size + 31) // 32 if (pulls or options.sweeps) and not t.all else 0
         row = SCHEDULES.get(options.schedule)
         huge = size if (row and row.huge) or graph.wide else 0
         blocks = max(device.blocks * MOST_RESIDENT, options.blocks or 0)
-        sizes = Sizes(size, graph.edges, graph.wide, device.threads, blocks)
+        sizes = Sizes(size, graph.edges * (2 if options.pours else 1), graph.wide, device.threads, blocks)
         scratch = row.scratch(sizes) if row else (0, 0, 0)
         parts = at.PARTS * max(len(t.float_sums), 1)
         accumulated = 8 * len(t.proposes)

@@ -1,10 +1,14 @@
-"""What a user may choose about the GPU backend."""
+"""What a user, and an algorithm's variant, may choose about the GPU backend."""
 
 from __future__ import annotations
 
 from dgraph.backend.choices import checked
+from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.errors import unknown
+from dgraph.program.way import Way
+
+CULLING = {"warp": at.CULL_WARP, "hash": at.CULL_HASH}
 
 
 class Options:
@@ -17,6 +21,11 @@ class Options:
         renumber: number vertices by falling degree; None: where degrees are skewed.
         blocks: blocks of every launch whose number a choice is of; None: as many as run at once.
         given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
+
+    Attributes:
+        sweeps, pours, features: as of :class:`~dgraph.program.way.Way`.
+        cull: how proposals are thinned out: sum of CULL_WARP and CULL_HASH.
+        one_block: whether small rounds run in one block.
 
     Raises:
         UsageError: a name or value that is not known, an option of another schedule.
@@ -37,6 +46,24 @@ class Options:
             raise unknown("schedule", schedule, known)
         self.schedule, self.small, self.record, self.renumber, self.blocks = schedule, small, record, renumber, blocks
         self.values = checked(schedule, given)
+        self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
+        self.features: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> str | int:
         return self.values[name]
+
+    def under(self, way: Way) -> Options:
+        """The same, where an algorithm's variant says how to walk; a schedule that was asked for stays."""
+        chosen = Options(
+            self.schedule, small=self.small, record=self.record, renumber=self.renumber, blocks=self.blocks
+        )
+        chosen.values = dict(self.values)
+        if self.schedule == "auto" and way.schedule != "auto":
+            chosen.schedule = way.schedule
+            chosen.values |= way.options  # type: ignore[arg-type]
+        chosen.sweeps, chosen.pours, chosen.features = way.sweeps, way.pours, way.features
+        chosen.cull = sum(CULLING[name] for name in way.culling)
+        if chosen.schedule == "bfs-4k":
+            chosen.one_block = "single-block" in way.features
+            chosen.small = at.BLOCK if chosen.one_block else -1
+        return chosen

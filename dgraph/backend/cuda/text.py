@@ -54,6 +54,9 @@ class Variant:
         pulling: edges are walked backwards, by the schedule.
         record: count the edges that each thread visits.
         blocked: ``lb`` gives each thread a run of edges, and not every n-th.
+        sweep: a push looks at every vertex and asks its bit whether it is active.
+        pour: a vertex that joins the frontier hands its edges to the next list of edges at once.
+        cull: how proposals to one vertex are thinned out: sum of CULL_WARP and CULL_HASH.
     """
 
     wide: bool = False
@@ -63,6 +66,9 @@ class Variant:
     pulling: bool = False
     record: bool = False
     blocked: bool = False
+    sweep: bool = False
+    pour: bool = False
+    cull: int = 0
 
 
 def environment(t: Traced) -> list[tuple[str, str]]:
@@ -116,6 +122,9 @@ def _head(t: Traced, variant: Variant, persistent: bool) -> str:
         "PULLING": int(variant.pulling),
         "RECORD": int(variant.record),
         "BLOCKED": int(variant.blocked),
+        "SWEEP": int(variant.sweep and not persistent),
+        "POUR": int(variant.pour),
+        "CULL": 0 if persistent else variant.cull,
         "PERSISTENT": int(persistent),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())

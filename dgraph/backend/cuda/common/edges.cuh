@@ -3,10 +3,16 @@
 struct EdgesRoom {
     Staging staging;
     ROOM schedule;
+    u64 culled[CULL & CULL_HASH ? CULLED : 1];
 };
 
 DEVICE void open_visit(Visit& visit, EdgesRoom& room) {
     const i64* c = env.control;
+    if (CULL & CULL_HASH) {
+        for (u32 i = threadIdx.x; i < CULLED; i += BLOCK) room.culled[i] = ~0ull;
+        __syncthreads();
+    }
+    visit.culled = room.culled;
     visit.open(load_globals(FRESH(c + ROUND), FRESH(c + TOTAL_ACTIVE)), FRESH(c + TICK), FRESH(c + PILE),
                room.staging.held[warp_in_block()]);
 }

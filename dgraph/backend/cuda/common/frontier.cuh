@@ -3,7 +3,7 @@
 DEVICE Work frontier_work(i64 number) {
     const i64* c = env.control;
     if (PULLING) return {(const u32*)0, (const prefix_t*)0, env.in_offsets, (u64)env.rows, (u64)env.in_edges, number};
-    if (ALL) return {(const u32*)0, (const prefix_t*)0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, number};
+    if (ALL || SWEEP) return {(const u32*)0, (const prefix_t*)0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, number};
     const bool swapped = FRESH(c + SWAPPED) != 0;
     return {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)FRESH(c + QUEUED),
             (u64)FRESH(c + LOCAL_EDGES), number};

@@ -1,6 +1,9 @@
 // What a schedule spreads over threads, and what happens at every edge. A schedule calls ``visit.edges`` with whole
 // warps: lanes without an edge take part and say so.
 
+// Bits of the frontier.
+DEVICE const u32* active_bits() { return FRESH(env.control + BITS_SWAPPED) ? env.bits1 : env.bits0; }
+
 struct Work {
     const u32* items;        // vertices; null: every vertex of the rows
     const prefix_t* sums;    // before each item, the degrees in front of it
@@ -12,7 +15,11 @@ struct Work {
     __device__ u64 start(u64 i) const { return items ? (u64)LOAD(sums + i) : (u64)offsets[i]; }
     __device__ u64 end(u64 i) const { return i + 1 < count ? start(i + 1) : edges; }
     __device__ offset_t first(u32 v) const { return offsets[v]; }
-    __device__ offset_t last(u32 v) const { return offsets[v + 1]; }
+    // A sweep passes over the rows of vertices that are not active.
+    __device__ offset_t last(u32 v) const {
+        const bool none = SWEEP && !PULLING && !(active_bits()[v >> 5] >> (v & 31) & 1);
+        return offsets[none ? v : v + 1];
+    }
 
     // The last item whose edges start at ``edge`` or before; between ``low`` and ``high``, which starts beyond it.
     __device__ u64 holding(u64 edge, u64 low, u64 high) const {
@@ -24,6 +31,23 @@ struct Work {
         return low;
     }
 };
+
+// Edges as a list: source and position in the rows. There are two, the one that this round walks and the next one's;
+// where every row is walked, or no vertex hands on its edges, there is one.
+struct EdgeList {
+    u32* sources;
+    offset_t* positions;
+
+    // ``degree`` edges of u from ``first`` on, to ``at`` and on; by ``step`` threads, each its ``mine``-th.
+    __device__ void put(u64 at, u32 u, offset_t first, u64 degree, u32 mine, u32 step) const {
+        for (u64 k = mine; k < degree; k += step) sources[at + k] = u, positions[at + k] = first + (offset_t)k;
+    }
+};
+
+DEVICE EdgeList edge_list(bool swapped) {
+    const u64 skipped = POUR && swapped ? (u64)env.out_edges : 0;
+    return {env.scratch0 + skipped, (offset_t*)env.scratch2 + skipped};
+}
 
 // Whether v was not in the far pile yet.
 DEVICE bool begins_to_wait(u32 v) {
@@ -41,6 +65,7 @@ struct Visit {
     const u32* neighbours;
     const weight_t* weights;
     const u32* bits;
+    u64* culled;
     Front front;
     List touched, second;
     i64 seen;
@@ -51,7 +76,7 @@ struct Visit {
         G = globals, stamp = (u32)tick, nearest = pile_now, seen = 0;
         neighbours = PULLING ? env.in_neighbours : env.out_neighbours;
         weights = PULLING ? env.in_weights : env.out_weights;
-        bits = FRESH(c + BITS_SWAPPED) ? env.bits1 : env.bits0;
+        bits = active_bits();
         const bool swapped = FRESH(c + SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED);
         aim(slot, swapped, far_swapped, staging);
     }
@@ -70,6 +95,21 @@ struct Visit {
         return !PULLING && mine ? at_source(G, u) : none;
     }
 
+    // Of lanes that propose to one vertex the first goes on; and of a block's threads the first as long as a table
+    // remembers the vertex. Only where it does not matter which of the proposals arrives.
+    // [Merrill et al. 2012: warp and history culling; Busato & Bombieri 2015: hash64, (vertex, thread) in one word]
+    __device__ bool survives(bool near, u32 v) const {
+        if (CULL & CULL_WARP) {
+            const bool first = first_alike(near ? (u64)v : (1ull << 32) + lane_id());
+            near = near && first;
+        }
+        if (CULL & CULL_HASH && near) {
+            const u64 before = atomicExch(culled + (v * 2654435761u >> 22), (u64)v << 32 | threadIdx.x);
+            near = (u32)(before >> 32) != v;
+        }
+        return near;
+    }
+
     // K edges, e[k] of item u[k] where has[k]. Loads and atomics of one kind follow each other, so that they are under
     // way together: a round waits for each kind once, and not for each edge.
     template <int K>
@@ -86,8 +126,9 @@ struct Visit {
             v[k] = PULLING ? u[k] : other[k];
             if (RECORD) seen += near[k];
         }
-        for (int k = 0; k < K; k++) near[k] = near[k] && (!PULLING || is_active(other[k]));
+        for (int k = 0; k < K; k++) near[k] = near[k] && (PULLING ? is_active(other[k]) : !SWEEP || is_active(u[k]));
         for (int k = 0; k < K; k++) near[k] = near[k] && (SEEN ? !is_seen(v[k]) : !COND || wants(G, v[k]));
+        for (int k = 0; k < K; k++) near[k] = CULL && SEEN ? survives(near[k], v[k]) : near[k];
         for (int k = 0; k < K; k++) {
             if (near[k]) p[k] = propose(G, PULLING ? at_source(G, other[k]) : s[k], w[k], v[k]);
             near[k] = near[k] && (SEEN || improves(v[k], p[k]));
@@ -113,6 +154,19 @@ struct Visit {
             else front.add(near[k] && master, v[k]);
             if (!FUSED) second.add(near[k] && !master, v[k]);
             else if (PRIORITY) second.add(far[k], v[k]);
+            if (POUR) pour(near[k], v[k]);
+        }
+    }
+
+    // The edges of a vertex that has just joined the frontier, into the list that the next round walks.
+    __device__ void pour(bool joined, u32 v) const {
+        const offset_t first = joined ? env.out_offsets[v] : 0;
+        const u64 degree = joined ? (u64)(env.out_offsets[v + 1] - first) : 0;
+        const u64 at = degree ? atomicAdd((u64*)(slot_of(stamp) + POURED_TAIL), degree) : 0;
+        const EdgeList list = edge_list(!FRESH(env.control + SWAPPED));
+        for (u32 left = ballot(degree > 0); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1, source = shuffle(v, lane);
+            list.put(shuffle(at, lane), source, shuffle(first, lane), shuffle(degree, lane), lane_id(), 32);
         }
     }
 

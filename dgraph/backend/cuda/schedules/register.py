@@ -11,7 +11,7 @@ class Sizes:
     """What the scratch memory of a schedule depends on.
 
     Attributes:
-        vertices, edges: of this rank.
+        vertices, edges: of this rank; where there are two lists of edges, the places in both.
         wide: whether positions of edges are 64-bit.
         threads: of a block.
         blocks: the most of a launch.
@@ -97,6 +97,7 @@ SCHEDULES = {
             "dynamic_parallelism", "dynamic_warp, and huge vertices a grid of their own in a second launch",
             "001; BFS-4K", needs=("virtual_warp", "dynamic_warp"), option="grid_threshold", huge="own_grid",
         ),
+        Schedule("edge_discover", "32 vertices a warp, whose edges its lanes walk side by side", "001; BFS-4K"),
         Schedule("twc", "small vertices a thread, medium ones a warp, large ones a block", "Merrill 2012; 002"),
         Schedule("direct_search", "a thread an edge, found by a search in all prefix sums", "001", sums=True),
         Schedule("warp_search", "equal shares of edges a warp, vertices found together", "001", sums=True),

@@ -1,0 +1,134 @@
+"""Every variant of bfs gives the oracle's levels, emulated and on a GPU; on a CPU those that mean something there."""
+
+import networkx
+import numpy as np
+import pytest
+from devices import device_of, local_graph, on_devices
+from oracles import symmetric
+
+import dgraph
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, way
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.options import Options
+from dgraph.errors import UsageError
+from dgraph.program import trace
+
+pytestmark = pytest.mark.mpi_skip
+SOURCE = 3
+N = 600
+
+
+def arcs(directed):
+    """A hub, short rows, rows without arcs, a path at the end."""
+    rng = np.random.default_rng(2)
+    src, dst = (rng.integers(0, 500, 2500) ** 2 // 500 for _ in range(2))
+    src = np.concatenate([src, np.full(300, 7), np.arange(520, 560)])
+    dst = np.concatenate([dst, rng.integers(0, 520, 300), np.arange(521, 561)])
+    src, dst = np.append(src, [3, 3]), np.append(dst, [7, 520])
+    return (src, dst) if directed else symmetric(src, dst)
+
+
+def levels(src, dst):
+    graph = networkx.DiGraph(zip(src.tolist(), dst.tolist(), strict=True))
+    found = networkx.single_source_shortest_path_length(graph, SOURCE)
+    return np.array([found.get(v, 2**31 - 1) for v in range(N)])
+
+
+def solved(device, chosen, directed, **options):
+    src, dst = arcs(directed)
+    program = Levels(source=SOURCE).walked(chosen)
+    graph = DeviceGraph(local_graph(N, src, dst, None, directed), device)
+    machine = Machine(trace(program, None), graph, device, chosen.direction, Options(**options).under(chosen))
+    machine.start({})
+    machine.agreed(*machine.totals(), True)
+    while not machine.done:
+        machine.fused(3)
+    return machine
+
+
+@on_devices
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_levels(device, variant):
+    for directed in (False, True):
+        for blocks in (1, 5):
+            machine = solved(device_of(device, blocks), way(variant, None), directed)
+            np.testing.assert_array_equal(np.asarray(machine.state["level"]), levels(*arcs(directed)))
+
+
+@on_devices
+@pytest.mark.parametrize("feature", FEATURES)
+def test_bfs_4k_without_a_feature(device, feature):
+    machine = solved(device_of(device, 3), way("bfs-4k", feature), False)
+    np.testing.assert_array_equal(np.asarray(machine.state["level"]), levels(*arcs(False)))
+
+
+@on_devices(gpu=False)
+def test_features_choose_schedules(device):
+    device = device_of(device, 2)
+
+    def schedules(without, **options):
+        return set(solved(device, way("bfs-4k", without), False, **options).schedules(0))
+
+    assert schedules("single-block") >= {"edge_discover"}
+    assert schedules("single-block,edge-discover") == {"dynamic_warp"}
+    assert schedules("single-block,edge-discover,dynamic-warps") == {"vertex"}
+    assert "persistent" in schedules(None)
+
+
+@on_devices(gpu=False)
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        ("joined ? env.out_offsets[v] : 0", "joined ? env.out_offsets[v] + 1 : 0"),
+        ("near = (u32)(before >> 32) != v;", "near = (u32)(before >> 32) == v;"),
+        ("near = near && first;", "near = near && !first;"),
+    ],
+)
+def test_a_wrong_text_is_found(device, mutant):
+    machine = solved(device_of(device, 2, mutant), way("contract-expand", None), False)
+    assert not np.array_equal(np.asarray(machine.state["level"]), levels(*arcs(False)))
+
+
+@on_devices(gpu=False)
+def test_a_sweep_asks_every_vertex(device):
+    """The load of a round on the whole graph's vertices: a thread has what its vertices have, active or not."""
+    src, dst = arcs(False)
+    machine = solved(device_of(device, 2), way("edge-topology", None), False, record=True)
+    touched = machine.device.get(machine.arrays.record).sum()
+    assert touched == machine.round * src.size
+    machine = solved(device_of(device, 2), way("topology", None), False, record=True)
+    reached = levels(src, dst) < 2**31 - 1
+    assert machine.device.get(machine.arrays.record).sum() == reached[src].sum()
+
+
+def run(**choices):
+    src, dst = arcs(False)
+    keep = src < dst
+    graph = dgraph.Graph.from_edges(src[keep], dst[keep], n=N, directed=False)
+    return dgraph.run("bfs", graph, source=SOURCE, backend="cpu", **choices)
+
+
+@pytest.mark.parametrize("variant", [name for name, found in VARIANTS.items() if found.anywhere])
+def test_on_a_cpu(variant):
+    found = run(variant=variant)
+    expected = levels(*arcs(False))
+    np.testing.assert_array_equal(np.minimum(found.columns["distance"], 2**31 - 1), expected)
+    directions = {row["direction"] for row in found.report["rounds"]["kept"][:-1]}  # the last one finds parents
+    assert directions == {"matrix": {"pull"}, "queue": {"push"}}.get(variant, {"push", "pull"})
+
+
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        ({"variant": "topology"}, "bfs --variant topology says how a GPU walks edges, and this run has none"),
+        ({"variant": "topological"}, "unknown variant of bfs 'topological'"),
+        ({"variant": "queue", "direction": "pull"}, "bfs --variant queue always goes push; leave --direction pull out"),
+        ({"variant": "bfs-4k", "without": "hash"}, "unknown feature of bfs-4k 'hash'"),
+        ({"without": "hash64"}, "--without switches features of bfs-4k off, and the variant is direction-optimizing"),
+    ],
+)
+def test_refusals(choices, told):
+    with pytest.raises(UsageError, match=told):
+        run(**choices)
