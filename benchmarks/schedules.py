@@ -1,18 +1,21 @@
-"""Every schedule on one GPU: time, memory and how evenly blocks are loaded, beside the lines its template takes.
+"""Every schedule, and every variant of bfs, on one GPU: time, memory and how evenly blocks are loaded.
 
-bfs pushes in every round, as the papers' does. Only the solve is timed, as in ``gpu``; the load of blocks comes from a
-run of its own that counts every thread's edges.
+bfs pushes in every round, as the papers' does, but where a variant says otherwise. Only the solve is timed, as in
+``gpu``; the load of blocks comes from a run of its own that counts every thread's edges. Lines are of the template.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import anchors, record
 from benchmarks.gpu import program
+from dgraph.algorithms.bfs_variants import VARIANTS, way
 from dgraph.backend.cuda import schedules as package
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
@@ -49,25 +52,58 @@ def solve(machine: Machine) -> float:
     return time.perf_counter() - began
 
 
-def cell(device, graph: DeviceGraph, work: str, source: int, schedule: str, repeat: int) -> dict:
-    """Seconds, bytes and imbalance of one schedule on one piece of work."""
-    made, forced = program(work, source, graph.local)
-    traced = trace(made, graph.local.out.weights.dtype)
+@dataclass(frozen=True)
+class Entry:
+    """A schedule with its options, or a variant of bfs, as a line of a table."""
+
+    schedule: str
+    options: Mapping[str, object] = field(default_factory=dict)
+    variant: str = ""
+
+    @property
+    def name(self) -> str:
+        told = [f"--{key.replace('_', '-')} {value}" for key, value in self.options.items()]
+        return f"--variant {self.variant}" if self.variant else " ".join([self.schedule, *told])
+
+    def machine(self, device, graph: DeviceGraph, work: str, source: int, record: bool = False) -> Machine:
+        """One that is ready to start."""
+        made, forced = program(work, source, graph.local)
+        options = Options(self.schedule, record=record, **self.options)
+        if self.variant:
+            walked = way(self.variant, None)
+            forced, options = walked.direction, options.under(walked)
+        machine = Machine(trace(made, graph.local.out.weights.dtype), graph, device, forced, options)
+        machine.compile()
+        return machine
+
+
+ENTRIES = [
+    *(Entry(name) for name in ("auto", "persistent", *SCHEDULES)),
+    Entry("edge", {"edge_chunk": "off"}),
+    Entry("virtual_warp", {"warp_size": 32}),
+    Entry("alb", {"alb_distribution": "blocked"}),
+    Entry("alb", {"alb_threshold": "threads"}),
+]
+VARIED = [Entry("auto", variant=name) for name in VARIANTS]
+
+
+def cell(device, graph: DeviceGraph, work: str, source: int, entry: Entry, repeat: int) -> dict:
+    """Seconds, bytes and imbalance of one entry on one piece of work."""
     found: dict = {"seconds": None, "rounds": None, "imbalance": None, "cut": None}
     times: list[float] = []
     try:
-        machine = Machine(traced, graph, device, forced, Options(schedule))
-        found["bytes"] = machine.arrays.bytes
+        machine = entry.machine(device, graph, work, source)
+        found["bytes"], schedule = machine.arrays.bytes, machine.options.schedule
         if schedule in SERIAL and graph.largest > HOPELESS:
             raise Cut(f"not run: one thread would walk {graph.largest:,} edges")
         while len(times) <= repeat and sum(times) < LONGEST / 2:  # the first loads kernels, and counts if it is long
-            machine = Machine(traced, graph, device, forced, Options(schedule))
-            machine.compile()
+            machine = entry.machine(device, graph, work, source)
             times.append(solve(machine))
         found |= {"seconds": min(times[1:] or times), "rounds": machine.round}
-        machine = Machine(traced, graph, device, forced, Options(schedule, record=True))
-        machine.compile()
+        machine = entry.machine(device, graph, work, source, record=True)
         solve(machine)
+        if schedule == "steal":
+            found["queues"] = machine.queues()
         found["imbalance"] = imbalance(device.get(machine.arrays.record).reshape(-1, device.threads).sum(1))
     except Cut as cut:
         found["cut"] = cut.args[0]
@@ -100,9 +136,9 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
         graph = DeviceGraph(local, device)
         source = anchors.sources(local, 1)[0]
         for short, work in WORK.items():
-            for schedule in ("auto", "persistent", *SCHEDULES):
-                row = {"graph": name, "work": short, "schedule": schedule, "lines": lines(schedule)}
-                row |= cell(device, graph, work, source, schedule, repeat)
+            for entry in [*ENTRIES, *(VARIED if short == "bfs" else ())]:
+                row = {"graph": name, "work": short, "schedule": entry.name, "lines": lines(entry.schedule)}
+                row |= cell(device, graph, work, source, entry, repeat)
                 document["rows"].append(row)
                 print(*row.values(), flush=True)
         del graph, local
@@ -116,7 +152,7 @@ def table(rows: list[dict]) -> str:
     for graph, work in dict.fromkeys((row["graph"], row["work"]) for row in rows):
         mine = [row for row in rows if (row["graph"], row["work"]) == (graph, work)]
         mine.sort(key=lambda row: row["seconds"] or LONGEST)
-        singles = [row["seconds"] for row in mine if row["schedule"] != "auto" and row["seconds"]]
+        singles = [row["seconds"] for row in mine if row["schedule"] in (*SCHEDULES, "persistent") and row["seconds"]]
         auto = next((row["seconds"] for row in mine if row["schedule"] == "auto"), None)
         told = f": auto takes {auto / min(singles):.2f}× the fastest single schedule" if auto and singles else ""
         text += [
@@ -130,5 +166,11 @@ def table(rows: list[dict]) -> str:
             even = f"{row['imbalance']:,.2f}" if row["imbalance"] else "–"
             mib = f"{row['bytes'] / 2**20:,.0f}"
             text.append(f"| {row['schedule']} | {ms} | {mib} | {even} | {row['lines'] or '–'} |")
-        text.append("")
+            if "queues" in row:
+                q = row["queues"]
+                queues = (
+                    f"steal: {q['tasks']:,} tasks in {q['queues']} queues, {q['stolen']:,} of them stolen; by queue "
+                    f"{q['least']:,} to {q['most']:,}, mean {q['mean']:,.1f}, standard deviation {q['deviation']:,.1f}"
+                )
+        text += ["", queues, ""]
     return "\n".join(text)

@@ -270,6 +270,17 @@ def test_stealing(device):
     machine, listed = visited(device, "steal", every, arcs=arcs, record=True)
     assert exactly_once(machine, every, arcs)
     mapped(machine, "steal", np.bincount(src, minlength=n)[listed], {})
+    takers = device.get(machine.arrays.scratch0)[: -(-n // device.threads)].astype(np.int64)
+    blocks = machine.kernels.blocks(machine.kernels._module("steal:push", True), "edges")
+    taken = np.bincount(takers, minlength=blocks)
+    dealt = np.searchsorted(takers.size * np.arange(1, blocks + 1) // blocks, np.arange(takers.size), side="right")
+    assert machine.queues() == pytest.approx(
+        {
+            "queues": blocks, "tasks": takers.size, "stolen": np.count_nonzero(takers != dealt),
+            "most": taken.max(), "least": taken.min(), "mean": taken.mean(), "deviation": taken.std(),
+        }
+    )  # fmt: skip
+    assert machine.queues()["stolen"] > 0
 
 
 def test_no_two_models_alike():

@@ -15,6 +15,7 @@ from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.cuda.schedules.queues import by_queue
 from dgraph.backend.standing import Standing
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
@@ -228,6 +229,10 @@ class Machine(Standing):
         """The schedule of each fused round from ``first`` on."""
         names = dict(enumerate(["persistent", *SCHEDULES])) | {at.PULLED: "pull"}
         return [names[number] for number in self._ring(first)[:, 3].tolist()]
+
+    def queues(self) -> dict[str, float]:
+        """What the queues of ``steal`` came to so far, see :func:`by_queue`."""
+        return by_queue(self.device.get(self.arrays.scratch2))
 
     def _ring(self, first: int) -> np.ndarray:
         ring = self.device.get(self.arrays.ring).reshape(at.RING, at.FIGURES)

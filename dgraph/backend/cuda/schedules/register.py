@@ -125,7 +125,7 @@ SCHEDULES = {
         Schedule("alb", "twc, and lb for huge vertices", "002", needs=("twc", "lb"), option="alb_threshold", huge="lb"),
         Schedule(
             "steal", "a queue of vertices a block, and blocks without work steal", "003",
-            before=("deal",), scratch=lambda s: (s.vertices // s.threads + 1, 0, s.blocks),
+            before=("deal",), scratch=lambda s: (s.vertices // s.threads + 1, 0, 3 * s.blocks),
         ),
     )
 }  # fmt: skip

@@ -7,12 +7,15 @@ struct StealRoom {
     u32 task;
 };
 
-// A queue is one word, (head, tail), so that one exchange takes a task. Who took which stays in ``scratch0``.
+// Three words a block: its queue, (head, tail) in one, so that one exchange takes a task; tasks that the block has taken
+// since the start, and those of them that it stole. Who took which in this round stays in ``scratch0``.
+DEVICE u64* queue_of(u32 block) { return env.scratch2 + 3 * (u64)block; }
+
 KERNEL deal(i64) {
     if (is_over()) return;
     const u64 tasks = pieces_of(frontier_work(0).count, BLOCK);
     if (threadIdx.x == 0)
-        env.scratch2[blockIdx.x] = (tasks * blockIdx.x / gridDim.x) << 32 | tasks * (blockIdx.x + 1) / gridDim.x;
+        *queue_of(blockIdx.x) = (tasks * blockIdx.x / gridDim.x) << 32 | tasks * (blockIdx.x + 1) / gridDim.x;
 }
 
 DEVICE u32 take(u64* queue, bool own) {
@@ -26,18 +29,18 @@ DEVICE u32 take(u64* queue, bool own) {
 
 DEVICE u32 pop_or_steal() {
     for (u32 k = 0; k < gridDim.x; k++) {
-        const u32 task = take(env.scratch2 + (blockIdx.x + k) % gridDim.x, k == 0);
-        if (task != NO_TASK) return task;
+        const u32 task = take(queue_of((blockIdx.x + k) % gridDim.x), k == 0);
+        if (task == NO_TASK) continue;
+        env.scratch0[task] = blockIdx.x;
+        queue_of(blockIdx.x)[1] += 1, queue_of(blockIdx.x)[2] += k > 0;
+        return task;
     }
     return NO_TASK;
 }
 
 template <class V> DEVICE void steal(V& visit, const Work& work, StealRoom& room) {
     while (true) {
-        if (threadIdx.x == 0) {
-            room.task = pop_or_steal();
-            if (room.task != NO_TASK) env.scratch0[room.task] = blockIdx.x;
-        }
+        if (threadIdx.x == 0) room.task = pop_or_steal();
         __syncthreads();
         const u32 task = room.task;
         __syncthreads();
