@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -178,13 +178,17 @@ class Run:
         if not machine.done and limit > 0:
             sync.broadcast()
         while not machine.done and machine.round < limit:
-            began, direction = time.perf_counter(), machine.direction
-            frontier, edges = machine.total_active, machine.total_edges
-            with record("compute"):
-                self._attempt(machine.edge)
-            sync.reduce(failed=self.error is not None)
-            with record("compute"):
-                self._attempt(machine.vertex)
+            began = time.perf_counter()
+            last = self._across(limit)
+            if last:
+                began = time.perf_counter() - last
+            else:
+                with record("compute"):
+                    self._attempt(machine.edge)
+                sync.reduce(failed=self.error is not None)
+                with record("compute"):
+                    self._attempt(machine.vertex)
+            direction, frontier, edges = machine.direction, machine.total_active, machine.total_edges
             with record("agree"):
                 self._agree()
             self._boundary()
@@ -192,6 +196,20 @@ class Run:
                 sync.broadcast()
             record.rounds.add(direction, frontier, edges, time.perf_counter() - began)
             self.context.progress.round(machine.round, frontier, edges, direction)
+
+    def _across(self, limit: int) -> float:
+        """Rounds that the ranks' GPUs run by themselves, up to the agreement on the last one; the seconds of each, 0 if
+        there were none."""
+        machine, keeper, first, began = self.machine, self.context.keeper, self.machine.round, time.perf_counter()
+        end = min(limit, first + keeper.until(first)) if keeper else limit
+        with self.record("compute"):
+            ran = self._attempt(lambda: self.sync.across(end))
+        if not ran and self.error is None:
+            return 0.0
+        seconds = (time.perf_counter() - began) / (machine.round - first + 1)
+        if machine.round > first:
+            self.record.rounds.extend(machine.figures(first), seconds)
+        return seconds
 
     def fused(self, limit: int) -> None:
         """The same rounds where no mirror exists, many a call."""
@@ -213,14 +231,14 @@ class Run:
             with self.record("checkpoint"):
                 self.context.keeper.boundary(self.machine.traced.program, self.machine, self.wishes)
 
-    def _attempt(self, work: Callable[[], None]) -> None:
+    def _attempt(self, work: Callable[[], Any]) -> Any:
         """Local work. A rank that failed goes on with empty messages, and raises where all ranks agree."""
-        if self.error is not None:
-            return
-        try:
-            work()
-        except Exception as error:
-            self.error = error
+        if self.error is None:
+            try:
+                return work()
+            except Exception as error:
+                self.error = error
+        return None
 
     def _agree(self, starting: bool = False) -> None:
         """The round's totals on every rank; vertices that wait are let in when nobody else is active."""

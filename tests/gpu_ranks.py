@@ -32,6 +32,7 @@ def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sy
             if wrapped:
                 wrapped(context)
             state = context.run(program)
+            record.collect()
             out.append((local.gids[: local.masters], state, record))
         return out
 

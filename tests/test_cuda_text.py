@@ -43,6 +43,8 @@ def kinds():
         yield "phases", partial(text.phases, variant=variant)
         if fused:
             yield "rounds", partial(text.rounds, variant=variant)
+        else:
+            yield "across", partial(text.across, variant=variant)
         for schedule in SCHEDULES:
             yield schedule, partial(text.edges, variant=variant, schedule=schedule)
     for schedule in SCHEDULES:
@@ -61,7 +63,7 @@ def jobs():
 
 def test_every_architecture_meets_every_schedule_and_every_program():
     met = {(name, job[3]) for job in jobs() for name in (job[0], job[1])}
-    names = [*SCHEDULES, "phases", *range(len(PROGRAMS))]
+    names = [*SCHEDULES, "phases", "rounds", "across", *range(len(PROGRAMS))]
     assert {(name, target) for name in names for target in ARCHITECTURES} <= met
 
 

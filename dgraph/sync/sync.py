@@ -54,6 +54,10 @@ class Sync:
         widths = ([*(self.widths[k].itemsize for k in fields), ACTIVE.itemsize] for fields in phases)
         return max(bound(total, each) for each in widths)
 
+    def across(self, limit: int) -> bool:
+        """Rounds that a courier runs without the host, up to the agreement on the last; whether there were any."""
+        return bool(self.courier and not self.full and self.courier.across(limit))
+
     def reduce(self, failed: bool = False) -> None:
         """Mirrors give their proposals to their masters. ``failed``: this rank has nothing to say any more."""
         machine, traced, now = self.machine, self.machine.traced, self.plans[self.machine.direction]

@@ -29,13 +29,13 @@ class Post:
     """A graph's mailboxes: they serve one program after the other, and are made anew when one needs larger ones.
 
     Attributes:
-        number: exchanges so far, the same on every rank.
+        number, stamp: exchanges and agreements of kernels so far, the same on every rank.
         broken: a rank gave up; its peers have been told, and nothing can be sent any more.
     """
 
     def __init__(self, boxes: Mailboxes, sizes: Mapping[int, int]):
         self.boxes, self.sizes = boxes, dict(sizes)
-        self.number, self.broken = 0, False
+        self.number, self.stamp, self.broken = 0, 0, False
 
     def serves(self, links: Links, sizes: Mapping[int, int]) -> bool:
         """Whether messages of these sizes fit, by the transports that are wanted."""
@@ -71,19 +71,25 @@ class Exchange:
         fields = machine.traced.fields
         self._bit = {name: 1 << i for i, name in enumerate(fields)}
         widths = {name: column.dtype.itemsize for name, column in machine.state.items()}
-        sizes = {peer: self._most(peer, plans.values(), widths) for peer in self.peers}
+        sizes = {peer: self._bound(peer, plans.values(), widths) for peer in self.peers}
         self.post = post_of(self.graph, comm, links, sizes)
         self.direct = self.post.boxes.direct
         self._spoken = self._totals()
-        self._tell_kernels()
+        self._most = _times(machine.options.small, comm.size)
+        self._across = runs_across(machine)
+        self._tell_kernels(plans["push"])
 
-    def _most(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
+    def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
         """The most bytes of a message to or from a peer, whatever phase and direction it belongs to."""
         sides = (self.graph.local.mine.get(peer), self.graph.local.theirs.get(peer))
         total = max(side.count for side in sides if side is not None)
         phases = [fields for now in plans for fields in (now.reduce, now.broadcast, now.refresh)]
-        few = max(self.machine.options.small, 0)
-        return max(at.bound(total, [*(widths[k] for k in fields), ACTIVE], few) for fields in phases)
+        return max(at.bound(total, [*(widths[k] for k in fields), ACTIVE], self._few) for fields in phases)
+
+    @property
+    def _few(self) -> int:
+        """Positions that may be sent as offsets without being counted first."""
+        return max(self.machine.options.small, 0)
 
     def _totals(self) -> dict[str, int]:
         """Positions of each role over all ranks: an exchange of none does not take place."""
@@ -92,14 +98,19 @@ class Exchange:
         mine = np.array([sum(high - low for low, high in each) for each in spans], np.int64)
         return dict(zip(roles, self.comm.allreduce(mine).tolist(), strict=True), none=0)
 
-    def _tell_kernels(self) -> None:
+    def _tell_kernels(self, push: Any) -> None:
         device, graph, post = self.device, self.graph, self.machine.arrays.post
         others = [*self.peers, *(r for r in range(self.comm.size) if r != self.comm.rank and r not in self.peers)]
         self._table = device.put(np.array([self._row(peer) for peer in others], np.uint64).view(np.int64))
         offsets, slots = graph.told
         words = np.zeros(post.size, np.int64)
         if words.size:
-            words[at.POST_NUMBER], words[at.POST_PATIENCE] = self.post.number, int(1e9 * patience())
+            words[at.POST_NUMBER], words[at.POST_STAMP] = self.post.number, self.post.stamp
+            words[at.POST_PATIENCE] = int(1e9 * patience())
+            words[at.POST_FEW], words[at.POST_MOST] = min(self._few, 2**40), self._most
+            words[at.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
+            marked = push.frontier and self.machine.dirties
+            words[at.POST_TELL] = self._asked(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)
             post[...] = device.put(words)
         self._seen = words
         self.machine.kernels.tell(
@@ -121,34 +132,53 @@ class Exchange:
 
     def reduce(self, fields: tuple[str, ...], role: str, dense: bool, failed: bool) -> None:
         """Mirrors' proposals to their masters. ``dense``: of every mirror of the role."""
-        monoids = [self.machine.traced.fields[name].reduce for name in fields]
-        whole = dense or all(monoid.idempotent for monoid in monoids if monoid)
-        self._exchange(fields, role, reduces=True, dense=dense, whole=whole, failed=failed)
+        self._exchange(self._reducing(fields, role, dense=dense, failed=failed))
 
     def broadcast(
         self, fields: tuple[str, ...], role: str, dense: bool, marked: bool, joins: bool, failed: bool
     ) -> None:
         """Masters' values to their mirrors. ``marked``: and whether they are active; ``joins``: mirrors that hear, or
         are marked, join the frontier."""
-        done = self._exchange(
-            fields, role, reduces=False, dense=dense, whole=dense, marked=marked, joins=joins, failed=failed
-        )
-        if done and joins:
+        asked = self._asked(fields, role, dense=dense, whole=dense, marked=marked, joins=joins, failed=failed)
+        if self._exchange(asked) and joins:
             self.machine.settle_joined()
 
-    def _exchange(
-        self, fields: tuple[str, ...], role: str, *, reduces: bool, dense: bool, whole: bool, failed: bool,
-        marked: bool = False, joins: bool = False,
-    ) -> bool:  # fmt: skip
-        """Whether there was anybody to talk to."""
-        if not self._spoken[role]:
+    def across(self, limit: int) -> bool:
+        """Rounds without the host, up to the agreement on the last one; whether there were any.
+
+        Pushes that are small on all ranks together, of programs without float sums; the same answer on every rank.
+        """
+        machine = self.machine
+        small = max(machine.total_active, machine.total_edges) <= self._most
+        if not (self._across and small and machine.direction == "push"):
             return False
+        machine.across(limit)
+        self.account()
+        return True
+
+    def _reducing(self, fields: tuple[str, ...], role: str, dense: bool = False, failed: bool = False) -> int:
+        monoids = [self.machine.traced.fields[name].reduce for name in fields]
+        whole = dense or all(monoid.idempotent for monoid in monoids if monoid)
+        return self._asked(fields, role, reduces=True, dense=dense, whole=whole, failed=failed)
+
+    def _asked(
+        self, fields: tuple[str, ...], role: str, *, reduces: bool = False, dense: bool = False, whole: bool = False,
+        marked: bool = False, joins: bool = False, failed: bool = False,
+    ) -> int:  # fmt: skip
+        """What kernels are told of an exchange; 0 if there is nobody to talk to."""
+        if not self._spoken[role]:
+            return 0
         flags = (
             (at.ASKED_REDUCES, reduces), (at.ASKED_DENSE, dense), (at.ASKED_WHOLE, whole), (at.ASKED_MARKED, marked),
             (at.ASKED_JOINS, joins), (at.ASKED_FAILED, failed), (at.ASKED_DIRECT, self.direct),
         )  # fmt: skip
         asked = sum(self._bit[name] for name in fields) | at.ROLES[role] << at.ASKED_ROLE
-        asked |= sum(1 << bit for bit, wanted in flags if wanted)
+        return asked | sum(1 << bit for bit, wanted in flags if wanted)
+
+    def _exchange(self, asked: int) -> bool:
+        """Whether there was anybody to talk to."""
+        if not asked:
+            return False
         self.post.number += 1
         if self.direct:
             self._launch("pack", asked)
@@ -191,17 +221,30 @@ class Exchange:
                 f"rank {self.comm.rank} waited for a message from rank {words[at.POST_LATE] - 1} for more than "
                 f"{patience():g} s ({PATIENCE}); that rank has ended or hangs, its own message says more"
             )
-        new = words - self._seen
+        self.post.number, self.post.stamp = int(words[at.POST_NUMBER]), int(words[at.POST_STAMP])
+        new = (words - self._seen).tolist()
         self._seen = words.copy()
         if self.direct:
             for name, word in (
                 ("pack", at.POST_PACKING), ("exchange", at.POST_WAITING), ("unpack", at.POST_UNPACKING)
             ):  # fmt: skip
-                self.record.add(name, float(new[word]) * 1e-9)
-                self.record.add("compute", float(new[word]) * -1e-9)
+                self.record.add(name, new[word] * 1e-9)
+                self.record.add("compute", new[word] * -1e-9)
         for i, peer in enumerate(self.peers):
             if new[_peer_word(i, at.SENT_MESSAGES)]:
                 self.record.message(peer, new[_peer_word(i, at.SENT)], new[_peer_word(i, at.SENT_MESSAGES)])
+
+
+def runs_across(machine: Machine) -> bool:
+    """Whether rounds of this program may run on all GPUs without the host."""
+    links, traced = machine.graph.links, machine.traced
+    strict = machine.options.schedule not in ("auto", "persistent")
+    return links is not None and links.direct and not (traced.all or traced.float_sums or strict)
+
+
+def _times(small: int, ranks: int) -> int:
+    """A rank's limit as one of all ranks."""
+    return min(max(small, -1), 2**40) * ranks
 
 
 def patience() -> float:

@@ -13,7 +13,8 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
 ONE_BLOCK = ("settle", "agreed")
-TOGETHER = ("rounds", "pack", "unpack")
+TOGETHER = ("rounds", "across", "pack", "unpack")
+PERSISTENT = ("rounds", "across")
 """Kernels whose blocks wait for each other."""
 
 MOST_RESIDENT = 4
@@ -38,9 +39,9 @@ class Kernels:
         self._sent: tuple = ()
         self._token = object()
 
-    def load(self, fused: bool) -> None:
-        """Compile or load what every run calls."""
-        names = [("phases", False)]
+    def load(self, fused: bool, across: bool) -> None:
+        """Compile or load what every run calls. ``across``: rounds of several GPUs may run without the host."""
+        names = [("phases", False)] + [("across", False)] * across
         if fused:
             names += [("phases", True), ("rounds", True)]
         if not self.traced.all:
@@ -52,7 +53,7 @@ class Kernels:
         self.loaded = True
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
-        """Start a kernel of a module: "phases", "rounds", or ``schedule:direction``."""
+        """Start a kernel of a module: "phases", "rounds", "across" or ``schedule:direction``."""
         found = self._told(module, fused)
         cooperative = kernel in TOGETHER
         if blocks is None:
@@ -62,12 +63,12 @@ class Kernels:
         found.launch(kernel, blocks, argument, cooperative)
 
     def blocks(self, module, kernel: str) -> int:
-        """Blocks that run at once; of the persistent kernel one a multiprocessor, since fewer meet sooner."""
+        """Blocks that run at once; of a persistent kernel one a multiprocessor, since fewer meet sooner."""
         if self.options.blocks is not None:
             return min(self.options.blocks, self.device.blocks) if kernel in TOGETHER else self.options.blocks
         if kernel == "rounds" and self.options.one_block:
             return 1
-        each = 1 if kernel == "rounds" else module.resident(kernel)
+        each = 1 if kernel in PERSISTENT else module.resident(kernel)
         return self.device.blocks * (min(each, MOST_RESIDENT) if kernel in TOGETHER else each)
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
@@ -154,6 +155,8 @@ class Kernels:
                 whole = text.phases(self.traced, variant)
             elif name == "rounds":
                 whole = text.rounds(self.traced, variant)
+            elif name == "across":
+                whole = text.across(self.traced, variant)
             else:
                 whole = text.edges(self.traced, variant, schedule)
             self._modules[name, fused] = self.device.module(whole, f"{self.name}_{name.replace(':', '_')}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.columns import Column
-from dgraph.backend.cuda.exchange import Exchange
+from dgraph.backend.cuda.exchange import Exchange, runs_across
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
@@ -86,7 +86,7 @@ class Machine(Standing):
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, what the rounds will call."""
-        self.kernels.load(fused=self.local.mirrors == 0)
+        self.kernels.load(self.local.mirrors == 0, across=runs_across(self))
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
@@ -274,6 +274,11 @@ class Machine(Standing):
             self.kernels.send(lids)
             self.kernels.launch("phases", "join", len(lids), fused=False)
             self.settle_joined()
+
+    def across(self, limit: int) -> None:
+        """Rounds of all ranks' GPUs, up to the agreement on the last one or before round ``limit``."""
+        self.kernels.launch("across", "across", min(limit, self.round + at.RING), fused=False)
+        self._read()
 
     def settle_joined(self) -> None:
         """Mirrors have joined the frontier."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dgraph.backend.cuda.expressions import TYPES, WIDE
+from dgraph.backend.cuda.layout import MOST_SUMS
 from dgraph.errors import UsageError
 from dgraph.program import Traced
 
@@ -21,13 +22,26 @@ POST_NUMBER, POST_LATE, POST_PATIENCE, POST_PACKING, POST_WAITING, POST_UNPACKIN
 """Words of ``env.post``: exchanges so far; 1 + the rank that did not answer; nanoseconds to wait for one; nanoseconds
 spent by the first block so far."""
 
-POST_PEERS, POST_PEER = 16, 8
+POST_GO, POST_STAMP, POST_REDUCE, POST_TELL, POST_FEW, POST_MOST = range(6, 12)
+"""Of rounds without the host: how often the first block let the others go on, agreements so far, what the exchanges of
+a round are asked for, the longest list that is sent uncounted, the most vertices and edges of a frontier."""
+
+POST_TOTALS, POST_SUMS = 12, 16
+TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_SUMS = range(4)
+"""What all ranks found in a round: active vertices, their edges, ranks that want to see the host, and sums."""
+
+LOOK_AROUND = 200_000_000
+"""Nanoseconds of rounds before a rank wants to see the host, for signals and for what it tells the user."""
+
+POST_PEERS, POST_PEER = 16 + 8 * MOST_SUMS, 8
 COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES = range(5)
 """Behind them, POST_PEER words a peer: positions of the message, values that found their place, bytes of the message;
 bytes and messages so far."""
 
 SIGNAL_NUMBER, SIGNAL_ABORT = range(2)
-"""Words that a rank writes in another's memory: the number of the last message that lies ready; that it gave up."""
+SIGNAL_TOTALS, TOTALS_WORDS = 8, 28
+"""Words that a rank writes in another's memory: the number of the last message that lies ready; that it gave up; twice,
+in turn, the number of an agreement and what it brings to it."""
 
 ROLE_NONE, ROLE_ROW, ROLE_COLUMN, ROLE_ANY = range(4)
 ROLES = {"none": ROLE_NONE, "row": ROLE_ROW, "column": ROLE_COLUMN, "any": ROLE_ANY}
@@ -43,7 +57,7 @@ MOST_FIELDS = ASKED_ROLE
 def constants() -> str:
     """These names as C++ constants."""
     known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
-    return "".join(f"#define {name} {value}\n" for name, value in known.items())
+    return "".join(f"#define {name} {value}\n" for name, value in known.items() if name != "MOST_SUMS")
 
 
 def padded(size: int) -> int:

@@ -8,9 +8,11 @@ from dgraph.program.expr import Expr
 
 
 def ends_when_quiet(t: Traced) -> bool:
-    """True where ``step`` changes no global and tells the end from the round's number and ``active == 0`` alone."""
-    step = t.step or {}
-    return not t.globals and set(step) <= {"done"} and all(map(_quiet, step.values()))
+    """True where ``step`` changes no global and tells the end from the round's number and ``active == 0`` alone, and no
+    other text asks how many are active."""
+    step, texts = t.step or {}, [*t.edge.values(), *(t.apply or {}).values(), t.cond, t.priority, t.live]
+    asks = any("active" in x.loads("g") for x in texts if x is not None)
+    return not t.all and not t.globals and not asks and set(step) <= {"done"} and all(map(_quiet, step.values()))
 
 
 def _quiet(x: Expr) -> bool:
