@@ -29,7 +29,7 @@ def backend(**options):
     from dgraph.backend.cuda.transports import selftest
     from dgraph.comm import world
 
-    selftest.SIZES = (64, 20_000)  # what is small on a GPU takes long here
+    selftest.SIZES, selftest.TURNS = (64, 20_000), 4  # what is short on a GPU takes long here
 
     return CudaBackend(0, 1, world().size == 1, Options(**options), Device(blocks=2, seed=1))
 

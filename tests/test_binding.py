@@ -27,6 +27,7 @@ from dgraph.report import Trace
 def _small(monkeypatch):
     monkeypatch.delenv(FAKE, raising=False)
     monkeypatch.setattr(selftest, "SIZES", (64, 20_000))
+    monkeypatch.setattr(selftest, "TURNS", 4)
     monkeypatch.setattr(aware, "library_says", lambda: aware.NO)
 
 

@@ -26,9 +26,9 @@ class Nccl:
 
     available = True
 
-    def __init__(self, version=22_800):
+    def __init__(self, version=22_800, seconds=0.0):
         self.queues, self.version, self.posted = defaultdict(deque), version, threading.local()
-        self.flip = False
+        self.flip, self.seconds = False, seconds
 
     def get_version(self):
         return self.version
@@ -44,6 +44,7 @@ class Nccl:
         self.posted.receives = []
 
     def groupEnd(self):
+        time.sleep(self.seconds)
         end = time.monotonic() + 5
         for lane, address, size in self.posted.receives:
             while not self.queues[lane]:
@@ -82,6 +83,7 @@ def _small(monkeypatch):
     monkeypatch.delenv(FAKE, raising=False)
     monkeypatch.setattr(selftest, "SIZES", (64, 4104, 20_000))
     monkeypatch.setattr(selftest, "PATIENCE", 200_000)
+    monkeypatch.setattr(selftest, "TURNS", 4)
     monkeypatch.setattr(mpi_host, "PIECE", 512)
     monkeypatch.setattr(mpi_device, "CHUNK", 1000)
     monkeypatch.setattr(aware, "library_says", lambda: aware.NO)
@@ -193,6 +195,69 @@ def test_two_hosts_that_are_one(monkeypatch, with_nccl):
         assert ("no nccl" in links.why[far]) != with_nccl
         assert set(links.figures) == {"p2p", "mpi-host"} | ({"nccl"} if with_nccl else set())
     assert hosts(SerialComm())[0].endswith("#0")
+
+
+class Slow(Raw):
+    def copy(self, *way):
+        time.sleep(0.003)
+        super().copy(*way)
+
+
+@pytest.mark.mpi_skip
+def test_auto_takes_what_is_sooner(monkeypatch):
+    monkeypatch.setenv(FAKE, "2")
+
+    def work(comm, kind, nccl):
+        device = device_of(comm.rank)
+        device.raw = kind(nccl=nccl)
+        return connect(device, comm)
+
+    for kind, seconds, taken in ((Raw, 0.02, "mpi-host"), (Slow, 0.0, "nccl")):
+        nccl = Nccl(seconds=seconds)
+        for links in succeed(2, lambda comm, kind=kind, nccl=nccl: work(comm, kind, nccl)):
+            assert links.table == {(0, 1): taken}
+            assert set(links.figures) == {"nccl", "mpi-host"}
+
+
+class Running(Raw):
+    """The current stream is at work: it writes ``late`` (address, bytes) when somebody waits for its event."""
+
+    late = ()
+
+    def record(self, event, stream=None):
+        super().record(event, stream)
+        if stream is None:
+            event.late = self.late
+
+    def hold(self, event, stream=None):
+        for address, data in getattr(event, "late", ()):
+            memory(address, data.size)[:] = data
+        super().hold(event, stream)
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("name", ["nccl", "mpi-device", "mpi-host"])
+def test_a_message_leaves_when_it_is_packed(name):
+    nccl = Nccl()
+
+    def work(comm):
+        device, links, other = device_of(comm.rank), links_for(comm, name), 1 - comm.rank
+        device.raw = Running(nccl=nccl)
+        links.group = Group(device.raw, comm) if name == "nccl" else None
+        boxes = Mailboxes(device, comm, {other: 100}, {other: 100}, links)
+        device.raw.late = [(boxes.outbox(other, 1), np.full(100, 7 + comm.rank, np.uint8))]
+        packed = boxes.packed()
+        device.raw.late = []
+        assert boxes.deliver(1, {other: 100}, packed) == {other: 100}
+        assert set(memory(boxes.inbox(other, 1), 100)) == {7 + other}
+
+    succeed(2, work)
+
+
+@pytest.mark.mpi_skip
+def test_different_libraries_of_nccl_are_not_joined():
+    told = on_ranks(3, lambda comm: chosen(comm, "nccl", nccl=Nccl(22_800 + comm.rank // 2)))
+    assert "rank 0 has NCCL 22800, rank 2 22801: one would wait" in str(told[1])
 
 
 @pytest.mark.mpi_skip

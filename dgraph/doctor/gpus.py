@@ -15,6 +15,7 @@ from pathlib import Path
 from dgraph.doctor.finding import Finding, fail, ok, warn
 
 CUPY = "import cupy; assert int(cupy.arange(5).sum()) == 10; print(cupy.__version__)"
+NCCL = "from cupy.cuda import nccl; print(nccl.get_version())"
 PATIENCE = 120
 """Seconds that a first kernel of CuPy's may take to compile."""
 
@@ -168,18 +169,15 @@ def _cupy(names: list[str]) -> Finding:
 
 
 def _nccl(count: int) -> Finding:
-    beside = [path for base in sys.path for path in glob.glob(f"{base}/nvidia/nccl/lib/libnccl.so.2")]
-    nccl = next((found for name in ("libnccl.so.2", *beside) if (found := _library(name)) is not None), None)
-    if nccl is None:
-        told = "not found: GPUs exchange through host memory"
-        return (
-            warn("nccl", told, "pip install nvidia-nccl-cu12")
-            if count > 1
-            else ok("nccl", "not found; one GPU needs none")
-        )
-    number = ctypes.c_int()
-    nccl.ncclGetVersion(ctypes.byref(number))
-    return ok("nccl", f"{number.value // 10000}.{number.value // 100 % 100}.{number.value % 100}")
+    """Of a child: a library that this process loads first would be CuPy's too, and perhaps not the other ranks'."""
+    done = subprocess.run([sys.executable, "-c", NCCL], capture_output=True, text=True, check=False)
+    if done.returncode or not done.stdout.strip().isdigit():
+        if count == 1:
+            return ok("nccl", "CuPy finds none; one GPU needs none")
+        told = "CuPy finds none: GPUs of several hosts exchange through host memory"
+        return warn("nccl", told, "pip install nvidia-nccl-cu13, or -cu12, as the driver has it")
+    number = int(done.stdout)
+    return ok("nccl", f"{number // 10000}.{number // 100 % 100}.{number % 100}")
 
 
 def _cuda_aware() -> Finding:

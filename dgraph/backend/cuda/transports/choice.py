@@ -114,6 +114,10 @@ class _Choice:
         missing = [rank for rank, fact in enumerate(self.facts) if fact["nccl"] is None]
         if missing:
             return f"rank {missing[0]} finds no NCCL (pip install nvidia-nccl-cu13, or -cu12)"
+        versions = [fact["nccl"] for fact in self.facts]
+        for rank, version in enumerate(versions):
+            if version != versions[0]:
+                return f"rank 0 has NCCL {versions[0]}, rank {rank} {version}: one would wait for the other for ever"
         uuids = [fact["uuid"] for fact in self.facts]
         for rank, uuid in enumerate(uuids):
             if uuids.index(uuid) != rank:

@@ -21,8 +21,8 @@ from dgraph.comm import Comm
 SIZES = (64, 4_104, 1 << 20, (8 << 20) + 8)
 """Bytes of the messages: a header, some, about a piece of ``mpi-host``, and several of them."""
 
-TURNS = 16
-"""Messages of the smallest size whose time is the latency."""
+MESSAGES, TURNS = 16, 128
+"""Of the smallest size, whose time is the latency: carried by hosts, and told by kernels."""
 
 REPEATED = 3
 """Messages of the largest size of which the fastest counts."""
@@ -113,14 +113,16 @@ class Trial:
         p2p = self.name == "p2p"
         if self.to is not None:
             box, signal = self.boxes.outbox(self.to, parity), self.boxes.signal(self.to) if p2p else 0
-            self._launch("fill", box, size, self._seed(self.comm.rank, self.to, salt), signal)
+            self._prepare(box, size, self._seed(self.comm.rank, self.to, salt), signal)
+            self._launch("fill")
         self.device.wait()
         self.comm.barrier()
         received = self.boxes.deliver(parity, {} if self.to is None else {self.to: size})
         told = None
         if self.since is not None:
             box, signal = self.boxes.inbox(self.since, parity), self.boxes.signals(self.since) if p2p else 0
-            self._launch("check", box, size, self._seed(self.since, self.comm.rank, salt), signal)
+            self._prepare(box, size, self._seed(self.since, self.comm.rank, salt), signal)
+            self._launch("check")
             wrong, first, _, late = self.device.get(self.found).tolist()
             if late:
                 told = f"no signal within {PATIENCE:,} looks"
@@ -137,26 +139,32 @@ class Trial:
 
     def timed(self, size: int) -> float:
         """Seconds of one message of this size, written under p2p, carried otherwise; from all ranks at once."""
+        written = self.name == "p2p" and self.to is not None
+        if written:
+            self._prepare(self.boxes.outbox(self.to, 0), size)
+        self.device.wait()
         self.comm.barrier()
         began = time.perf_counter()
-        if self.name != "p2p":
+        if written:
+            self._launch("fill")
+        elif self.name != "p2p":
             self.boxes.deliver(0, {} if self.to is None else {self.to: size})
-        elif self.to is not None:
-            self._launch("fill", self.boxes.outbox(self.to, 0), size, 0, 0)
         self.device.wait()
         return time.perf_counter() - began
 
     def turns(self) -> float:
         """Seconds of one small message: under p2p a signal there and one here, without a host."""
         if self.name != "p2p":
-            return sum(self.timed(SIZES[0]) for _ in range(TURNS)) / TURNS
+            return sum(self.timed(SIZES[0]) for _ in range(MESSAGES)) / MESSAGES
         echo = 0 if self.to is None else self.boxes.signal(self.to) + 8
         answer = 0 if self.since is None else self.boxes.signals(self.since) + 8
         seconds = np.nan
         for _ in range(2):
+            self._prepare(echo=echo, answer=answer)
+            self.device.wait()
             self.comm.barrier()
             began = time.perf_counter()
-            self._launch("turns", 0, 0, 0, 0, echo, answer)
+            self._launch("turns")
             self.device.wait()
             seconds = (time.perf_counter() - began) / TURNS
             self.sequence += TURNS
@@ -169,11 +177,16 @@ class Trial:
         if self.since is not None:
             self.faults.setdefault(self.since, told)
 
-    def _launch(self, kernel: str, box: int, size: int, seed: int, signal: int, echo: int = 0, answer: int = 0) -> None:
+    def _prepare(
+        self, box: int = 0, size: int = 0, seed: int = 0, signal: int = 0, echo: int = 0, answer: int = 0
+    ) -> None:  # fmt: skip
+        """What the next kernel works on, as ``Env`` in ``probe.cuh``."""
         self.found[...] = self.device.put(np.array([0, 2**63, 0, 0], np.uint64))
         found = self.device.address(self.found)
         words = np.array([box, size // 8, seed, signal, self.sequence, found, echo, answer, TURNS, PATIENCE], np.uint64)
         self.module.set_environment(words)
+
+    def _launch(self, kernel: str) -> None:
         self.module.launch(kernel, 1 if kernel == "turns" else self.device.blocks)
 
     def _seed(self, sender: int, receiver: int, salt: int) -> int:
