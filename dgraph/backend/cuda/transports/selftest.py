@@ -139,13 +139,13 @@ class Trial:
 
     def timed(self, size: int) -> float:
         """Seconds of one message of this size, written under p2p, carried otherwise; from all ranks at once."""
-        written = self.name == "p2p" and self.to is not None
-        if written:
-            self._prepare(self.boxes.outbox(self.to, 0), size)
+        box = self.boxes.outbox(self.to, 0) if self.name == "p2p" and self.to is not None else 0
+        if box:
+            self._prepare(box, size)
         self.device.wait()
         self.comm.barrier()
         began = time.perf_counter()
-        if written:
+        if box:
             self._launch("fill")
         elif self.name != "p2p":
             self.boxes.deliver(0, {} if self.to is None else {self.to: size})
