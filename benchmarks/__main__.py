@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from benchmarks import anchors, contention, cpu, gpu, loading, ranks, schedules, sizes, store, transports
+from benchmarks import anchors, contention, cpu, gpu, loading, ranks, schedules, sizes, store, transports, tuning
 from benchmarks.graphs import GRAPHS
 
 RESULTS = Path(__file__).parent / "results"
@@ -31,6 +31,10 @@ WHAT = {
     "schedules": (
         "every schedule on one GPU: time, memory, load of blocks",
         lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), min(asked.repeat, 2), asked.results),
+    ),
+    "tuning": (
+        "rounds of one GPU under the schedules that auto chooses among, on graphs of other seeds",
+        lambda asked: tuning.measure(min(asked.repeat, 2), asked.results),
     ),
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",

@@ -51,10 +51,16 @@ def graph(name: str) -> LocalGraph:
         SystemExit: the generator drew other edges than the peers were measured on.
     """
     recipe = RECIPES[name]
+    made = drawn(recipe)
+    if (made.arcs, _checksum(made.out.neighbours, made.out.weights)) != (recipe.arcs, recipe.checksum):
+        raise SystemExit(f"{name}: other edges than the peers ran on; nothing was measured")
+    return made
+
+
+def drawn(recipe: Recipe) -> LocalGraph:
+    """The graph of any recipe."""
     n, src, dst = _DRAW[recipe.kind](*recipe.numbers)
     offsets, targets, weights = _rows(n, src, dst, recipe)
-    if (targets.size, _checksum(targets, weights)) != (recipe.arcs, recipe.checksum):
-        raise SystemExit(f"{name}: other edges than the peers ran on; nothing was measured")
     return local(offsets, targets, weights, directed=not recipe.symmetric)
 
 

@@ -1,0 +1,117 @@
+"""What ``--schedule auto`` is set by: how long each round takes under each candidate, on graphs that nothing else is
+measured on.
+
+A round is timed by itself, waited for. ``tuning.json`` has every round; the table sums up broad rounds by vertices and by
+edges a vertex: how much longer each candidate took than the fastest one did, round by round.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import anchors, record
+from benchmarks.gpu import program
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.options import Options
+from dgraph.program import trace
+
+Recipe = anchors.Recipe
+GRAPHS = {
+    "rmat21sym": Recipe("rmat", (21, 16 << 21, 31, 0.57, 0.19, 0.19), True, 255, 0, 0),
+    "rmat23alb": Recipe("rmat", (23, 16 << 23, 32, 0.61, 0.334, 0.045), False, 255, 0, 0),
+    "rmat21gt": Recipe("rmat", (21, 8 << 21, 33, 0.45, 0.22, 0.22), False, 255, 0, 0),
+    "er22": Recipe("uniform", (22, 32 << 20, 34), False, 255, 0, 0),
+    "road9M": Recipe("road", (3000, 3000, 0.62, 35), True, 1000, 0, 0),
+}
+CANDIDATES = (
+    "vertex", "edge_discover", "virtual_warp", "twc", "lb", "alb", "warp_search", "expand_balanced", "merge_path",
+)  # fmt: skip
+MOST_ROUNDS = 300
+"""Of one run; a road's other rounds are like these."""
+
+
+HOPELESS = 1 << 20
+"""Edges of one vertex above which no thread walks them alone."""
+
+
+def rounds(device, graph: DeviceGraph, work: str, source: int, schedule: str) -> list[dict]:
+    """Each round: its vertices, edges, largest degree, and seconds."""
+    made, forced = program(work, source, graph.local)
+    machine = Machine(trace(made, graph.local.out.weights.dtype), graph, device, forced, Options(schedule))
+    machine.compile()
+    machine.start({})
+    machine.agreed(*machine.totals(), True)
+    found = []
+    while not machine.done and machine.round < MOST_ROUNDS:
+        words = machine.words
+        row = {
+            "vertices": int(words[at.QUEUED]),
+            "edges": int(words[at.LOCAL_EDGES]),
+            "largest": int(words[at.LARGEST]),
+        }
+        device.wait()
+        began = time.perf_counter()
+        machine.fused(1)
+        device.wait()
+        found.append(row | {"seconds": time.perf_counter() - began})
+    return found
+
+
+def measure(repeat: int, folder: Path) -> None:
+    """Run everything and write ``tuning.json`` and ``tuning.md``."""
+    from dgraph.backend.cuda.device import CudaDevice
+
+    device = CudaDevice(0)
+    device.use()
+    document: dict = {"circumstances": record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}, "runs": []}
+    for name, recipe in GRAPHS.items():
+        graph = DeviceGraph(anchors.drawn(recipe), device)
+        source = anchors.sources(graph.local, 1)[0]
+        for work in ("bfs top-down", "sssp"):
+            for schedule in CANDIDATES:
+                if schedule == "vertex" and graph.largest > HOPELESS:
+                    continue
+                every = [rounds(device, graph, work, source, schedule) for _ in range(repeat + 1)][1:]
+                seconds = np.min(
+                    [[row["seconds"] for row in one] for one in every if len(one) == len(every[0])], axis=0
+                )
+                found = [row | {"seconds": float(s)} for row, s in zip(every[0], seconds, strict=True)]
+                document["runs"].append({"graph": name, "work": work, "schedule": schedule, "rounds": found})
+                print(name, work, schedule, f"{1000 * seconds.sum():.2f} ms", flush=True)
+        del graph
+        device.pool.free_all_blocks()
+    record.write(folder, "tuning", document, table(document["runs"]))
+
+
+def table(runs: list[dict]) -> str:
+    """Of bfs, whose rounds are the same under every schedule: time over that of the fastest, by kind of round."""
+    sums: dict[tuple, dict[str, float]] = {}
+    for graph in GRAPHS:
+        mine = {
+            run["schedule"]: run["rounds"] for run in runs if (run["graph"], run["work"]) == (graph, "bfs top-down")
+        }
+        for i, row in enumerate(mine["lb"]):
+            if max(row["vertices"], row["edges"]) <= Options().small:
+                continue
+            degree, skew = row["edges"] / max(row["vertices"], 1), row["largest"] > at.LOW_DEGREE
+            kind = graph, f"2^{int(np.log2(row['vertices'] + 1))}", f"{degree:.0f}", "yes" if skew else "no"
+            times = sums.setdefault(kind, dict.fromkeys(mine, 0.0))
+            for schedule, found in mine.items():
+                times[schedule] += found[i]["seconds"] if i < len(found) else 0.0
+    lines = [
+        f"| graph | vertices | edges a vertex | above {at.LOW_DEGREE} | " + " | ".join(CANDIDATES) + " |",
+        "|-" * (len(CANDIDATES) + 4) + "|",
+    ]
+    for kind, times in sums.items():
+        least = min(times.values())
+        lines.append(
+            f"| {' | '.join(kind)} | "
+            + " | ".join(f"{times[c] / least:.2f}" if c in times else "–" for c in CANDIDATES)
+            + " |"
+        )
+    return "\n".join(lines) + "\n"
