@@ -27,6 +27,9 @@ GRAPHS = ("rmat20gt", "er20", "rmat22sym", "road24M", "rmat25alb")
 WORK = {"bfs": "bfs top-down", "sssp": "sssp"}
 LONGEST = 5.0
 """Seconds after which a cell is cut: what it had done by then is said."""
+LONG = 0.3
+"""Seconds of a run in which the milliseconds that loading kernels takes do not count."""
+
 SERIAL = ("vertex", "steal")
 HOPELESS = 1 << 24
 """Edges of one vertex above which schedules that give it to one thread are not run: nobody can cut a kernel short."""
@@ -96,7 +99,7 @@ def cell(device, graph: DeviceGraph, work: str, source: int, entry: Entry, repea
         found["bytes"], schedule = machine.arrays.bytes, machine.options.schedule
         if schedule in SERIAL and graph.largest > HOPELESS:
             raise Cut(f"not run: one thread would walk {graph.largest:,} edges")
-        while len(times) <= repeat and sum(times) < LONGEST / 2:  # the first loads kernels, and counts if it is long
+        while len(times) <= repeat and sum(times) < LONG:  # the first loads kernels, and counts if it is long
             machine = entry.machine(device, graph, work, source)
             times.append(solve(machine))
         found |= {"seconds": min(times[1:] or times), "rounds": machine.round}

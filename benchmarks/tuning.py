@@ -1,8 +1,9 @@
 """What ``--schedule auto`` is set by: how long each round takes under each candidate, on graphs that nothing else is
 measured on.
 
-A round is timed by itself, waited for. ``tuning.json`` has every round; the table sums up broad rounds by vertices and by
-edges a vertex: how much longer each candidate took than the fastest one did, round by round.
+A round is timed by itself, waited for. ``tuning.json`` has every round; a table sums up broad rounds by vertices and by
+edges a vertex: how much longer each candidate took than the fastest one. A second table has whole runs of ``auto``, by
+the vertices and edges up to which rounds stay in the persistent kernel.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from benchmarks import anchors, record
 from benchmarks.gpu import program
+from benchmarks.schedules import solve
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
@@ -39,6 +41,9 @@ HOPELESS = 1 << 20
 """Edges of one vertex above which no thread walks them alone."""
 
 
+SMALL = tuple(1 << k for k in range(17, 25))
+
+
 def rounds(device, graph: DeviceGraph, work: str, source: int, schedule: str) -> list[dict]:
     """Each round: its vertices, edges, largest degree, and seconds."""
     made, forced = program(work, source, graph.local)
@@ -62,6 +67,14 @@ def rounds(device, graph: DeviceGraph, work: str, source: int, schedule: str) ->
     return found
 
 
+def whole(device, graph: DeviceGraph, work: str, source: int, small: int) -> float:
+    """Seconds of a run of ``auto``."""
+    made, forced = program(work, source, graph.local)
+    machine = Machine(trace(made, graph.local.out.weights.dtype), graph, device, forced, Options(small=small))
+    machine.compile()
+    return solve(machine)
+
+
 def measure(repeat: int, folder: Path) -> None:
     """Run everything and write ``tuning.json`` and ``tuning.md``."""
     from dgraph.backend.cuda.device import CudaDevice
@@ -69,6 +82,7 @@ def measure(repeat: int, folder: Path) -> None:
     device = CudaDevice(0)
     device.use()
     document: dict = {"circumstances": record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}, "runs": []}
+    document["small"] = []
     for name, recipe in GRAPHS.items():
         graph = DeviceGraph(anchors.drawn(recipe), device)
         source = anchors.sources(graph.local, 1)[0]
@@ -77,24 +91,25 @@ def measure(repeat: int, folder: Path) -> None:
                 if schedule == "vertex" and graph.largest > HOPELESS:
                     continue
                 every = [rounds(device, graph, work, source, schedule) for _ in range(repeat + 1)][1:]
-                seconds = np.min(
-                    [[row["seconds"] for row in one] for one in every if len(one) == len(every[0])], axis=0
-                )
+                alike = [one for one in every if len(one) == len(every[0])]
+                seconds = np.min([[row["seconds"] for row in one] for one in alike], axis=0)
                 found = [row | {"seconds": float(s)} for row, s in zip(every[0], seconds, strict=True)]
                 document["runs"].append({"graph": name, "work": work, "schedule": schedule, "rounds": found})
                 print(name, work, schedule, f"{1000 * seconds.sum():.2f} ms", flush=True)
+            for small in SMALL:
+                least = min(whole(device, graph, work, source, small) for _ in range(repeat + 2))
+                document["small"].append({"graph": name, "work": work, "small": small, "seconds": least})
         del graph
         device.pool.free_all_blocks()
-    record.write(folder, "tuning", document, table(document["runs"]))
+    record.write(folder, "tuning", document, table(document["runs"]) + "\n" + small_table(document["small"]))
 
 
 def table(runs: list[dict]) -> str:
     """Of bfs, whose rounds are the same under every schedule: time over that of the fastest, by kind of round."""
     sums: dict[tuple, dict[str, float]] = {}
     for graph in GRAPHS:
-        mine = {
-            run["schedule"]: run["rounds"] for run in runs if (run["graph"], run["work"]) == (graph, "bfs top-down")
-        }
+        searches = [run for run in runs if (run["graph"], run["work"]) == (graph, "bfs top-down")]
+        mine = {run["schedule"]: run["rounds"] for run in searches}
         for i, row in enumerate(mine["lb"]):
             if max(row["vertices"], row["edges"]) <= Options().small:
                 continue
@@ -114,4 +129,14 @@ def table(runs: list[dict]) -> str:
             + " | ".join(f"{times[c] / least:.2f}" if c in times else "–" for c in CANDIDATES)
             + " |"
         )
+    return "\n".join(lines) + "\n"
+
+
+def small_table(rows: list[dict]) -> str:
+    """Milliseconds by graph, work and limit."""
+    lines = ["| graph | work | " + " | ".join(f"2^{small.bit_length() - 1}" for small in SMALL) + " |"]
+    lines.append("|-" * (len(SMALL) + 2) + "|")
+    for graph, work in dict.fromkeys((row["graph"], row["work"]) for row in rows):
+        mine = {row["small"]: 1000 * row["seconds"] for row in rows if (row["graph"], row["work"]) == (graph, work)}
+        lines.append(f"| {graph} | {work} | " + " | ".join(f"{mine[small]:.2f}" for small in SMALL) + " |")
     return "\n".join(lines) + "\n"
