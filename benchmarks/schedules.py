@@ -83,6 +83,7 @@ class Entry:
 ENTRIES = [
     *(Entry(name) for name in ("auto", "persistent", *SCHEDULES)),
     Entry("edge", {"edge_chunk": "off"}),
+    Entry("merge_path", {"merge_by": "memory"}),
     Entry("virtual_warp", {"warp_size": 32}),
     Entry("alb", {"alb_distribution": "blocked"}),
     Entry("alb", {"alb_threshold": "threads"}),

@@ -1,10 +1,14 @@
 """Every variant of bfs gives the oracle's levels, emulated and on a GPU; on a CPU those that mean something there."""
 
-import networkx
+from dataclasses import replace
+
+import gpu_ranks
 import numpy as np
 import pytest
 from devices import device_of, local_graph, on_devices
-from oracles import symmetric
+from emulated import needs_compiler
+from oracles import bfs, symmetric
+from simulated import skewed
 
 import dgraph
 from dgraph.algorithms.bfs import Levels
@@ -31,9 +35,8 @@ def arcs(directed):
 
 
 def levels(src, dst):
-    graph = networkx.DiGraph(zip(src.tolist(), dst.tolist(), strict=True))
-    found = networkx.single_source_shortest_path_length(graph, SOURCE)
-    return np.array([found.get(v, 2**31 - 1) for v in range(N)])
+    found = bfs(N, src, dst, SOURCE)
+    return np.where(found < 0, 2**31 - 1, found)
 
 
 def solved(device, chosen, directed, **options):
@@ -61,6 +64,14 @@ def test_levels(device, variant):
 @pytest.mark.parametrize("feature", FEATURES)
 def test_bfs_4k_without_a_feature(device, feature):
     machine = solved(device_of(device, 3), way("bfs-4k", feature), False)
+    np.testing.assert_array_equal(np.asarray(machine.state["level"]), levels(*arcs(False)))
+
+
+@on_devices
+def test_bfs_4k_gives_huge_vertices_grids_of_their_own(device):
+    chosen = replace(way("bfs-4k", "single-block"), options={"grid_threshold": 100})
+    machine = solved(device_of(device, 3), chosen, False)
+    assert "dynamic_parallelism" in machine.schedules(0)
     np.testing.assert_array_equal(np.asarray(machine.state["level"]), levels(*arcs(False)))
 
 
@@ -132,3 +143,15 @@ def test_on_a_cpu(variant):
 def test_refusals(choices, told):
     with pytest.raises(UsageError, match=told):
         run(**choices)
+
+
+@needs_compiler
+@pytest.mark.parametrize("variant", ["topology", "edge-topology", "contract-expand", "bfs-4k"])
+def test_on_ranks(variant):
+    graph = skewed(90, 500, directed=False)  # whose ids start at 1
+    src, dst, _ = graph.arcs()
+    expected = bfs(graph.n, src, dst, SOURCE)
+    for policy in ("oec", "cvc"):
+        found = gpu_ranks.run(2, graph, [Levels(source=SOURCE + 1).walked(way(variant, None))], policy=policy)
+        levels = gpu_ranks.field(found[0], "level", graph.n)
+        np.testing.assert_array_equal(np.where(levels == 2**31 - 1, -1, levels), expected)

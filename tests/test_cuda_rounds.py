@@ -14,6 +14,7 @@ from dgraph.algorithms.cc import Joined, Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda import CudaBackend
 from dgraph.backend.cuda import graph as device_graph
 from dgraph.backend.cuda.components import Components
 from dgraph.backend.cuda.machine import Machine
@@ -158,6 +159,16 @@ def test_components(device):
             assert found.fused(1) == 1
             assert found.done
             np.testing.assert_array_equal(found.fields()["label"], oracles.components(500, src, dst))
+
+
+@on_devices
+def test_a_schedule_that_is_asked_for_walks_components_as_labels(device):
+    """Union-find has no rounds that it could walk."""
+    n, src, dst, _ = arcs()
+    local = local_graph(n, src, dst, directed=False)
+    for schedule, kind in (("auto", Components), ("twc", Machine)):
+        backend = CudaBackend(0, 1, True, Options(schedule), device_of(device, 2))
+        assert type(backend.machine(trace(Joined(), None), local, "auto")) is kind
 
 
 @on_devices

@@ -101,6 +101,7 @@ OPTIONS = [(name, {}) for name in SCHEDULES] + [
     ("dynamic_parallelism", {"grid_threshold": 0}),
     ("dynamic_parallelism", {"grid_threshold": 50}),
     ("expand_hybrid", {"expand_factor": 3}),
+    ("merge_path", {"merge_by": "memory"}),
     ("alb", {"alb_threshold": 0}),
     ("alb", {"alb_threshold": 50, "alb_distribution": "blocked"}),
     ("alb", {"alb_threshold": "threads"}),

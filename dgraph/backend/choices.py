@@ -88,6 +88,10 @@ CHOICES = {
             4096, least=0,
         ),
         Choice(
+            "merge_by", ("merge_path",), "where a thread's share goes: through its registers, or a list in memory that "
+            "a second kernel gathers", "registers", ("registers", "memory"),
+        ),
+        Choice(
             "expand_factor", ("expand_hybrid",),
             "edges a vertex from which on redistribution is balanced, and not gathering", 10, least=0,
         ),

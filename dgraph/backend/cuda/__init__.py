@@ -81,7 +81,8 @@ class CudaBackend:
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
         """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
         self.device.use()
-        if traced.program.kernel == "components" and direction == "auto" and self.alone and not local.directed:
+        free = direction == "auto" and self.options.schedule == "auto"  # a schedule walks a program's own rounds
+        if traced.program.kernel == "components" and free and self.alone and not local.directed:
             return Components(traced, self._graph(local), self.device)
         way = traced.program.way
         options = self.options.under(way) if way else self.options

@@ -81,7 +81,7 @@ class Kernels:
         edges = self.graph.edges if whole else int(words[at.LOCAL_EDGES])
         number = self._number(row.option, edges, self._module(name, fused))
         largest = self.graph.longest(pulling) if whole else max(int(words[at.LARGEST]), at.LOW_DEGREE)
-        if not (way == "pour" and self.poured):
+        if not (way == "pour" and self.poured) and (number or not row.optional):
             calls += [(name, kernel, number) for kernel in row.before]
         self.poured = way == "pour"
         if row.sweeps:
@@ -111,8 +111,8 @@ class Kernels:
             return value
         if option == "mdt":
             return self.graph.split_degree
-        if option == "edge_chunk":
-            return int(value == "on")
+        if option in ("edge_chunk", "merge_by"):
+            return int(value in ("on", "memory"))
         blocks = self.blocks(module, "edges")
         return max(at.BLOCK, edges // blocks) if value == "auto" else blocks * at.BLOCK
 

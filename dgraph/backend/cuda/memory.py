@@ -40,9 +40,11 @@ class Arrays:
         piled, lists = t.priority is not None, t.apply is not None or t.priority is not None
         bits = (size + 31) // 32 if (pulls or options.sweeps) and not t.all else 0
         row = SCHEDULES.get(options.schedule)
-        huge = size if (row and row.huge) or graph.wide else 0
+        huge = size if (row and row.huge) or options.features or graph.wide else 0
         blocks = max(device.blocks * MOST_RESIDENT, options.blocks or 0)
-        sizes = Sizes(size, graph.edges * (2 if options.pours else 1), graph.wide, device.threads, blocks)
+        places = graph.edges * (2 if options.pours else 1)
+        option = options[row.option] if row and row.option else ""
+        sizes = Sizes(size, places, graph.wide, device.threads, blocks, option)
         scratch = row.scratch(sizes) if row else (0, 0, 0)
         parts = at.PARTS * max(len(t.float_sums), 1)
         accumulated = 8 * len(t.proposes)

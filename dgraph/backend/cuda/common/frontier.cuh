@@ -27,6 +27,17 @@ template <class T> DEVICE u64 last_up_to(const T* sums, u64 count, u64 x) {
     return low;
 }
 
+// Of the list that has each vertex's edges and then its end: the ends before a place in it.   [Green et al., ICS 2012]
+DEVICE u64 ended_before(const Work& work, u64 diagonal) {
+    u64 low = diagonal > work.edges ? diagonal - work.edges : 0, high = smaller(diagonal, work.count);
+    while (low < high) {
+        const u64 middle = low + (high - low) / 2;
+        if (work.end(middle) <= diagonal - middle - 1) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
 // Edges e, e + step … of item u that lie before ``last``, at most K.
 template <int K, class V>
 DEVICE void strided(V& visit, offset_t e, offset_t last, u32 step, u32 u, const Source& source) {

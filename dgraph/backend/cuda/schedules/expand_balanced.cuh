@@ -5,17 +5,6 @@ struct ExpandBalancedRoom {
     u32 owners[TILE];
 };
 
-// Vertices whose edges end before a diagonal of the merged list.
-DEVICE u64 ended_before(const Work& work, u64 diagonal) {
-    u64 low = diagonal > work.edges ? diagonal - work.edges : 0, high = smaller(diagonal, work.count);
-    while (low < high) {
-        const u64 middle = low + (high - low) / 2;
-        if (work.end(middle) <= diagonal - middle - 1) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
 template <class V> DEVICE void expand_balanced(V& visit, const Work& work, ExpandBalancedRoom& room) {
     const u64 total = work.count + work.edges;
     for (u64 at = (u64)blockIdx.x * TILE; at < total; at += (u64)gridDim.x * TILE) {

@@ -6,17 +6,36 @@ struct MergePathRoom {};
 
 #define MERGE_ITEMS 8
 
+// Perfect balance with global data movement: every piece's edges go to a list in memory, which is gathered evenly.
+// [004 4.1]
+KERNEL redistribute(i64 by_memory) {
+    if (!by_memory || is_over()) return;
+    const Work work = frontier_work(0);
+    const EdgeList list = edge_list(FRESH(env.control + SWAPPED));
+    const u64 total = work.count + work.edges;
+    for (u64 at = thread_in_order() * MERGE_ITEMS; at < total; at += threads() * MERGE_ITEMS) {
+        u64 i = ended_before(work, at), edge = at - i;
+        for (u64 step = at; step < smaller(at + MERGE_ITEMS, total); step++) {
+            if (edge >= work.end(i)) {
+                i++;
+                continue;
+            }
+            const u32 u = work.item(i);
+            list.put(edge, u, work.first(u) + (offset_t)(edge - work.start(i)), 1, 0, 1);
+            edge++;
+        }
+    }
+}
+
 template <class V> DEVICE void merge_path(V& visit, const Work& work, MergePathRoom&) {
+    if (work.number) {
+        EdgeRoom none;
+        return edge(visit, work, none);
+    }
     const u64 total = work.count + work.edges;
     for (u64 piece = thread_rank(); (piece - lane_id()) * MERGE_ITEMS < total; piece += threads()) {
         const u64 diagonal = smaller(piece * MERGE_ITEMS, total);
-        u64 low = diagonal > work.edges ? diagonal - work.edges : 0, high = smaller(diagonal, work.count);
-        while (low < high) {
-            const u64 middle = low + (high - low) / 2;
-            if (work.end(middle) <= diagonal - middle - 1) low = middle + 1;
-            else high = middle;
-        }
-        u64 i = low, edge = diagonal - low;
+        u64 i = ended_before(work, diagonal), edge = diagonal - i;
         u32 u = 0;
         u64 ends = 0;
         offset_t base = 0;

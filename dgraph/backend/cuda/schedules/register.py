@@ -15,6 +15,7 @@ class Sizes:
         wide: whether positions of edges are 64-bit.
         threads: of a block.
         blocks: the most of a launch.
+        option: what the schedule's option is.
     """
 
     vertices: int
@@ -22,10 +23,16 @@ class Sizes:
     wide: bool
     threads: int
     blocks: int
+    option: str | int = ""
 
 
 def _nothing(sizes: Sizes) -> tuple[int, int, int]:
     return 0, 0, 0
+
+
+def _edge_list(sizes: Sizes) -> tuple[int, int, int]:
+    """``EdgeList`` of ``visit.cuh``: sources, and positions of 32 bits or 64."""
+    return sizes.edges, 0, sizes.edges if sizes.wide else sizes.edges // 2 + 1
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class Schedule:
         needs: schedules whose files its text builds on, in order.
         sums: whether it searches the prefix sums of degrees.
         before: kernels of its file that prepare a round, in order.
+        optional: whether they are only launched where the option's number is not 0.
         option: the option (``dgraph.backend.choices``) whose number its kernels get; "" for none.
         huge: the function of a second kernel, for the vertices that the first puts aside; "" for none.
         sweeps: whether its kernel is launched again and again, for at most ``option`` edges of every vertex.
@@ -51,6 +59,7 @@ class Schedule:
     needs: tuple[str, ...] = ()
     sums: bool = False
     before: tuple[str, ...] = ()
+    optional: bool = False
     option: str = ""
     huge: str = ""
     sweeps: bool = False
@@ -73,8 +82,7 @@ SCHEDULES = {
         Schedule("vertex", "a thread an active vertex", "000 BS; 001"),
         Schedule(
             "edge", "a thread an edge, from a list of edges", "000 EP; 001",
-            before=("list_edges",), option="edge_chunk",
-            scratch=lambda s: (s.edges, 0, s.edges if s.wide else s.edges // 2 + 1),
+            before=("list_edges",), option="edge_chunk", scratch=_edge_list,
         ),
         Schedule(
             "workload", "as many equal runs of edges as threads, their starts found before", "000 WD",
@@ -111,7 +119,11 @@ SCHEDULES = {
             needs=("two_phase",), sums=True, before=("find_pieces",),
             scratch=lambda s: (s.edges // s.threads + 2, 0, 0),
         ),
-        Schedule("merge_path", "equal shares of vertices and edges a thread", "004; Green 2012", sums=True),
+        Schedule(
+            "merge_path", "equal shares of vertices and edges a thread", "004; Green 2012",
+            needs=("edge",), sums=True, before=("redistribute",), optional=True, option="merge_by",
+            scratch=lambda s: _edge_list(s) if s.option == "memory" else (0, 0, 0),
+        ),
         Schedule("expand_gather", "tiles of equally many edges a block", "004", sums=True),
         Schedule(
             "expand_balanced", "tiles of equally many vertices and edges a block", "004",
