@@ -34,15 +34,19 @@ THOROUGH = ("skewed", "plateaus", "rounded_sums")
 """Graphs that are run under every combination; the others take two each, and all are taken by some graph."""
 
 
+SCHEDULE = os.environ.get("DGRAPH_TEST_SCHEDULE")
+"""How a GPU walks edges; None: auto."""
+
+
 @cache
 def backend():
-    """``DGRAPH_TEST_BACKEND``: cpu, cuda, or emulated: the GPU's kernels on a CPU."""
+    """``DGRAPH_TEST_BACKEND``: cpu, cuda, or emulated: a GPU's kernels on a CPU."""
     asked = os.environ.get("DGRAPH_TEST_BACKEND", "cpu")
     if asked != "emulated":
         return asked
     from emulated import backend
 
-    return backend()
+    return backend(schedule=SCHEDULE or "auto")
 
 
 @cache
@@ -58,7 +62,7 @@ def graph_of(name, dtype):
 
 def solve(algorithm, name, dtype=None, combination=None, **parameters):
     """Run on all ranks; this rank's columns, and where its vertices stand in the case's."""
-    options = (combination or {}) | parameters
+    options = (combination or {}) | parameters | ({"schedule": SCHEDULE} if SCHEDULE else {})
     result = dgraph.run(algorithm, graph_of(name, dtype), backend=backend(), allow_gpu_sharing=True, **options)
     case, comm = CASES[name], world()
     with comm.together():
