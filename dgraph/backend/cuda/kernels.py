@@ -44,13 +44,23 @@ class Kernels:
         names = [("phases", False)] + [("across", False)] * across
         if fused:
             names += [("phases", True), ("rounds", True)]
-        if not self.traced.all:
-            names += [
-                (f"{schedule}:push", fused) for schedule in ("vertex", "alb" if self.graph.wide else "warp_search")
-            ]
+        names += [(name, fused) for name in self._walkers(fused)]
         for name in names:
             self._told(*name)
         self.loaded = True
+
+    def _walkers(self, fused: bool) -> list[str]:
+        """Modules that a run's rounds are likely to be walked by."""
+        chosen = self.options.schedule
+        if chosen in SCHEDULES:
+            ways = ["push"] * ("push" in self.traced.program.directions) + ["pull"] * self.arrays.pulls
+            poured = [f"{chosen}:pour"] * bool(fused and self.options.pours)
+            return [f"{chosen}:{way}" for way in ways] + poured
+        if chosen == "bfs-4k":
+            return ["dynamic_warp:push", "edge_discover:push"]
+        if self.traced.all or chosen == "persistent":
+            return []
+        return ["vertex:push", f"{'alb' if self.graph.wide else 'warp_search'}:push"]
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
         """Start a kernel of a module: "phases", "rounds", "across" or ``schedule:direction``."""

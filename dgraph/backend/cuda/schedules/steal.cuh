@@ -27,20 +27,36 @@ DEVICE u32 take(u64* queue, bool own) {
     return NO_TASK;
 }
 
+// By a warp: its lanes look at 32 queues at a time.
 DEVICE u32 pop_or_steal() {
-    for (u32 k = 0; k < gridDim.x; k++) {
-        const u32 task = take(queue_of((blockIdx.x + k) % gridDim.x), k == 0);
-        if (task == NO_TASK) continue;
-        env.scratch0[task] = blockIdx.x;
-        queue_of(blockIdx.x)[1] += 1, queue_of(blockIdx.x)[2] += k > 0;
-        return task;
+    u32 task = lane_id() == 0 ? take(queue_of(blockIdx.x), true) : NO_TASK;
+    task = shuffle(task, 0);
+    const bool popped = task != NO_TASK;
+    for (u32 k = 1; task == NO_TASK && k < gridDim.x;) {
+        u64* queue = queue_of((blockIdx.x + k + lane_id()) % gridDim.x);
+        const u64 seen = FRESH(queue);
+        const u32 full = ballot(k + lane_id() < gridDim.x && (seen >> 32) < (u32)seen);
+        if (!full) {
+            k += 32;
+            continue;
+        }
+        const u32 thief = __ffs(full) - 1;
+        if (lane_id() == thief) task = take(queue, false);
+        task = shuffle(task, thief);
     }
-    return NO_TASK;
+    if (task != NO_TASK && lane_id() == 0) {
+        env.scratch0[task] = blockIdx.x;
+        queue_of(blockIdx.x)[1] += 1, queue_of(blockIdx.x)[2] += !popped;
+    }
+    return task;
 }
 
 template <class V> DEVICE void steal(V& visit, const Work& work, StealRoom& room) {
     while (true) {
-        if (threadIdx.x == 0) room.task = pop_or_steal();
+        if (warp_in_block() == 0) {
+            const u32 found = pop_or_steal();
+            if (lane_id() == 0) room.task = found;
+        }
         __syncthreads();
         const u32 task = room.task;
         __syncthreads();
