@@ -10,11 +10,15 @@ from emulated_raw import Raw
 from simulated import on_ranks, succeed
 
 import dgraph
+from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import connect
 from dgraph.backend.connect import TRANSPORTS
 from dgraph.backend.cuda import CudaBackend, Options, binding
 from dgraph.backend.cuda.transports import aware, selftest
 from dgraph.backend.cuda.transports import connect as connect_gpus
+from dgraph.cli import main
+from dgraph.cli.parser import TRANSPORTS as CHOICES_OF_TRANSPORT
+from dgraph.cli.parser import parse
 from dgraph.comm import world
 from dgraph.comm.hosts import FAKE
 from dgraph.doctor import FAIL, OK, WARN
@@ -210,3 +214,15 @@ def test_findings_of_transports():
 @pytest.mark.mpi_skip
 def test_a_trace_without_a_gpu_has_none():
     assert "gpu" not in Trace(world()).collect()["ranks"][0]
+
+
+@pytest.mark.mpi_skip
+def test_the_command_line(capsys):
+    asked = parse(["cc", "x.el", "--gpus", "1,0", "--allow-gpu-sharing", "--transport", "nccl"], ALGORITHMS)
+    assert asked.run == {"gpus": "1,0", "allow_gpu_sharing": True, "transport": "nccl"}
+    with pytest.raises(UsageError, match="argument --transport: invalid choice: 'tcp'"):
+        parse(["cc", "--transport", "tcp"], ALGORITHMS)
+    assert set(CHOICES_OF_TRANSPORT) == {"auto", *TRANSPORTS}
+    assert main(["list"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"  {name} " in told for name in TRANSPORTS)
