@@ -5,7 +5,6 @@ Under p2p a kernel writes a message where it is read, and its host waits for the
 
 from __future__ import annotations
 
-import socket
 import statistics
 from pathlib import Path
 
@@ -22,10 +21,10 @@ def measure(repeat: int, folder: Path) -> None:
     from dgraph.backend import backend
     from dgraph.backend.cuda.transports import compare, selftest
     from dgraph.comm import world
+    from dgraph.comm.hosts import ranks_here
 
     comm = world()
-    names = comm.allgather_json(socket.gethostname())
-    here = [rank for rank, name in enumerate(names) if name == names[comm.rank]]
+    here = ranks_here(comm)
     device = backend("cuda", None, len(here), here.index(comm.rank), alone=False).device
     device.use()
     links, refused = compare(device, comm)

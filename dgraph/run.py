@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from dgraph.backend import backend as choose_backend
 from dgraph.backend.choices import CHOICES
 from dgraph.checkpoint import RESUME, Checkpoints, interval, listening
 from dgraph.comm import Comm, communicator
-from dgraph.comm.hosts import hosts
+from dgraph.comm.hosts import hosts, ranks_here
 from dgraph.engine import Context
 from dgraph.errors import UsageError, ValidationFailed, unknown
 from dgraph.graph.build import build
@@ -106,7 +105,7 @@ def run(
             work = _algorithm(algorithm, parameters)
             if validate:
                 certificate(work.name)
-            here = _ranks_here(comm)
+            here = ranks_here(comm)
             with comm.together():
                 engine = choose_backend(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
@@ -245,11 +244,6 @@ def _algorithm(algorithm: str | Algorithm | Program, parameters: dict[str, Any])
 def _check(what: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
         raise unknown(what, value, known)
-
-
-def _ranks_here(comm: Comm) -> list[int]:
-    """The ranks that share this node's cores and GPUs, whatever host they are said to be on."""
-    return [rank for rank, host in enumerate(comm.allgather_json(socket.gethostname())) if host == socket.gethostname()]
 
 
 def _tell_choices(engine, joined: Joined, comm: Comm, trace: Trace, progress: Progress) -> None:

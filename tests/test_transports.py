@@ -14,7 +14,7 @@ from simulated import on_ranks, succeed
 from dgraph.backend.cuda.transports import Links, Mailboxes, aware, connect, mpi_device, mpi_host, selftest
 from dgraph.backend.cuda.transports.nccl import Group
 from dgraph.comm import SerialComm, world
-from dgraph.comm.hosts import FAKE, hosts
+from dgraph.comm.hosts import FAKE, hosts, ranks_here
 from dgraph.errors import InternalError, UsageError
 
 pytestmark = needs_compiler
@@ -258,6 +258,21 @@ def test_a_message_leaves_when_it_is_packed(name):
 def test_different_libraries_of_nccl_are_not_joined():
     told = on_ranks(3, lambda comm: chosen(comm, "nccl", nccl=Nccl(22_800 + comm.rank // 2)))
     assert "rank 0 has NCCL 22800, rank 2 22801: one would wait" in str(told[1])
+
+
+@pytest.mark.mpi_skip
+def test_machines_of_one_name_are_told_apart(monkeypatch):
+    monkeypatch.setattr("socket.gethostname", lambda: "localhost")
+    boots = threading.local()
+    monkeypatch.setattr("dgraph.comm.hosts._boot", lambda: boots.id)
+
+    def work(comm):
+        boots.id = "abbc"[comm.rank]
+        return hosts(comm), ranks_here(comm)
+
+    told = succeed(4, work)
+    assert all(names == ["localhost", "localhost (2)", "localhost (2)", "localhost (3)"] for names, _ in told)
+    assert [here for _, here in told] == [[0], [1, 2], [1, 2], [3]]
 
 
 @pytest.mark.mpi_skip

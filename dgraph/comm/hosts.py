@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
@@ -23,7 +24,32 @@ def host(comm: Comm) -> str:
 
 
 def hosts(comm: Comm) -> list[str]:
-    """Of every rank; collective."""
+    """Of every rank; collective. Two machines with one name have a number behind it."""
     with comm.together():
         mine = host(comm)
-    return comm.allgather_json(mine)
+    return _told_apart(comm, mine)
+
+
+def ranks_here(comm: Comm) -> list[int]:
+    """The ranks that share this machine's cores and GPUs, whatever host they are said to be on; collective."""
+    names = _told_apart(comm, socket.gethostname())
+    return [rank for rank, name in enumerate(names) if name == names[comm.rank]]
+
+
+def _told_apart(comm: Comm, name: str) -> list[str]:
+    boots: dict[str, list[str]] = {}
+    out = []
+    for each, boot in comm.allgather_json([name, _boot()]):
+        known = boots.setdefault(each, [])
+        if boot not in known:
+            known.append(boot)
+        out.append(each if boot == known[0] else f"{each} ({known.index(boot) + 1})")
+    return out
+
+
+def _boot() -> str:
+    """What tells this running machine from all others."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from importlib.util import find_spec
 
 import numpy as np
 
 from dgraph.comm import Comm
+from dgraph.comm.hosts import ranks_here
 from dgraph.doctor.finding import Finding, fail, ok, warn
 from dgraph.errors import DgraphError
 
@@ -46,8 +46,7 @@ def _device(comm: Comm):
     """The GPU that a run would take."""
     from dgraph.backend import backend
 
-    names = comm.allgather_json(socket.gethostname())
-    here = [rank for rank, name in enumerate(names) if name == names[comm.rank]]
+    here = ranks_here(comm)
     with comm.together():
         device = backend("cuda", None, len(here), here.index(comm.rank), alone=False).device
         device.use()
