@@ -125,10 +125,10 @@ class _Choice:
         return ""
 
     def _mpi_device(self, a: int, b: int) -> str:
-        for rank in (a, b):
-            says = self.facts[rank]["says"]
-            if says == aware.NO:
+        for rank, fact in enumerate(self.facts):
+            if fact["says"] == aware.NO:
                 return f"MPI is not CUDA-aware, says the library on rank {rank}"
+        for rank in (a, b):
             if self.tried[rank]:
                 return f"on the host of rank {rank}, {self.tried[rank]}"
             if self.tried[rank] is None:
@@ -147,7 +147,7 @@ class _Choice:
             raise UsageError(
                 f"transport {name} cannot join ranks {a} and {b}{more}: {why}; --transport auto takes what can"
             )
-        self.links.against = dict.fromkeys(self.pairs, "asked for")
+        self.links.against = {pair: ["asked for"] for pair in self.pairs}
         return dict.fromkeys(self.pairs, name)
 
     def trial(self, name: str, pairs: Iterable[Pair]) -> dict[Pair, str]:
@@ -218,7 +218,7 @@ class _Choice:
                 raise InternalError(
                     f"no transport brings ranks {a} and {b} the right bytes: {'; '.join(against[a, b])}"
                 )
-        self.links.against = {pair: "; ".join(told) for pair, told in against.items()}
+        self.links.against = against
         return table
 
     def _seconds(self, name: str, pair: Pair) -> float:
@@ -236,7 +236,7 @@ class _Choice:
                 latency, bandwidth = links.measured(name, pair)
                 told = f"contents checked, {bandwidth / 1e9:.3g} GB/s, {latency * 1e6:.3g} µs"
                 links.chosen[peer] = name
-                links.why[peer] = "; ".join(filter(None, [told, links.against.get(pair)]))
+                links.why[peer] = "; ".join([told, *links.against[pair]])
         others = {name for name in table.values() if name != "p2p"}
         if others:
             links.not_direct = f"some ranks are joined by {', '.join(sorted(others))}"

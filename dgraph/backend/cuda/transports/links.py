@@ -36,7 +36,7 @@ class Links:
     not_direct: str = ""
     group: Any = None
     table: dict[tuple[int, int], str] = field(default_factory=dict)
-    against: dict[tuple[int, int], str] = field(default_factory=dict)
+    against: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     figures: dict[str, np.ndarray] = field(default_factory=dict)
     broken: list[tuple[str, int, int, str]] = field(default_factory=list)
 
@@ -64,7 +64,7 @@ class Links:
         latencies, bandwidths = np.array([self.measured(name, pair) for pair in pairs]).T
         named = [f"{a}-{b}" for a, b in pairs[:MOST_PAIRS]] + ["..."] * (len(pairs) > MOST_PAIRS)
         where = "all ranks" if len(pairs) == len(self.table) else " ".join(named)
-        against = list(dict.fromkeys(self.against[pair] for pair in pairs if self.against.get(pair)))
+        against = list(dict.fromkeys(told for pair in pairs for told in self.against.get(pair, ())))
         told = f"contents checked, {_range(bandwidths / 1e9)} GB/s, {_range(latencies * 1e6)} µs"
         return f"{name} between {where}: {told}" + (f" ({'; '.join(against[:MOST_REASONS])})" if against else "")
 

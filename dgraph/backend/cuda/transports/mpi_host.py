@@ -45,6 +45,8 @@ class MpiHost:
         self._down, self._up, self._arrived = raw.stream(), raw.stream(), raw.event()
         self._work: list[Generator] = []
         self._received: dict[int, int] = {}
+        self._after: Any = None
+        self._copied = False
 
     def _slots(self, size: int) -> list[Slot]:
         whole = PREFIX + size
@@ -54,9 +56,9 @@ class MpiHost:
         self, sizes: Mapping[int, int], outboxes: Mapping[int, int], inboxes: Mapping[int, int], after: Any
     ) -> None:
         """Start to carry messages that are complete when ``after`` is reached."""
-        for stream in (self._down, self._up):
-            self.raw.hold(after, stream)
-        self._received = {}
+        if any(sizes.get(peer) for peer in self._leaving):
+            self.raw.hold(after, self._down)
+        self._after, self._copied, self._received = after, False, {}
         self._work = [self._receive(peer, inboxes.get(peer, 0)) for peer in self._arriving]
         self._work += [self._send(peer, outboxes.get(peer, 0), sizes.get(peer, 0)) for peer in self._leaving]
 
@@ -67,9 +69,17 @@ class MpiHost:
 
     def end(self) -> dict[int, int]:
         """The current stream goes on when all has arrived. Bytes by peer."""
-        self.raw.record(self._arrived, self._up)
-        self.raw.hold(self._arrived)
+        if self._copied:
+            self.raw.record(self._arrived, self._up)
+            self.raw.hold(self._arrived)
         return self._received
+
+    def _copy_up(self, to: int, slot: Slot, start: int, size: int) -> None:
+        if not self._copied:
+            self.raw.hold(self._after, self._up)  # who read the inbox before must be through
+            self._copied = True
+        self.raw.copy(to, slot.address + start, size, self._up)
+        self.raw.record(slot.event, self._up)
 
     def _send(self, peer: int, source: int, total: int) -> Generator:
         free, copying, sent = deque(self._leaving[peer]), deque[tuple](), deque[tuple]()
@@ -81,7 +91,7 @@ class MpiHost:
                 slot.total[0], first = total, False
                 if size:
                     self.raw.copy(slot.address + start, source + at, size, self._down)
-                self.raw.record(slot.event, self._down)
+                    self.raw.record(slot.event, self._down)
                 copying.append((slot, start + size))
                 at += size
             if copying and self.raw.reached(copying[0][0].event):
@@ -107,8 +117,7 @@ class MpiHost:
             )
         self._received[peer] = total
         if at:
-            self.raw.copy(to, slot.address + PREFIX, at, self._up)
-        self.raw.record(slot.event, self._up)
+            self._copy_up(to, slot, PREFIX, at)
         free.append(slot)
         asked, coming = at, deque[tuple]()
         while at < total:
@@ -119,8 +128,7 @@ class MpiHost:
                 asked += size
             if coming and coming[0][2].done():
                 slot, size, _ = coming.popleft()
-                self.raw.copy(to + at, slot.address, size, self._up)
-                self.raw.record(slot.event, self._up)
+                self._copy_up(to + at, slot, 0, size)
                 at += size
                 free.append(slot)
             yield
