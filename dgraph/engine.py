@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dgraph.backend.note import Note
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
@@ -106,6 +107,8 @@ class Context:
         else:
             run.rounds(limit)
         self.rounds += machine.round
+        if hasattr(machine, "spent"):
+            self.record.spent(machine.spent())
         left = State(
             fields=machine.fields(),
             globals=machine.globals(),
@@ -194,7 +197,7 @@ class Run:
             self._boundary()
             if not machine.done and machine.round < limit:
                 sync.broadcast()
-            record.rounds.add(direction, frontier, edges, time.perf_counter() - began)
+            record.rounds.add(direction, frontier, edges, time.perf_counter() - began, *_notes(machine)[-1:])
             self.context.progress.round(machine.round, frontier, edges, direction)
 
     def _across(self, limit: int) -> float:
@@ -220,7 +223,7 @@ class Run:
                 run = machine.fused(min(batch, limit - first, keeper.until(first) if keeper else batch))
             seconds = (time.perf_counter() - began) / run
             batch = max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
-            record.rounds.extend(machine.figures(first), seconds)
+            record.rounds.extend(machine.figures(first), seconds, _notes(machine))
             self.context.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
             self.wishes = keeper.wish() if keeper else 0
             self._boundary()
@@ -270,3 +273,8 @@ class Run:
             self.comm.agree(self.error)
         self.wishes = int(whole[2])
         return whole[3:], floats, int(whole[1])
+
+
+def _notes(machine) -> list[Note]:
+    """What the backend tells of the rounds since the last call, beside their figures; most tell nothing."""
+    return machine.notes() if hasattr(machine, "notes") else []

@@ -44,6 +44,7 @@ def run(
     gpus: str | None = None,
     allow_gpu_sharing: bool = False,
     transport: str = "auto",
+    record: str | None = None,
     direction: str = "auto",
     sync: str = "auto",
     max_rounds: int | None = None,
@@ -74,6 +75,7 @@ def run(
         allow_gpu_sharing: let several ranks have one GPU.
         transport: what carries messages between GPUs: "auto", "p2p", "nccl", "mpi-device" or "mpi-host"
             (``docs/transports.md``).
+        record: what else is recorded on GPUs: "load" (edges by thread), "time" (by kernel), "ranges" (for a profiler).
         direction: "auto", "push", "pull", or "flip" (a test aid: every round the other way).
         sync: "auto"; "full" exchanges everything; "poison" (a test aid) fills what should not be read with garbage.
         max_rounds: stop after so many rounds; the result then says that it did not converge.
@@ -109,8 +111,9 @@ def run(
             with comm.together():
                 engine = choose_backend(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
-                    schedule=schedule, gpus=gpus, **chosen,
+                    schedule=schedule, gpus=gpus, record=record, **chosen,
                 )  # fmt: skip
+            trace.ranges = getattr(engine, "ranges", None)
             _tell_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)
         with trace("load"):
             if not isinstance(graph, Graph):
@@ -144,6 +147,8 @@ def run(
             answer = work.run(ctx)
             if keeper is not None:
                 keeper.end()
+        if hasattr(engine, "memory"):
+            trace.gpu = engine.memory()
         if answer.arcs is not None:
             arcs = comm.total(answer.arcs)
             trace.describe("outcome", edges_traversed=arcs if local.directed else arcs // 2)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 from functools import cache
 from pathlib import Path
 
@@ -62,18 +63,28 @@ def _library(text: str) -> Path:
 class Device:
     """The interface of ``CudaDevice`` over NumPy arrays."""
 
-    name, architecture, xp, threads = "emulated", "emulated", np, THREADS
+    name, architecture, xp, threads, ranged = "emulated", "emulated", np, THREADS, False
+    peak = 0
 
     def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple[str, str] | None = None):
         self.blocks, self.seed, self.memory, self.mutant = blocks, seed, memory, mutant
         self._modules: dict[str, Module] = {}
         self.raw, self.number = Raw(), 0
+        self.ranges: list[str] = []
 
     def use(self):
         pass
 
     def free(self) -> int:
         return self.memory
+
+    def used(self) -> int:
+        return 0
+
+    held = taken = used
+
+    def forget_peak(self):
+        pass
 
     def put(self, array):
         return np.array(array)
@@ -91,6 +102,18 @@ class Device:
 
     def wait(self):
         pass
+
+    def mark(self):
+        return time.perf_counter()
+
+    def between(self, before, after):
+        return after - before
+
+    def push(self, name):
+        self.ranges.append(name)
+
+    def pop(self):
+        self.ranges.append("")
 
     def module(self, text: str, name: str):
         if self.mutant and self.mutant[0] in text:

@@ -21,8 +21,10 @@ SCHEMA = json.loads((files("dgraph.report") / "schema.json").read_text())
 
 def violations(value, schema, where="report"):
     """Where ``value`` breaks the part of JSON Schema that ours is written in."""
+    if "$ref" in schema:
+        schema = SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")]
     kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-    known = {"$schema", "title", "description", "type", "const", "minimum", "required", "properties", "items"}
+    known = {"$schema", "title", "description", "type", "const", "minimum", "required", "properties", "items", "$defs"}
     assert schema.keys() <= known | {"additionalProperties"}, f"{where}: extend this check"
     if "const" in schema and value != schema["const"]:
         yield f"{where} is {value!r}"

@@ -21,6 +21,7 @@ def backend(
     *,
     schedule: str | None = None,
     gpus: str | None = None,
+    record: str | None = None,
     **choices: object,
 ):
     """The backend of this name; "auto" is cuda where there is a GPU and CuPy, else cpu.
@@ -33,6 +34,7 @@ def backend(
         alone: whether there is no other rank on any node.
         schedule: see :class:`dgraph.backend.cuda.options.Options`.
         gpus: "0,1,2,3": the GPU of each rank of this node, by place.
+        record: what a GPU run records beside: "load", "time" and "ranges", with commas between them.
         choices: options of schedules, see ``dgraph.backend.choices``; None: not given.
 
     Raises:
@@ -44,10 +46,13 @@ def backend(
         raise unknown("backend", name, BACKENDS)
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot work; give 1 or more, or leave --threads out")
-    given = {key: value for key, value in {"schedule": schedule, **choices}.items() if value is not None}
+    asked = {"schedule": schedule, "record": record, **choices}
+    given = {key: value for key, value in asked.items() if value is not None}
     if name == "cuda" or (name == "auto" and _has_gpu()):
         from dgraph.backend.cuda import CudaBackend, Options
+        from dgraph.backend.cuda.options import recording
 
+        given |= recording(given.pop("record", None))  # type: ignore[arg-type]
         gpu = CudaBackend(place, ranks_here, alone, Options(**given), gpus=gpus)  # type: ignore[arg-type]
         gpu.why = "asked for" if name == "cuda" else "a GPU is there"
         return gpu

@@ -29,6 +29,7 @@ RUN = (
     "gpus",
     "allow_gpu_sharing",
     "transport",
+    "record",
     "direction",
     "sync",
     "max_rounds",
@@ -267,6 +268,9 @@ def _add_shared(parser: _Parser, algorithm: Any = None) -> None:
     )
     run.add_argument("--allow-gpu-sharing", **flag(), help="several ranks may have one GPU")
     run.add_argument("--transport", choices=TRANSPORTS, help="what joins GPUs (default auto: tested, then chosen)")
+    run.add_argument(
+        "--record", metavar="WHAT", help="also report of GPUs: load (edges by thread block), time (by kernel), ranges"
+    )
     run.add_argument("--direction", choices=DIRECTIONS, help="how edges are walked; flip: changes every round")
     run.add_argument("--sync", choices=SYNCS, help="what is exchanged (default auto: what the partition makes needed)")
     rounds = ["--max-rounds"]

@@ -10,13 +10,16 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Protocol
 
 import numpy as np
 
+from dgraph.backend.note import Note, Spent
 from dgraph.comm import Comm
 from dgraph.comm.hosts import host
+from dgraph.report.load import Loads
 
 VERSION = 1
 """Of the report's schema, ``schema.json``: raised when a key changes its meaning or goes away."""
@@ -34,10 +37,27 @@ KEPT_SPANS = 512
 """Phases of which the times of day are kept; a run of many programs has more."""
 
 
+SILENT, NOTHING = Note(""), ("", 0, 0.0)
+
+
+class Ranges(Protocol):
+    """Names what happens for a profiler."""
+
+    def push(self, name: str) -> None:
+        """It begins."""
+
+    def pop(self) -> None:
+        """What began last ends."""
+
+
 class Trace:
     """One rank's record of a run; create it on every rank when the run starts.
 
     ``with trace("pack"): …`` and ``trace.add("pack", seconds)`` accumulate; a timer must not be entered while it runs.
+
+    Attributes:
+        gpu: this rank's GPU and its memory, as the backend tells it; None where there is none.
+        ranges: where timers are also named, for a profiler.
     """
 
     def __init__(self, comm: Comm, command: Sequence[str] | None = None):
@@ -51,9 +71,11 @@ class Trace:
         self.facts: dict[str, dict] = {"algorithm": {}, "graph": {}, "outcome": {}}
         self.choices: list[dict] = []
         self.warnings: list[str] = []
-        self.gpu: dict | None = None
         self.spans: list[tuple[str, float, float]] = []
         self.rounds = Rounds(self.seconds, self.began, max(FEWEST_ROUNDS, min(KEPT_ROUNDS, KEPT_FIGURES // comm.size)))
+        self.kernels: dict[tuple[str, str, bool], tuple[int, float]] = {}
+        self.gpu: dict | None = None
+        self.ranges: Ranges | None = None
         self._timers: dict[str, _Timer] = {}
 
     def __call__(self, name: str) -> _Timer:
@@ -76,6 +98,12 @@ class Trace:
         sent = self.sent.setdefault(peer, [0, 0])
         sent[0] += int(bytes)
         sent[1] += int(messages)
+
+    def spent(self, kernels: Iterable[Spent]) -> None:
+        """Add seconds on the GPU, by kernel."""
+        for one in kernels:
+            launches, seconds = self.kernels.get(one[:3], (0, 0.0))
+            self.kernels[one[:3]] = launches + one.launches, seconds + one.seconds
 
     def describe(self, section: str, **values) -> None:
         """Facts that all ranks share: section ``algorithm``, ``graph`` or ``outcome``; numbers, text, lists, dicts."""
@@ -119,16 +147,24 @@ class Trace:
     def _mine(self) -> dict:
         seconds = {name: self.seconds.get(name, 0.0) for name in PHASES + PARTS} | self.seconds
         seconds["wall"] = time.perf_counter() - self.began
+        gpu: dict = {} if self.gpu is None else {"gpu": self.gpu}
+        if self.rounds.schedules:
+            gpu["schedules"] = self.rounds.schedules
+        if self.kernels:
+            names = ("schedule", "kernel", "walks", "launches", "seconds")
+            gpu["kernels"] = [dict(zip(names, (*k, n, round(s, 9)), strict=True)) for k, (n, s) in self.kernels.items()]
+        if load := self.rounds.loads.facts():
+            gpu["load"] = load
         spans = [{"name": name, "start": round(start, 7), "seconds": round(s, 7)} for name, start, s in self.spans]
         return {
             "rank": self.comm.rank,
             "host": host(self.comm),
-            **({"gpu": self.gpu} if self.gpu else {}),
             "cores": os.cpu_count() or 1,
             "seconds": {name: round(value, 9) for name, value in seconds.items()},
             "counts": self.counts,
             "sent": [{"peer": peer, "bytes": b, "messages": m} for peer, (b, m) in sorted(self.sent.items())],
             "peak_memory_bytes": peak_memory(),
+            **gpu,
             "spans": spans,
             "rounds": self.rounds.parts(),
             "warnings": self.warnings,
@@ -180,20 +216,27 @@ class Rounds:
         self._timers = {} if timers is None else timers
         self._began, self._most = began, most
         self._given = dict.fromkeys(PARTS, 0.0)
+        self.schedules: dict[str, int] = {}
+        self.loads = Loads()
 
-    def add(self, direction: str, vertices: int, edges: int, seconds: float) -> None:
+    def add(self, direction: str, vertices: int, edges: int, seconds: float, note: Note = SILENT) -> None:
         """A round ended: its direction, its frontier's vertices and edges over all ranks, its time on this rank."""
         self.by_direction[direction] = self.by_direction.get(direction, 0) + 1
         self.vertices += int(vertices)
         self.edges += int(edges)
         parts, start = self._parts(1, seconds), time.perf_counter() - self._began - seconds
+        told = self._noted(self.count + 1, note)
         if self.count % self.every == 0:
-            self.kept.append((self.count + 1, direction, int(vertices), int(edges), float(seconds), start, *parts))
+            row = (self.count + 1, direction, int(vertices), int(edges), float(seconds), start, *parts)
+            self.kept.append((*row, told))
             self._thin()
         self.count += 1
 
-    def extend(self, figures: np.ndarray, seconds: float) -> None:
-        """Rounds ended, each after ``seconds``: frontier vertices, frontier edges, 1 if pulled, int64 (rounds, 3)."""
+    def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[Note] = ()) -> None:
+        """Rounds ended, each after ``seconds``: frontier vertices, frontier edges, 1 if pulled, int64 (rounds, 3).
+
+        ``notes``: one a round, or none at all.
+        """
         if not len(figures):
             return
         vertices, edges, pulled = figures.sum(axis=0).tolist()
@@ -202,15 +245,23 @@ class Rounds:
                 self.by_direction[direction] = self.by_direction.get(direction, 0) + rounds
         self.vertices += vertices
         self.edges += edges
+        told = [self._noted(self.count + 1 + i, note) for i, note in enumerate(notes)] or [NOTHING] * len(figures)
         first = -self.count % self.every
         rows = figures[first :: self.every].tolist()
         parts, start = self._parts(len(figures), seconds), time.perf_counter() - self._began - seconds * len(figures)
         for i, (v, e, pull) in enumerate(rows):
             at = first + i * self.every
             way = "pull" if pull else "push"
-            self.kept.append((self.count + at + 1, way, v, e, seconds, start + at * seconds, *parts))
+            self.kept.append((self.count + at + 1, way, v, e, seconds, start + at * seconds, *parts, told[at]))
         self.count += len(figures)
         self._thin()
+
+    def _noted(self, round: int, note: Note) -> tuple[str, int, float]:
+        """Of a round: its schedule, the edges of its fullest thread block, and their mean."""
+        if not note.schedule:
+            return NOTHING
+        self.schedules[note.schedule] = self.schedules.get(note.schedule, 0) + 1
+        return note.schedule, *self.loads.add(round, note)
 
     def _parts(self, rounds: int, seconds: float) -> list[float]:
         """What each of ``rounds`` gets of every part: what was spent since the last, at most its ``seconds``."""
@@ -235,28 +286,41 @@ class Rounds:
             "frontier_vertices": self.vertices,
             "frontier_edges": self.edges,
             "every": self.every,
-            "kept": [dict(zip(names, row, strict=False)) for row in self.kept],
+            "kept": [
+                dict(zip(names, row, strict=False)) | ({"schedule": row[-1][0]} if row[-1][0] else {})
+                for row in self.kept
+            ],
         }
 
     def parts(self) -> dict[str, list[float]]:
-        """This rank's start and parts of the rounds kept."""
-        table = np.array([row[5:] for row in self.kept]).reshape(-1, 1 + len(PARTS))
-        return dict(zip(("start", *PARTS), np.maximum(table, 0.0).round(7).T.tolist(), strict=True))
+        """This rank's start and parts of the rounds kept, and where edges were counted the fullest thread block of each
+        and the mean of all."""
+        table = np.array([row[5:-1] for row in self.kept]).reshape(-1, 1 + len(PARTS))
+        columns = dict(zip(("start", *PARTS), np.maximum(table, 0.0).round(7).T.tolist(), strict=True))
+        if any(row[-1][1] for row in self.kept):
+            columns["fullest_block"] = [row[-1][1] for row in self.kept]
+            columns["mean_block"] = [round(row[-1][2], 3) for row in self.kept]
+        return columns
 
 
 class _Timer:
     """Adds the time between ``with`` and its end to ``seconds[name]``; one object a name, so entering costs little."""
 
-    __slots__ = ("began", "name", "phase", "trace")
+    __slots__ = ("began", "name", "phase", "ranges", "trace")
 
     def __init__(self, trace: Trace, name: str):
         self.trace, self.name, self.phase = trace, name, name in PHASES
 
     def __enter__(self) -> None:
+        self.ranges = self.trace.ranges
+        if self.ranges is not None:
+            self.ranges.push(self.name)
         self.began = time.perf_counter()
 
     def __exit__(self, *error) -> None:
         elapsed = time.perf_counter() - self.began
+        if self.ranges is not None:
+            self.ranges.pop()
         trace = self.trace
         trace.seconds[self.name] = trace.seconds.get(self.name, 0.0) + elapsed
         if self.phase and len(trace.spans) < KEPT_SPANS:

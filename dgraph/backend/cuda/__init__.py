@@ -48,6 +48,30 @@ class CudaBackend:
         self.device = device or self._gpu(place, ranks_here, gpus)
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs: dict[int, tuple[Callable, DeviceGraph]] = {}
+        self.device.ranged |= options.ranges
+
+    def choosing(self, options: Options) -> CudaBackend:
+        """The same GPU, with the graphs that are on it, under other options."""
+        other = CudaBackend(0, 1, self.alone, options, self.device)
+        other._graphs, other.why = self._graphs, self.why
+        return other
+
+    @property
+    def ranges(self):
+        """Where phases are named for a profiler (``push``, ``pop``); None where nobody looks."""
+        return self.device if self.device.ranged else None
+
+    def memory(self) -> dict[str, int | str]:
+        """This rank's GPU and its memory in bytes: what arrays use now, the most they used, what is taken from the
+        GPU for them, and what anybody holds of it."""
+        device = self.device
+        return {
+            "name": device.name,
+            "used_bytes": device.used(),
+            "peak_bytes": device.peak,
+            "held_bytes": device.held(),
+            "taken_bytes": device.taken(),
+        }
 
     def _gpu(self, place: int, ranks_here: int, gpus: str | None):
         from dgraph.backend.cuda.device import CudaDevice, count

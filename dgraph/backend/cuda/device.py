@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from typing import Any
 
@@ -49,6 +50,11 @@ def count() -> int:
         return 0
 
 
+def profiled() -> bool:
+    """Whether Nsight Systems or Nsight Compute started this process: they announce what they inject."""
+    return any(name in os.environ for name in ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"))
+
+
 class CudaDevice:
     """One GPU.
 
@@ -59,6 +65,8 @@ class CudaDevice:
         xp: the module whose functions work on its arrays.
         threads: of a block.
         raw: memory that other processes may touch.
+        peak: the most bytes that our arrays took at once.
+        ranged: whether rounds and phases get names for a profiler.
     """
 
     def __init__(self, number: int):
@@ -72,21 +80,41 @@ class CudaDevice:
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
         self.pool = self.xp.cuda.MemoryPool()
         self.raw = Raw(self.xp, number, nccl)
+        self.peak, self.ranged = 0, profiled()
+        self._events: list = []
         self._modules: dict[str, Module] = {}
         self._landing: dict[int, tuple] = {}
 
     def use(self) -> None:
         """Make this thread's new arrays lie on this GPU, in our own pool."""
         self._device.use()
-        self.xp.cuda.set_allocator(self.pool.malloc)
+        self.xp.cuda.set_allocator(self._allocate)
+
+    def _allocate(self, size: int):
+        memory = self.pool.malloc(size)
+        self.peak = max(self.peak, self.pool.used_bytes())
+        return memory
 
     def free(self) -> int:
         """Bytes that can still be allocated."""
         return int(self._device.mem_info[0]) + self.pool.free_bytes()
 
+    def used(self) -> int:
+        """Bytes of our arrays now; ``peak`` is the most they ever were, until :meth:`forget_peak`."""
+        return self.pool.used_bytes()
+
     def held(self) -> int:
-        """Bytes that our arrays and the pool hold; the pool does not shrink, so this is also the peak."""
+        """Bytes that our pool took from the GPU: what arrays use, and what they left."""
         return self.pool.total_bytes()
+
+    def forget_peak(self) -> None:
+        """Begin ``peak`` again from now."""
+        self.peak = self.used()
+
+    def taken(self) -> int:
+        """Bytes of the GPU's memory that somebody holds: we, our machine code, other processes."""
+        free, total = self._device.mem_info
+        return int(total - free)
 
     def put(self, array):
         """An array on this GPU; one that lies there is returned as it is."""
@@ -117,6 +145,26 @@ class CudaDevice:
 
     def wait(self) -> None:
         self.xp.cuda.get_current_stream().synchronize()
+
+    def mark(self):
+        """A moment in the stream; see :meth:`between`."""
+        event = self._events.pop() if self._events else self.xp.cuda.Event()
+        event.record()
+        return event
+
+    def between(self, before, after) -> float:
+        """Seconds from one mark to another that the GPU has passed; they are not used again."""
+        seconds = self.xp.cuda.get_elapsed_time(before, after) / 1000
+        self._events += before, after
+        return seconds
+
+    def push(self, name: str) -> None:
+        """Begin a range that a profiler shows by its name; call it only where ``ranged``."""
+        self.xp.cuda.nvtx.RangePush(name)
+
+    def pop(self) -> None:
+        """End the last range that began."""
+        self.xp.cuda.nvtx.RangePop()
 
     def module(self, text: str, name: str) -> Module:
         """The text's kernels; compiled once for all processes that share the cache folder."""

@@ -9,6 +9,7 @@ from dgraph.backend.cuda import text
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.record import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
@@ -27,11 +28,13 @@ class Kernels:
     Attributes:
         loaded: whether :meth:`load` has been called.
         poured: whether the next round's list of edges has been made by this one's kernel.
+        record: what launches did, where that was asked for.
     """
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, arrays: Arrays, options: Options):
         self.traced, self.graph, self.device, self.arrays, self.options = traced, graph, device, arrays, options
         self.loaded = self.poured = False
+        self.record = Record(device, options, arrays.record) if options.record or options.timed else None
         self.name = type(traced.program).__name__.lower()
         self._members = text.environment(traced)
         self._values = self._environment()
@@ -70,7 +73,10 @@ class Kernels:
             schedule = SCHEDULES.get(module.partition(":")[0])
             grid = "edges" if schedule and kernel in schedule.before else kernel
             blocks = 1 if kernel in ONE_BLOCK else self.blocks(found, grid)
-        found.launch(kernel, blocks, argument, cooperative)
+        if self.record is None:
+            found.launch(kernel, blocks, argument, cooperative)
+        else:
+            self.record.launch(found, module, kernel, blocks, argument, cooperative)
 
     def blocks(self, module, kernel: str) -> int:
         """Blocks that run at once; of a persistent kernel one a multiprocessor, since fewer meet sooner."""

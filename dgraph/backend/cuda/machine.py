@@ -16,6 +16,7 @@ from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.queues import by_queue
+from dgraph.backend.note import Note, Spent
 from dgraph.backend.standing import Standing
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
@@ -23,6 +24,9 @@ from dgraph.program import Traced
 
 ROUNDS_AHEAD = 8
 """Rounds of a program over all vertices that are started before the host looks at one."""
+
+COUNTED = 16
+"""Rounds of a call while edges are counted: their counts are held on the host until the call ends."""
 
 
 class Machine(Standing):
@@ -47,6 +51,8 @@ class Machine(Standing):
         self.kernels = Kernels(traced, graph, device, self.arrays, options)
         self.state = {k: Column(device, v, graph.place) for k, v in self.arrays.fields.items()}
         self.courier: Exchange | None = None
+        self._notes: list[Note] = []
+        self._ring_read = -1
         self._fill_controls(forced)
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> Exchange | None:
@@ -104,11 +110,14 @@ class Machine(Standing):
             self._bits()
         if self.direction == "pull" and not self.traced.all and self.options.schedule not in SCHEDULES:
             calls.append(("phases", "expand"))
+        pulled = self.direction == "pull" and self.options.schedule not in SCHEDULES
+        schedule = "pull" if pulled else self._schedule()
         if self.courier is None:
             self._phase(at.EDGES_VISITED, *calls)
-            return
-        for call in calls:
-            self.kernels.launch(*call, fused=False)
+        else:
+            for call in calls:
+                self.kernels.launch(*call, fused=False)
+        self._notes.append(Note(schedule, self._walked()))
 
     def vertex(self) -> None:
         """One vertex phase; the new frontier of masters is :meth:`frontier`."""
@@ -120,14 +129,23 @@ class Machine(Standing):
 
     def fused(self, limit: int) -> int:
         """Up to ``limit`` whole rounds of a graph without mirrors, no more than ``figures`` remembers; how many."""
-        first = self.round
-        end = first + min(limit, at.RING)
+        first, counted = self.round, self.options.record
+        end = first + min(limit, COUNTED if counted else at.RING)
+        walked = []
         while self.round < end and not self.done:
-            ahead = min(ROUNDS_AHEAD, end - self.round) if self.traced.all else 1
+            until = self.round + 1 if counted else end
+            ahead = min(ROUNDS_AHEAD, until - self.round) if self.traced.all else 1
+            if self.device.ranged:
+                self.device.push(f"from round {self.round + 1}")
             for _ in range(ahead):
                 taken_by = self._broad_round()
-                self.kernels.launch("rounds", "rounds", end + (taken_by << at.TAKEN_BY), fused=True)
+                self.kernels.launch("rounds", "rounds", until + (taken_by << at.TAKEN_BY), fused=True)
             self._read()
+            if self.device.ranged:
+                self.device.pop()
+            walked.append(self._walked())
+        names = self.schedules(first)
+        self._notes += map(Note, names, walked) if counted else map(Note, names)
         return self.round - first
 
     def _broad_round(self) -> int:
@@ -225,6 +243,15 @@ class Machine(Standing):
         pulled; int64 (rounds, 3)."""
         return self._ring(first)[:, :3]
 
+    def notes(self) -> list[Note]:
+        """Of every round since the last call: its schedule, and edges by thread where they are counted."""
+        taken, self._notes = self._notes, []
+        return taken
+
+    def spent(self) -> list[Spent]:
+        """Seconds by kernel so far, where they are measured."""
+        return self.kernels.record.spent() if self.kernels.record and self.options.timed else []
+
     def schedules(self, first: int) -> list[str]:
         """The schedule of each fused round from ``first`` on."""
         names = dict(enumerate(["persistent", *SCHEDULES])) | {at.PULLED: "pull"}
@@ -234,9 +261,15 @@ class Machine(Standing):
         """What the queues of ``steal`` came to so far, see :func:`by_queue`."""
         return by_queue(self.device.get(self.arrays.scratch2))
 
+    def _walked(self) -> dict[str, np.ndarray]:
+        """Kernel → edges by thread since the last call; empty where they are not counted."""
+        return self.kernels.record.round() if self.kernels.record else {}
+
     def _ring(self, first: int) -> np.ndarray:
-        ring = self.device.get(self.arrays.ring).reshape(at.RING, at.FIGURES)
-        return ring[np.arange(max(first, self.round - at.RING), self.round) % at.RING]
+        if self._ring_read != self.round:
+            self._ring_read = self.round
+            self._ring_words = self.device.get(self.arrays.ring).reshape(at.RING, at.FIGURES)
+        return self._ring_words[np.arange(max(first, self.round - at.RING), self.round) % at.RING]
 
     def lowest_pile(self) -> int:
         """The lowest pile that a vertex waits in; a number past every pile if none does."""

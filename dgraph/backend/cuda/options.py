@@ -10,6 +10,9 @@ from dgraph.program.way import Way
 
 CULLING = {"warp": at.CULL_WARP, "hash": at.CULL_HASH}
 
+RECORDS = {"load": "record", "time": "timed", "ranges": "ranges"}
+"""What ``--record`` names → the field that it sets."""
+
 
 class Options:
     """Choices of one run.
@@ -17,7 +20,9 @@ class Options:
     Args:
         schedule: "auto", "persistent", or a key of ``SCHEDULES``.
         small: frontier vertices and edges up to which rounds stay in the persistent kernel.
-        record: count the edges that each thread visits.
+        record: count the edges that each thread visits, round by round.
+        timed: put events around every launch, for seconds by kernel.
+        ranges: name rounds and phases for a profiler.
         renumber: number vertices by falling degree; None: where degrees are skewed.
         blocks: blocks of every launch whose number a choice is of; None: as many as run at once.
         given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
@@ -37,6 +42,8 @@ class Options:
         *,
         small: int = 1 << 18,
         record: bool = False,
+        timed: bool = False,
+        ranges: bool = False,
         renumber: bool | None = None,
         blocks: int | None = None,
         **given: object,
@@ -45,6 +52,7 @@ class Options:
         if schedule not in known:
             raise unknown("schedule", schedule, known)
         self.schedule, self.small, self.record, self.renumber, self.blocks = schedule, small, record, renumber, blocks
+        self.timed, self.ranges = timed, ranges
         self.values = checked(schedule, given)
         self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()
@@ -55,7 +63,8 @@ class Options:
     def under(self, way: Way) -> Options:
         """The same, where an algorithm's variant says how to walk; a schedule that was asked for stays."""
         chosen = Options(
-            self.schedule, small=self.small, record=self.record, renumber=self.renumber, blocks=self.blocks
+            self.schedule, small=self.small, record=self.record, renumber=self.renumber, blocks=self.blocks,
+            timed=self.timed, ranges=self.ranges,
         )
         chosen.values = dict(self.values)
         if self.schedule == "auto" and way.schedule != "auto":
@@ -67,3 +76,16 @@ class Options:
             chosen.one_block = "single-block" in way.features
             chosen.small = at.BLOCK if chosen.one_block else -1
         return chosen
+
+
+def recording(words: str | None) -> dict[str, bool]:
+    """The fields that ``--record`` sets: "load", "time" and "ranges", with commas between them.
+
+    Raises:
+        UsageError: a word is none of these.
+    """
+    asked = [word.strip() for word in (words or "").split(",") if word.strip()]
+    for word in asked:
+        if word not in RECORDS:
+            raise unknown("thing to record", word, RECORDS)
+    return {RECORDS[word]: True for word in asked}

@@ -57,6 +57,7 @@ KERNEL pull(i64) {
     const Puller puller = {globals_now(), swapped ? env.bits1 : env.bits0};
     if (ALL) pull_rows(puller);
     else pull_bits(puller, swapped ? env.bits0 : env.bits1, slot_now());
+    if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
 }
 
 KERNEL join_rows(i64) {

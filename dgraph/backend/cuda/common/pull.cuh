@@ -10,11 +10,13 @@ DEVICE Proposal fold_warp(Proposal a) {
 struct Puller {
     Globals G;
     const u32* bits;
+    mutable i64 seen = 0;
 
     // The proposal along edge e into v, folded into a; whether its source is active.
     __device__ bool take(offset_t e, u32 v, Proposal& a) const { return take(e, env.in_neighbours[e], v, a); }
 
     __device__ bool take(offset_t e, u32 u, u32 v, Proposal& a) const {
+        if (RECORD) seen++;
         if (!ALL && !(bits[u >> 5] >> (u & 31) & 1)) return false;
         a = fold(a, propose(G, at_source(G, u), WEIGHTED ? env.in_weights[e] : (weight_t)1, v));
         return true;

@@ -1,0 +1,103 @@
+"""Edges by thread block, warp and thread: of every round in two figures, of some rounds and of all together in full."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.note import Note
+
+WARP = 32
+FIRST, HEAVIEST = 3, 3
+"""Rounds that are kept in full: the first, and those of most edges among the others."""
+
+
+class Loads:
+    """One rank's rounds."""
+
+    def __init__(self) -> None:
+        self._first: list[dict] = []
+        self._heaviest: list[tuple[int, int, dict]] = []
+        self._blocks: dict[str, np.ndarray] = {}
+        self._threads = np.zeros((0, WARP), np.int64)
+
+    def add(self, round: int, note: Note) -> tuple[int, float]:
+        """A round's edges; the largest and the mean of its thread blocks."""
+        if not note.edges:
+            return 0, 0.0
+        whole = _sum(note.edges)
+        self._threads = _added(self._threads, whole)
+        by_block = {kernel: edges.sum(axis=1) for kernel, edges in note.edges.items()}
+        for kernel, blocks in by_block.items():
+            self._blocks[kernel] = _added(self._blocks.get(kernel, blocks[:0]), blocks)
+        total = int(whole.sum())
+        if len(self._first) < FIRST:
+            self._first.append(_round(round, note, by_block, whole))
+        elif len(self._heaviest) < HEAVIEST or total > self._heaviest[0][0]:
+            row = (total, -round, _round(round, note, by_block, whole))
+            (heapq.heappush if len(self._heaviest) < HEAVIEST else heapq.heappushpop)(self._heaviest, row)
+        blocks = whole.sum(axis=1)
+        return int(blocks.max()), float(blocks.mean())
+
+    def facts(self) -> dict[str, Any] | None:
+        """As ``schema.json`` describes it; None where nothing was counted."""
+        if not self._threads.size:
+            return None
+        rounds = [*self._first, *(row for _, _, row in self._heaviest)]
+        return {
+            "blocks": self._threads.shape[0],
+            "threads": self._threads.shape[1],
+            **spread(self._threads),
+            "by_block": {kernel: blocks.tolist() for kernel, blocks in self._blocks.items()},
+            "rounds": sorted(rounds, key=lambda row: row["round"]),
+        }
+
+
+def spread(edges: np.ndarray) -> dict[str, Any]:
+    """How even edges lie, given by (block, thread): in all, and over blocks, warps and threads."""
+    warps = edges.reshape(len(edges), -1, WARP).sum(axis=2)
+    return {
+        "edges": int(edges.sum()),
+        "block": statistics(edges.sum(axis=1)),
+        "warp": statistics(warps.ravel()),
+        "thread": statistics(edges.ravel()),
+    }
+
+
+def statistics(values: np.ndarray) -> dict[str, Any]:
+    """Smallest, largest, mean, deviation and largest ÷ mean; how many are 0, 1, 2 to 3, 4 to 7 and so on."""
+    most, mean = int(values.max()), float(values.mean())
+    bins = np.bincount(np.frexp(values.astype(np.float64))[1], minlength=1)
+    return {
+        "min": int(values.min()),
+        "max": most,
+        "mean": round(mean, 3),
+        "deviation": round(float(values.std()), 3),
+        "ratio": round(most / mean, 4) if mean else None,
+        "histogram": bins.tolist(),
+    }
+
+
+def _round(number: int, note: Note, by_block: Mapping[str, np.ndarray], whole: np.ndarray) -> dict[str, Any]:
+    blocks = {kernel: edges.tolist() for kernel, edges in by_block.items()}
+    return {"round": number, "schedule": note.schedule, **spread(whole), "by_block": blocks}
+
+
+def _sum(parts: Mapping[str, np.ndarray]) -> np.ndarray:
+    whole = np.zeros((0, WARP), np.int64)
+    for part in parts.values():
+        whole = _added(whole, part)
+    return whole
+
+
+def _added(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The sum of two arrays, of which one may have fewer rows: kernels differ in how many blocks they get."""
+    if len(one) > len(other):
+        one, other = other, one
+    out = other.copy()
+    if len(one):
+        out[: len(one)] += one
+    return out

@@ -1,0 +1,161 @@
+"""What a run records of a GPU when it is asked to: edges by thread, seconds by kernel, names for a profiler."""
+
+import numpy as np
+import pytest
+from emulated import THREADS, backend, needs_compiler
+from test_report import SCHEMA, violations
+
+import dgraph
+from dgraph.backend.cuda.options import recording
+from dgraph.backend.note import Note, Spent
+from dgraph.comm import SerialComm
+from dgraph.errors import UsageError
+from dgraph.graph.handle import Graph
+from dgraph.report import Trace
+from dgraph.report.load import Loads, statistics
+
+pytestmark = pytest.mark.mpi_skip
+
+
+def hub(leaves=300, tail=5):
+    """A vertex with so many neighbours, one of which leads down a path."""
+    src = np.concatenate([np.zeros(leaves, np.int64), leaves + np.arange(tail)])
+    dst = np.concatenate([1 + np.arange(leaves), leaves + 1 + np.arange(tail)])
+    return Graph.from_edges(src, dst, n=leaves + tail + 1, comm=SerialComm())
+
+
+def ran(direction="push", **options):
+    return dgraph.run("bfs", hub(), source=0, backend=backend(**options), direction=direction).report
+
+
+@needs_compiler
+def test_edges_of_every_round_are_counted_once():
+    report = ran(schedule="twc", record=True)
+    assert list(violations(report, SCHEMA)) == []
+    (rank,), kept = report["ranks"], report["rounds"]["kept"]
+    load = rank["load"]
+    assert {row["schedule"] for row in kept} == {"twc"}
+    assert sum(rank["schedules"].values()) == report["rounds"]["count"]
+    assert load["edges"] == report["rounds"]["frontier_edges"]
+    assert load["rounds"][0]["edges"] == 300
+    columns = rank["rounds"]
+    for row in load["rounds"]:
+        at = [one["round"] for one in kept].index(row["round"])
+        assert columns["fullest_block"][at] == row["block"]["max"]
+        assert columns["mean_block"][at] * load["blocks"] == pytest.approx(row["edges"], abs=0.01)
+    # a vertex of 300 edges is large: one block of 64 threads walks all of them, every thread 4 or 5
+    first = load["rounds"][0]
+    assert sorted(first["by_block"]["edges"]) == [0, 300]
+    assert (first["thread"]["max"], first["block"]["ratio"]) == (-(-300 // THREADS), 2.0)
+
+
+@needs_compiler
+def test_huge_vertices_are_told_apart():
+    first = ran(schedule="alb", alb_threshold=100, record=True)["ranks"][0]["load"]["rounds"][0]
+    assert first["by_block"] == {"edges_huge": [150, 150]} or sum(first["by_block"]["edges_huge"]) == 300
+    assert first["block"]["ratio"] < 1.1
+
+
+@needs_compiler
+@pytest.mark.parametrize("schedule", ["auto", "persistent"])
+def test_rounds_of_the_persistent_kernel_are_counted_one_by_one(schedule):
+    report = ran(schedule=schedule, record=True)
+    load = report["ranks"][0]["load"]
+    assert [row["edges"] for row in load["rounds"]][:3] == [row["frontier_edges"] for row in report["rounds"]["kept"]][:3]
+    assert report["rounds"]["kept"][0]["schedule"] == "persistent"
+
+
+@needs_compiler
+def test_pulls_are_counted():
+    report = dgraph.run("pagerank", hub(), backend=backend(record=True), max_iter=2, tol=0.0).report
+    load = report["ranks"][0]["load"]
+    assert set(report["ranks"][0]["schedules"]) == {"pull"}
+    assert load["edges"] == 2 * 305
+
+
+@needs_compiler
+def test_seconds_by_kernel():
+    report = ran(schedule="alb", alb_threshold=100, timed=True)
+    assert list(violations(report, SCHEMA)) == []
+    kernels = {(row["schedule"], row["kernel"]): row for row in report["ranks"][0]["kernels"]}
+    assert kernels["alb", "edges"]["launches"] >= report["rounds"]["count"]
+    assert kernels["alb", "edges"]["walks"]
+    assert 1 <= kernels["alb", "edges_huge"]["launches"] <= 2, "only where there is a huge vertex"
+    assert not kernels["", "rounds"]["walks"], "with a schedule of its own it only ends rounds"
+    assert all(row["seconds"] > 0 for row in kernels.values())
+    assert "load" not in report["ranks"][0]
+
+
+@needs_compiler
+def test_nothing_is_recorded_unasked():
+    (rank,) = ran(schedule="alb")["ranks"]
+    assert "load" not in rank
+    assert "kernels" not in rank
+    assert "fullest_block" not in rank["rounds"]
+
+
+@needs_compiler
+def test_ranges_nest_and_name_phases_and_rounds():
+    made = backend(ranges=True)
+    dgraph.run("bfs", hub(), source=0, backend=made)
+    names, depth = made.device.ranges, 0
+    assert {"solve", "compute", "from round 1"} <= set(names)
+    for name in names:
+        depth += 1 if name else -1
+        assert depth >= 0
+    assert depth == 0
+
+
+def test_what_can_be_recorded():
+    assert recording("load, time") == {"record": True, "timed": True}
+    assert recording(None) == {}
+    with pytest.raises(UsageError, match="unknown thing to record 'tiem': did you mean 'time'"):
+        recording("tiem")
+
+
+def test_the_cpu_has_nothing_to_record():
+    with pytest.raises(UsageError, match="--record is about GPUs"):
+        dgraph.run("bfs", hub(), source=0, backend="cpu", record="load")
+
+
+# what is kept of it
+
+
+def note(*blocks, schedule="lb", kernel="edges"):
+    return Note(schedule, {kernel: np.array(blocks, np.int64).repeat(32).reshape(len(blocks), 32)})
+
+
+def test_the_first_rounds_and_the_heaviest_are_kept_in_full():
+    loads = Loads()
+    for round in range(1, 101):
+        loads.add(round, note(900 if round in (50, 70) else round, 1))
+    rows = loads.facts()["rounds"]
+    assert [row["round"] for row in rows] == [1, 2, 3, 50, 70, 100]
+    assert rows[3]["by_block"] == {"edges": [900 * 32, 32]}
+
+
+def test_grids_of_different_sizes_are_added_block_by_block():
+    loads = Loads()
+    both = Note("alb", {**note(1, 2, 3).edges, **note(5, kernel="edges_huge").edges})
+    assert loads.add(1, both) == (6 * 32, 11 * 32 / 3)
+    loads.add(2, note(1, 1, 1, 1))
+    told = loads.facts()
+    assert told["by_block"] == {"edges": [64, 96, 128, 32], "edges_huge": [160]}
+    assert (told["blocks"], told["edges"], told["block"]["max"]) == (4, 15 * 32, 7 * 32)
+
+
+def test_statistics_are_what_they_are_called():
+    told = statistics(np.array([0, 0, 1, 2, 3, 4, 1023, 1024]))
+    assert told["histogram"] == [2, 1, 2, 1, 0, 0, 0, 0, 0, 0, 1, 1]
+    assert (told["min"], told["max"], told["mean"]) == (0, 1024, 257.125)
+    assert told["ratio"] == pytest.approx(1024 / 257.125, abs=1e-4)
+    assert told["deviation"] == pytest.approx(np.std([0, 0, 1, 2, 3, 4, 1023, 1024]), abs=1e-3)
+    assert statistics(np.zeros(4, np.int64))["ratio"] is None
+
+
+def test_kernels_of_several_programs_add_up():
+    trace = Trace(SerialComm(), [])
+    trace.spent([Spent("alb", "edges", True, 2, 0.5)])
+    trace.spent([Spent("alb", "edges", True, 1, 0.25), Spent("", "settle", False, 3, 0.1)])
+    rows = trace.collect()["ranks"][0]["kernels"]
+    assert [(row["kernel"], row["launches"], row["seconds"]) for row in rows] == [("edges", 3, 0.75), ("settle", 3, 0.1)]
