@@ -8,9 +8,11 @@ from collections.abc import Callable
 from dgraph.backend.connect import Joined
 from dgraph.backend.cuda import binding
 from dgraph.backend.cuda.components import Components
+from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.plan import components, plan
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
@@ -34,6 +36,7 @@ class CudaBackend:
         reason: which GPU.
         why: why this backend.
         links: how GPUs are joined, once :meth:`connect` has found out; None on one rank, and where some have no GPU.
+        planned: bytes of the GPU's memory that the most demanding program so far was planned to take.
     """
 
     name, threads = "cuda", 1
@@ -49,6 +52,7 @@ class CudaBackend:
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs: dict[int, tuple[Callable, DeviceGraph]] = {}
         self.device.ranged |= options.ranges
+        self.planned = 0
 
     def choosing(self, options: Options) -> CudaBackend:
         """The same GPU, with the graphs that are on it, under other options."""
@@ -69,6 +73,7 @@ class CudaBackend:
             "name": device.name,
             "used_bytes": device.used(),
             "peak_bytes": device.peak,
+            "planned_bytes": self.planned,
             "held_bytes": device.held(),
             "taken_bytes": device.taken(),
         }
@@ -105,12 +110,34 @@ class CudaBackend:
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
         """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
         self.device.use()
-        free = direction == "auto" and self.options.schedule == "auto"  # a schedule walks a program's own rounds
-        if traced.program.kernel == "components" and free and self.alone and not local.directed:
+        self._plan(traced, local, direction)
+        if self._hooks(traced, local, direction):
             return Components(traced, self._graph(local), self.device)
         way = traced.program.way
         options = self.options.under(way) if way else self.options
         return Machine(traced, self._graph(local), self.device, direction, options)
+
+    def _hooks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
+        """Whether components are found by hooking, and not by the program's rounds."""
+        free = direction == "auto" and self.options.schedule == "auto"  # a schedule walks a program's own rounds
+        return traced.program.kernel == "components" and free and self.alone and not local.directed
+
+    def _plan(self, traced: Traced, local: LocalGraph, direction: str) -> None:
+        """Refuse, before anything is allocated, what will not fit."""
+        known = self._graphs.get(id(local))
+        extent = known[1].extent if known else Extent.of(local, self.options.renumber)
+        hooks = self._hooks(traced, local, direction)
+        options, device = self.options, self.device
+        need = components(extent) if hooks else plan(traced, extent, direction, options, device.blocks)
+        wanted, free = need.rounds if known else need.peak, device.free() + (device.used() if known else 0)
+        if wanted > free:
+            raise UsageError(
+                f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
+                f"{wanted:,} bytes of GPU memory (bringing the graph there {need.upload:,}; the graph {need.graph:,}, "
+                f"its edges by target {need.incoming:,}, the program {need.arrays:,}), and {free:,} are free on "
+                f"{device.name}; use more GPUs (python -m dgraph estimate tells how many)"
+            )
+        self.planned = max(self.planned, need.peak)
 
     def _graph(self, local: LocalGraph) -> DeviceGraph:
         """The graph on the GPU, kept as long as it lives on the host."""

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.extent import WIDE, Extent, chunks_of, fits_32
 from dgraph.backend.cuda.messages import CHUNK_BITS
 from dgraph.backend.cuda.transports import Links
-from dgraph.graph.local import LocalGraph, Mirrors
-
-WIDE = 2**31
-"""Local edges from which on positions of edges need 64 bits."""
-
-SKEWED = 16
-"""Vertices are numbered by falling degree where the largest is so many times the mean: hubs then share cache lines."""
+from dgraph.graph.local import LocalGraph
 
 BINS = 10
 """Of the histogram of degrees that says how finely vertices are split."""
 
-SOME = 1 << 27
-"""Edges that are renumbered at a time: bounds the scratch memory of building."""
+SOME = 1 << 23
+"""Edges that are renumbered or turned around at a time: bounds the scratch memory of building."""
 
 
 class Rows:
@@ -33,20 +28,13 @@ class Rows:
         self.offsets, self.neighbours, self.weights = offsets, neighbours, weights
 
 
-def _chunks_of(count: int) -> int:
-    return (count + (1 << CHUNK_BITS) - 1) >> CHUNK_BITS
-
-
-def _chunks(side: Mapping[int, Mirrors]) -> int:
-    return sum(_chunks_of(mirrors.count) for mirrors in side.values())
-
-
 class DeviceGraph:
     """The arrays of a :class:`LocalGraph` on a device.
 
     Attributes:
         order: the lid that stands at each position, where vertices are renumbered; None where they are not.
         place: the position of each lid, likewise.
+        extent: its sizes.
         wide: whether offsets are 64-bit.
         links: how GPUs are joined; None on one rank, and where some have no GPU.
         post: the memory of messages between them, once there were any.
@@ -59,45 +47,44 @@ class DeviceGraph:
         self.local, self.device = local, device
         self.edges = int(local.out.neighbours.size)
         self.wide = self.edges >= WIDE
+        self.extent = replace(Extent.of(local, renumber), wide=self.wide)
+        self.largest = self.extent.largest
         xp = device.xp
         offsets = device.put(local.out.offsets)
-        degrees = offsets[1:] - offsets[:-1]
-        self.largest = int(degrees.max()) if degrees.size else 0
-        whole = local.masters == local.n and not local.theirs and not local.mirrors
-        if renumber is None:
-            renumber = self.largest > SKEWED * max(self.edges, 1) / max(local.size, 1)
         self.order = self.place = None
-        neighbours = device.put(local.out.neighbours.view(np.uint32))
-        weights = None if local.out.weights is None else device.put(local.out.weights)
-        if renumber and whole and local.size > 1:
-            self.order = xp.argsort(-degrees, kind="stable").astype(np.uint32)
+        if self.extent.renumbered:
+            self.order = xp.argsort(offsets[:-1] - offsets[1:], kind="stable").astype(np.uint32)
             self.place = xp.empty(local.size, np.uint32)
             self.place[self.order] = xp.arange(local.size, dtype=np.uint32)
-            offsets, neighbours, weights = self._renumbered(offsets, degrees, neighbours, weights)
+        neighbours = device.put(local.out.neighbours.view(np.uint32))
+        weights = None if local.out.weights is None else device.put(local.out.weights)
+        if self.order is not None:
+            offsets, neighbours, weights = self._renumbered(offsets, neighbours, weights)
         self.out = Rows(offsets.astype(np.int64 if self.wide else np.uint32, copy=False), neighbours, weights)
+        del offsets
         self.original = self.arranged(self._narrow(local.original))
         self.degree = self.arranged(self._narrow(local.out_degree))
 
     def _narrow(self, values):
         """On the device, in 32 bits where all fit: what every vertex reads costs its width."""
-        values = self.device.put(values)
-        fits = values.size == 0 or (int(values.min()) >= 0 and int(values.max()) < 2**32)
-        return values.astype(np.uint32 if fits else np.int64, copy=False)
+        return self.device.put(values.astype(np.uint32 if fits_32(values) else np.int64, copy=False))
 
     def arranged(self, by_lid):
         """An array by lid as one by position."""
         return by_lid if self.order is None else by_lid[self.order]
 
-    def _renumbered(self, offsets, degrees, neighbours, weights):
+    def _renumbered(self, offsets, neighbours, weights):
         xp = self.device.xp
         starts = xp.zeros(self.local.size + 1, np.int64)
-        xp.cumsum(degrees[self.order], out=starts[1:])
+        xp.cumsum((offsets[1:] - offsets[:-1])[self.order], out=starts[1:])
         targets = xp.empty(self.edges, np.uint32)
         moved = None if weights is None else xp.empty(self.edges, weights.dtype)
         for first in range(0, self.edges, SOME):
             e = xp.arange(first, min(first + SOME, self.edges), dtype=np.int64)
-            row = xp.searchsorted(starts, e, side="right") - 1
-            e += offsets[self.order[row]] - starts[row]
+            row = xp.searchsorted(starts, e, side="right")
+            row -= 1
+            e -= starts[row]
+            e += offsets[self.order[row]]
             targets[first : first + SOME] = self.place[neighbours[e]]
             if moved is not None:
                 moved[first : first + SOME] = weights[e]
@@ -107,7 +94,11 @@ class DeviceGraph:
         """The largest degree of what is walked."""
         if not pulling or not self.local.directed:
             return self.largest
-        return int(self._in_degree.max()) if self.local.size else 0
+        return self._longest_in
+
+    @cached_property
+    def _longest_in(self) -> int:
+        return int(self._in_degree().max()) if self.local.size else 0
 
     @cached_property
     def split_degree(self) -> int:
@@ -126,17 +117,36 @@ class DeviceGraph:
         """Edges by target; the outgoing ones serve where every arc has its reverse."""
         if not self.local.directed:
             return self.out
-        xp, out = self.device.xp, self.out
-        order = xp.argsort(out.neighbours, kind="stable")
-        sources = xp.empty(self.edges, np.uint32)
+        xp, out, size = self.device.xp, self.out, self.local.size
+        counts = xp.zeros(size, np.int64)
         for first in range(0, self.edges, SOME):
-            e = order[first : first + SOME].astype(out.offsets.dtype)
-            sources[first : first + SOME] = xp.searchsorted(out.offsets, e, side="right") - 1
-        weights = None if out.weights is None else out.weights[order]
-        del order
-        offsets = xp.zeros(self.local.size + 1, np.int64)
-        xp.cumsum(xp.bincount(out.neighbours, minlength=self.local.size), out=offsets[1:])
+            counts += xp.bincount(out.neighbours[first : first + SOME], minlength=size)
+        offsets = xp.zeros(size + 1, np.int64)
+        xp.cumsum(counts, out=offsets[1:])
+        del counts
+        sources = xp.empty(self.edges, np.uint32)
+        weights = None if out.weights is None else xp.empty(self.edges, out.weights.dtype)
+        free = offsets[:-1].copy()
+        for first in range(0, self.edges, SOME):
+            self._turn(first, free, sources, weights)
         return Rows(offsets.astype(out.offsets.dtype, copy=False), sources, weights)
+
+    def _turn(self, first: int, free, sources, weights) -> None:
+        """Put some edges where their targets' places are ``free``; those of a target stay in order."""
+        xp, out = self.device.xp, self.out
+        piece = out.neighbours[first : first + SOME]
+        e = xp.argsort(piece, kind="stable")
+        to = piece[e]
+        where = xp.arange(to.size, dtype=np.int64)
+        where -= xp.searchsorted(to, to, side="left")
+        where += free[to]
+        free += xp.bincount(to, minlength=self.local.size)
+        e += first
+        row = xp.searchsorted(out.offsets, e.astype(out.offsets.dtype), side="right")
+        row -= 1
+        sources[where] = row.astype(np.uint32)
+        if weights is not None:
+            weights[where] = out.weights[e]
 
     @cached_property
     def peers(self) -> list[int]:
@@ -152,7 +162,7 @@ class DeviceGraph:
     @property
     def chunks_shared(self) -> int:
         """Chunks of positions, of the larger side."""
-        return max(_chunks(self.local.mine), _chunks(self.local.theirs))
+        return self.extent.chunks
 
     @cached_property
     def told(self):
@@ -164,7 +174,7 @@ class DeviceGraph:
             count = len(self.lids[peer])
             slots.append(xp.arange(first, first + count, dtype=np.uint32))
             lids.append(self.lids[peer])
-            first += _chunks_of(count) << CHUNK_BITS
+            first += chunks_of(count) << CHUNK_BITS
         masters = xp.concatenate(lids)
         offsets = xp.zeros(self.local.masters + 1, np.int64)
         xp.cumsum(xp.bincount(masters, minlength=self.local.masters), out=offsets[1:])
@@ -173,15 +183,16 @@ class DeviceGraph:
     @cached_property
     def long_rows(self):
         """Rows of the incoming edges that a warp walks: uint32."""
-        degree = self._in_degree
+        degree = self._in_degree()
         return self._where((degree > at.SHORT_ROW) & (degree <= at.LONG_ROW))
 
     @cached_property
     def chunks(self):
         """The longest rows in pieces: (row uint32, first edge), by row."""
         xp, offsets = self.device.xp, self.incoming.offsets
-        rows = self._where(self._in_degree > at.LONG_ROW)
-        pieces = (self._in_degree[rows] + at.CHUNK - 1) // at.CHUNK
+        degree = self._in_degree()
+        rows = self._where(degree > at.LONG_ROW)
+        pieces = (degree[rows].astype(np.int64) + at.CHUNK - 1) // at.CHUNK
         ends = self.device.get(xp.cumsum(pieces))
         whole = np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
         number = np.arange(whole.size) - np.concatenate([[0], ends[:-1]])[whole] if ends.size else whole
@@ -189,10 +200,9 @@ class DeviceGraph:
         first = offsets[rows[which]].astype(np.int64) + self.device.put(number.astype(np.int64)) * at.CHUNK
         return rows[which], first.astype(offsets.dtype)
 
-    @cached_property
     def _in_degree(self):
         offsets = self.incoming.offsets
-        return (offsets[1:] - offsets[:-1]).astype(np.int64)
+        return offsets[1:] - offsets[:-1]
 
     def _where(self, wanted):
         return self.device.xp.flatnonzero(wanted).astype(np.uint32)

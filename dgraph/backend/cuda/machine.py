@@ -14,6 +14,7 @@ from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.plan import may_pull
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.queues import by_queue
 from dgraph.backend.note import Note, Spent
@@ -46,7 +47,7 @@ class Machine(Standing):
         self.traced, self.graph, self.device, self.options = traced, graph, device, options
         self.local = graph.local
         self.dirties = bool(traced.dirty)
-        self.pulls = "pull" in traced.program.directions and (traced.once or traced.all or forced in ("pull", "flip"))
+        self.pulls = may_pull(traced, forced)
         self.arrays = Arrays(traced, graph, device, self.pulls, options)
         self.kernels = Kernels(traced, graph, device, self.arrays, options)
         self.state = {k: Column(device, v, graph.place) for k, v in self.arrays.fields.items()}

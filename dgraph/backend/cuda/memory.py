@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda import messages
+from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
@@ -34,56 +36,20 @@ class Arrays:
     def __init__(self, traced: Traced, graph: DeviceGraph, device, pulls: bool, options: Options):
         self.device, self.pulls = device, pulls
         size, t = graph.local.size, traced
-        mirrored = graph.local.mirrors > 0
-        prefix = np.uint64 if graph.wide else np.uint32
-        frontier = 0 if t.all else size
-        piled, lists = t.priority is not None, t.apply is not None or t.priority is not None
-        bits = (size + 31) // 32 if (pulls or options.sweeps) and not t.all else 0
-        row = SCHEDULES.get(options.schedule)
-        huge = size if (row and row.huge) or options.features or graph.wide else 0
-        blocks = max(device.blocks * MOST_RESIDENT, options.blocks or 0)
-        places = graph.edges * (2 if options.pours else 1)
-        option = options[row.option] if row and row.option else ""
-        sizes = Sizes(size, places, graph.wide, device.threads, blocks, option)
-        scratch = row.scratch(sizes) if row else (0, 0, 0)
-        parts = at.PARTS * max(len(t.float_sums), 1)
-        accumulated = 8 * len(t.proposes)
         self.integers_at = at.CONTROLS + at.MOST_SUMS
         self.floats_at = self.integers_at + max(len(t.globals), 1)
         self.gate_at = self.floats_at + max(len(t.globals), 1)
         self.post_at = self.gate_at + 1
-        post = messages.POST_PEERS + messages.POST_PEER * len(graph.peers) if graph.peers else 0
-        wanted = {
-            **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
-            "board": (self.post_at + post, np.int64),
-            "counters": (4 * at.SLOT, np.int64), "totals": (2 + at.MOST_SUMS, np.int64), "parts": (parts, np.float64),
-            "ring": (at.RING * at.FIGURES, np.int64),
-            "queue0": (frontier, np.uint32), "queue1": (frontier, np.uint32),
-            "sums0": (frontier, prefix), "sums1": (frontier, prefix),
-            "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
-            "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if mirrored else 0, np.uint32),
-            "marks": (graph.chunks_shared << messages.CHUNK_BITS >> 5, np.uint32),
-            "awake": ((graph.local.masters + 31) // 32 if graph.peers and not t.all else 0, np.uint32),
-            "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
-            "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
-            "waiting": ((size + 31) // 32 if piled else 0, np.uint32),
-            "far0": (size if piled else 0, np.uint32), "far1": (size if piled else 0, np.uint32),
-            "live0": (size if t.live is not None else 0, np.uint32),
-            "live1": (size if t.live is not None else 0, np.uint32),
-            "bits0": (bits, np.uint32), "bits1": (bits, np.uint32),
-            "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32),
-            "scratch2": (scratch[2], np.uint64),
-            "chunk_parts": (accumulated * len(graph.chunks[0]) if t.all and pulls else 0, np.uint8),
-            "record": (blocks * at.BLOCK if options.record else 0, np.int64),
-        }  # fmt: skip
-        self.bytes = sum(prod((count,)) * np.dtype(dtype).itemsize for count, dtype in wanted.values())
+        pieces = len(graph.chunks[0]) if t.all and pulls else 0
+        arrays = wanted(t, graph.extent, pieces, pulls, options, device.blocks, device.threads)
+        self.bytes = held(arrays)
         free = device.free()
         if self.bytes > free:
             raise UsageError(
                 f"{type(t.program).__name__} needs {self.bytes:,} bytes of GPU memory beside the graph, "
                 f"{free:,} are free on {device.name}; use more GPUs"
             )
-        self.all = {name: device.xp.zeros(max(count, 1), dtype) for name, (count, dtype) in wanted.items()}
+        self.all = {name: device.xp.zeros(max(count, 1), dtype) for name, (count, dtype) in arrays.items()}
         self.all["words"] = self.all["board"][: self.post_at]
         self.all["post"] = self.all["board"][self.post_at :]
         self.fields = {name: self.all[f"f_{name}"][:size] for name in t.fields}
@@ -101,6 +67,60 @@ class Arrays:
     @property
     def bits(self) -> tuple:
         return self.all["bits0"], self.all["bits1"]
+
+
+Wanted = dict[str, tuple[int, Any]]
+
+
+def wanted(
+    traced: Traced, extent: Extent, pieces: int, pulls: bool, options: Options, processors: int, threads: int = at.BLOCK
+) -> Wanted:
+    """The arrays of a program: name → length and dtype.
+
+    Args:
+        pieces: of the longest rows, where all vertices pull.
+        processors: multiprocessors of the GPU; ``threads``: of a block.
+    """
+    size, t = extent.size, traced
+    prefix = np.uint64 if extent.wide else np.uint32
+    frontier = 0 if t.all else size
+    piled, lists = t.priority is not None, t.apply is not None or t.priority is not None
+    bits = (size + 31) // 32 if (pulls or options.sweeps) and not t.all else 0
+    row = SCHEDULES.get(options.schedule)
+    huge = size if (row and row.huge) or options.features or extent.wide else 0
+    blocks = max(processors * MOST_RESIDENT, options.blocks or 0)
+    places = extent.edges * (2 if options.pours else 1)
+    option = options[row.option] if row and row.option else ""
+    sizes = Sizes(size, places, extent.wide, threads, blocks, option)
+    scratch = row.scratch(sizes) if row else (0, 0, 0)
+    post = messages.POST_PEERS + messages.POST_PEER * extent.peers if extent.peers else 0
+    return {
+        **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
+        "board": (at.CONTROLS + at.MOST_SUMS + 2 * max(len(t.globals), 1) + 1 + post, np.int64),
+        "counters": (4 * at.SLOT, np.int64), "totals": (2 + at.MOST_SUMS, np.int64),
+        "parts": (at.PARTS * max(len(t.float_sums), 1), np.float64), "ring": (at.RING * at.FIGURES, np.int64),
+        "queue0": (frontier, np.uint32), "queue1": (frontier, np.uint32),
+        "sums0": (frontier, prefix), "sums1": (frontier, prefix),
+        "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
+        "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if extent.mirrored else 0, np.uint32),
+        "marks": (extent.chunks << messages.CHUNK_BITS >> 5, np.uint32),
+        "awake": ((extent.masters + 31) // 32 if extent.peers and not t.all else 0, np.uint32),
+        "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
+        "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
+        "waiting": ((size + 31) // 32 if piled else 0, np.uint32),
+        "far0": (size if piled else 0, np.uint32), "far1": (size if piled else 0, np.uint32),
+        "live0": (size if t.live is not None else 0, np.uint32),
+        "live1": (size if t.live is not None else 0, np.uint32),
+        "bits0": (bits, np.uint32), "bits1": (bits, np.uint32),
+        "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
+        "chunk_parts": (8 * len(t.proposes) * pieces, np.uint8),
+        "record": (blocks * at.BLOCK if options.record else 0, np.int64),
+    }  # fmt: skip
+
+
+def held(arrays: Wanted) -> int:
+    """Bytes of arrays."""
+    return sum(prod((count,)) * np.dtype(dtype).itemsize for count, dtype in arrays.values())
 
 
 def _padded(size: int) -> int:

@@ -1,0 +1,93 @@
+"""What a rank's graph and a program will take of a GPU's memory: reckoned from sizes, before anything is allocated.
+
+The graph's part follows ``graph.py`` statement by statement: what lives at once while it is uploaded, renumbered and
+transposed. CuPy's sort keeps a copy of the keys, the order, and both again while it works.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.extent import Extent
+from dgraph.backend.cuda.graph import SOME
+from dgraph.backend.cuda.memory import held, wanted
+from dgraph.backend.cuda.options import Options
+from dgraph.program import Traced
+
+RENUMBERING, TURNING = 28, 36
+"""Bytes of scratch an edge of ``SOME``: while edges are renumbered, and while they are sorted by target."""
+
+ORDERING, COUNTING, RESULT = 48, 32, 20
+"""Bytes a vertex: while degrees are sorted; while targets are counted; while an answer is put back into order."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Bytes of one program on one rank's GPU.
+
+    Attributes:
+        upload: the most while the graph is brought there.
+        graph: what stays of it.
+        turning: the most while edges are sorted by target, beside the graph; 0 where nobody asks for that.
+        incoming: what stays of that.
+        arrays: what the program's rounds write.
+        result: the most while an answer is put into order, beside the arrays.
+    """
+
+    upload: int
+    graph: int
+    turning: int
+    incoming: int
+    arrays: int
+    result: int
+
+    @property
+    def rounds(self) -> int:
+        """The most at once, once the graph is there."""
+        return self.graph + max(self.turning, self.incoming + self.arrays + self.result)
+
+    @property
+    def peak(self) -> int:
+        """The most at once."""
+        return max(self.upload, self.rounds)
+
+
+def plan(traced: Traced, extent: Extent, forced: str, options: Options, blocks: int) -> Plan:
+    """The memory of a program. ``forced``: its direction; ``blocks``: multiprocessors of the GPU."""
+    x, pulls = extent, may_pull(traced, forced)
+    longest = pieces(x) if traced.all and pulls else 0
+    arrays = held(wanted(traced, x, longest, pulls, options, blocks))
+    return _plan(x, x.directed and pulls, arrays)
+
+
+def components(extent: Extent) -> Plan:
+    """The memory of components by hooking: a parent and a label a vertex."""
+    return _plan(extent, False, 12 * extent.size)
+
+
+def _plan(x: Extent, turns: bool, arrays: int) -> Plan:
+    n, ends, scratch = x.size, x.edges * (4 + x.weight), min(x.edges, SOME)
+    place = 8 * n if x.renumbered else 0
+    graph = x.rows + place + (x.ids + 4) * n
+    upload = max(x.rows + place + 8 * n, graph + place // 2)
+    if x.renumbered:
+        upload = max(upload, ORDERING * n, 2 * ends + 24 * n + RENUMBERING * scratch)
+    return Plan(
+        upload=upload,
+        graph=graph,
+        turning=x.rows + COUNTING * n + TURNING * scratch if turns else 0,
+        incoming=x.rows if turns else 0,
+        arrays=arrays,
+        result=RESULT * n if x.renumbered else 0,
+    )
+
+
+def may_pull(traced: Traced, forced: str) -> bool:
+    """Whether a program will ever walk edges backwards. ``forced``: its direction."""
+    return "pull" in traced.program.directions and (traced.once or traced.all or forced in ("pull", "flip"))
+
+
+def pieces(extent: Extent) -> int:
+    """Pieces of the longest rows, at most."""
+    return extent.edges // at.CHUNK + extent.edges // at.LONG_ROW
