@@ -148,7 +148,7 @@ def run(
             if keeper is not None:
                 keeper.end()
         if hasattr(engine, "memory"):
-            trace.gpu = engine.memory()
+            trace.gpu_memory = engine.memory()
         if answer.arcs is not None:
             arcs = comm.total(answer.arcs)
             trace.describe("outcome", edges_traversed=arcs if local.directed else arcs // 2)

@@ -42,10 +42,10 @@ def test_counts_and_files_tell_it_too(tmp_path):
 def test_what_a_machine_holds_is_read_off_the_machine(name):
     """Programs of the same sizes as a real run's hold what was foretold, to the byte of their arrays."""
     shape = Shape(0, 0, not ALGORITHMS[name].undirected, 4)
-    programs, result = machines.needs(name, shape, NEEDS[name], "auto")
-    assert programs
-    assert result >= 8
-    for needs in programs:
+    work = machines.needs(name, shape, NEEDS[name], "auto")
+    assert work.needs
+    assert work.result >= 8
+    for needs in work.needs:
         assert needs.master >= needs.fields
         assert needs.mirror >= needs.fields
 
@@ -109,3 +109,19 @@ def test_the_command(capsys):
 
 def test_sizes_are_read():
     assert [_bytes(text) for text in ("5", "1K", "16GiB", "1.5MB", "2e3")] == [5, 1024, 16 << 30, 3 << 19, 2000]
+
+
+def test_a_gpu_is_reckoned_as_it_will_plan(capsys):
+    shape = shape_of("rmat:20", weights="1..9")
+    alone, four = (plan("sssp", shape, ranks).gpu for ranks in (1, 4))
+    assert alone.graph == shape.edges * 8 + (shape.n + 1) * 4 + 16 * shape.n  # rows; ids, degrees, two orders
+    assert alone.upload > 2 * shape.edges * 8  # before and after numbering by degree
+    assert alone.messages == alone.incoming == 0 < four.messages
+    assert four.peak < alone.peak
+    assert plan("bfs", shape).gpu.incoming > shape.edges * 8  # a directed graph that is pulled
+    even = plan("sssp", shape_of("uniform:20", weights="1..9")).gpu
+    assert even.upload < 1.2 * shape.edges * 8
+    tight = estimate("sssp", shape, 1, parameters={"source": 0}, gpu_memory=alone.peak - 1).gpu
+    assert tight.upload == even.upload, "there is no room for another numbering"
+    assert main(["estimate", "sssp", "rmat:30", "-n", "4", "--gpu-memory", "139GiB"]) in (0, 1)
+    assert "of the GPU" in capsys.readouterr().out

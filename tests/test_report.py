@@ -14,7 +14,7 @@ from dgraph.errors import OutputError
 from dgraph.graph.handle import Graph
 from dgraph.report import Trace, headline, rounds, show, table, write
 from dgraph.report import trace as traces
-from dgraph.report.table import size
+from dgraph.report.lines import size
 
 SCHEMA = json.loads((files("dgraph.report") / "schema.json").read_text())
 

@@ -11,7 +11,7 @@ from typing import Any
 from dgraph.cli.parser import Task, command_parser, flag, parsed
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
-from dgraph.report.table import aligned, size
+from dgraph.report.lines import aligned, size
 
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 TOO_LITTLE = 1
@@ -39,7 +39,7 @@ def task(words: Sequence[str]) -> Task:
     way.add_argument("--directed", **flag(), help="as for a run")
     way.add_argument("--undirected", **flag(False, "directed"), help="as for a run")
     parser.add_argument("--memory", metavar="SIZE", help="of a rank, such as 16GiB: does it fit?")
-    parser.add_argument("--gpu-memory", metavar="SIZE", help="of a rank's GPU: do graph, state and messages fit?")
+    parser.add_argument("--gpu-memory", metavar="SIZE", help="of a rank's GPU: does the run fit?")
     parser.add_argument("--json", **flag(), help="the plans, as JSON")
     given = parsed(parser, words)
     for name in ("memory", "gpu_memory"):
@@ -80,22 +80,35 @@ def _tell(given: dict[str, Any]) -> int:
     if not all(text.isdigit() and int(text) for text in counts):
         raise UsageError(f"-n {given['ranks']}: ranks are 1 or more; write 4, or 1,2,4")
     shape = shape_of(given["graph"], weights=given.get("weights"), directed=given.get("directed"))
+    memory, gpu_memory = given.get("memory"), given.get("gpu_memory")
     plans = []
     for name in names:
         algorithm = ALGORITHMS[name]
         parameters = {"source": 0} if algorithm.needs_source else {}
         for policy in policies:
             for ranks in map(int, counts):
-                plan = estimate(name, shape, ranks, policy, parameters=parameters, undirected=algorithm.undirected)
+                plan = estimate(
+                    name, shape, ranks, policy,
+                    parameters=parameters, undirected=algorithm.undirected, gpu_memory=gpu_memory,
+                )  # fmt: skip
                 plans.append(plan)
-    limits = [(given[key], figure) for key, figure in (("memory", "peak"), ("gpu_memory", "device")) if key in given]
-    fits = [all(getattr(plan, figure) <= limit for limit, figure in limits) for plan in plans]
+    fits = [_within(plan.peak, memory) and _within(plan.gpu.peak, gpu_memory) for plan in plans]
     if "json" in given:
-        told = [asdict(plan) | {"peak": plan.peak, "fits": fit} for plan, fit in zip(plans, fits, strict=True)]
+        told = [
+            asdict(plan) | {"peak": plan.peak, "gpu": plan.gpu.facts(), "fits": fit}
+            for plan, fit in zip(plans, fits, strict=True)
+        ]
         print(json.dumps({"shape": asdict(shape), "plans": told}, indent=1))
     else:
-        print(_table(shape, plans, fits if limits else None))
+        limited = memory is not None or gpu_memory is not None
+        print(_table(shape, plans, fits if limited else None))
+        if gpu_memory is not None:
+            print("", _gpu_table(plans, gpu_memory), sep="\n")
     return 0 if all(fits) else TOO_LITTLE
+
+
+def _within(need: int, limit: int | None) -> bool:
+    return limit is None or need <= limit
 
 
 def _table(shape, plans, fits: list[bool] | None) -> str:
@@ -109,10 +122,20 @@ def _table(shape, plans, fits: list[bool] | None) -> str:
             str(plan.ranks),
             *(f"{x:,}" for x in (plan.masters, plan.mirrors, plan.edges)),
         ]
-        row += [size(x) for x in (plan.load, plan.build, plan.rounds, plan.peak, plan.device)]
+        row += [size(x) for x in (plan.load, plan.build, plan.rounds, plan.peak, plan.gpu.peak)]
         lines.append(row + ([] if fits is None else ["yes" if fits[number] else "NO"]))
     weights = f", weights of {shape.weight} bytes" if shape.weight else ""
     told = [f"{shape.n:,} vertices, {shape.edges:,} edges at most, {way}{weights}", "\n".join(aligned(lines))]
     return "\n\n".join(
         [*told, f"a rank's, at most; peak is the fullest phase and {size(plans[0].base)} of Python and libraries"]
     )
+
+
+def _gpu_table(plans, limit: int) -> str:
+    """Where each plan's bytes on a GPU go."""
+    parts = ("upload", "graph", "incoming", "state", "messages", "peak")
+    lines: list[list[str] | None] = [["algorithm", "policy", "ranks", *parts, "of the GPU"], None]
+    for plan in plans:
+        figures = [size(plan.gpu.facts()[part]) for part in parts]
+        lines.append([plan.algorithm, plan.policy, str(plan.ranks), *figures, f"{plan.gpu.peak / limit:.0%}"])
+    return "\n".join([*aligned(lines), "", "a GPU's, at most; peak is upload, or graph to messages together"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dgraph.algorithms import ALGORITHMS
 from dgraph.errors import UsageError
 from dgraph.estimate.plan import Plan, estimate
-from dgraph.estimate.shape import Shape
+from dgraph.estimate.shape import Shape, skewed_by
 
 WEIGHT = 4
 """Bytes a weight: reports tell only whether there are some."""
@@ -21,7 +21,7 @@ def against(report: dict) -> Plan:
     if name not in ALGORITHMS:
         raise UsageError(f"there is no memory plan for {name}: it is not in the register (python -m dgraph list)")
     weight = WEIGHT if graph.get("weighted") and ALGORITHMS[name].weighted else 0
-    shape = Shape(graph["n"], graph["m"], graph["directed"], weight, weight)
+    shape = Shape(graph["n"], graph["m"], graph["directed"], weight, weight, skewed_by(graph["name"]))
     policy = next((choice["taken"] for choice in report["choices"] if choice["what"] == "policy"), "auto")
     given = report["algorithm"].get("parameters", {})
     parameters = {"source": 0} if ALGORITHMS[name].needs_source else {}

@@ -69,8 +69,23 @@ class _Recording:
         return self.engine.machine(traced, local, direction)
 
 
-def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -> tuple[list[Needs], int]:
-    """Of every program that the algorithm runs, in its order; and the bytes of a vertex's answer.
+@dataclass(frozen=True)
+class Work:
+    """What an algorithm does.
+
+    Attributes:
+        needs: of every program that it runs, in its order.
+        programs: these programs, and the direction that was asked of each.
+        result: bytes of a vertex's answer.
+    """
+
+    needs: list[Needs]
+    programs: list[tuple[Traced, str]]
+    result: int
+
+
+def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -> Work:
+    """What an algorithm's programs need.
 
     The algorithm runs once on a graph of three vertices, which compiles its programs where they are not yet.
     """
@@ -85,7 +100,8 @@ def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -
     recording = _Recording(choose_backend("cpu", None, 1))
     answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
     result = sum(values.itemsize for values in answer.columns.values())
-    return [_measured(recording.engine, traced, way, shape) for traced, way in recording.programs], result
+    measured = [_measured(recording.engine, traced, way, shape) for traced, way in recording.programs]
+    return Work(measured, recording.programs, result)
 
 
 def _measured(engine: Any, traced: Traced, direction: str, shape: Shape) -> Needs:

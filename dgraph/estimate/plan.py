@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dgraph.estimate.gpu import GpuPlan, on_gpu
 from dgraph.estimate.machines import Needs, needs
 from dgraph.estimate.shape import Shape
 from dgraph.graph.block import gid_type
@@ -39,7 +40,8 @@ class Plan:
     Attributes:
         base: Python, libraries and compiled code.
         load, build, rounds: the most that each phase holds.
-        graph: this rank's part, once it is built; ``device``: graph, state and messages, which a GPU would hold.
+        graph: this rank's part, once it is built.
+        gpu: of the memory of its GPU, if it had one.
     """
 
     algorithm: str
@@ -53,7 +55,7 @@ class Plan:
     build: int
     rounds: int
     graph: int
-    device: int
+    gpu: GpuPlan
 
     @property
     def peak(self) -> int:
@@ -64,14 +66,17 @@ class Plan:
 def estimate(
     algorithm: str, shape: Shape, ranks: int, policy: str = "auto", *,
     parameters: dict[str, Any] | None = None, undirected: bool = False, direction: str = "auto",
+    gpu_memory: int | None = None,
 ) -> Plan:  # fmt: skip
     """The plan of a run.
 
     Args:
+        gpu_memory: bytes of a GPU, where that is known.
         undirected: the algorithm needs an undirected graph; a directed one is held both ways meanwhile.
     """
     solved = shape.undirected() if undirected else shape
-    programs, result = needs(algorithm, solved, parameters or {}, direction)
+    work = needs(algorithm, solved, parameters or {}, direction)
+    programs = work.needs
     base = _held()
     masters, arcs = math.ceil(solved.n / ranks), math.ceil(solved.arcs / ranks)
     mirrors = _mirrors(solved, ranks, policy)
@@ -95,9 +100,9 @@ def estimate(
         base=base,
         load=math.ceil(load),
         build=math.ceil(max(BUILDING * (rows + part) if ranks > 1 else 0, rows + part + checked)),
-        rounds=math.ceil(before + graph + states + 2 * result * masters),
+        rounds=math.ceil(before + graph + states + 2 * work.result * masters),
         graph=graph,
-        device=math.ceil((part if ranks > 1 else rows + part) + transposed + states),
+        gpu=on_gpu(work.programs, programs, solved, masters, mirrors, arcs, ranks, gpu_memory),
     )  # fmt: skip
 
 

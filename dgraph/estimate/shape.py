@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from dgraph.backend.cuda.extent import SKEWED
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
 from dgraph.graph.generate import GENERATORS, is_generator
 from dgraph.graph.generators.spec import parse
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import LoadOptions
+
+HUBS = ("rmat", "rmat-alb", "gtgraph", "kron", "star")
+"""Generators of graphs with hubs."""
 
 COUNTS = re.compile(r"(\d[\d_.]*(?:e\d+)?),(\d[\d_.]*(?:e\d+)?)", re.IGNORECASE)
 
@@ -25,6 +29,7 @@ class Shape:
         directed: False: an edge is two arcs.
         weight: bytes a weight; 0: there are none.
         listed_weight: the same, of edges as they come: none where a rule makes the weights afterwards.
+        skewed: whether a few vertices may have most edges; a single GPU then numbers vertices by degree.
     """
 
     n: int
@@ -32,6 +37,7 @@ class Shape:
     directed: bool
     weight: int = 0
     listed_weight: int = 0
+    skewed: bool = True
 
     @property
     def arcs(self) -> int:
@@ -61,7 +67,8 @@ def shape_of(spec: str, *, weights: str | None = None, directed: bool | None = N
             raise UsageError(f"{spec}: {wrong}") from wrong
         weighted = recipe.edges(0, min(recipe.items, 1))[2]
         own = 0 if weighted is None else weighted.itemsize
-        return Shape(recipe.n, recipe.items, recipe.directed if directed is None else directed, width or own, own)
+        way = recipe.directed if directed is None else directed
+        return Shape(recipe.n, recipe.items, way, width or own, own, skewed_by(spec))
     if found := COUNTS.fullmatch(spec):
         n, edges = (int(float(text.replace("_", ""))) for text in found.groups())
         if n < 1:
@@ -69,4 +76,11 @@ def shape_of(spec: str, *, weights: str | None = None, directed: bool | None = N
         return Shape(n, edges, True if directed is None else directed, width)
     graph = Graph.load(spec, comm=SerialComm(), **vars(LoadOptions(weights=weights, directed=directed)))
     held = graph.block.weights
-    return Shape(graph.n, graph.m, graph.directed, *[0 if held is None else held.itemsize] * 2)
+    skewed = graph.block.facts.largest_degree > SKEWED * graph.block.arcs / graph.n
+    weight = 0 if held is None else held.itemsize
+    return Shape(graph.n, graph.m, graph.directed, weight, weight, skewed)
+
+
+def skewed_by(spec: str) -> bool:
+    """Whether a generator makes graphs of few vertices with most edges; unknown graphs are taken for such."""
+    return not is_generator(spec) or parse(spec, GENERATORS)[0].name in HUBS

@@ -2,12 +2,13 @@
 
 from dgraph.report.chrome import write_trace
 from dgraph.report.compare import compare, comparison
+from dgraph.report.lines import size
 from dgraph.report.page import page, write_page
 from dgraph.report.progress import Progress
 from dgraph.report.read import read
 from dgraph.report.style import Style
 from dgraph.report.styles import STYLES
-from dgraph.report.table import headline, rounds, show, size, table
+from dgraph.report.table import headline, rounds, show, table
 from dgraph.report.trace import Trace
 from dgraph.report.write import write
 

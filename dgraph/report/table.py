@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TextIO
 
+from dgraph.report.lines import aligned, count, size
+from dgraph.report.recorded import kernels, load
 from dgraph.report.trace import PARTS, PHASES
 
 MOST_RANKS = 32
@@ -18,6 +20,9 @@ FIRST_ROUNDS, LARGEST_ROUNDS = 3, 5
 
 MOST_HOSTS = 4
 
+STRONG = ("rank ", "round ", "max/mean ", "edges by ", "kernel ", "warning:", "NOT CONVERGED")
+"""How lines begin that stand out on a terminal."""
+
 NAMES = ("source", "k")
 """Figures of a summary that are names, not amounts: written without separators."""
 
@@ -28,20 +33,6 @@ class Column(NamedTuple):
     name: str
     figure: Callable[[dict], float]
     text: Callable[[float], str]
-
-
-def size(value: float) -> str:
-    """Bytes for people: three figures and a binary unit."""
-    unit = "B"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if value < 1024:
-            break
-        value, unit = value / 1024, larger
-    return f"{value:.0f} {unit}" if unit == "B" or value >= 99.95 else f"{value:.1f} {unit}"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}"
 
 
 def _time(name: str, *timers: str) -> Column:
@@ -79,16 +70,18 @@ PARTS_OF_ROUNDS = (
 """Seconds. With those of the phases, a rank's line adds up to its wall time."""
 
 VOLUMES = (
-    Column("masters", lambda rank: rank["counts"].get("masters", 0), _count),
-    Column("mirrors", lambda rank: rank["counts"].get("mirrors", 0), _count),
-    Column("edges", lambda rank: rank["counts"].get("edges", 0), _count),
-    Column("messages", _total("messages"), _count),
+    Column("masters", lambda rank: rank["counts"].get("masters", 0), count),
+    Column("mirrors", lambda rank: rank["counts"].get("mirrors", 0), count),
+    Column("edges", lambda rank: rank["counts"].get("edges", 0), count),
+    Column("messages", _total("messages"), count),
     Column("sent", _total("bytes"), size),
     Column("memory", lambda rank: rank["peak_memory_bytes"], size),
+    Column("GPU memory", lambda rank: rank.get("gpu_memory", {}).get("peak_bytes", 0), size),
+    Column("planned", lambda rank: rank.get("gpu_memory", {}).get("planned_bytes", 0), size),
 )
 
 
-OPTIONAL = ("validate",)
+OPTIONAL = ("validate", "GPU memory", "planned")
 """Columns that are there only where some rank has something in them."""
 
 GROUPS = (PHASES_OF_A_RUN, PARTS_OF_ROUNDS, VOLUMES)
@@ -112,17 +105,18 @@ def show(report: dict, file: TextIO | None = None) -> None:
     """Print headline and table to ``file`` (stdout); on a terminal as wide as that is, with some lines standing out."""
     file = file or sys.stdout
     if not file.isatty():
-        print(*filter(None, (headline(report), table(report), rounds(report))), sep="\n\n", file=file)
+        texts = headline(report), table(report), rounds(report), load(report), kernels(report)
+        print(*filter(None, texts), sep="\n\n", file=file)
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=file)
     name, *rest = headline(report).splitlines()
-    below = rounds(report)
-    lines = [name, *rest, "", *table(report, console.width).splitlines(), *(["", *below.splitlines()] if below else [])]
-    for line in lines:
-        strong = line is name or line.lstrip().startswith(("rank ", "round ", "max/mean ", "warning:", "NOT CONVERGED"))
+    below = filter(None, (rounds(report), load(report), kernels(report)))
+    lines = [name, *rest, "", *table(report, console.width).splitlines()]
+    for line in [*lines, *(line for text in below for line in ("", *text.splitlines()))]:
+        strong = line is name or line.lstrip().startswith(STRONG)
         console.print(Text(line, style="bold" if strong else ""), soft_wrap=True)
 
 
@@ -133,17 +127,21 @@ def rounds(report: dict) -> str:
     shown = [kept[i] for i in sorted([*range(min(FIRST_ROUNDS, len(kept))), *rest])]
     if not shown:
         return ""
-    lines: list[list[str] | None] = [["round", "direction", "vertices", "edges", "seconds"], None]
+    head = ["round", "direction", "vertices", "edges", "seconds"]
+    named = any("schedule" in row for row in kept)
+    lines: list[list[str] | None] = [head + ["schedule"] * named, None]
+    gap = ["..."] * (len(head) + named)
     before = 0
     for row in shown:
         if row["round"] != before + 1:
-            lines.append(["..."] * 5)
+            lines.append(gap)
         before = row["round"]
-        figures = (_count(row[name]) for name in ("round", "frontier_vertices", "frontier_edges"))
+        figures = (count(row[name]) for name in ("round", "frontier_vertices", "frontier_edges"))
         number, vertices, edges = figures
-        lines.append([number, row["direction"], vertices, edges, f"{row['seconds']:.4f}"])
+        line = [number, row["direction"], vertices, edges, f"{row['seconds']:.4f}"]
+        lines.append(line + [row.get("schedule", "-")] * named)
     if before != report["rounds"]["count"]:
-        lines.append(["..."] * 5)
+        lines.append(gap)
     return "\n".join(aligned(lines))
 
 
@@ -172,14 +170,6 @@ def _block(report: dict, columns: tuple[Column, ...]) -> list[str]:
                 line.append(text)
     head = ["rank", *(column.name for column in columns)]
     return aligned([head, None, *body, *([None, *foot] if foot else [])])
-
-
-def aligned(lines: list[list[str] | None]) -> list[str]:
-    """Rows of one length in columns, flush right; a rule for None."""
-    rows = [row for row in lines if row is not None]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    return [rule if row is None else "  ".join(map(str.rjust, row, widths)) for row in lines]
 
 
 def _ratio(most: float, mean: float) -> str:

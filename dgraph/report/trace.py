@@ -56,7 +56,7 @@ class Trace:
     ``with trace("pack"): …`` and ``trace.add("pack", seconds)`` accumulate; a timer must not be entered while it runs.
 
     Attributes:
-        gpu: this rank's GPU and its memory, as the backend tells it; None where there is none.
+        gpu, gpu_memory: this rank's GPU and its memory, as the backend tells them; None where there is none.
         ranges: where timers are also named, for a profiler.
     """
 
@@ -75,6 +75,7 @@ class Trace:
         self.rounds = Rounds(self.seconds, self.began, max(FEWEST_ROUNDS, min(KEPT_ROUNDS, KEPT_FIGURES // comm.size)))
         self.kernels: dict[tuple[str, str, bool], tuple[int, float]] = {}
         self.gpu: dict | None = None
+        self.gpu_memory: dict | None = None
         self.ranges: Ranges | None = None
         self._timers: dict[str, _Timer] = {}
 
@@ -148,6 +149,8 @@ class Trace:
         seconds = {name: self.seconds.get(name, 0.0) for name in PHASES + PARTS} | self.seconds
         seconds["wall"] = time.perf_counter() - self.began
         gpu: dict = {} if self.gpu is None else {"gpu": self.gpu}
+        if self.gpu_memory is not None:
+            gpu["gpu_memory"] = self.gpu_memory
         if self.rounds.schedules:
             gpu["schedules"] = self.rounds.schedules
         if self.kernels:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 
 from dgraph.backend.connect import Joined
 from dgraph.backend.cuda import binding
@@ -12,7 +13,7 @@ from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.plan import components, plan
+from dgraph.backend.cuda.plan import Plan, components, plan
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
@@ -52,7 +53,7 @@ class CudaBackend:
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs: dict[int, tuple[Callable, DeviceGraph]] = {}
         self.device.ranged |= options.ranges
-        self.planned = 0
+        self.planned, self.renumber = 0, options.renumber
 
     def choosing(self, options: Options) -> CudaBackend:
         """The same GPU, with the graphs that are on it, under other options."""
@@ -65,12 +66,12 @@ class CudaBackend:
         """Where phases are named for a profiler (``push``, ``pop``); None where nobody looks."""
         return self.device if self.device.ranged else None
 
-    def memory(self) -> dict[str, int | str]:
-        """This rank's GPU and its memory in bytes: what arrays use now, the most they used, what is taken from the
-        GPU for them, and what anybody holds of it."""
+    def memory(self) -> dict[str, int | bool]:
+        """This rank's GPU: whether vertices are numbered by degree there; bytes that arrays use, the most they used,
+        what was planned, what is taken from the GPU for them, and what anybody holds of it."""
         device = self.device
         return {
-            "name": device.name,
+            "renumbered": any(graph.extent.renumbered for _, graph in self._graphs.values()),
             "used_bytes": device.used(),
             "peak_bytes": device.peak,
             "planned_bytes": self.planned,
@@ -123,13 +124,21 @@ class CudaBackend:
         return traced.program.kernel == "components" and free and self.alone and not local.directed
 
     def _plan(self, traced: Traced, local: LocalGraph, direction: str) -> None:
-        """Refuse, before anything is allocated, what will not fit."""
+        """Refuse, before anything is allocated, what will not fit. Vertices that could be numbered by degree keep their
+        numbers where there is no room for that."""
         known = self._graphs.get(id(local))
-        extent = known[1].extent if known else Extent.of(local, self.options.renumber)
-        hooks = self._hooks(traced, local, direction)
-        options, device = self.options, self.device
-        need = components(extent) if hooks else plan(traced, extent, direction, options, device.blocks)
-        wanted, free = need.rounds if known else need.peak, device.free() + (device.used() if known else 0)
+        hooks, options, device = self._hooks(traced, local, direction), self.options, self.device
+
+        def needs(extent: Extent) -> Plan:
+            return components(extent) if hooks else plan(traced, extent, direction, options, device.blocks)
+
+        extent = known[1].extent if known else Extent.of(local, self.renumber)
+        need, free = needs(extent), device.free() + (device.used() if known else 0)
+        if not known and extent.renumbered and need.upload > free and self.renumber is None:
+            self.renumber = False
+            extent = replace(extent, renumbered=False)
+            need = needs(extent)
+        wanted = need.rounds if known else need.peak
         if wanted > free:
             raise UsageError(
                 f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
@@ -145,6 +154,6 @@ class CudaBackend:
         known = self._graphs.get(key)
         if known is None or known[0]() is not local:
             forget = weakref.ref(local, lambda _: self._graphs.pop(key, None))
-            known = self._graphs[key] = forget, DeviceGraph(local, self.device, self.options.renumber)
+            known = self._graphs[key] = forget, DeviceGraph(local, self.device, self.renumber)
         known[1].links = self.links
         return known[1]

@@ -1,0 +1,80 @@
+"""What a run will need of a GPU's memory on each rank: the formulas by which the backend plans before it allocates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dgraph.backend.cuda.extent import WIDE, Extent
+from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.plan import components, plan
+from dgraph.estimate.machines import Needs
+from dgraph.estimate.shape import Shape
+from dgraph.program import Traced
+
+MULTIPROCESSORS = 132
+"""Of an H200; what is recorded of a run depends on it, and nothing else."""
+
+
+@dataclass(frozen=True)
+class GpuPlan:
+    """Bytes on one rank's GPU, at most; of several programs those of the most demanding one.
+
+    Attributes:
+        upload: while the graph is brought there and vertices are numbered by degree.
+        graph: the rows that stay.
+        incoming: edges by target as well, where a directed graph is pulled; while they are sorted, if that is more.
+        state: fields, frontiers and worklists of a program, and an answer that is put into order.
+        messages: buffers of the exchange.
+    """
+
+    upload: int
+    graph: int
+    incoming: int
+    state: int
+    messages: int
+
+    @property
+    def peak(self) -> int:
+        """The most at once."""
+        return max(self.upload, self.graph + self.incoming + self.state + self.messages)
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return asdict(self) | {"peak": self.peak}
+
+
+def on_gpu(
+    programs: Sequence[tuple[Traced, str]], needs: Sequence[Needs], shape: Shape, masters: int, mirrors: int, arcs: int,
+    ranks: int, limit: int | None = None,
+) -> GpuPlan:  # fmt: skip
+    """The plan of a rank with so many masters, mirrors and arcs.
+
+    Args:
+        programs: what the algorithm runs, each with its direction; ``needs``: what each exchanges.
+        limit: bytes of the GPU: where numbering vertices by degree does not fit, they keep their numbers.
+    """
+    extent = Extent(
+        masters + mirrors, arcs,
+        weight=shape.weight,
+        directed=shape.directed,
+        mirrored=mirrors > 0,
+        renumbered=ranks == 1 and shape.skewed,
+        wide=arcs >= WIDE,
+    )  # fmt: skip
+    plans = []
+    for traced, direction in programs:
+        hooks = traced.program.kernel == "components" and ranks == 1 and direction == "auto" and not shape.directed
+        plans.append(components(extent) if hooks else plan(traced, extent, direction, Options(), MULTIPROCESSORS))
+    most = max(plans, key=lambda one: one.rounds)
+    beside = most.rounds - most.graph - most.arrays - most.result
+    if extent.renumbered and limit is not None and most.upload > limit:
+        return on_gpu(programs, needs, replace(shape, skewed=False), masters, mirrors, arcs, ranks)
+    return GpuPlan(
+        upload=most.upload,
+        graph=most.graph,
+        incoming=max(beside, 0),
+        state=most.arrays + most.result,
+        messages=int(max(one.messages(masters, mirrors, ranks - 1) for one in needs)),
+    )
