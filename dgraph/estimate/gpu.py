@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dgraph.backend.cuda.extent import WIDE, Extent
+from dgraph.backend.cuda.messages import CHUNK_BITS
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.plan import components, plan
 from dgraph.estimate.machines import Needs
@@ -59,7 +60,9 @@ def on_gpu(
         masters + mirrors, arcs,
         weight=shape.weight,
         directed=shape.directed,
-        mirrored=mirrors > 0,
+        masters=masters,
+        peers=ranks - 1,
+        chunks=(mirrors >> CHUNK_BITS) + ranks - 1,
         renumbered=ranks == 1 and shape.skewed,
         wide=arcs >= WIDE,
     )  # fmt: skip

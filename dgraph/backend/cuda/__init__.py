@@ -111,11 +111,11 @@ class CudaBackend:
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
         """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
         self.device.use()
-        self._plan(traced, local, direction)
-        if self._hooks(traced, local, direction):
-            return Components(traced, self._graph(local), self.device)
         way = traced.program.way
         options = self.options.under(way) if way else self.options
+        self._plan(traced, local, direction, options)
+        if self._hooks(traced, local, direction):
+            return Components(traced, self._graph(local), self.device)
         return Machine(traced, self._graph(local), self.device, direction, options)
 
     def _hooks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
@@ -123,11 +123,11 @@ class CudaBackend:
         free = direction == "auto" and self.options.schedule == "auto"  # a schedule walks a program's own rounds
         return traced.program.kernel == "components" and free and self.alone and not local.directed
 
-    def _plan(self, traced: Traced, local: LocalGraph, direction: str) -> None:
+    def _plan(self, traced: Traced, local: LocalGraph, direction: str, options: Options) -> None:
         """Refuse, before anything is allocated, what will not fit. Vertices that could be numbered by degree keep their
         numbers where there is no room for that."""
         known = self._graphs.get(id(local))
-        hooks, options, device = self._hooks(traced, local, direction), self.options, self.device
+        hooks, device = self._hooks(traced, local, direction), self.device
 
         def needs(extent: Extent) -> Plan:
             return components(extent) if hooks else plan(traced, extent, direction, options, device.blocks)

@@ -118,9 +118,9 @@ class DeviceGraph:
         if not self.local.directed:
             return self.out
         xp, out, size = self.device.xp, self.out, self.local.size
-        counts = xp.zeros(size, np.int64)
+        counts = xp.zeros(size, np.uint32)
         for first in range(0, self.edges, SOME):
-            counts += xp.bincount(out.neighbours[first : first + SOME], minlength=size)
+            xp.add.at(counts, out.neighbours[first : first + SOME], np.uint32(1))
         offsets = xp.zeros(size + 1, np.int64)
         xp.cumsum(counts, out=offsets[1:])
         del counts
@@ -140,7 +140,9 @@ class DeviceGraph:
         where = xp.arange(to.size, dtype=np.int64)
         where -= xp.searchsorted(to, to, side="left")
         where += free[to]
-        free += xp.bincount(to, minlength=self.local.size)
+        taken = xp.zeros(self.local.size, np.uint32)
+        xp.add.at(taken, to, np.uint32(1))  # bincount takes gigabytes of scratch where there are a million bins
+        free += taken
         e += first
         row = xp.searchsorted(out.offsets, e.astype(out.offsets.dtype), side="right")
         row -= 1

@@ -53,6 +53,8 @@ class Machine(Standing):
         self.state = {k: Column(device, v, graph.place) for k, v in self.arrays.fields.items()}
         self.courier: Exchange | None = None
         self._notes: list[Note] = []
+        self._untold: int | None = None
+        self._loads: list[dict[str, np.ndarray]] = []
         self._ring_read = -1
         self._fill_controls(forced)
 
@@ -132,7 +134,8 @@ class Machine(Standing):
         """Up to ``limit`` whole rounds of a graph without mirrors, no more than ``figures`` remembers; how many."""
         first, counted = self.round, self.options.record
         end = first + min(limit, COUNTED if counted else at.RING)
-        walked = []
+        if self._untold is None:
+            self._untold = first
         while self.round < end and not self.done:
             until = self.round + 1 if counted else end
             ahead = min(ROUNDS_AHEAD, until - self.round) if self.traced.all else 1
@@ -144,9 +147,8 @@ class Machine(Standing):
             self._read()
             if self.device.ranged:
                 self.device.pop()
-            walked.append(self._walked())
-        names = self.schedules(first)
-        self._notes += map(Note, names, walked) if counted else map(Note, names)
+            if counted:
+                self._loads.append(self._walked())
         return self.round - first
 
     def _broad_round(self) -> int:
@@ -246,6 +248,10 @@ class Machine(Standing):
 
     def notes(self) -> list[Note]:
         """Of every round since the last call: its schedule, and edges by thread where they are counted."""
+        if self._untold is not None:
+            names = self.schedules(self._untold)
+            self._notes += map(Note, names, self._loads) if self._loads else map(Note, names)
+            self._loads, self._untold = [], None
         taken, self._notes = self._notes, []
         return taken
 

@@ -40,7 +40,9 @@ class Arrays:
         self.floats_at = self.integers_at + max(len(t.globals), 1)
         self.gate_at = self.floats_at + max(len(t.globals), 1)
         self.post_at = self.gate_at + 1
-        pieces = len(graph.chunks[0]) if t.all and pulls else 0
+        pieces = 0
+        if t.all and pulls:
+            pieces, _ = len(graph.chunks[0]), graph.long_rows  # found before there is less room for it
         arrays = wanted(t, graph.extent, pieces, pulls, options, device.blocks, device.threads)
         self.bytes = held(arrays)
         free = device.free()

@@ -63,8 +63,13 @@ class Options:
     def under(self, way: Way) -> Options:
         """The same, where an algorithm's variant says how to walk; a schedule that was asked for stays."""
         chosen = Options(
-            self.schedule, small=self.small, record=self.record, renumber=self.renumber, blocks=self.blocks,
-            timed=self.timed, ranges=self.ranges,
+            self.schedule,
+            small=self.small,
+            record=self.record,
+            renumber=self.renumber,
+            blocks=self.blocks,
+            timed=self.timed,
+            ranges=self.ranges,
         )
         chosen.values = dict(self.values)
         if self.schedule == "auto" and way.schedule != "auto":

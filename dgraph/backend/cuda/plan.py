@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.graph import SOME
-from dgraph.backend.cuda.memory import held, wanted
+from dgraph.backend.cuda.memory import STORED, held, wanted
 from dgraph.backend.cuda.options import Options
 from dgraph.program import Traced
 
 RENUMBERING, TURNING = 28, 36
 """Bytes of scratch an edge of ``SOME``: while edges are renumbered, and while they are sorted by target."""
 
-ORDERING, COUNTING, RESULT = 48, 32, 20
+ORDERING, COUNTING, RESULT = 48, 20, 20
 """Bytes a vertex: while degrees are sorted; while targets are counted; while an answer is put back into order."""
 
 
@@ -32,7 +34,7 @@ class Plan:
         turning: the most while edges are sorted by target, beside the graph; 0 where nobody asks for that.
         incoming: what stays of that.
         arrays: what the program's rounds write.
-        result: the most while an answer is put into order, beside the arrays.
+        result: the most while values are put there, or an answer is put into order, beside the arrays.
     """
 
     upload: int
@@ -58,15 +60,18 @@ def plan(traced: Traced, extent: Extent, forced: str, options: Options, blocks: 
     x, pulls = extent, may_pull(traced, forced)
     longest = pieces(x) if traced.all and pulls else 0
     arrays = held(wanted(traced, x, longest, pulls, options, blocks))
-    return _plan(x, x.directed and pulls, arrays)
+    given = [field.dtype for name, field in traced.fields.items() if field.given and name not in traced.init]
+    put = max((np.dtype(STORED.get(dtype, dtype)).itemsize for dtype in given), default=0)
+    return _plan(x, x.directed and pulls, arrays, RESULT if x.renumbered else put)
 
 
 def components(extent: Extent) -> Plan:
     """The memory of components by hooking: a parent and a label a vertex."""
-    return _plan(extent, False, 12 * extent.size)
+    return _plan(extent, False, 12 * extent.size, 16 if extent.renumbered else 8)
 
 
-def _plan(x: Extent, turns: bool, arrays: int) -> Plan:
+def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
+    """``result``: bytes a vertex beside the arrays, when values come or go."""
     n, ends, scratch = x.size, x.edges * (4 + x.weight), min(x.edges, SOME)
     place = 8 * n if x.renumbered else 0
     graph = x.rows + place + (x.ids + 4) * n
@@ -79,7 +84,7 @@ def _plan(x: Extent, turns: bool, arrays: int) -> Plan:
         turning=x.rows + COUNTING * n + TURNING * scratch if turns else 0,
         incoming=x.rows if turns else 0,
         arrays=arrays,
-        result=RESULT * n if x.renumbered else 0,
+        result=result * n,
     )
 
 
