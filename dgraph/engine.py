@@ -19,7 +19,7 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program, trace
-from dgraph.sync import Sync
+from dgraph.sync import Sync, prepare
 
 LOOK_AROUND = 0.2
 """Seconds of fused rounds before Python looks around, for signals and for what it tells the user."""
@@ -129,6 +129,8 @@ class Context:
                 try:
                     if self.leads == turn:
                         machine.compile()
+                        if self.comm.size > 1:
+                            prepare(machine.traced)
                 finally:
                     self.comm.barrier()
 

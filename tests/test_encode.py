@@ -65,9 +65,11 @@ def test_what_goes_in_comes_out(data, total, kind):
 
 
 def test_rows_are_looked_up_by_position():
-    column, rows = np.arange(100.0), np.array([50, 7, 99, 3])
+    column, rows = np.arange(100.0), np.array([50, 7, 99, 3], np.uint32)
     out = np.empty(bound(4, [8]), np.uint8)
-    got, (values,) = decode(encode(out, OFFSETS, 4, np.array([2, 0]), [column], rows), 4, [np.dtype("float64")])
+    got, (values,) = decode(
+        encode(out, OFFSETS, 4, np.array([2, 0], np.uint32), [column], rows), 4, [np.dtype("float64")]
+    )
     assert dict(zip(got.tolist(), values.tolist(), strict=True)) == {2: 99.0, 0: 50.0}
 
 

@@ -56,7 +56,7 @@ class Mirrors:
                 group = self.lids[start:end]  # type: ignore[index]
                 at = np.minimum(np.searchsorted(group, lids), len(group) - 1)
                 found.append(at[group[at] == lids] + start)
-        return np.concatenate(found) if found else np.empty(0, np.int64)
+        return np.concatenate(found).astype(np.uint32) if found else np.empty(0, np.uint32)
 
 
 @dataclass
@@ -108,3 +108,20 @@ class LocalGraph:
         from dgraph.graph.rows import transpose
 
         return Csr(*transpose(self.size, self.out.offsets, self.out.neighbours, self.out.weights))
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Vertices that other ranks know too: masters that are mirrors elsewhere, then this rank's mirrors (uint32)."""
+        elsewhere = np.zeros(self.masters, np.bool_)
+        for side in self.theirs.values():
+            elsewhere[side.lids] = True
+        own = np.flatnonzero(elsewhere)
+        return np.concatenate([own, np.arange(self.masters, self.size)]).astype(np.uint32)
+
+    @cached_property
+    def entering(self) -> np.ndarray:
+        """Local arcs that enter each of the last vertices, uint32: those that may lack the reverse of such an arc in
+        their own row. They are the mirrors where every master's row is whole, and else all."""
+        from dgraph.graph.rows import count_columns
+
+        return count_columns(self.out.neighbours, self.masters if self.whole_rows else 0, self.size)

@@ -40,6 +40,14 @@ def count_rows(sources: np.ndarray, first: int, offsets: np.ndarray) -> None:
     _count(sources, first, offsets)
 
 
+def count_columns(neighbours: np.ndarray, first: int, last: int) -> np.ndarray:
+    """How often each of the lids ``first .. last`` is among ``neighbours``: uint32 (last - first,)."""
+    counts = np.zeros(last - first, np.uint32)
+    if last > first:
+        _count_columns(neighbours, first, counts)
+    return counts
+
+
 def place_rows(
     arcs: tuple[np.ndarray, np.ndarray, np.ndarray | None],
     first: int,
@@ -89,6 +97,14 @@ def _count(sources, first, offsets):
     """Add the length of row r to ``offsets[r + 1]``."""
     for i in range(sources.size):
         offsets[np.int64(sources[i]) - first + 1] += 1
+
+
+@njit(cache=True)
+def _count_columns(neighbours, first, counts):
+    for e in range(neighbours.size):
+        lid = np.int64(neighbours[e]) - first
+        if lid >= 0:
+            counts[lid] += 1
 
 
 @njit(cache=True)

@@ -2,6 +2,6 @@
 [Dathathri et al., PLDI 2018]"""
 
 from dgraph.sync.plan import Plan, plan
-from dgraph.sync.sync import Sync
+from dgraph.sync.sync import Sync, prepare
 
-__all__ = ["Plan", "Sync", "plan"]
+__all__ = ["Plan", "Sync", "plan", "prepare"]

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dgraph.sync import kernels
+
 NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
 HEADER = 16
 
@@ -47,27 +49,36 @@ def encode(
     """Write one message into ``out`` (uint8, ``bound`` bytes); the part of it that is the message.
 
     Args:
-        positions: those that changed, each once, in any order.
+        positions: those that changed (uint32), each once, in any order.
         columns: one array a field; position i is its row i, or row ``rows[i]``.
     """
     if kind == NOTHING:
         return out[:0]
-    at = HEADER
-    where: np.ndarray | slice = slice(0, total)
-    count = total
-    if kind == BITSET:
-        mask = np.zeros(total, np.bool_)
-        mask[positions] = True
-        at = _put(out, at, np.packbits(mask, bitorder="little"))
-        where = np.flatnonzero(mask)
-        count = len(where)
-    elif kind == OFFSETS:
-        where, count = positions, len(positions)
-        at = _put(out, at, positions.astype(np.uint32))
-    out[:HEADER].view(np.int64)[:] = kind, count
-    chosen = where if rows is None else rows[where]
+    at, where, count = HEADER, positions, len(positions)
+    if kind == EVERYTHING:
+        count = total
+    elif kind == BITSET:
+        words = out[at : at + 8 * _words(total)].view(np.uint64)
+        kernels.set_bits(words, positions)
+        if columns:
+            where = np.empty(count, np.uint32)
+            kernels.positions_of(words, where)
+        at += words.nbytes
+    else:
+        out[at : at + 4 * count].view(np.uint32)[:] = positions
+        at += _pad(4 * count)
+    header = out[:HEADER].view(np.int64)
+    header[0], header[1] = kind, count
     for column in columns:
-        at = _put(out, at, column[chosen])
+        size = count * column.itemsize
+        room = out[at : at + size].view(column.dtype)
+        if kind == EVERYTHING:
+            room[:] = column[:total] if rows is None else column[rows]
+        elif rows is None:
+            kernels.gather(column, where, room)
+        else:
+            kernels.gather_by(column, rows, where, room)
+        at += _pad(size)
     return out[:at]
 
 
@@ -77,13 +88,13 @@ def decode(
     """Positions (uint32) and one column a dtype; ``None`` where the message says nothing."""
     if message.size == 0:
         return None, ()
-    kind, count = (int(x) for x in message[:HEADER].view(np.int64))
+    kind, count = message[:HEADER].view(np.int64).tolist()
     at = HEADER
     if kind == BITSET:
-        size = (total + 7) // 8
-        bits = np.unpackbits(message[at : at + size], count=total, bitorder="little")
-        positions = np.flatnonzero(bits).astype(np.uint32)
-        at += _pad(size)
+        size = 8 * _words(total)
+        positions = np.empty(count, np.uint32)
+        kernels.positions_of(message[at : at + size].view(np.uint64), positions)
+        at += size
     elif kind == OFFSETS:
         positions = message[at : at + 4 * count].view(np.uint32)
         at += _pad(4 * count)
@@ -97,11 +108,9 @@ def decode(
     return positions, tuple(columns)
 
 
+def _words(total: int) -> int:
+    return (total + 63) >> 6
+
+
 def _pad(size: int) -> int:
     return (size + 7) & ~7
-
-
-def _put(out: np.ndarray, at: int, part: np.ndarray) -> int:
-    raw = np.ascontiguousarray(part).view(np.uint8)
-    out[at : at + raw.size] = raw
-    return at + _pad(raw.size)

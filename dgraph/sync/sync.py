@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from dgraph.comm import Comm
 from dgraph.graph.local import LocalGraph, Mirrors
+from dgraph.program import Traced
 from dgraph.sync.encode import bound, choose, decode, encode
+from dgraph.sync.kernels import deal, held_of_many, load_kernels
 from dgraph.sync.plan import Plan, plan
 
 SPARSE = 32
 """Positions a vertex from which looking each vertex up beats looking at every position."""
 
 ACTIVE = np.dtype(np.uint8)
+NOBODY = np.empty(0, np.uint32)
+Span = tuple[int, Mirrors, int, int]
 POISON = {"f": float("nan"), "i": -77, "u": 0x55}
+
+
+def prepare(traced: Traced) -> None:
+    """Compile, or load from the cache folder, what exchanges of this program's fields will call."""
+    stored = ("uint8" if field.dtype == "bool" else field.dtype for field in traced.fields.values())
+    load_kernels(*sorted({ACTIVE.name, *stored}))
 
 
 class Sync:
@@ -39,7 +47,10 @@ class Sync:
         peers = [] if self.courier else self._peers
         self._outbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
         self._inbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
-        self._mask = np.zeros(local.masters, np.bool_)
+        self._mask = np.zeros(local.masters, np.uint8)
+        most = max((side.count for side in local.theirs.values()), default=0)
+        self._positions = np.empty(max(local.mirrors, most) + 1, np.uint32)
+        self._routes: dict[tuple[bool, str], list[Span]] = {}
         self._roles = ""
 
     @property
@@ -64,25 +75,33 @@ class Sync:
         if self.courier:
             self.courier.reduce(now.reduce, now.reduce_role, traced.all or self.full, failed)
             return
+        giving, taking = self._spans(self.local.mine, now.reduce_role), self._spans(self.local.theirs, now.reduce_role)
+        if not giving and not taking:
+            return
         dtypes = [self.widths[k] for k in now.reduce]
+        positions: np.ndarray | None
+        width, whole = sum(d.itemsize for d in dtypes), all(traced.fields[k].reduce.idempotent for k in now.reduce)
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.trace("pack"):
             dense = traced.all or self.full
-            touched = np.sort(machine.take_mirrors()) if not failed and not traced.all else np.empty(0, np.uint32)
-            for peer, mirrors, low, high in _spans(self.local.mine, now.reduce_role):
-                start, total = mirrors.first + low, high - low
-                found = touched[slice(*np.searchsorted(touched, (start, start + total)))]
-                count = total if dense and not failed else len(found)
-                whole = all(traced.fields[k].reduce.idempotent for k in now.reduce)
-                kind = choose(count, total, sum(d.itemsize for d in dtypes), whole)
+            touched = NOBODY if failed or traced.all else machine.take_mirrors()
+            counts = np.empty(len(giving), np.int64)
+            starts = np.array([mirrors.first + low for _, mirrors, low, _ in giving], np.int64)
+            ends = np.array([mirrors.first + high for _, mirrors, _, high in giving], np.int64)
+            deal(touched, starts, ends, counts, self._positions)
+            end = 0
+            for (peer, _, low, high), start, found in zip(giving, starts.tolist(), counts.tolist(), strict=True):
+                positions, end = self._positions[end : end + found], end + found
+                total = high - low
+                kind = choose(total if dense and not failed else found, total, width, whole)
                 columns = [machine.state[k][start : start + total] for k in now.reduce]
-                message = encode(self._outbox[peer], kind, total, found - np.uint32(start), columns)
+                message = encode(self._outbox[peer], kind, total, positions, columns)
                 sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
             if not failed:
                 machine.reset(slice(self.local.masters, None) if dense else touched)
-        received = self._exchange(sends, self.local.theirs, now.reduce_role, dtypes)
+        received = self._exchange(sends, taking, dtypes)
         with self.trace("unpack"):
-            for peer, mirrors, low, high in _spans(self.local.theirs, now.reduce_role):
+            for peer, mirrors, low, high in taking:
                 positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
                 if positions is not None and not failed:
                     machine.combine(mirrors.lids[low:high], positions, values)  # type: ignore[index]
@@ -107,23 +126,26 @@ class Sync:
         if self.courier:
             self.courier.broadcast(fields, role, dense, marked, now.frontier, failed)
             return
+        telling, hearing = self._spans(self.local.theirs, role), self._spans(self.local.mine, role)
+        if not telling and not hearing:
+            return
         dtypes = [self.widths[k] for k in fields] + [ACTIVE] * marked
+        width = sum(d.itemsize for d in dtypes)
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.trace("pack"):
-            heard = np.empty(0, np.uint32) if failed or dense else machine.dirty()
+            heard = NOBODY if failed or dense else machine.dirty()
             columns = [machine.state[k] for k in fields]
             if marked:
                 columns.append(self._active(not failed))
-            for peer, mirrors, low, high in _spans(self.local.theirs, role):
+            for peer, mirrors, low, high in telling:
                 lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]
-                found = self._positions(heard, mirrors, low, high)
-                count = 0 if failed else total if dense else len(found)
-                kind = choose(count, total, sum(d.itemsize for d in dtypes), dense)
+                found = self._held(heard, mirrors, low, high)
+                kind = choose(0 if failed else total if dense else len(found), total, width, dense)
                 message = encode(self._outbox[peer], kind, total, found, columns, lids)
                 sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
-        received = self._exchange(sends, self.local.mine, role, dtypes)
+        received = self._exchange(sends, hearing, dtypes)
         with self.trace("unpack"):
-            for peer, mirrors, low, high in _spans(self.local.mine, role):
+            for peer, mirrors, low, high in hearing:
                 positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
                 if positions is None or failed:
                     continue
@@ -133,14 +155,12 @@ class Sync:
                 if now.frontier:
                     machine.join(lids[values[-1] != 0] if marked else lids)
 
-    def _positions(self, heard: np.ndarray, mirrors: Mirrors, low: int, high: int) -> np.ndarray:
+    def _held(self, heard: np.ndarray, mirrors: Mirrors, low: int, high: int) -> np.ndarray:
         """Of ``low .. high``, counted from ``low``, those whose masters are heard of."""
         if heard.size * SPARSE < high - low:
-            return mirrors.holding(heard, low, high) - low
-        self._mask[heard] = True
-        found = np.flatnonzero(self._mask[mirrors.lids[low:high]])  # type: ignore[index]
-        self._mask[heard] = False
-        return found
+            return mirrors.holding(heard, low, high) - np.uint32(low)
+        count = held_of_many(mirrors.lids[low:high], heard, self._mask, self._positions)  # type: ignore[index]
+        return self._positions[:count]
 
     def _active(self, known: bool) -> np.ndarray:
         """1 for each master that is in the frontier."""
@@ -149,14 +169,22 @@ class Sync:
             active[self.machine.frontier()] = 1
         return active
 
-    def _exchange(self, sends, sides: dict[int, Mirrors], role: str, dtypes) -> dict[int, int]:
+    def _exchange(self, sends, hearing: list[Span], dtypes) -> dict[int, int]:
         widths = [d.itemsize for d in dtypes]
-        inboxes = {p: self._inbox[p][: bound(high - low, widths)] for p, _, low, high in _spans(sides, role)}
+        inboxes = {p: self._inbox[p][: bound(high - low, widths)] for p, _, low, high in hearing}
         with self.trace("exchange"):
             received = self.comm.exchange(sends, inboxes)
         for peer, (message, _) in sends.items():
             self.trace.message(peer, message.size)
         return received
+
+    def _spans(self, sides: dict[int, Mirrors], role: str) -> list[Span]:
+        """Peers with mirrors of this role: peer, mirrors, first and last position."""
+        known = self._routes.setdefault((sides is self.local.mine, role), [])
+        if not known:
+            spans = [(peer, mirrors, *mirrors.span(role)) for peer, mirrors in sides.items()]
+            known += [span for span in spans if span[2] < span[3]]
+        return known
 
     def _poison(self, now: Plan) -> None:
         """Garbage into every mirror's field that this direction does not read; identities into its accumulators."""
@@ -174,11 +202,3 @@ class Sync:
                 entered[slice(*mirrors.span(now.reduce_role))] = True
                 values[~read & ~entered] = POISON[values.dtype.kind]
                 values[entered] = field.identity
-
-
-def _spans(sides: dict[int, Mirrors], role: str) -> Iterator[tuple[int, Mirrors, int, int]]:
-    """Peers with mirrors of this role: peer, mirrors, first and last position."""
-    for peer, mirrors in sides.items():
-        low, high = mirrors.span(role)
-        if low < high:
-            yield peer, mirrors, low, high

@@ -39,6 +39,21 @@ def store(typing, array, index, value):
 
 
 @intrinsic
+def prefetch(typing, array, index):
+    """Bring ``array[index]`` near; nobody waits for it."""
+
+    def generate(context, builder, signature, args):
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
+        word, bytes_ = ir.IntType(32), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [bytes_, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [builder.bitcast(pointer, bytes_), word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+@intrinsic
 def load_acquire(typing, array, index):
     """``array[index]``, and everything that its writer wrote before. Integers only."""
 
@@ -150,8 +165,11 @@ def marked(flags, index, alone):
 
 sched_yield = types.ExternalFunction("sched_yield", types.int32())
 
-SPINS = 2000
-"""Looks at the flag before a waiting thread gives its core away."""
+usleep = types.ExternalFunction("usleep", types.int32(types.uint32))
+
+SPINS, YIELDS = 2000, 100
+"""Looks at the flag before a waiting thread gives its core away, and how often it does so before it sleeps: if another
+process holds the core that a late thread needs, the scheduler moves that thread only to a core that is idle."""
 
 
 @njit(inline="never", nogil=True, cache=True)
@@ -167,7 +185,9 @@ def barrier(gate, threads):
         spins = 0
         while load_acquire(gate, 8) == generation:
             spins += 1
-            if spins > SPINS:
+            if spins > SPINS + YIELDS:
+                usleep(np.uint32(20))
+            elif spins > SPINS:
                 sched_yield()
 
 

@@ -10,10 +10,10 @@ from dgraph.backend.cpu.atomics import (
     INLINE,
     OPTIONS,
     barrier,
-    compare_and_swap,
     fetch_add,
     fetch_min,
     load,
+    replaced,
     store,
 )
 
@@ -24,26 +24,31 @@ PROBES = 1024
 """Vertices looked at to find the largest component."""
 
 CHUNK = 4096
+NOBODY = np.uint32(2**32 - 1)
+LISTED, TOUCHED, FELL = np.uint8(1), np.uint8(2), np.uint8(4)
+"""In ``marks``: who is in the list of fallen vertices already, who in that of touched masters; roots whose label fell
+and whose members do not know."""
+
 NEXT, LARGEST = 0, 64
 """Words of ``shared``: counters of the dealt chunks, 8 words apart; the root of the largest component."""
 
 
 @njit(**INLINE)
-def join(parent, u, v):
-    """Make u and v one tree, whatever other threads do meanwhile."""
+def join(parent, u, v, alone):
+    """Make u and v one tree, whatever other threads do meanwhile, unless this one is alone."""
     a, b = load(parent, u), load(parent, v)
     while a != b:
         high, low = max(a, b), min(a, b)
         above = load(parent, high)
-        if above == low or (above == high and compare_and_swap(parent, high, high, low)):
+        if above == low or (above == high and replaced(parent, high, high, low, alone)):
             break
         a, b = load(parent, load(parent, high)), load(parent, low)
 
 
 @njit(**OPTIONS)
-def flatten(t, threads, parent):
-    """Every vertex of this thread's share a child of its root."""
-    for v in range(len(parent) * t // threads, len(parent) * (t + 1) // threads):
+def flatten(t, threads, count, parent):
+    """Of the first ``count`` vertices, every one of this thread's share a child of its root."""
+    for v in range(count * t // threads, count * (t + 1) // threads):
         above = load(parent, v)
         while above != load(parent, above):
             above = load(parent, above)
@@ -69,45 +74,62 @@ def most_frequent(parent):
 
 
 @njit(**OPTIONS)
-def components(t, threads, offsets, neighbours, skip, original, parent, lowest, shared, gate):
+def components(t, threads, offsets, neighbours, entering, original, parent, lowest, left, shared, gate):
     """Thread t of ``threads``: trees of all arcs, and at each root the smallest original id of its tree.
 
+    Rows inside the largest component get no second look. What that misses is found at the arcs' other ends: a vertex
+    whose row has the arc's reverse sees it there; one of the last ``len(entering)``, which need not have a row, is told
+    by the count of its arcs: if fewer came than enter it, the missing ones leave the largest component.
+
     Args:
-        skip: whether every arc's reverse is here too; then rows inside the largest component need no second look.
+        entering: uint32, local arcs that enter each of the last vertices; the rows of the others have every reverse.
         lowest: int64, one a vertex; valid at roots when this ends.
+        left: uint32, as long as ``entering``; scratch.
     """
     size = len(parent)
+    counted, alone = size - len(left), threads == 1
+    rows = counted if counted > 0 else size
     first, last = size * t // threads, size * (t + 1) // threads
     for v in range(first, last):
         store(parent, v, np.uint32(v))
         store(lowest, v, load(original, v))
+        if v >= counted:
+            store(left, v - counted, load(entering, v - counted))
     barrier(gate, threads)
     for sample in range(SAMPLED):
-        while size > 0:
+        while rows > 0:
             begin = fetch_add(shared, NEXT + 8 * sample, CHUNK)
-            if begin >= size:
+            if begin >= rows:
                 break
-            for v in range(begin, min(begin + CHUNK, size)):
+            for v in range(begin, min(begin + CHUNK, rows)):
                 e = load(offsets, v) + sample
                 if e < load(offsets, v + 1):
-                    join(parent, np.int64(v), np.int64(load(neighbours, e)))
+                    join(parent, np.int64(v), np.int64(load(neighbours, e)), alone)
         barrier(gate, threads)
-        flatten(t, threads, parent)
+        flatten(t, threads, rows, parent)
         barrier(gate, threads)
     if t == 0:
-        shared[LARGEST] = most_frequent(parent) if skip and size > 0 else size
+        shared[LARGEST] = most_frequent(parent[:rows]) if size > 0 else 0
     barrier(gate, threads)
     largest = shared[LARGEST]
-    while size > 0:
+    joined = SAMPLED if counted == size else 0
+    while rows > 0:
         begin = fetch_add(shared, NEXT + 8 * SAMPLED, CHUNK)
-        if begin >= size:
+        if begin >= rows:
             break
-        for v in range(begin, min(begin + CHUNK, size)):
+        for v in range(begin, min(begin + CHUNK, rows)):
             if np.int64(load(parent, v)) != largest:
-                for e in range(load(offsets, v) + SAMPLED, load(offsets, v + 1)):
-                    join(parent, np.int64(v), np.int64(load(neighbours, e)))
+                for e in range(load(offsets, v) + joined, load(offsets, v + 1)):
+                    u = np.int64(load(neighbours, e))
+                    join(parent, np.int64(v), u, alone)
+                    if u >= counted:
+                        fetch_add(left, u - counted, np.uint32(-1))
     barrier(gate, threads)
-    flatten(t, threads, parent)
+    for v in range(max(first, counted), last):
+        if load(left, v - counted) != 0:
+            join(parent, np.int64(v), largest, alone)
+    barrier(gate, threads)
+    flatten(t, threads, size, parent)
     barrier(gate, threads)
     for v in range(first, last):
         root = np.int64(load(parent, v))
@@ -126,36 +148,79 @@ def labelled(t, threads, parent, lowest, label, count):
 
 
 @njit(**OPTIONS)
-def hear(lids, label, parent, lowest, roots):
-    """Vertices whose label fell tell their roots; how many ``roots`` did not know."""
-    count = 0
-    for i in range(len(lids)):
-        v = np.int64(lids[i])
-        root = parent[v]
-        if label[v] < lowest[root]:
-            lowest[root] = label[v]
-            roots[count] = root
-            count += 1
-    return count
+def known_labels(known, parent, lowest, label, original, masters, marks, fell, mirrors):
+    """Vertices that other ranks know get what their roots know; masters and mirrors that this lowered, how many."""
+    k = j = 0
+    for i in range(len(known)):
+        v = np.int64(known[i])
+        label[v] = lowest[parent[v]]
+        if label[v] < original[v]:
+            marks[v] |= LISTED
+            if v < masters:
+                fell[k] = v
+                k += 1
+            else:
+                mirrors[j] = v
+                j += 1
+    return k, j
 
 
 @njit(**OPTIONS)
-def tell(roots, count, groups, starts, members, label, lowest, masters, fell, mirrors):
-    """Roots tell those members that other ranks know: masters and mirrors whose label fell, and how many of each."""
-    k = j = 0
-    for i in range(count):
-        root = roots[i]
-        group = np.searchsorted(groups, root)
-        if group == len(groups) or groups[group] != root:
+def lists(known, parent, head, following):
+    """The known vertices of every root as a list: ``head`` at the root, then ``following``; NOBODY ends it."""
+    for i in range(len(known)):
+        head[parent[known[i]]] = NOBODY
+    for i in range(len(known) - 1, -1, -1):
+        v = known[i]
+        following[v] = head[parent[v]]
+        head[parent[v]] = v
+
+
+@njit(**OPTIONS)
+def lowered(lids, positions, values, label, marks, touched, count, fell, k):
+    """Labels that mirrors had, into masters ``lids[positions]``; those that fell join both lists, once; new counts."""
+    for i in range(len(positions)):
+        v = np.int64(lids[positions[i]])
+        if values[i] < label[v]:
+            label[v] = values[i]
+            if not marks[v] & TOUCHED:
+                touched[count] = v
+                count += 1
+            if not marks[v] & LISTED:
+                fell[k] = v
+                k += 1
+            marks[v] |= LISTED | TOUCHED
+    return count, k
+
+
+@njit(**OPTIONS)
+def spread(heard, label, parent, lowest, head, following, masters, marks, fell, k, mirrors, j):
+    """From vertices whose label fell to all of their components that other ranks know: those that it lowers are listed,
+    once, masters from ``k`` and mirrors from ``j`` on; the new counts."""
+    for i in range(len(heard)):
+        v = np.int64(heard[i])
+        root = parent[v]
+        marks[v] &= ~TOUCHED
+        if label[v] < lowest[root]:
+            lowest[root] = label[v]
+            marks[root] |= FELL
+    for i in range(len(heard)):
+        root = parent[heard[i]]
+        if not marks[root] & FELL:
             continue
-        for m in range(starts[group], starts[group + 1]):
-            v = members[m]
+        marks[root] &= ~FELL
+        member = head[root]
+        while member != NOBODY:
+            v = np.int64(member)
             if label[v] > lowest[root]:
                 label[v] = lowest[root]
-                if v < masters:
-                    fell[k] = v
-                    k += 1
-                else:
-                    mirrors[j] = v
-                    j += 1
+                if not marks[v] & LISTED:
+                    marks[v] |= LISTED
+                    if v < masters:
+                        fell[k] = v
+                        k += 1
+                    else:
+                        mirrors[j] = v
+                        j += 1
+            member = following[v]
     return k, j

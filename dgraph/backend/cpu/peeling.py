@@ -36,6 +36,7 @@ class Peeling:
         self.compiled = (kernel.peel, self.core.dtype) in _ready
         self.round, self.done = 0, False
         self.active = self.edges = self.total_active = self.total_edges = self._dropped = 0
+        self._heard = any(side.rows < side.count for side in local.theirs.values())
         self._single = bool(traced.program.parameters["single"])
         queue, live, candidates, fallen = (np.empty(n, np.uint32) for n in (size, masters, masters, masters))
         mirrors, front = np.empty(local.mirrors, np.uint32), np.empty(masters, np.uint32)
@@ -73,9 +74,10 @@ class Peeling:
         self._fresh = False
 
     def vertex(self) -> None:
-        """Masters that this round dropped are the frontier; those that it left with k neighbours come next."""
+        """Masters that this round dropped are the frontier, if other ranks have edges that leave them; then come those
+        that it left with k neighbours."""
         shared = self._shared
-        self.active = int(shared[kernel.FRONT] + shared[kernel.TAIL] - shared[kernel.HEAD])
+        self.active = int(shared[kernel.FRONT] * self._heard + shared[kernel.TAIL] - shared[kernel.HEAD])
         self.edges = int(shared[kernel.EDGES])
 
     def fused(self, limit: int) -> int:

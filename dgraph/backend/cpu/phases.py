@@ -43,11 +43,12 @@ def told_apart(shares, tick, count, threads):
 
 
 @njit(**OPTIONS)
-def spill(hits, count, base, offsets, F, touched, mirrors, shared, c, shares, share):
+def spill(hits, count, base, graph, F, touched, mirrors, shared, c, shares, share):
     """Move changed vertices to the list of masters or of mirrors; edges that leave the masters, if they are active.
 
     ``share``: where to tell the place of the masters, or -1.
     """
+    offsets, neighbours, _ = graph
     masters, degree, edges, found, sums = c[MASTERS], F[-1], 0, count, not APPLY and not PRIORITY
     if c[ROWS] > masters:
         found = 0
@@ -72,7 +73,9 @@ def spill(hits, count, base, offsets, F, touched, mirrors, shared, c, shares, sh
             v = np.int64(load(hits, i))
             store(touched, at + i, np.uint32(v))
             if sums:  # and brings what the next round needs into the cache
-                edges += load(offsets, v + 1) - load(offsets, v)
+                row = load(offsets, v)
+                prefetch(neighbours, row)
+                edges += load(offsets, v + 1) - row
     else:
         for i in range(count):
             v = np.int64(load(hits, i))

@@ -36,7 +36,7 @@ def push_phase(t, threads, tick, base, count, graph, F, P, G, queue, touched, W,
                             store(hits, k, np.uint32(v))
                             k += 1
                             if k == BUFFER:
-                                edges += spill(hits, k, base, offsets, F, touched, mirrors, shared, c, shares, -1)
+                                edges += spill(hits, k, base, graph, F, touched, mirrors, shared, c, shares, -1)
                                 k, mine = 0, -1
-    edges += spill(hits, k, base, offsets, F, touched, mirrors, shared, c, shares, mine)
+    edges += spill(hits, k, base, graph, F, touched, mirrors, shared, c, shares, mine)
     fetch_add(shared, base + EDGE_SUM, edges)

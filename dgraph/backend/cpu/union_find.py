@@ -17,8 +17,6 @@ from dgraph.backend.cpu.threads import Team
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
-NOBODY = np.empty(0, np.uint32)
-
 
 class UnionFind:
     """What the engine and the synchronisation ask of a ``Machine``, for one program with one MIN field of ids.
@@ -38,8 +36,14 @@ class UnionFind:
         self.total_active = self.total_edges = 0
         self.edges = 0
         self._parent = np.empty(local.size, np.uint32)
-        self._lowest = np.empty(local.size if local.mirrors or local.theirs else 0, np.int64)
-        self._front = self._touched = self._fell = self._mirrors = self._heard = NOBODY
+        self._known, self._entering = local.known, local.entering
+        own, away = len(self._known) - local.mirrors, local.mirrors
+        self._lowest = np.empty(0 if self._alone else local.size, np.int64)
+        self._marks = np.zeros(0 if self._alone else local.size, np.uint8)
+        self._lists: tuple[np.ndarray, np.ndarray] | None = None
+        self._fell, self._touched = np.empty(own, np.uint32), np.empty(own, np.uint32)
+        self._mirrors, self._heard = np.empty(away, np.uint32), np.empty(away, np.uint32)
+        self._fallen = self._touching = self._fallen_mirrors = self._hearing = 0
 
     @property
     def _label(self) -> np.ndarray:
@@ -47,17 +51,19 @@ class UnionFind:
 
     @property
     def _alone(self) -> bool:
-        return self._lowest.size == 0
+        return self._known.size == 0
 
     # what the engine asks for
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, everything that the rounds will call."""
-        nothing, ids = np.zeros(0, np.uint32), np.zeros(0, np.int64)
-        self._join(1, np.zeros(1, np.int64), nothing, ids, nothing, ids)
+        one, nothing, ids, marks = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.int64), self._marks[:0]
+        self._join(1, one, nothing, nothing, ids, nothing, ids, nothing)
         kernel.labelled(0, 1, nothing, ids, ids, 0)
-        kernel.hear(nothing, ids, nothing, ids, nothing)
-        kernel.tell(nothing, 0, nothing, np.zeros(1, np.int64), nothing, ids, ids, 0, nothing, nothing)
+        kernel.known_labels(nothing, nothing, ids, ids, ids, 0, marks, nothing, nothing)
+        kernel.lists(nothing, nothing, nothing, nothing)
+        kernel.lowered(nothing, nothing, ids, ids, marks, nothing, 0, nothing, 0)
+        kernel.spread(nothing, ids, nothing, ids, nothing, nothing, 0, marks, nothing, 0, nothing, 0)
         _ready.add(kernel.components)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
@@ -67,19 +73,19 @@ class UnionFind:
 
     def edge(self) -> None:
         """The components of the local arcs; later what mirrors heard, inside their components."""
+        self._marks[self._fell[: self._fallen]] &= ~kernel.LISTED
+        self._fallen = 0
         if self.round == 0:
             self._first()
         else:
-            self._spread(self._heard)
-            self._heard = NOBODY
+            self._spread(self._heard[: self._hearing])
+            self._hearing = 0
 
     def vertex(self) -> None:
         """What masters heard, inside their components; masters whose label fell in this round are the frontier."""
-        heard, self._touched = self._touched, NOBODY
-        self._spread(heard)
-        self._front = np.unique(np.concatenate([self._fell, heard]))
-        self._fell = NOBODY
-        self.active, self.edges = len(self._front) + len(self._mirrors), 0
+        self._spread(self._touched[: self._touching])
+        self._touching = 0
+        self.active, self.edges = self._fallen + self._fallen_mirrors, 0
 
     def fused(self, limit: int) -> int:
         """The one round that a graph without mirrors takes."""
@@ -117,14 +123,15 @@ class UnionFind:
     # what the synchronisation asks for
 
     def frontier(self) -> np.ndarray:
-        """lids of masters whose label fell (uint32, ascending)."""
-        return self._front
+        """lids of masters whose label fell (uint32)."""
+        return self._fell[: self._fallen]
 
     dirty = frontier
 
     def take_mirrors(self) -> np.ndarray:
         """lids of mirrors whose label fell."""
-        lids, self._mirrors = np.unique(self._mirrors), NOBODY
+        lids, self._fallen_mirrors = self._mirrors[: self._fallen_mirrors], 0
+        self._marks[lids] &= ~kernel.LISTED
         return lids
 
     def reset(self, lids: np.ndarray | slice) -> None:
@@ -132,14 +139,15 @@ class UnionFind:
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
         """Mirrors' labels into masters ``lids[positions]``."""
-        masters = lids[positions]
-        lower = values[0] < self._label[masters]
-        self._label[masters[lower]] = values[0][lower]
-        self._touched = np.concatenate([self._touched, masters[lower]])
+        self._touching, self._fallen = kernel.lowered(
+            lids, positions, values[0], self._label, self._marks,
+            self._touched, self._touching, self._fell, self._fallen,
+        )  # fmt: skip
 
     def join(self, lids: np.ndarray) -> None:
         """Mirrors heard a new label."""
-        self._heard = np.concatenate([self._heard, lids.astype(np.uint32)])
+        self._heard[self._hearing : self._hearing + len(lids)] = lids
+        self._hearing += len(lids)
 
     # inside
 
@@ -147,44 +155,39 @@ class UnionFind:
     def _threads(self) -> int:
         return self.team.size if len(self.local.out.neighbours) > kernel.CHUNK else 1
 
-    def _join(self, threads, offsets, neighbours, original, parent, lowest) -> None:
+    def _join(self, threads, offsets, neighbours, entering, original, parent, lowest, left) -> None:
         shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
         self.team.run(
-            kernel.components, threads, offsets, neighbours, self._alone, original, parent, lowest, shared, gate
+            kernel.components, threads, offsets, neighbours, entering, original, parent, lowest, left, shared, gate
         )
 
     def _first(self) -> None:
         local, label = self.local, self._label
         lowest = label if self._alone else self._lowest
         neighbours = local.out.neighbours.view(np.uint32)
-        self._join(self._threads, local.out.offsets, neighbours, local.original, self._parent, lowest)
+        self._join(
+            self._threads, local.out.offsets, neighbours, self._entering, local.original,
+            self._parent, lowest, np.empty_like(self._entering),
+        )  # fmt: skip
         if self._alone:
             self.team.run(kernel.labelled, self._threads, self._parent, label, label, local.size)
             return
-        known = np.unique(np.concatenate([side.lids for side in local.theirs.values()] or [NOBODY]))
-        known = np.concatenate([known, np.arange(local.masters, local.size, dtype=np.uint32)])
-        order = np.argsort(self._parent[known], kind="stable")
-        self._members = known[order]
-        roots = self._parent[self._members]
-        first = np.flatnonzero(np.diff(roots, prepend=roots[:1] + 1))
-        self._groups, self._starts = roots[first], np.append(first, len(roots)).astype(np.int64)
-        label[known] = self._lowest[self._parent[known]]
-        fell = known[label[known] < local.original[known]]
-        self._fell, self._mirrors = fell[fell < local.masters], fell[fell >= local.masters]
+        self._fallen, self._fallen_mirrors = kernel.known_labels(
+            self._known, self._parent, lowest, label, local.original, local.masters,
+            self._marks, self._fell, self._mirrors,
+        )  # fmt: skip
 
     def _spread(self, lids: np.ndarray) -> None:
         """From vertices whose label fell to all of their components that other ranks know."""
         if not len(lids):
             return
-        label, roots = self._label, np.empty(len(lids), np.uint32)
-        count = kernel.hear(lids, label, self._parent, self._lowest, roots)
-        fell, mirrors = np.empty(len(self._members), np.uint32), np.empty(len(self._members), np.uint32)
-        k, j = kernel.tell(
-            roots, count, self._groups, self._starts, self._members, label, self._lowest, self.local.masters,
-            fell, mirrors,
+        if self._lists is None:
+            self._lists = np.empty(self.local.size, np.uint32), np.empty(self.local.size, np.uint32)
+            kernel.lists(self._known, self._parent, *self._lists)
+        self._fallen, self._fallen_mirrors = kernel.spread(
+            lids, self._label, self._parent, self._lowest, *self._lists, self.local.masters, self._marks,
+            self._fell, self._fallen, self._mirrors, self._fallen_mirrors,
         )  # fmt: skip
-        self._fell = np.concatenate([self._fell, fell[:k]])
-        self._mirrors = np.concatenate([self._mirrors, mirrors[:j]])
 
 
 _ready: set = set()

@@ -1,0 +1,104 @@
+"""The compiled loops of packing and unpacking. Positions are uint32; bits lie in uint64 words, lowest first."""
+
+from functools import cache
+
+import numpy as np
+from numba import njit
+
+from dgraph.backend.cpu.atomics import load, store, trailing_zeros
+
+OPTIONS = {"nogil": True, "cache": True}
+
+
+@njit(**OPTIONS)
+def deal(lids, starts, ends, counts, out):
+    """lids to the stretches ``starts[i] .. ends[i]`` (ascending, apart) that they lie in: ``out`` has them stretch by
+    stretch, as positions in it, ``counts[i]`` of each; lids in no stretch are left out."""
+    counts[:] = 0
+    for lid in lids:
+        i = stretch_of(np.int64(lid), starts, ends)
+        if i >= 0:
+            counts[i] += 1
+    cursor = np.cumsum(counts) - counts
+    for lid in lids:
+        i = stretch_of(np.int64(lid), starts, ends)
+        if i >= 0:
+            store(out, cursor[i], np.uint32(np.int64(lid) - starts[i]))
+            cursor[i] += 1
+
+
+@njit(nogil=True, forceinline=True)
+def stretch_of(lid, starts, ends):
+    """The stretch that a lid lies in; -1 if it is none."""
+    low, high = 0, len(ends)
+    while low < high:
+        middle = (low + high) >> 1
+        if load(ends, middle) <= lid:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(ends) and load(starts, low) <= lid else -1
+
+
+@njit(**OPTIONS)
+def held_of_many(lids, wanted, mask, out):
+    """Positions of ``wanted`` in ``lids``: a look at every position; how many. ``mask``: all 0, by lid; is so again."""
+    for lid in wanted:
+        store(mask, np.int64(lid), np.uint8(1))
+    count = 0
+    for at in range(len(lids)):
+        store(out, count, np.uint32(at))
+        count += load(mask, np.int64(load(lids, at)))
+    for lid in wanted:
+        store(mask, np.int64(lid), np.uint8(0))
+    return count
+
+
+@njit(**OPTIONS)
+def set_bits(words, positions):
+    """Clear ``words``, and set the bits of ``positions``."""
+    words[:] = 0
+    for i in range(len(positions)):
+        at = np.int64(load(positions, i))
+        store(words, at >> 6, load(words, at >> 6) | (np.uint64(1) << np.uint64(at & 63)))
+
+
+@njit(**OPTIONS)
+def positions_of(words, out):
+    """The positions of the bits that are set, ascending; how many."""
+    count = 0
+    for i in range(len(words)):
+        word = words[i]
+        while word != np.uint64(0):
+            out[count] = (i << 6) + trailing_zeros(word)
+            count += 1
+            word &= word - np.uint64(1)
+    return count
+
+
+@njit(**OPTIONS)
+def gather(values, positions, out):
+    """``out[i] = values[positions[i]]``."""
+    for i in range(len(positions)):
+        store(out, i, load(values, np.int64(load(positions, i))))
+
+
+@njit(**OPTIONS)
+def gather_by(values, rows, positions, out):
+    """``out[i] = values[rows[positions[i]]]``."""
+    for i in range(len(positions)):
+        store(out, i, load(values, np.int64(load(rows, np.int64(load(positions, i))))))
+
+
+@cache
+def load_kernels(*dtypes: str) -> None:
+    """Compile, or load from the cache folder, the loops for messages of fields of these dtypes."""
+    nothing, words, mask, places = (np.empty(0, kind) for kind in (np.uint32, np.uint64, np.uint8, np.int64))
+    deal(nothing, places, places, places, nothing)
+    held_of_many(nothing, nothing, mask, nothing)
+    set_bits(words, nothing)
+    positions_of(words, nothing)
+    for dtype in dtypes:
+        values = np.empty(0, dtype)
+        gather(values, nothing, values)
+        gather_by(values, nothing, nothing, values)
