@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import dgraph
 from benchmarks import record
 from benchmarks.cpu import ALGORITHMS
 from benchmarks.graphs import GRAPHS
 
 RANKS = (1, 2, 4)
-PARAMETERS = {
-    "bfs": ["--no-return-predecessors"],
-    "sssp": ["--no-return-predecessors"],
-    "pagerank": ["--tol", "0", "--max-iter", "20"],
+PARTS = ("compute", "pack", "exchange", "unpack", "agree")
+PARAMETERS: dict[str, dict] = {
+    "bfs": {"return_predecessors": False},
+    "sssp": {"return_predecessors": False},
+    "pagerank": {"tol": 0, "max_iter": 20},
 }
 
 
@@ -26,29 +27,51 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
     """Run everything and write ``ranks.json`` and ``ranks.md``."""
     document: dict = {"circumstances": record.circumstances(), "repeat": repeat, "rows": []}
     for name in graphs:
-        for algorithm in ALGORITHMS:
-            for ranks in RANKS:
-                runs = [_run(name, algorithm, ranks) for _ in range(repeat)]
-                seconds, rounds = [s for s, _ in runs], runs[0][1]
-                row = {"graph": name, "algorithm": algorithm, "ranks": ranks, "seconds": seconds, "rounds": rounds}
+        for ranks in RANKS:
+            for row in _ranks(name, ranks, repeat):
                 document["rows"].append(row)
-                print(f"{name} {algorithm} {ranks}: {statistics.median(seconds):.4f} s", flush=True)
+                told = f"{name} {row['algorithm']} {ranks}: {statistics.median(row['seconds']):.4f} s"
+                print(told, {part: round(value, 4) for part, value in row["parts"].items()}, flush=True)
+    document["rows"].sort(key=lambda row: (graphs.index(row["graph"]), ALGORITHMS.index(row["algorithm"])))
     record.write(folder, "ranks", document, _table(document["rows"]))
 
 
-def _run(name: str, algorithm: str, ranks: int) -> tuple[float, int]:
-    """Seconds of the slowest rank's rounds (compute, pack, exchange, unpack, agree), and how many there were."""
-    spec, weights = GRAPHS[name]
-    launcher = Path(sys.executable).parent / "mpiexec"
-    mpiexec = str(launcher) if launcher.exists() else shutil.which("mpiexec")
+def _ranks(name: str, ranks: int, repeat: int) -> list[dict]:
+    """One row an algorithm, from ranks of a launch of their own."""
+    mpiexec = Path(sys.executable).with_name("mpiexec")
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
-        words = [mpiexec, "-n", str(ranks), sys.executable, "-m", "dgraph", algorithm, spec, "-q", "--report", report]
-        words += ["--weights", weights] if weights else []
-        subprocess.run([str(word) for word in words + PARAMETERS.get(algorithm, [])], check=True)
-        told = json.loads(report.read_text())
-    parts = ("compute", "pack", "exchange", "unpack", "agree")
-    return max(sum(rank["seconds"][part] for part in parts) for rank in told["ranks"]), told["rounds"]["count"]
+        told = Path(folder, "rows.json")
+        words = [mpiexec if mpiexec.exists() else "mpiexec", "-n", ranks, sys.executable, "-m", "benchmarks.ranks"]
+        subprocess.run([str(word) for word in [*words, name, repeat, told]], check=True)
+        return json.loads(told.read_text())
+
+
+def _rank(name: str, repeat: int, told: Path) -> None:
+    """What every rank does: load once, run every algorithm once before it counts, tell the slowest rank's seconds."""
+    spec, weights = GRAPHS[name]
+    graph = dgraph.Graph.load(spec, weights=weights)
+    rows = []
+    for algorithm in ALGORITHMS:
+        row: dict = {"graph": name, "algorithm": algorithm, "ranks": graph.comm.size, "seconds": []}
+        for i in range(repeat + 1):
+            report = dgraph.run(algorithm, graph, **PARAMETERS.get(algorithm, {}), **_source(algorithm, graph)).report
+            parts = [{part: rank["seconds"][part] for part in PARTS} for rank in report["ranks"]]
+            slowest = max(parts, key=lambda seconds: sum(seconds.values()))
+            if i:
+                row["seconds"].append(sum(slowest.values()))
+            row |= {"parts": slowest, "rounds": report["rounds"]["count"]}
+        rows.append(row)
+    if graph.comm.rank == 0:
+        told.write_text(json.dumps(rows))
+
+
+def _source(algorithm: str, graph: dgraph.Graph) -> dict:
+    """A source that every rank names alike: where the first edge of the whole graph ends."""
+    if algorithm not in ("bfs", "sssp"):
+        return {}
+    block = graph.block
+    first = int(block.targets[0]) if block.targets.size else -1
+    return {"source": next(vertex for vertex in graph.comm.allgather_json(first) if vertex >= 0)}
 
 
 def _table(rows: list[dict]) -> str:
@@ -60,3 +83,7 @@ def _table(rows: list[dict]) -> str:
             f"{max(row['seconds']):.4f} | {row['rounds']} | {1e6 * median / max(row['rounds'], 1):.0f} |"
         )
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    _rank(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))

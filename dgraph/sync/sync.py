@@ -76,6 +76,8 @@ class Sync:
             self.courier.reduce(now.reduce, now.reduce_role, traced.all or self.full, failed)
             return
         giving, taking = self._spans(self.local.mine, now.reduce_role), self._spans(self.local.theirs, now.reduce_role)
+        with self.trace("pack"):
+            touched = NOBODY if failed or traced.all else machine.take_mirrors()
         if not giving and not taking:
             return
         dtypes = [self.widths[k] for k in now.reduce]
@@ -84,7 +86,6 @@ class Sync:
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.trace("pack"):
             dense = traced.all or self.full
-            touched = NOBODY if failed or traced.all else machine.take_mirrors()
             counts = np.empty(len(giving), np.int64)
             starts = np.array([mirrors.first + low for _, mirrors, low, _ in giving], np.int64)
             ends = np.array([mirrors.first + high for _, mirrors, _, high in giving], np.int64)

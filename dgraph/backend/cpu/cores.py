@@ -131,6 +131,25 @@ def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log,
 
 
 @njit(**OPTIONS)
+def lose(lids, positions, values, core, lists, shared):
+    """What mirrors lost, off their masters ``lids[positions]``; those left with k neighbours wait."""
+    queue, fallen, k, last = lists[0], lists[3], shared[LEVEL], shared[LAST]
+    for i in range(len(positions)):
+        v = np.int64(lids[positions[i]])
+        before = np.int64(core[v])
+        if before <= k:
+            continue
+        left = max(before - values[i], k)
+        core[v] = left
+        if left == k:
+            queue[shared[TAIL]] = v
+            shared[TAIL] += 1
+        elif before > last >= left:
+            fallen[shared[FALLEN]] = v
+            shared[FALLEN] += 1
+
+
+@njit(**OPTIONS)
 def peel(t, threads, graph, masters, core, lost, degree, lists, counts, buffers, shared, gate, fresh, limit, ring):
     """Thread t of ``threads``: what waits in the queue (``fresh``: what the level drops) and all that follows here.
 

@@ -59,6 +59,7 @@ class Peeling:
             0, 1, (np.zeros(1, np.int64), empty), 0, self.core[:0], self.lost[:0], np.empty(0, np.int64), (empty,) * 6,
             0 * self._counts, self._buffers, self._shared.copy(), self._gate.copy(), True, 1, self._ring,
         )  # fmt: skip
+        kernel.lose(empty, empty, self.lost[:0], self.core[:0], (empty,) * 6, self._shared.copy())
         _ready.add((kernel.peel, self.core.dtype))
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
@@ -160,30 +161,20 @@ class Peeling:
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
         """What mirrors lost, off their masters ``lids[positions]``; those left with k neighbours wait."""
-        k, last = self._shared[kernel.LEVEL], self._shared[kernel.LAST]
-        masters = lids[positions]
-        before = self.core[masters].astype(np.int64)
-        alive = before > k
-        masters, before, left = masters[alive], before[alive], np.maximum(before - values[0], k)[alive]
-        self.core[masters] = left
-        self._append(0, kernel.TAIL, masters[left == k])
-        self._append(3, kernel.FALLEN, masters[(before > last) & (left <= last) & (left > k)])
+        kernel.lose(lids, positions, values[0], self.core, self._lists, self._shared)
 
     def join(self, lids: np.ndarray) -> None:
         """Mirrors whose masters were dropped: their local edges go too."""
         self.core[lids] = self._shared[kernel.LEVEL]
-        self._append(0, kernel.TAIL, lids)
+        end = int(self._shared[kernel.TAIL])
+        self._lists[0][end : end + len(lids)] = lids
+        self._shared[kernel.TAIL] = end + len(lids)
 
     # inside
 
     @property
     def _threads(self) -> int:
         return self.team.size if len(self.local.out.neighbours) > kernel.BUFFER else 1
-
-    def _append(self, which: int, tail: int, lids: np.ndarray) -> None:
-        end = int(self._shared[tail])
-        self._lists[which][end : end + len(lids)] = lids
-        self._shared[tail] = end + len(lids)
 
     def _peel(self, limit: int) -> int:
         local, masters = self.local, self.local.masters
