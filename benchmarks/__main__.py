@@ -30,7 +30,7 @@ WHAT = {
     ),
     "schedules": (
         "every schedule on one GPU: time, memory, load of blocks",
-        lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), min(asked.repeat, 2), asked.results),
+        lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
     ),
     "tuning": (
         "rounds of one GPU under the schedules that auto chooses among, on graphs of other seeds",

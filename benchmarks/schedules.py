@@ -108,7 +108,8 @@ def cell(device, graph: DeviceGraph, work: str, source: int, entry: Entry, repea
         solve(machine)
         if schedule == "steal":
             found["queues"] = machine.queues()
-        found["imbalance"] = imbalance(device.get(machine.arrays.record).reshape(-1, device.threads).sum(1))
+        loads = device.get(machine.arrays.record).reshape(-1, device.threads).sum(1)
+        found["imbalance"] = imbalance(loads) if loads.any() else None  # pulls by no schedule are not counted
     except Cut as cut:
         found["cut"] = cut.args[0]
     return found

@@ -111,7 +111,7 @@ def table(runs: list[dict]) -> str:
         searches = [run for run in runs if (run["graph"], run["work"]) == (graph, "bfs top-down")]
         mine = {run["schedule"]: run["rounds"] for run in searches}
         for i, row in enumerate(mine["lb"]):
-            if max(row["vertices"], row["edges"]) <= Options().small:
+            if max(row["vertices"], row["edges"]) <= Options().alone:
                 continue
             degree, skew = row["edges"] / max(row["vertices"], 1), row["largest"] > at.LOW_DEGREE
             kind = graph, f"2^{int(np.log2(row['vertices'] + 1))}", f"{degree:.0f}", "yes" if skew else "no"

@@ -63,7 +63,7 @@ class Kernels:
             return ["dynamic_warp:push", "edge_discover:push"]
         if self.traced.all or chosen == "persistent":
             return []
-        return ["vertex:push", f"{'alb' if self.graph.wide else 'warp_search'}:push"]
+        return [f"{'alb' if self.graph.wide else 'warp_search'}:push"]
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
         """Start a kernel of a module: "phases", "rounds", "across" or ``schedule:direction``."""

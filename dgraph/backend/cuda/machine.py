@@ -71,7 +71,7 @@ class Machine(Standing):
         words[at.WHOLE] = int("whole" in (self.traced.step or {}))
         words[at.WIDTH] = int(self.traced.program.widens)
         chosen = self.options.schedule
-        small = -1 if chosen in SCHEDULES else 2**62 if chosen == "persistent" else self.options.small
+        small = -1 if chosen in SCHEDULES else 2**62 if chosen == "persistent" else self.options.alone
         words[[at.SMALL_EDGES, at.SMALL_QUEUE]] = small
         for i, g in enumerate(self.traced.globals.values()):
             if g.dtype == "float64":
@@ -184,9 +184,7 @@ class Machine(Standing):
             return self.options.schedule
         if self.options.schedule == "bfs-4k":
             return self._bfs_4k()
-        if self.words[at.LARGEST] <= at.LOW_DEGREE and not self.traced.all:
-            return "vertex"
-        return "alb" if self.graph.wide else "warp_search"
+        return "alb" if self.graph.wide else "warp_search"  # the one that never loses much: benchmarks/tuning.py
 
     def _bfs_4k(self) -> str:
         """What BFS-4K walks a round by, of its features that are on: a grid a huge vertex, edges of 32 vertices at a

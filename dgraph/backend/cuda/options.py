@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from dgraph.backend.choices import checked
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.errors import unknown
 from dgraph.program.way import Way
+
+SMALL, SMALL_ACROSS = 1 << 21, 1 << 18
+"""Vertices and edges of a round that one kernel of many rounds walks, on one GPU and for each of several. The first is
+within 4 % of the best limit on every graph of ``python -m benchmarks tuning``."""
 
 CULLING = {"warp": at.CULL_WARP, "hash": at.CULL_HASH}
 
@@ -19,7 +25,7 @@ class Options:
 
     Args:
         schedule: "auto", "persistent", or a key of ``SCHEDULES``.
-        small: frontier vertices and edges up to which rounds stay in the persistent kernel.
+        small: frontier vertices and edges up to which rounds stay in the persistent kernel; None: as measured.
         record: count the edges that each thread visits, round by round.
         timed: put events around every launch, for seconds by kernel.
         ranges: name rounds and phases for a profiler.
@@ -30,6 +36,7 @@ class Options:
     Attributes:
         sweeps, pours, features: as of :class:`~dgraph.program.way.Way`.
         cull: how proposals are thinned out: sum of CULL_WARP and CULL_HASH.
+        alone, small: ``small`` on one rank, and on each of several.
         one_block: whether small rounds run in one block.
 
     Raises:
@@ -40,7 +47,7 @@ class Options:
         self,
         schedule: str = "auto",
         *,
-        small: int = 1 << 18,
+        small: int | None = None,
         record: bool = False,
         timed: bool = False,
         ranges: bool = False,
@@ -51,7 +58,8 @@ class Options:
         known = ("auto", "persistent", *SCHEDULES)
         if schedule not in known:
             raise unknown("schedule", schedule, known)
-        self.schedule, self.small, self.record, self.renumber, self.blocks = schedule, small, record, renumber, blocks
+        self.schedule, self.record, self.renumber, self.blocks = schedule, record, renumber, blocks
+        self.alone, self.small = (SMALL, SMALL_ACROSS) if small is None else (small, small)
         self.timed, self.ranges = timed, ranges
         self.values = checked(schedule, given)
         self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
@@ -62,15 +70,7 @@ class Options:
 
     def under(self, way: Way) -> Options:
         """The same, where an algorithm's variant says how to walk; a schedule that was asked for stays."""
-        chosen = Options(
-            self.schedule,
-            small=self.small,
-            record=self.record,
-            renumber=self.renumber,
-            blocks=self.blocks,
-            timed=self.timed,
-            ranges=self.ranges,
-        )
+        chosen = copy(self)
         chosen.values = dict(self.values)
         if self.schedule == "auto" and way.schedule != "auto":
             chosen.schedule = way.schedule
@@ -79,7 +79,7 @@ class Options:
         chosen.cull = sum(CULLING[name] for name in way.culling)
         if chosen.schedule == "bfs-4k":
             chosen.one_block = "single-block" in way.features
-            chosen.small = at.BLOCK if chosen.one_block else -1
+            chosen.alone = chosen.small = at.BLOCK if chosen.one_block else -1
         return chosen
 
 
