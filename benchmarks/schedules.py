@@ -1,7 +1,8 @@
 """Every schedule, and every variant of bfs, on one GPU: time, memory and how evenly blocks are loaded.
 
 bfs pushes in every round, as the papers' does, but where a variant says otherwise. Only the solve is timed, as in
-``gpu``; the load of blocks comes from a run of its own that counts every thread's edges. Lines are of the template.
+``gpu``; the load of blocks comes from a run of its own that counts every thread's edges, of its first 300 rounds. Lines
+are of the template.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ LONGEST = 5.0
 LONG = 0.3
 """Seconds of a run in which the milliseconds that loading kernels takes do not count."""
 
+RECORDED = 300
+"""Rounds whose edges by thread are counted."""
+
 SERIAL = ("vertex", "steal")
 HOPELESS = 1 << 24
 """Edges of one vertex above which schedules that give it to one thread are not run: nobody can cut a kernel short."""
@@ -39,16 +43,16 @@ class Cut(Exception):
     """A run took too long; ``args[0]`` says what was done."""
 
 
-def solve(machine: Machine) -> float:
-    """Seconds of one run."""
+def solve(machine: Machine, most: int = 1 << 40) -> float:
+    """Seconds of one run, of at most so many rounds."""
     rounds = 1 if machine.options.schedule in SCHEDULES else 256  # between two looks at the clock
     device = machine.device
     device.wait()
     began = time.perf_counter()
     machine.start({})
     machine.agreed(*machine.totals(), True)
-    while not machine.done:
-        machine.fused(rounds)
+    while not machine.done and machine.round < most:
+        machine.fused(min(rounds, most))
         if time.perf_counter() - began > LONGEST:
             raise Cut(f"over {LONGEST:g} s, cut after {machine.round} rounds")
     device.wait()
@@ -105,7 +109,7 @@ def cell(device, graph: DeviceGraph, work: str, source: int, entry: Entry, repea
             times.append(solve(machine))
         found |= {"seconds": min(times[1:] or times), "rounds": machine.round}
         machine = entry.machine(device, graph, work, source, record=True)
-        solve(machine)
+        solve(machine, most=RECORDED)
         if schedule == "steal":
             found["queues"] = machine.queues()
         loads = device.get(machine.arrays.record).reshape(-1, device.threads).sum(1)
