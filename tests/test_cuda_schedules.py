@@ -241,7 +241,7 @@ def mapped(machine, schedule, degrees, options):
     """Holds recorded edges by thread against a model."""
     device = machine.device
     threads = device.threads
-    blocks = machine.kernels.blocks(machine.kernels._module(f"{schedule}:push", True), "edges")
+    blocks = machine.kernels.grid(f"{schedule}:push", fused=True)
     if schedule == "steal":
         options["takers"] = device.get(machine.arrays.scratch0)[: -(-len(degrees) // threads)]
     found = device.get(machine.arrays.record)[: blocks * threads]
@@ -272,7 +272,7 @@ def test_stealing(device):
     assert exactly_once(machine, every, arcs)
     mapped(machine, "steal", np.bincount(src, minlength=n)[listed], {})
     takers = device.get(machine.arrays.scratch0)[: -(-n // device.threads)].astype(np.int64)
-    blocks = machine.kernels.blocks(machine.kernels._module("steal:push", True), "edges")
+    blocks = machine.kernels.grid("steal:push", fused=True)
     taken = np.bincount(takers, minlength=blocks)
     dealt = np.searchsorted(takers.size * np.arange(1, blocks + 1) // blocks, np.arange(takers.size), side="right")
     assert machine.queues() == pytest.approx(

@@ -87,6 +87,10 @@ class Kernels:
         each = 1 if kernel in PERSISTENT else module.resident(kernel)
         return self.device.blocks * (min(each, MOST_RESIDENT) if kernel in TOGETHER else each)
 
+    def grid(self, module: str, *, fused: bool) -> int:
+        """Blocks that walk edges by a schedule."""
+        return self.blocks(self._module(module, fused), "edges")
+
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
         """The launches that walk a round's edges by a schedule."""
         row, way = SCHEDULES[schedule], self._way(schedule, pulling, fused, int(words[at.LOCAL_EDGES]))

@@ -264,7 +264,8 @@ class Machine(Standing):
 
     def queues(self) -> dict[str, float]:
         """What the queues of ``steal`` came to so far, see :func:`by_queue`."""
-        return by_queue(self.device.get(self.arrays.scratch2))
+        fused = self.local.mirrors == 0
+        return by_queue(self.device.get(self.arrays.scratch2), self.kernels.grid("steal:push", fused=fused))
 
     def _walked(self) -> dict[str, np.ndarray]:
         """Kernel → edges by thread since the last call; empty where they are not counted."""
