@@ -6,6 +6,7 @@ import numpy as np
 
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda import text
+from dgraph.backend.cuda.choose import ahead
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import Options
@@ -55,15 +56,11 @@ class Kernels:
     def _walkers(self, fused: bool) -> list[str]:
         """Modules that a run's rounds are likely to be walked by."""
         chosen = self.options.schedule
-        if chosen in SCHEDULES:
-            ways = ["push"] * ("push" in self.traced.program.directions) + ["pull"] * self.arrays.pulls
-            poured = [f"{chosen}:pour"] * bool(fused and self.options.pours)
-            return [f"{chosen}:{way}" for way in ways] + poured
-        if chosen == "bfs-4k":
-            return ["dynamic_warp:push", "edge_discover:push"]
-        if self.traced.all or chosen == "persistent":
-            return []
-        return [f"{'alb' if self.graph.wide else 'warp_search'}:push"]
+        if chosen not in SCHEDULES:
+            return [] if self.traced.all else [f"{name}:push" for name in ahead(self.options, self.graph.wide)]
+        ways = ["push"] * ("push" in self.traced.program.directions) + ["pull"] * self.arrays.pulls
+        poured = ["pour"] * bool(fused and self.options.pours)
+        return [f"{chosen}:{way}" for way in ways + poured]
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
         """Start a kernel of a module: "phases", "rounds", "across" or ``schedule:direction``."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.choose import schedule
 from dgraph.backend.cuda.columns import Column
 from dgraph.backend.cuda.exchange import Exchange, runs_across
 from dgraph.backend.cuda.graph import DeviceGraph
@@ -105,22 +106,21 @@ class Machine(Standing):
 
     def edge(self) -> None:
         """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
-        if self.direction == "push" or self.options.schedule in SCHEDULES:
-            calls = self.kernels.edges(self._schedule(), self.direction == "pull", fused=False, words=self.words)
+        t, pulling = self.traced, self.direction == "pull"
+        freely = pulling and self.options.schedule not in SCHEDULES
+        name = "pull" if freely else schedule(self.options, self.words, self.graph.wide)
+        if freely:
+            calls = [("phases", "pull"), ("phases", "join_rows" if t.all else "expand")]
         else:
-            calls = [("phases", "pull"), ("phases", "join_rows")] if self.traced.all else [("phases", "pull")]
-        if (self.direction == "pull" or self.options.sweeps) and not self.traced.all:
+            calls = self.kernels.edges(name, pulling, fused=False, words=self.words)
+        if (pulling or self.options.sweeps) and not t.all:
             self._bits()
-        if self.direction == "pull" and not self.traced.all and self.options.schedule not in SCHEDULES:
-            calls.append(("phases", "expand"))
-        pulled = self.direction == "pull" and self.options.schedule not in SCHEDULES
-        schedule = "pull" if pulled else self._schedule()
         if self.courier is None:
             self._phase(at.EDGES_VISITED, *calls)
         else:
             for call in calls:
                 self.kernels.launch(*call, fused=False)
-        self._notes.append(Note(schedule, self._walked()))
+        self._notes.append(Note(name, self._walked()))
 
     def vertex(self) -> None:
         """One vertex phase; the new frontier of masters is :meth:`frontier`."""
@@ -167,9 +167,9 @@ class Machine(Standing):
             elif t.apply is not None or t.priority is not None:
                 calls += [("phases", "expand")]
         else:
-            schedule = self._schedule()
-            number = 1 + [*SCHEDULES].index(schedule)
-            calls = self.kernels.edges(schedule, bool(pulls), fused=True, words=words)
+            name = schedule(self.options, words, self.graph.wide)
+            number = 1 + [*SCHEDULES].index(name)
+            calls = self.kernels.edges(name, bool(pulls), fused=True, words=words)
         if (pulls or self.options.sweeps) and not t.all:
             self._bits()
         if t.apply is not None or (t.priority is not None and pulls):
@@ -177,24 +177,6 @@ class Machine(Standing):
         for call in calls:
             self.kernels.launch(*call, fused=True)
         return number
-
-    def _schedule(self) -> str:
-        """The schedule of the next round."""
-        if self.options.schedule in SCHEDULES:
-            return self.options.schedule
-        if self.options.schedule == "bfs-4k":
-            return self._bfs_4k()
-        return "alb" if self.graph.wide else "warp_search"  # the one that never loses much: benchmarks/tuning.py
-
-    def _bfs_4k(self) -> str:
-        """What BFS-4K walks a round by, of its features that are on: a grid a huge vertex, edges of 32 vertices at a
-        time where a warp would be too wide for one, else virtual warps."""
-        on, words = self.options.features, self.words
-        if "dynamic-parallelism" in on and words[at.LARGEST] > self.options["grid_threshold"]:
-            return "dynamic_parallelism"
-        if "edge-discover" in on and words[at.LOCAL_EDGES] < 32 * words[at.QUEUED]:
-            return "edge_discover"
-        return "dynamic_warp" if "dynamic-warps" in on else "vertex"
 
     def _bits(self) -> None:
         """The frontier as bits, unless the last pull left them."""

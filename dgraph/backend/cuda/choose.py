@@ -1,0 +1,41 @@
+"""Which schedule walks the next broad round."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.schedules import SCHEDULES
+
+
+def schedule(options: Options, words: np.ndarray, wide: bool) -> str:
+    """Its name: as asked for, or as chosen from the frontier.
+
+    Args:
+        words: a machine's control words.
+        wide: whether the prefix sums of a frontier have to be scanned first.
+    """
+    if options.schedule in SCHEDULES:
+        return options.schedule
+    if options.schedule == "bfs-4k":
+        return _bfs_4k(options, words)
+    return "alb" if wide else "warp_search"  # of all, this one never loses much: benchmarks/tuning.py
+
+
+def ahead(options: Options, wide: bool) -> list[str]:
+    """Those that rounds which push are likely to be walked by."""
+    if options.schedule == "bfs-4k":
+        return ["dynamic_warp", "edge_discover"]
+    return [] if options.schedule == "persistent" else [schedule(options, np.zeros(0), wide)]
+
+
+def _bfs_4k(options: Options, words: np.ndarray) -> str:
+    """What BFS-4K walks a round by, of its features that are on: a grid a huge vertex, edges of 32 vertices at a time
+    where a warp would be too wide for one, else virtual warps."""
+    on = options.features
+    if "dynamic-parallelism" in on and words[at.LARGEST] > options["grid_threshold"]:
+        return "dynamic_parallelism"
+    if "edge-discover" in on and words[at.LOCAL_EDGES] < 32 * words[at.QUEUED]:
+        return "edge_discover"
+    return "dynamic_warp" if "dynamic-warps" in on else "vertex"
