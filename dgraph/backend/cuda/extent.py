@@ -50,7 +50,8 @@ class Extent:
     def of(local: LocalGraph, renumber: bool | None = None) -> Extent:
         """Of a graph on the host; ``renumber``: None: where degrees are skewed."""
         edges, size = int(local.out.neighbours.size), local.size
-        largest = int(np.diff(local.out.offsets).max(initial=0))
+        degrees = local.out.offsets[1:] - local.out.offsets[:-1]
+        largest = int(degrees.max()) if degrees.size else 0
         whole = local.masters == local.n and not local.theirs and not local.mirrors
         if renumber is None:
             renumber = largest > SKEWED * max(edges, 1) / max(size, 1)
