@@ -130,7 +130,7 @@ def test_backwards(device, schedule):
 
 
 @on_devices
-@pytest.mark.parametrize("schedule", [name for name, row in SCHEDULES.items() if row.sums or row.huge])
+@pytest.mark.parametrize("schedule", [name for name, row in SCHEDULES.items() if row.sums or row.option])
 def test_wide_offsets(device, schedule, monkeypatch):
     """As on a graph of 2**31 edges: 64-bit offsets, and prefix sums from a scan."""
     monkeypatch.setattr(device_graph, "WIDE", 1)
@@ -186,17 +186,29 @@ def test_a_wrong_template_is_found(device, schedule):
 
 
 @on_devices(gpu=False)
-@pytest.mark.parametrize("narrow", ["int", "u8"])
-def test_a_narrow_scan_is_found(device, narrow, monkeypatch):
+@pytest.mark.parametrize("narrow", ["(signed char)", "(u8)"])
+@pytest.mark.parametrize(
+    ("schedule", "wide", "options"), [("lb", "(prefix_t)here", {}), ("split", "sums[i] = (u64)here", {"mdt": 1})]
+)
+def test_a_narrow_scan_is_found(device, schedule, wide, options, narrow, monkeypatch):
     """Prefix sums that wrap; a graph of few edges needs a narrow type for that, and signed ones wrap at half."""
     monkeypatch.setattr(device_graph, "WIDE", 1)
-    wraps = "(prefix_t)(signed char)here" if narrow == "int" else "(prefix_t)(u8)here"
+    mutant = wide, wide.replace("here", f"{narrow}here")
 
     def right():
-        machine, _ = visited(device_of(device, 2, ("(prefix_t)here", wraps)), "lb", FRONTIERS["all"])
+        machine, _ = visited(device_of(device, 2, mutant), schedule, FRONTIERS["all"], **options)
         return exactly_once(machine, FRONTIERS["all"])
 
     assert not in_a_child(right)
+
+
+@on_devices
+def test_the_number_of_blocks_may_be_chosen(device):
+    """More blocks than there is work for, and one."""
+    for blocks in (1, 31):
+        machine, _ = visited(device_of(device, 2), "two_phase", FRONTIERS["some"], blocks=blocks)
+        assert machine.kernels.grid("two_phase:push", fused=True) == blocks
+        assert exactly_once(machine, FRONTIERS["some"])
 
 
 MAPPED = {

@@ -22,7 +22,8 @@ from dgraph.algorithms.sssp import (
     PlateauHops,
     PlateauParents,
 )
-from dgraph.backend.cuda import components, nvrtc, text
+from dgraph.backend.cuda import nvrtc, text
+from dgraph.backend.cuda.components import text as components
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.transports import selftest
 from dgraph.errors import InternalError, UsageError
@@ -83,7 +84,7 @@ def test_kernels_compile(architecture):
             traced = trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))
             assert nvrtc.compiled(how(traced), architecture, f"{type(PROGRAMS[i]).__name__} {kind}")
     for wide in (False, True):
-        assert nvrtc.compiled(components.text(wide), architecture, "components")
+        assert nvrtc.compiled(components(wide), architecture, "components")
     assert nvrtc.compiled(selftest.text(), architecture, "probe")
 
 
