@@ -52,6 +52,7 @@ COMMANDS = {
     "convert": "Read a graph and write it in another format: .csv .el .gr .mtx .npz .parquet .sg .txt .wel .wsg.",
     "info": "Show a graph: its file, degrees, components, diameter (at least); what representations cost.",
     "doctor": "Look at this machine, this launch and its GPUs: what is well, what to mend (--json).",
+    "balance": "Compare load-balancing schedules on a GPU: time, memory, edges by thread block, warp and thread.",
     "estimate": "How much memory runs will need of each rank, by algorithm, policy and number of ranks.",
     "fetch": "Download real graphs by name; without a name, what there is.",
     "report": "Show and compare the reports of runs; as a page (--html) or a trace (--trace).",

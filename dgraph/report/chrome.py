@@ -48,7 +48,12 @@ def events(report: dict) -> Iterator[dict]:
             parts = [(name, columns[name][at]) for name in PARTS]
             facts = {key: row[key] for key in ("direction", "frontier_vertices", "frontier_edges")}
             whole = sum(seconds for _, seconds in parts)
-            yield _span(number, f"round {row['round']} {row['direction']}", shift + start, whole, facts)
+            schedule = f" {row['schedule']}" if "schedule" in row else ""
+            yield _span(number, f"round {row['round']} {row['direction']}{schedule}", shift + start, whole, facts)
+            if columns.get("mean_block", (0,) * len(kept))[at]:
+                uneven = {"fullest / mean": round(columns["fullest_block"][at] / columns["mean_block"][at], 3)}
+                moment = round((shift + columns["start"][at]) * 1e6, 3)
+                yield {"ph": "C", "name": "thread blocks", "pid": number, "ts": moment, "args": uneven}
             for name, seconds in parts:
                 if seconds:
                     yield _span(number, NAMES.get(name, name), shift + start, seconds, {})

@@ -13,6 +13,8 @@ function make(name, attributes = {}, ...children) {
   return node;
 }
 const colour = name => `var(--${name}, var(--other))`;
+const HUES = ["compute", "pull", "load", "exchange", "compile", "unpack", "pack", "build", "validate", "output"];
+const hues = names => Object.fromEntries(names.map((name, i) => [name, colour(HUES[i % HUES.length])]));
 const figures = (value, digits) => value.toLocaleString("en", { maximumSignificantDigits: digits });
 const count = value => value.toLocaleString("en");
 
@@ -45,9 +47,50 @@ function section(title, note, ...children) {
   return make("section", {}, make("h2", {}, title), make("p", { class: "note" }, note), ...children);
 }
 
-function legend(names) {
+function legend(names, of = null) {
   return make("div", { class: "legend" }, ...names.map(name =>
-    make("span", {}, make("i", { style: `background:${colour(name)}` }), NAMES[name] || name)));
+    make("span", {}, make("i", { style: `background:${of ? of[name] : colour(name)}` }), NAMES[name] || name)));
+}
+
+// edges of every thread block, kernels on top of each other; columns: by kernel, the same length
+function profile(columns, group, most, of, width = 1040, high = 110) {
+  const names = Object.keys(columns),
+    n = columns[names[0]].length,
+    left = 62,
+    top = 8,
+    w = (width - left - 10) / n;
+  const totals = Array.from({ length: n }, (_, i) => names.reduce((sum, name) => sum + columns[name][i], 0)),
+    mean = totals.reduce((a, b) => a + b, 0) / n;
+  const y = value => top + high * (1 - value / Math.max(most, 1));
+  const svg = make("svg", { viewBox: `0 0 ${width} ${top + high + 18}`, width, role: "img" });
+  for (const at of ticks(most).filter((_, i) => i % 2 === 0)) svg.append(make("line", { class: "rule", x1: left,
+    x2: width - 10, y1: y(at), y2: y(at) }), make("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, short(
+    at)));
+  for (let i = 0; i < n; i += 1) {
+    let at = 0;
+    for (const name of names) {
+      const value = columns[name][i];
+      if (value > 0) svg.append(make("rect", { x: left + i * w, y: y(at + value), width: Math.max(w - (w > 3 ? 1 :
+        0), 0.4), height: Math.max(y(at) - y(at + value), 0.3), fill: of[name] }));
+      at += value;
+    }
+  }
+  svg.append(make("line", { x1: left, x2: width - 10, y1: y(mean), y2: y(mean), stroke: "var(--ink)",
+    "stroke-dasharray": "4 4", opacity: 0.7 }));
+  for (let i = 0; i < n; i += Math.ceil(n / 8)) svg.append(make("text", { x: left + (i + 0.5) * w, y: top + high +
+      14, "text-anchor": "middle" }, count(i * group)));
+  return hint(svg, event => {
+    const box = svg.getBoundingClientRect(),
+      i = Math.floor(((event.clientX - box.left) / box.width * width - left) / w);
+    if (!(i >= 0 && i < n)) return "";
+    const parts = names.filter(name => columns[name][i]).map(name => `${name} ${count(columns[name][i])}`);
+    return `block ${count(i * group)}${group > 1 ? ` to ${count((i + 1) * group - 1)}, the fullest` : ""}\n${count(totals[i])} edges\n${parts.join("\n")}`;
+  });
+}
+
+function short(value) {
+  const [scale, unit] = value >= 1e9 ? [1e9, "G"] : value >= 1e6 ? [1e6, "M"] : value >= 1e4 ? [1e3, "k"] : [1, ""];
+  return `${figures(value / scale, 3)}${unit}`;
 }
 
 function ticks(most) {
@@ -58,7 +101,7 @@ function ticks(most) {
 }
 
 // a bar a rank, of parts on top of each other
-function bars(columns, names, write, extra = [], width = 1040) {
+function bars(columns, names, write, extra = [], width = 1040, of = null) {
   const ranks = columns[names[0]].length,
     height = ranks > 256 ? 2 : ranks > 64 ? 6 : ranks > 24 ? 12 : 18;
   const every = Math.ceil(12 / height),
@@ -81,7 +124,7 @@ function bars(columns, names, write, extra = [], width = 1040) {
       const value = columns[name][r];
       if (value <= 0) continue;
       const bar = make("rect", { x: x(at), y, width: Math.max(x(at + value) - x(at), 0.3), height: Math.max(height -
-          (height > 4 ? 2 : 0), 1), fill: colour(name) });
+          (height > 4 ? 2 : 0), 1), fill: of ? of[name] : colour(name) });
       svg.append(hint(bar, `rank ${r}\n${NAMES[name] || name} ${write(value)}\nall ${write(totals[r])}`));
       at += value;
     }
@@ -158,6 +201,12 @@ function rounds(series) {
   for (let i = 0; i < n; i += 1) {
     svg.append(make("rect", { x: left + i * w, y: y(series.seconds[i]), width: Math.max(w - (w > 3 ? 1 : 0), 0.4),
       height: Math.max(top + high - y(series.seconds[i]), 0.5), fill: colour(series.direction[i]) }));
+  }
+  if (series.schedule) {
+    const of = hues([...new Set(series.schedule.filter(Boolean))]);
+    for (let i = 0; i < n; i += 1)
+      if (series.schedule[i]) svg.append(make("rect", { x: left + i * w, y: top + high + 1, width: Math.max(w, 0.4),
+        height: 4, fill: of[series.schedule[i]] }));
   }
   const line = series.vertices.map((value, i) =>
     `${i ? "L" : "M"}${(left + (i + 0.5) * w).toFixed(1)} ${level(value).toFixed(1)}`).join("");

@@ -29,7 +29,8 @@ function show(run) {
       ` ${count(run.series.round.length)} of ${count(run.series.of)} rounds are shown.` : "";
     nodes.push(section("Rounds, one by one",
       `Bars: seconds on rank 0, by direction. Line: vertices of the frontier, over all ranks (right, powers of ten).${shown}`,
-      legend([...new Set(run.series.direction)]), rounds(run.series)));
+      legend([...new Set(run.series.direction)]), ...(run.series.schedule ? [scheduled(run.series)] : []),
+      rounds(run.series)));
   }
   if (run.map && ranks > 1) {
     const m = run.map;
@@ -39,6 +40,11 @@ function show(run) {
         `${ranksOf(i, m.ranks, ranks)}, round ${count(m.first[j])}\ncompute ${time(m.microseconds[i][j] / 1e6)}`,
         1040)));
   }
+  if (run.load) nodes.push(loads(run.load, ranks));
+  if (run.kernels) nodes.push(section("GPU kernels, by rank",
+    "Seconds between events before and after every launch, added up; the rest of compute is the host's.",
+    legend(Object.keys(run.kernels), hues(Object.keys(run.kernels))), bars(run.kernels, Object.keys(run.kernels),
+      time, [], 1040, hues(Object.keys(run.kernels)))));
   const phases = Object.keys(run.phases);
   nodes.push(section("The whole run, by rank",
     "From the start to the report. Compile and init are of all programs; what is left to the wall time was in none of these.",
@@ -55,6 +61,9 @@ function show(run) {
   pair.append(section("Memory, by rank", run.planned.some(Boolean) ?
     "The most that a process held; the stroke is what was planned." : "The most that a process held.",
   bars({ memory: run.memory }, ["memory"], size, run.planned, 480)));
+  if (run.gpu) pair.append(section("GPU memory, by rank",
+    "The most that arrays took at once; the stroke is what was planned before the first was allocated.",
+    bars({ memory: run.gpu.peak }, ["memory"], size, run.gpu.planned, 480)));
   nodes.push(pair);
   const columns = Object.entries(run.counts),
     parts = PARTS.map(name => [NAMES[name] && name === "agree" ? "idle" : name, run.parts[name]]);
@@ -64,6 +73,24 @@ function show(run) {
       ...parts.map(([, c]) => time(c[r])), time(wall), size(run.memory[r])
     ]))));
   return nodes;
+}
+
+function scheduled(series) {
+  const names = [...new Set(series.schedule.filter(Boolean))];
+  return legend(names, hues(names));
+}
+
+function loads(load, ranks) {
+  const names = [...new Set(load.profiles.flatMap(one => Object.keys(one.columns)))],
+    of = hues(names);
+  const whose = ranks > 1 ? ` Of rank ${load.rank}, whose blocks are least even.` : "";
+  const rows = ["block", "warp", "thread"].map(unit => [unit, ...["min", "mean", "max", "deviation", "ratio"].map(
+    key => load[unit][key] === null ? "–" : figures(load[unit][key], 4))]);
+  return section("Load by thread block",
+    `Edges that each thread block of the GPU visited, by kernel; dashed: their mean.${whose} The first rounds, those of most edges, and all together.`,
+    legend(names, of), ...load.profiles.flatMap(one => [make("p", { class: "note" }, one.title), profile(one.columns,
+      one.group, one.most, of)]),
+    table(["edges by", "fewest", "mean", "most", "deviation", "most ÷ mean"], rows));
 }
 
 function compared(rows) {

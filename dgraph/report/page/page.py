@@ -29,6 +29,9 @@ MOST_ROWS, MOST_COLUMNS = 64, 512
 MOST_ROUNDS = 1024
 """Drawn one by one; of more the longest of neighbours is."""
 
+MOST_BLOCKS, MOST_KERNELS = 264, 9
+"""Columns of a load figure; kernels that are told apart."""
+
 PHASES = ("load", "partition", "build", "compile", "init", *PARTS, "validate", "output")
 
 
@@ -43,13 +46,18 @@ def write_page(reports: Sequence[dict], path: str | os.PathLike) -> None:
 
 def page(reports: Sequence[dict]) -> str:
     """The text of the page."""
-    here = files("dgraph.report.page")
     data = {"runs": [figures(report) for report in reports], "rows": [asdict(row) for row in compare(reports)]}
     title = data["runs"][0]["title"] if len(reports) == 1 else f"{len(reports)} runs"
+    return filled(title, data, (files("dgraph.report.page") / "page.js").read_text(encoding="utf-8"))
+
+
+def filled(title: str, data: dict, script: str) -> str:
+    """A page whose ``script`` draws ``data`` with the figures of ``figures.js``."""
+    here = files("dgraph.report.page")
     parts = {
         "TITLE": escape(title),
         "STYLE": (here / "page.css").read_text(encoding="utf-8"),
-        "SCRIPT": "".join((here / name).read_text(encoding="utf-8") for name in ("figures.js", "page.js")),
+        "SCRIPT": (here / "figures.js").read_text(encoding="utf-8") + script,
         # a report's own words cannot end the element that holds them
         "DATA": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
     }
@@ -88,6 +96,9 @@ def figures(report: dict) -> dict:
         "pairs": _pairs(ranks),
         "series": _series(report["rounds"]),
         "map": _map(report),
+        "load": _load(ranks),
+        "kernels": _kernels(ranks),
+        "gpu": _gpu(ranks),
     }
 
 
@@ -133,6 +144,55 @@ def _map(report: dict) -> dict | None:
         sums = [[sum(row[i : i + wide]) for i in range(0, len(kept), wide)] for row in some]
         rows.append([round(max(cell) * 1e6) for cell in zip(*sums, strict=True)])
     return {"ranks": tall, "rounds": wide, "first": [row["round"] for row in kept[::wide]], "microseconds": rows}
+
+
+def _load(ranks: list[dict]) -> dict | None:
+    """Edges of thread blocks on the rank where they lie least even."""
+    counted = [rank for rank in ranks if "load" in rank]
+    if not counted:
+        return None
+    rank = max(counted, key=lambda rank: rank["load"]["block"]["ratio"] or 0)
+    load = rank["load"]
+    kept = [profile(f"round {row['round']:,}, {row['schedule']}", row) for row in load["rounds"]]
+    shown = {unit: load[unit] for unit in ("block", "warp", "thread")}
+    return {"rank": rank["rank"], "profiles": [*kept, profile("all rounds", load)], **shown}
+
+
+def profile(title: str, load: dict) -> dict:
+    """Edges of thread blocks by kernel, neighbours put together: of each group the fullest block."""
+    kernels, blocks = load["by_block"], max(map(len, load["by_block"].values()))
+    padded = {name: edges + [0] * (blocks - len(edges)) for name, edges in kernels.items()}
+    totals = [sum(parts) for parts in zip(*padded.values(), strict=True)]
+    group = math.ceil(blocks / MOST_BLOCKS)
+    fullest = [max(range(i, min(i + group, blocks)), key=totals.__getitem__) for i in range(0, blocks, group)]
+    ratio = "" if load["block"]["ratio"] is None else f", fullest ÷ mean {load['block']['ratio']:.2f}"
+    return {
+        "title": f"{title}: {load['edges']:,} edges{ratio}",
+        "group": group,
+        "most": max(totals),
+        "columns": {name: [edges[i] for i in fullest] for name, edges in padded.items()},
+    }
+
+
+def _kernels(ranks: list[dict]) -> dict[str, list[float]] | None:
+    """Seconds of every rank by kernel, those of least put together."""
+    sums: dict[str, list[float]] = {}
+    for at, rank in enumerate(ranks):
+        for row in rank.get("kernels", ()):
+            name = f"{row['schedule']} {row['kernel']}".strip()
+            sums.setdefault(name, [0.0] * len(ranks))[at] += row["seconds"]
+    names = sorted(sums, key=lambda name: -sum(sums[name]))
+    for name in names[MOST_KERNELS:]:
+        rest = sums.setdefault("others", [0.0] * len(ranks))
+        rest[:] = [a + b for a, b in zip(rest, sums.pop(name), strict=True)]
+    return {name: [_short(value) for value in column] for name, column in sums.items()} or None
+
+
+def _gpu(ranks: list[dict]) -> dict | None:
+    if not any("gpu_memory" in rank for rank in ranks):
+        return None
+    known = [rank.get("gpu_memory", {}) for rank in ranks]
+    return {key: [one.get(f"{key}_bytes", 0) for one in known] for key in ("peak", "planned")}
 
 
 def _short(seconds: float) -> float:

@@ -1,0 +1,36 @@
+"""A comparison as one HTML page that needs nothing else, with the figures of the report's page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from dgraph.balance.measure import Cell
+from dgraph.balance.table import NOTE, facts
+from dgraph.report.page.page import filled, profile
+from dgraph.report.write import replacing
+
+
+def write_page(cells: Sequence[Cell], about: dict[str, Any], path: str | os.PathLike) -> None:
+    """Write the page, replacing ``path`` in one step.
+
+    Raises:
+        OutputError: the system refused; nothing is left behind.
+    """
+    replacing(path, page(cells, about).encode(), "--html")
+
+
+def page(cells: Sequence[Cell], about: dict[str, Any]) -> str:
+    """The text of the page."""
+    told = facts(cells, about)
+    for row, cell in zip(told["rows"], cells, strict=True):
+        load = row.pop("load")
+        if load:
+            first = [profile(f"round {one['round']:,}", one) for one in load["rounds"]]
+            row["profiles"] = [profile("all rounds", load), *first]
+            row["spread"] = {unit: load[unit] for unit in ("block", "warp", "thread")}
+        row["host"] = max((cell.seconds or 0.0) - cell.kernel - cell.others, 0.0)
+    script = (files("dgraph.balance") / "balance.js").read_text(encoding="utf-8")
+    return filled(about["title"], told | {"note": NOTE.replace("\n", " ")}, script)

@@ -1,0 +1,102 @@
+"""A comparison as plain text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from dgraph.balance.measure import Cell
+from dgraph.report.lines import aligned, count, size
+from dgraph.report.recorded import UNITS, ratio, spreads
+
+SHOWN = 12
+"""Rounds of a way that are listed: the first, and those whose fullest thread block has most edges."""
+
+NOTE = """\
+ms are milliseconds of the rounds (median; without loading and compiling): kernel in kernels that visit edges, others in
+other kernels, host what is left. memory is the GPU's at most, the graph included. block, warp and thread: most ÷ mean
+edges over all rounds. lines are those of the template. ranks: by time, memory and lines, 1 is best"""
+
+
+def table(cells: Sequence[Cell]) -> str:
+    """A line a way."""
+    head = ["schedule", "ms", "kernel", "others", "host", "rounds", "memory", *UNITS, "lines", "ranks"]
+    lines: list[list[str] | None] = [head, None]
+    for cell, places in zip(cells, ranks(cells), strict=True):
+        if cell.seconds is None:
+            lines.append([cell.way.label, "-", *["-"] * 9, "-"])
+            continue
+        host = max(cell.seconds - cell.kernel - cell.others, 0.0)
+        spread = [ratio(cell.load[unit]["ratio"]) if cell.load else "-" for unit in UNITS]
+        lines.append(
+            [
+                cell.way.label, *(f"{1000 * s:.3f}" for s in (cell.seconds, cell.kernel, cell.others, host)),
+                count(cell.rounds), size(cell.memory), *spread, "-" if cell.way.lines is None else str(cell.way.lines),
+                " ".join("-" if place is None else str(place) for place in places),
+            ]
+        )  # fmt: skip
+    told = [f"{cell.way.label}: {cell.told}" for cell in cells if cell.told]
+    told += [f"{cell.way.label}: WRONG, not the answer of {cells[0].way.label}" for cell in cells if not cell.right]
+    return "\n".join([*aligned(lines), *told, "", NOTE])
+
+
+def ranks(cells: Sequence[Cell]) -> list[tuple[int | None, int | None, int | None]]:
+    """The place of every way by time, by memory and by lines of its template: the axes of 000's figure 9."""
+
+    def places(values: Sequence[float | None]) -> list[int | None]:
+        known = sorted({value for value in values if value is not None})
+        return [None if value is None else 1 + known.index(value) for value in values]
+
+    ran = [cell.seconds is not None for cell in cells]
+    return list(
+        zip(
+            places([cell.seconds for cell in cells]),
+            places([cell.memory if ok else None for cell, ok in zip(cells, ran, strict=True)]),
+            places([cell.way.lines if ok else None for cell, ok in zip(cells, ran, strict=True)]),
+            strict=True,
+        )
+    )
+
+
+def detail(cell: Cell) -> str:
+    """How even edges lie under one way: over all rounds, as a histogram of thread blocks, and round by round."""
+    if not cell.load:
+        return f"{cell.way.label}: no edges were counted"
+    parts = [f"{cell.way.label}: edges visited over all rounds", spreads(cell.load), histogram(cell.load["block"])]
+    first, *rest = cell.series
+    heaviest = sorted(rest, key=lambda row: -row[3])[: SHOWN - 1]
+    lines: list[list[str] | None] = [["round", "schedule", "edges", "mean block", "fullest", "fullest/mean"], None]
+    for number, schedule, edges, fullest, mean in sorted([first, *heaviest]):
+        even = ratio(fullest / mean if mean else None)
+        lines.append([count(number), schedule, count(edges), f"{mean:,.1f}", count(fullest), even])
+    if len(cell.series) > SHOWN:
+        lines.append(["..."] * 6)
+    return "\n\n".join([*parts, "\n".join(aligned(lines))])
+
+
+def histogram(spread: dict[str, Any]) -> str:
+    """How many thread blocks visited 0, 1, 2 to 3, 4 to 7 … edges; empty ends left out."""
+    bins = spread["histogram"]
+    shown = [at for at, many in enumerate(bins) if many]
+    lines: list[list[str] | None] = [["edges of a block", "blocks", ""], None]
+    most = max(bins)
+    for at in range(shown[0], shown[-1] + 1):
+        low, high = (0, 0) if at == 0 else (1 << (at - 1), (1 << at) - 1)
+        bar = "#" * round(40 * bins[at] / most)
+        lines.append([count(low) if low == high else f"{low:,} to {high:,}", count(bins[at]), f"{bar:<40}"])
+    return "\n".join(line.rstrip() for line in aligned(lines))
+
+
+def facts(cells: Sequence[Cell], about: dict[str, Any]) -> dict[str, Any]:
+    """The comparison as JSON: what was run, and a row a way."""
+    rows = []
+    for cell, places in zip(cells, ranks(cells), strict=True):
+        row = {key: value for key, value in asdict(cell).items() if key not in ("way", "answer", "series")}
+        row |= {"label": cell.way.label, "schedule": cell.way.schedule, "options": dict(cell.way.options)}
+        row |= {"overhead": cell.overhead, "lines": cell.way.lines}
+        row["ranks"] = dict(zip(("time", "memory", "lines"), places, strict=True))
+        names = ("round", "schedule", "edges", "fullest_block", "mean_block")
+        row["rounds_kept"] = [dict(zip(names, one, strict=True)) for one in cell.series]
+        rows.append(row)
+    return {"version": 1, **about, "rows": rows}

@@ -1,0 +1,192 @@
+"""Schedules side by side: what is compared, what is said of it, and the command on an emulated GPU."""
+
+import json
+import xml.etree.ElementTree as ET
+from collections import Counter
+
+import numpy as np
+import pytest
+from emulated import THREADS, backend, needs_compiler
+from test_page import browser  # noqa: F401
+
+from dgraph import balance
+from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.balance.measure import Cell, Cut, Watch, _compare
+from dgraph.balance.page import page
+from dgraph.balance.table import ranks
+from dgraph.balance.ways import Way, ways
+from dgraph.cli import main
+from dgraph.errors import UsageError
+from dgraph.report.load import spread
+
+pytestmark = pytest.mark.mpi_skip
+
+ABOUT = {"title": "bfs on a graph", "command": "balance", "created": "now", "facts": ["a fact"]}
+
+
+def labels(*args):
+    return [way.label for way in ways(*args)]
+
+
+def test_ways_are_schedules_times_values_of_their_options():
+    assert labels("all", {}, 9)[2:] == [*SCHEDULES]
+    assert labels("alb,twc", {"alb_threshold": "4,auto"}, 9) == ["alb threshold=4", "alb threshold=auto", "twc"]
+    both = {"alb_threshold": "1,2", "alb_distribution": "cyclic,blocked"}
+    assert len(labels("alb", both, 9)) == 4
+    assert labels("lb", {"alb_distribution": "blocked"}, 9) == ["lb alb_distribution=blocked"]
+
+
+@pytest.mark.parametrize(("largest", "last"), [(1, 2), (5, 8), (8, 16)])
+def test_a_sweep_ends_beyond_the_largest_degree(largest, last):
+    values = [way.options["alb_threshold"] for way in ways("alb", {"alb_threshold": "sweep"}, largest)]
+    assert values[:2] == [0, 1]
+    assert values == [0, *(1 << k for k in range(len(values) - 1))]
+    assert values[-1] == last
+    assert [way.options["warp_size"] for way in ways("virtual_warp", {"warp_size": "sweep"}, 9)] == [2, 4, 8, 16, 32]
+
+
+@pytest.mark.parametrize(
+    ("schedules", "options", "why"),
+    [
+        ("abl", {}, "unknown schedule 'abl': did you mean 'alb'"),
+        ("twc", {"alb_threshold": "4"}, "alb-threshold is of alb, and none of them is compared"),
+        ("alb", {"alb_threshold": "4,many"}, "'many' is none of"),
+        ("alb", {"alb_distribution": "sweep"}, "no number; name the values"),
+    ],
+)
+def test_what_cannot_be_compared(schedules, options, why):
+    with pytest.raises(UsageError, match=why):
+        ways(schedules, options, 9)
+
+
+def test_lines_are_those_of_the_template_without_comments():
+    vertex, alb = Way("vertex").lines, Way("alb").lines
+    assert 8 < vertex < 40
+    assert alb > Way("twc").lines + Way("lb").lines
+    assert Way("auto").lines is None
+    assert Way("persistent").lines > 100
+
+
+def made(name, seconds, memory=100, blocks=(10, 10), **facts):
+    edges = np.array(blocks, np.int64).repeat(32).reshape(len(blocks), 32)
+    whole = {**spread(edges), "by_block": {"edges": edges.sum(axis=1).tolist()}}
+    load = {**whole, "blocks": len(blocks), "threads": 32, "rounds": [{"round": 1, "schedule": name, **whole}]}
+    series = [(1, name, int(edges.sum()), int(edges.sum(axis=1).max()), float(edges.sum() / len(blocks)))]
+    return Cell(
+        Way(name), seconds, (seconds, seconds), seconds / 2, seconds / 4, 7, memory, load=load, series=series, **facts
+    )
+
+
+def test_places_by_time_memory_and_lines():
+    cells = [made("twc", 0.5, 90), made("vertex", 0.1, 90), made("auto", 0.3, 200), Cell(Way("lb"), told="cut")]
+    assert ranks(cells) == [(3, 1, 2), (1, 1, 1), (2, 2, None), (None, None, None)]
+
+
+def test_the_table_says_what_is_missing_or_wrong():
+    cells = [made("twc", 0.5, blocks=(30, 10)), Cell(Way("lb"), told="cut after 5.1 s"), made("alb", 0.25, right=False)]
+    lines = balance.table(cells).splitlines()
+    twc = dict(zip(lines[0].split(), lines[2].replace(" B ", "B ").split(), strict=False))
+    assert (twc["ms"], twc["kernel"], twc["others"], twc["host"]) == ("500.000", "250.000", "125.000", "125.000")
+    assert twc["block"] == "1.50"
+    assert "lb: cut after 5.1 s" in lines
+    assert "alb: WRONG, not the answer of twc" in lines
+
+
+def test_answers_are_compared():
+    cells = [Cell(Way(name)) for name in ("twc", "alb", "lb", "vertex")]
+    for cell, rank in zip(cells, (1.0, 1.0 + 1e-9, 1.1, None), strict=True):
+        cell.answer = None if rank is None else {"pagerank": np.array([rank]), "vertex": np.array([3])}
+    _compare(cells)
+    assert [cell.right for cell in cells] == [True, True, False, True]
+
+
+def test_a_run_that_takes_too_long_is_cut():
+    watch = Watch(0.0)
+    watch.round(1, 1)  # which may have compiled
+    with pytest.raises(Cut):
+        watch.round(2, 1)
+    watch.phase("solve")
+    watch.round(1, 1)
+
+
+def test_detail_has_a_histogram_that_counts_every_block():
+    text = balance.detail(made("twc", 0.5, blocks=(30, 10, 0)))
+    rows = [line.split() for line in text[text.index("edges of a block") :].splitlines()[2:]]
+    counted = [int(row[-2]) for row in rows[: rows.index([])] if row[-1].startswith("#")]
+    assert sum(counted) == 3
+    assert "fullest/mean" in text
+
+
+@needs_compiler
+def test_the_command(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("dgraph.cli.balance.gpu", backend)
+    words = ["balance", "star:150", "--schedule", "twc,alb", "--alb-threshold", "20", "--source", "0", "--repeat", "1"]
+    assert main([*words, "-q", "--json", str(tmp_path / "told.json"), "--html", str(tmp_path / "told.html")]) == 0
+    out = capsys.readouterr().out
+    assert "bfs on star:150" in out
+    told = json.loads((tmp_path / "told.json").read_text())
+    twc, alb = told["rows"]
+    assert alb["label"] == "alb threshold=20"
+    assert twc["load"]["edges"] == alb["load"]["edges"] > 0
+    # 150 edges of one vertex: twc gives them to one block of two, alb to both
+    first, spread_out = (row["load"]["rounds"][0] for row in (twc, alb))
+    assert (first["block"]["ratio"], first["thread"]["max"]) == (2.0, -(-150 // THREADS))
+    assert spread_out["block"]["ratio"] < 1.2
+    assert set(spread_out["by_block"]) == {"edges_huge"}
+    assert twc["kernel"] > 0
+    assert twc["right"]
+    assert alb["right"]
+    assert (tmp_path / "told.html").read_text().startswith("<!doctype html>")
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["sssp", "pagerank", "cc"])
+def test_other_algorithms(monkeypatch, capsys, name):
+    monkeypatch.setattr("dgraph.cli.balance.gpu", backend)
+    words = ["--algorithm", name, "--schedule", "auto,vertex", "--repeat", "1", "-q", "--max-rounds", "3"]
+    assert main(["balance", "grid:5x4", *words]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert Counter(row[0] for row in rows if row)["vertex"] >= 1
+
+
+def test_without_a_gpu_it_says_what_is_needed(monkeypatch, capsys):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert main(["balance", "path:5"]) == 2
+    assert "the GPU backend needs CuPy" in capsys.readouterr().err
+    assert main(["balance", "path:5", "--schedule", "abl"]) == 2
+    assert "did you mean 'alb'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_pictures(kind, tmp_path):
+    pytest.importorskip("matplotlib")
+    from dgraph.balance.plot import write_picture
+
+    cells = [made("twc", 0.5, blocks=(30, 10)), made("alb", 0.25), Cell(Way("lb"), told="cut")]
+    file = tmp_path / f"told.{kind}"
+    write_picture(cells, ABOUT, file, kind)
+    data = file.read_bytes()
+    if kind == "png":
+        assert data.startswith(b"\x89PNG")
+    else:
+        assert ET.fromstring(data).tag.endswith("svg")
+
+
+def test_pictures_without_matplotlib(monkeypatch, capsys, tmp_path):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["balance", "path:5", "--svg", str(tmp_path / "a.svg")]) == 2
+    assert "pip install 'dgraph[plots]'" in capsys.readouterr().err
+
+
+@pytest.mark.starts_children
+def test_a_browser_draws_the_page(browser, tmp_path):  # noqa: F811
+    cells = [made("twc", 0.5, 90, blocks=(30, 10)), made("vertex", 0.25), Cell(Way("lb"), told="cut after 5 s")]
+    (tmp_path / "told.html").write_text(page(cells, ABOUT), encoding="utf-8")
+    document, _ = browser(tmp_path / "told.html")
+    assert 'data-drawn="yes"' in document
+    assert "Load by thread block: twc" in document
+    assert "lb: cut after 5 s" in document
