@@ -196,7 +196,7 @@ class Exchange:
             words = self.device.read(self.machine.arrays.board)[self.machine.arrays.post_at :].copy()
         with record("exchange"):
             sizes = {p: int(words[_peer_word(i, at.BYTES)]) for i, p in enumerate(self.peers)}
-            if "p2p" in boxes.chosen.values():
+            if boxes.links.any_p2p:
                 self.comm.barrier()
             boxes.deliver(self.post.number & 1, {p: s for p, s in sizes.items() if boxes.chosen[p] != "p2p"}, after)
         with record("unpack"):

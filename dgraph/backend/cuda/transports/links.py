@@ -45,6 +45,11 @@ class Links:
         """Whether kernels of all ranks may wait for each other, without a host between them."""
         return not self.not_direct
 
+    @property
+    def any_p2p(self) -> bool:
+        """Whether some two ranks are joined by p2p, these or others: the same on every rank."""
+        return "p2p" in {*self.table.values(), *self.chosen.values()}
+
     def names(self) -> str:
         """The transports in use between any ranks, the fastest first."""
         return ", ".join(name for name in TRANSPORTS if name in self.table.values())
