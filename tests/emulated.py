@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import hashlib
+import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import threading
@@ -20,6 +23,10 @@ HERE = Path(__file__).parent
 THREADS = 64
 _compiling = threading.Lock()
 COMPILER = shutil.which("g++")
+FLAGS = (
+    "-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-ffp-contract=off",
+    "-Wl,-Bsymbolic",
+)  # fmt: skip
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not there to compile the kernels as C++")
 
@@ -37,7 +44,13 @@ def backend(**options):
 
 @cache
 def _folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="dgraph-emulated-"))
+    """Compiled texts, kept for all processes of this user, and for next time: only its owner may write what is run."""
+    path = Path(tempfile.gettempdir(), f"dgraph-emulated-{os.getuid()}")
+    path.mkdir(mode=0o700, exist_ok=True)
+    found = path.stat()
+    if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(f"{path} can be written by others")
+    return path
 
 
 @cache
@@ -47,16 +60,22 @@ def _compiled(text: str) -> Path:
 
 
 def _library(text: str) -> Path:
-    path = _folder() / hashlib.sha256(text.encode()).hexdigest()[:20]
-    source, library = path.with_suffix(".cpp"), path.with_suffix(".so")
+    """The compiled text; ranks that want the same one wait for the one that compiles it."""
+    path = _folder() / hashlib.sha256(" ".join([*FLAGS, text]).encode()).hexdigest()[:20]
+    library = path.with_suffix(".so")
     if library.exists():
         return library
-    source.write_text(text)
-    flags = ["-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE"]
-    flags += ["-ffp-contract=off", "-Wl,-Bsymbolic"]
-    done = subprocess.run([COMPILER, *flags, "-o", library, source], capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{source}:\n{done.stderr[:4000]}")
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if library.exists():
+            return library
+        source, made = path.with_suffix(".cpp"), path.with_suffix(".new")
+        source.write_text(text)
+        done = subprocess.run([COMPILER, *FLAGS, "-o", made, source], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{source}:\n{done.stderr[:4000]}")
+        made.rename(library)
+        source.unlink()
     return library
 
 
@@ -129,9 +148,9 @@ class Module:
     owner: object = None
 
     def __init__(self, library: Path, device: Device):
-        own = Path(tempfile.mktemp(dir=_folder(), suffix=".so"))  # two devices must not share ``env``
-        shutil.copy(library, own)
-        self.library, self.device = ctypes.CDLL(str(own)), device
+        with tempfile.NamedTemporaryFile(dir=_folder(), suffix=".own") as own:  # two devices must not share ``env``
+            shutil.copyfile(library, own.name)
+            self.library, self.device = ctypes.CDLL(own.name), device
 
     def set_environment(self, words: np.ndarray) -> None:
         ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self.library, "env")), words.ctypes.data, words.nbytes)
