@@ -134,25 +134,26 @@ def lines(schedule: str) -> int | None:
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
-    """Run everything and write ``schedules.json`` and ``schedules.md``."""
+    """Run everything and write ``schedules-GRAPH.json`` and ``schedules-GRAPH.md`` of every graph."""
     from dgraph.backend.cuda.device import CudaDevice
 
     device = CudaDevice(0)
     device.use()
-    document: dict = {"circumstances": record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}, "rows": []}
+    where = record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}
     for name in graphs:
         local = anchors.graph(name)
         graph = DeviceGraph(local, device)
         source = anchors.sources(local, 1)[0]
+        rows = []
         for short, work in WORK.items():
             for entry in [*ENTRIES, *(VARIED if short == "bfs" else ())]:
                 row = {"graph": name, "work": short, "schedule": entry.name, "lines": lines(entry.schedule)}
                 row |= cell(device, graph, work, source, entry, repeat)
-                document["rows"].append(row)
+                rows.append(row)
                 print(*row.values(), flush=True)
         del graph, local
         device.pool.free_all_blocks()
-    record.write(folder, "schedules", document, table(document["rows"]))
+        record.write(folder, f"schedules-{name}", {"circumstances": where, "rows": rows}, table(rows))
 
 
 def table(rows: list[dict]) -> str:
