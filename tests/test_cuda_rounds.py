@@ -16,6 +16,8 @@ from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda import CudaBackend
 from dgraph.backend.cuda import graph as device_graph
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.choose import schedule
 from dgraph.backend.cuda.components import Components
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
@@ -161,13 +163,32 @@ def test_components(device):
             np.testing.assert_array_equal(found.fields()["label"], oracles.components(500, src, dst))
 
 
+@pytest.mark.parametrize(
+    ("vertices", "edges", "largest", "name"),
+    [
+        (1, 10**8, 10**8, "warp_search"),
+        (10**6, 8 * 10**6, 30, "warp_search"),
+        (10**6, 2 * 10**6, 30, "vertex"),
+        (10**7, 10**5, 3, "vertex"),
+        (10**7, 10**5, 10**5, "merge_path"),
+    ],
+)
+def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
+    words = np.zeros(at.CONTROLS, np.int64)
+    words[[at.QUEUED, at.LOCAL_EDGES, at.LARGEST]] = vertices, edges, largest
+    assert schedule(Options(), words, wide=False) == name
+    assert schedule(Options(), words, wide=False, whole=True) == "warp_search"
+    assert schedule(Options(), words, wide=True) == "alb"
+    assert schedule(Options("lb"), words, wide=True) == "lb"
+
+
 @on_devices
 def test_a_schedule_that_is_asked_for_walks_components_as_labels(device):
     """Union-find has no rounds that it could walk."""
     n, src, dst, _ = arcs()
     local = local_graph(n, src, dst, directed=False)
-    for schedule, kind in (("auto", Components), ("twc", Machine)):
-        backend = CudaBackend(0, 1, True, Options(schedule), device_of(device, 2))
+    for asked, kind in (("auto", Components), ("twc", Machine)):
+        backend = CudaBackend(0, 1, True, Options(asked), device_of(device, 2))
         assert type(backend.machine(trace(Joined(), None), local, "auto")) is kind
 
 

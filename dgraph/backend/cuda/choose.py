@@ -8,26 +8,42 @@ from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
 
+FEW = 4
+"""Edges a vertex below which a thread may walk each vertex by itself, where none has many."""
 
-def schedule(options: Options, words: np.ndarray, wide: bool) -> str:
+
+def schedule(options: Options, words: np.ndarray, wide: bool, whole: bool = False) -> str:
     """Its name: as asked for, or as chosen from the frontier.
 
     Args:
         words: a machine's control words.
         wide: whether the prefix sums of a frontier have to be scanned first.
+        whole: whether every round walks all vertices, so that no largest degree is known.
     """
     if options.schedule in SCHEDULES:
         return options.schedule
     if options.schedule == "bfs-4k":
         return _bfs_4k(options, words)
-    return "alb" if wide else "warp_search"  # of all, this one never loses much: benchmarks/tuning.py
+    if wide or whole:
+        return "alb" if wide else "warp_search"
+    return _auto(int(words[at.QUEUED]), int(words[at.LOCAL_EDGES]), int(words[at.LARGEST]))
 
 
 def ahead(options: Options, wide: bool) -> list[str]:
     """Those that rounds which push are likely to be walked by."""
     if options.schedule == "bfs-4k":
         return ["dynamic_warp", "edge_discover"]
-    return [] if options.schedule == "persistent" else [schedule(options, np.zeros(0), wide)]
+    if options.schedule == "persistent":
+        return []
+    return ["alb"] if wide else ["warp_search", "vertex"]
+
+
+def _auto(vertices: int, edges: int, largest: int) -> str:
+    """Of all schedules ``warp_search`` never loses much (``benchmarks/tuning.py``), but where vertices without edges
+    are in its way: its windows pass 31 of them at a time."""
+    if largest <= at.LOW_DEGREE and edges < FEW * vertices:
+        return "vertex"
+    return "merge_path" if edges < vertices else "warp_search"
 
 
 def _bfs_4k(options: Options, words: np.ndarray) -> str:

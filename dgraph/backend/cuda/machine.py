@@ -108,7 +108,7 @@ class Machine(Standing):
         """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
         t, pulling = self.traced, self.direction == "pull"
         freely = pulling and self.options.schedule not in SCHEDULES
-        name = "pull" if freely else schedule(self.options, self.words, self.graph.wide)
+        name = "pull" if freely else schedule(self.options, self.words, self.graph.wide, t.all)
         if freely:
             calls = [("phases", "pull"), ("phases", "join_rows" if t.all else "expand")]
         else:
@@ -167,7 +167,7 @@ class Machine(Standing):
             elif t.apply is not None or t.priority is not None:
                 calls += [("phases", "expand")]
         else:
-            name = schedule(self.options, words, self.graph.wide)
+            name = schedule(self.options, words, self.graph.wide, t.all)
             number = 1 + [*SCHEDULES].index(name)
             calls = self.kernels.edges(name, bool(pulls), fused=True, words=words)
         if (pulls or self.options.sweeps) and not t.all:
