@@ -116,7 +116,9 @@ def _lines(job: Job) -> Iterator[str]:
 
 def _again(job: Job) -> Iterator[str]:
     """Run, and queue again where the run stopped with a checkpoint."""
-    yield "checkpoints=${DGRAPH_CHECKPOINTS:-checkpoints}/$SLURM_JOB_ID"
+    yield "job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}"
+    yield "job=${job:-$SLURM_JOB_ID}  # of an array this task: one task's number can be the whole array's"
+    yield "checkpoints=${DGRAPH_CHECKPOINTS:-checkpoints}/$job"
     yield 'set -- "$@" --checkpoint "$checkpoints" --checkpoint-every "${DGRAPH_CHECKPOINT_EVERY:-300s}" --resume auto'
     yield "step="
     yield """trap 'asked=1; [ -z "$step" ] || kill -USR1 "$step"' USR1  # Slurm asks the batch shell alone"""
@@ -126,7 +128,7 @@ def _again(job: Job) -> Iterator[str]:
     yield "    :  # the signal ended the wait, not the run"
     yield "done"
     yield f'if [ $code = {STOPPED} ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {MOST_RESTARTS} ]; then'
-    yield '    scontrol requeue "$SLURM_JOB_ID"'
+    yield '    scontrol requeue "$job"'
     yield "fi"
     yield "exit $code"
 

@@ -1,4 +1,4 @@
-"""A Slurm of one node for tests, on loopback, in a folder of its own: a controller and a node daemon as children.
+"""A Slurm of two nodes for tests, on loopback, in a folder of its own: a controller and two node daemons as children.
 
 Debian: apt-get install --no-install-recommends slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 """
@@ -14,14 +14,17 @@ from pathlib import Path
 from children import environment
 
 DAEMONS = ("slurmctld", "slurmd")
-CPUS = 8
-"""Of the node, whatever the machine has: ranks take turns."""
+NODES = ("n1", "n2")
+CPUS = 4
+"""Of a node, whatever the machine has: ranks take turns."""
+
+GRACE = 60
+"""Seconds that a job of the default partition has when one of ``urgent`` takes its nodes."""
 
 CONF = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={controller}
-SlurmdPort={node}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/none
@@ -37,12 +40,16 @@ CommunicationParameters=NoInAddrAny
 ReturnToService=2
 JobRequeue=1
 KillWait=5
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+{more}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool-%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
-PartitionName=test Nodes=ALL Default=YES MaxTime=1-0 State=UP
+SlurmdPidFile={folder}/slurmd-%n.pid
+{nodes}
+PartitionName=test Nodes=ALL Default=YES MaxTime=1-0 State=UP PriorityTier=1 GraceTime={grace}
+PartitionName=urgent Nodes=ALL MaxTime=1-0 State=UP PriorityTier=9 PreemptMode=OFF
 """
 
 
@@ -55,26 +62,36 @@ def missing() -> str:
 
 
 class Slurm:
-    """Use it as a context; ``folder`` gets configuration, state and logs."""
+    """Use it as a context; ``folder`` gets configuration, state and logs. ``more``: lines of configuration."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, more: str = ""):
         self.folder = folder
-        for name in ("state", "spool"):
+        for name in ("state", *(f"spool-{node}" for node in NODES)):
             (folder / name).mkdir(parents=True)
         self.env = environment({"SLURM_CONF": str(folder / "slurm.conf")})
         host = socket.gethostname().partition(".")[0]
+        nodes = [
+            f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={_free_port()} CPUs={CPUS} State=UNKNOWN"
+            for node in NODES
+        ]
         (folder / "slurm.conf").write_text(
-            CONF.format(host=host, controller=_free_port(), node=_free_port(), folder=folder, cpus=CPUS)
+            CONF.format(
+                host=host, controller=_free_port(), folder=folder, grace=GRACE, nodes="\n".join(nodes), more=more
+            )
         )
-        self.host, self.daemons = host, []
+        self.daemons = []
 
     def __enter__(self) -> "Slurm":
-        for name, more in (("slurmctld", []), ("slurmd", ["-N", self.host])):
+        for name, *more in (["slurmctld"], *(["slurmd", "-N", node] for node in NODES)):
             argv = [name, "-D", "-f", str(self.folder / "slurm.conf"), *more]
-            with (self.folder / f"{name}.log").open("wb") as log:
+            with (self.folder / f"{'-'.join([name, *more[1:]])}.log").open("wb") as log:
                 started = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env)
             self.daemons.append(started)
-        self.until(lambda: "idle" in self.ask("sinfo", "-h", "-o", "%t"), 30, "an idle node")
+        idle = [len(NODES)]
+        self.until(
+            lambda: [int(n) for n in self.ask("sinfo", "-h", "-p", "test", "-t", "idle", "-o", "%D").split()] == idle,
+            30, "idle nodes",
+        )  # fmt: skip
         return self
 
     def __exit__(self, *error) -> None:

@@ -1,6 +1,7 @@
 """Batch scripts: their text, what shellcheck says of it, and what a real Slurm makes of it."""
 
 import ast
+import contextlib
 import os
 import re
 import signal
@@ -144,6 +145,20 @@ def test_a_run_that_stopped_with_a_checkpoint_is_queued_again_twenty_times(ends,
     assert more == (["scontrol requeue 7"] if again else [])
 
 
+def test_a_task_of_an_array_names_itself(tmp_path):
+    for name in ("srun", "scontrol"):
+        fake(tmp_path / "bin", name, f'echo "{name} $*"; exit {75 if name == "srun" else 0}')
+    (tmp_path / "job.sh").write_text(script(READY["requeue"]))
+    env = environment({
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "SLURM_JOB_ID": "8", "SLURM_ARRAY_JOB_ID": "8",
+        "SLURM_ARRAY_TASK_ID": "3",
+    })  # fmt: skip
+    done = subprocess.run(["bash", tmp_path / "job.sh", "cc", "a.el"], env=env, capture_output=True, text=True)
+    first, last = done.stdout.splitlines()
+    assert "--checkpoint checkpoints/8_3 " in first
+    assert last == "scontrol requeue 8_3"
+
+
 @pytest.mark.parametrize("late", [0.0, 0.3])
 def test_the_signal_goes_through_the_batch_shell_and_the_code_comes_back(late, tmp_path):
     """However the signal falls between wait and end, the code is the run's, and not that of a wait cut short."""
@@ -207,24 +222,101 @@ def test_the_wrong_launcher_is_refused_under_slurm(cluster):
 
 
 @pytest.mark.starts_children
-def test_slurm_takes_a_job_back_and_it_goes_on_to_the_same_answer(cluster):
-    """The whole cycle: signal, checkpoint, exit code 75, requeue, resume."""
-    words = ["bfs", "path:30000", "--source", "0", "-o", "far.txt", "--report", "far.json"]
+def test_slurm_runs_ranks_on_two_nodes(cluster):
+    """Two node daemons of one machine: what differs from two machines is the network between them."""
     job = cluster.submit(
-        SCRIPTS / "requeue.sbatch", *words, PATH=f"{BIN}:{os.environ['PATH']}", DGRAPH_CHECKPOINT_EVERY="100"
-    )
-    folder = cluster.folder / "checkpoints" / job
+        "--nodes=2", "--ntasks-per-node=2", SCRIPTS / "many_nodes.sbatch",
+        "bfs", "path:40", "--source", "0", "-o", "far.txt", PATH=f"{BIN}:{os.environ['PATH']}",
+    )  # fmt: skip
+    (state,) = cluster.ended(job, 120)
+    assert (state["JobState"], state["NodeList"], state["NumTasks"]) == ("COMPLETED", "n[1-2]", "4"), cluster.told()
+    assert (cluster.folder / "far.txt").read_text().splitlines() == [f"{v} {v}" for v in range(40)]
+    assert re.search(r"on 4 ranks; ", (cluster.folder / f"dgraph-{job}.out").read_text())
+
+
+FAR = 8000
+"""Vertices of a path, so many rounds: some seconds, in which a signal finds the job at work."""
+
+
+def submit_far(cluster, *options):
+    """``requeue.sbatch`` on a search of many rounds; the job, once it has written a checkpoint."""
+    words = ["bfs", f"path:{FAR}", "--source", "0", "-o", "far.txt", "--report", "far.json"]
+    path = {"PATH": f"{BIN}:{os.environ['PATH']}"}
+    job = cluster.submit(*options, SCRIPTS / "requeue.sbatch", *words, **path, DGRAPH_CHECKPOINT_EVERY="100")
+    wait_for_checkpoint(cluster, job)
+    return job
+
+
+def wait_for_checkpoint(cluster, name):
+    folder = cluster.folder / "checkpoints" / name
     cluster.until(lambda: list(folder.glob("set-*/manifest.json")), 60, "a checkpoint")
-    cluster.ask("scancel", "--signal=USR1", "--batch", job)
-    cluster.until(lambda: cluster.states(job)[0]["Restarts"] == "1", 60, "the job in the queue again")
+
+
+def goes_on(cluster, job, log):
+    """The job is queued again, and ends with the answer of a run that nobody stopped."""
+    cluster.until(lambda: cluster.states(job)[0]["Restarts"] == "1", 90, "the job in the queue again")
     cluster.until(lambda: cluster.states(job)[0]["JobState"] == "PENDING", 30, "the end of the first run")
     cluster.ask("scontrol", "update", f"JobId={job}", "StartTime=now")  # else two minutes
     (state,) = cluster.ended(job, 150)
     assert (state["JobState"], state["ExitCode"]) == ("COMPLETED", "0:0"), cluster.told()
-    assert (cluster.folder / "far.txt").read_text().splitlines() == [f"{v} {v}" for v in range(30000)]
-    log = (cluster.folder / f"dgraph-{job}.out").read_text()
-    stopped = re.search(r"stopped with a checkpoint after round (\d+) of Levels", log)
-    resumed = re.search(r"going on after round (\d+) of Levels.*a checkpoint of 4 ranks", log)
+    told = (cluster.folder / log).read_text()
+    stopped = re.search(r"stopped with a checkpoint after round (\d+) of Levels", told)
+    resumed = re.search(r"going on after round (\d+) of Levels.*a checkpoint of 4 ranks", told)
     assert stopped[1] == resumed[1], cluster.told()
-    assert 100 <= int(resumed[1]) < 30000
-    assert not folder.exists()
+    assert 100 <= int(resumed[1]) < FAR
+    assert not (cluster.folder / "checkpoints" / job).exists()
+
+
+def the_answer(cluster):
+    return (cluster.folder / "far.txt").read_text().splitlines() == [f"{v} {v}" for v in range(FAR)]
+
+
+@pytest.mark.starts_children
+def test_slurm_takes_a_job_back_and_it_goes_on_to_the_same_answer(cluster):
+    """The whole cycle: signal, checkpoint, exit code 75, requeue, resume."""
+    job = submit_far(cluster)
+    cluster.ask("scancel", "--signal=USR1", "--batch", job)
+    goes_on(cluster, job, f"dgraph-{job}.out")
+    assert the_answer(cluster)
+
+
+@pytest.mark.starts_children
+@pytest.mark.parametrize("configuration", ["", "SlurmctldParameters=preempt_send_user_signal"])
+def test_a_job_that_is_preempted_goes_on_afterwards(configuration, cluster, tmp_path):
+    """Slurm's own preemption: SIGTERM to all ranks, or, if the site says so, the script's SIGUSR1."""
+    with Slurm(tmp_path / "slurm", configuration) if configuration else contextlib.nullcontext(cluster) as running:
+        job = submit_far(running, "--nodes=2", "--ntasks-per-node=2")
+        urgent = running.submit("--partition=urgent", "--nodes=2", "--ntasks-per-node=4", "--wrap=sleep 1")
+        goes_on(running, job, f"dgraph-{job}.out")
+        assert running.states(urgent)[0]["JobState"] == "COMPLETED"
+        assert the_answer(running)
+
+
+@pytest.mark.starts_children
+def test_of_an_array_only_the_task_that_stopped_is_queued_again(cluster):
+    """The number of one of an array's tasks is that of the whole array."""
+    job = submit_array(cluster)
+    for task in range(2):
+        wait_for_checkpoint(cluster, f"{job}_{task}")
+    cluster.ask("scancel", "--signal=USR1", "--batch", f"{job}_1")
+    cluster.ask("scancel", "--signal=USR1", "--batch", f"{job}_0")
+
+    def restarts():
+        return {state["ArrayTaskId"]: state["Restarts"] for state in cluster.states(job)}
+
+    cluster.until(lambda: restarts() == {"0": "1", "1": "1"}, 60, "both tasks in the queue again")
+    for task in range(2):
+        cluster.ask("scontrol", "update", f"JobId={job}_{task}", "StartTime=now")
+    assert {state["JobState"] for state in cluster.ended(job, 120)} == {"COMPLETED"}, cluster.told()
+    assert restarts() == {"0": "1", "1": "1"}
+    for task in range(2):
+        lines = (cluster.folder / f"far.{task}.txt").read_text().splitlines()
+        assert lines == [f"{v} {v}" for v in range(FAR // 2)]
+
+
+def submit_array(cluster):
+    text = script(Job(ranks=2, requeue=True, array="0-1", words=("bfs", f"path:{FAR // 2}", "-o", "far.%a.txt", "-q")))
+    (cluster.folder / "array.sbatch").write_text(text)
+    (cluster.folder / "list.txt").write_text("0\n0\n")
+    path = {"PATH": f"{BIN}:{os.environ['PATH']}"}
+    return cluster.submit("array.sbatch", "list.txt", **path, DGRAPH_CHECKPOINT_EVERY="100")
