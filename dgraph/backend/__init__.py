@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 from dgraph.backend.connect import Joined, connect
@@ -19,6 +20,7 @@ def backend(
     place: int = 0,
     alone: bool = True,
     *,
+    masks: Sequence[int] = (),
     schedule: str | None = None,
     gpus: str | None = None,
     record: str | None = None,
@@ -32,6 +34,7 @@ def backend(
         ranks_here: ranks that share this node.
         place: this rank's number among them, which chooses its GPU.
         alone: whether there is no other rank on any node.
+        masks: the cores that each rank of this node may use, a bit each.
         schedule: see :class:`dgraph.backend.cuda.options.Options`.
         gpus: "0,1,2,3": the GPU of each rank of this node, by place.
         record: what a GPU run records beside: "load", "time" and "ranges", with commas between them.
@@ -42,13 +45,11 @@ def backend(
     """
     if not isinstance(name, str):
         return name
-    if name not in BACKENDS:
-        raise unknown("backend", name, BACKENDS)
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot work; give 1 or more, or leave --threads out")
     asked = {"schedule": schedule, "record": record, **choices}
     given = {key: value for key, value in asked.items() if value is not None}
-    if name == "cuda" or (name == "auto" and _has_gpu()):
+    if takes_gpu(name, gpus=gpus, **given):
         from dgraph.backend.cuda import CudaBackend, Options
         from dgraph.backend.cuda.options import recording
 
@@ -56,17 +57,30 @@ def backend(
         gpu = CudaBackend(place, ranks_here, alone, Options(**given), gpus=gpus)  # type: ignore[arg-type]
         gpu.why = "asked for" if name == "cuda" else "a GPU is there"
         return gpu
-    given |= {"gpus": gpus} if gpus is not None else {}
-    if given:
-        option = f"--{next(iter(given)).replace('_', '-')}"
-        raise UsageError(
-            f"{option} is about GPUs, and this run has none; leave it out, or see why --backend cuda fails"
-        )
     from dgraph.backend.cpu import CpuBackend
 
-    cpu = CpuBackend(threads, ranks_here)
+    cpu = CpuBackend(threads, ranks_here, masks)
     cpu.why = "asked for" if name == "cpu" else "there is no GPU, or no CuPy to reach it"
     return cpu
+
+
+def takes_gpu(name: str, **about_gpus: object) -> bool:
+    """Whether the backend of this name is cuda here; options that are about GPUs are refused where it is not.
+
+    Raises:
+        UsageError: an unknown name, or such an option.
+    """
+    if name not in BACKENDS:
+        raise unknown("backend", name, BACKENDS)
+    if name == "cuda" or (name == "auto" and _has_gpu()):
+        return True
+    for option, value in about_gpus.items():
+        if value is not None:
+            raise UsageError(
+                f"--{option.replace('_', '-')} is about GPUs, and this run has none; leave it out, or see why "
+                "--backend cuda fails"
+            )
+    return False
 
 
 def _has_gpu() -> bool:

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from dgraph import cache
+from dgraph.backend import affinity
 from dgraph.doctor.finding import Finding, fail, ok, warn
 from dgraph.errors import OutputError
 from dgraph.version import __version__
@@ -50,10 +51,10 @@ def _versions() -> Iterator[Finding]:
 
 
 def _cores(ranks_here: int) -> Iterator[Finding]:
-    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    mine = affinity.cores()
     every = os.cpu_count() or 1
     found = f"{mine} of {every} for this process, {ranks_here} rank{'s'[: ranks_here > 1]} here"
-    quota = _quota()
+    quota = affinity.quota()
     if quota is not None and quota < mine:
         cure = f"give --threads {max(1, int(quota // ranks_here))}, or the container more processor time"
         yield warn("cores", f"{found}; but its group may use {quota:g} at a time", cure)
@@ -64,19 +65,6 @@ def _cores(ranks_here: int) -> Iterator[Finding]:
         yield warn("cores", f"{found}: ranks take turns", f"start at most {mine} here")
     else:
         yield ok("cores", found)
-
-
-def _quota() -> float | None:
-    """Cores' worth of time that this control group has, version 2 or 1; None where it is not limited."""
-    for path in ("/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us"):
-        try:
-            words = Path(path).read_text().split()
-            period = words[1] if len(words) > 1 else Path(path).with_name("cpu.cfs_period_us").read_text()
-            if words[0] not in ("max", "-1"):
-                return int(words[0]) / int(period)
-        except (OSError, ValueError, IndexError):
-            continue
-    return None
 
 
 def _memory(ranks_here: int) -> Iterator[Finding]:

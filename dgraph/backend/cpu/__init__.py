@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, reduce
+from operator import or_
 
+from dgraph.backend import affinity
 from dgraph.backend.cpu.machine import Machine
 from dgraph.backend.cpu.peeling import Peeling
-from dgraph.backend.cpu.threads import Team, cores
+from dgraph.backend.cpu.threads import Team
 from dgraph.backend.cpu.union_find import UnionFind
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
@@ -24,6 +27,9 @@ def _team(size: int) -> Team:
 class CpuBackend:
     """``threads`` threads on each of the ranks that share this node.
 
+    Args:
+        masks: the cores that each of them may use, a bit each; none: those that this rank may.
+
     Attributes:
         name: "cpu".
         threads: threads of this rank.
@@ -34,15 +40,18 @@ class CpuBackend:
     name = "cpu"
     why = ""
 
-    def __init__(self, threads: int | None, ranks_here: int):
-        share = max(1, cores() // ranks_here)
+    def __init__(self, threads: int | None, ranks_here: int, masks: Sequence[int] = ()):
+        mine = affinity.mask()
+        masks = masks or [mine] * ranks_here
+        every = reduce(or_, masks).bit_count()
+        share = affinity.share(masks, mine)
         self.threads = min(threads or share, share)
-        self.reason = f"{cores()} cores for {ranks_here} rank{'s' if ranks_here > 1 else ''} of this node"
-        self.warning = ""
+        self.reason = f"{every} cores for {ranks_here} rank{'s' if ranks_here > 1 else ''} of this node"
+        self.warning = affinity.withheld(masks, mine)
         if threads and threads > share:
-            self.warning = f"{threads} threads a rank wanted, {self.threads} taken: {self.reason}"
-        if ranks_here > cores():
-            self.warning = f"{ranks_here} ranks share {cores()} cores: they take turns, timings mean little"
+            self.warning = f"{threads} threads a rank wanted, {self.threads} taken: {self.warning or self.reason}"
+        if ranks_here > every and not self.warning:
+            self.warning = f"{ranks_here} ranks share {every} cores: they take turns, timings mean little"
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | UnionFind | Peeling:
         """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""

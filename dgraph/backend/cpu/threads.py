@@ -4,7 +4,6 @@ layer of Numba's is needed (``docs/decisions.md``). Waking one costs about 25 µ
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 
@@ -49,8 +48,3 @@ class Team:
             error, self._error = self._error, None
             raise error
         return out
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,74 @@
+"""Threads a rank: its share of the cores it may use, and what is said where the launcher withholds some."""
+
+import os
+import sys
+
+import pytest
+from children import run
+
+from dgraph.backend import affinity
+from dgraph.backend.cpu import CpuBackend
+
+pytestmark = pytest.mark.mpi_skip
+
+
+@pytest.fixture(autouse=True)
+def unlimited(monkeypatch):
+    monkeypatch.setattr(affinity, "quota", lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("masks", "shares"),
+    [
+        ([0b1111] * 2, [2, 2]),  # nobody is bound
+        ([0b1111] * 3, [1, 1, 1]),
+        ([0b1] * 3, [1, 1, 1]),  # more ranks than cores
+        ([0b11, 0b1100], [2, 2]),  # bound to sockets
+        ([0b1, 0b10, 0b100, 0b1000], [1, 1, 1, 1]),  # to cores
+        ([0b111111, 0b11], [5, 1]),  # two of six are shared
+    ],
+)
+def test_a_core_is_divided_among_the_ranks_that_may_use_it(masks, shares):
+    assert [affinity.share(masks, mine) for mine in masks] == shares
+
+
+def test_a_control_group_may_allow_less(monkeypatch):
+    monkeypatch.setattr(affinity, "quota", lambda: 5.0)
+    assert affinity.share([0xFF] * 2, 0xFF) == 2
+
+
+@pytest.mark.parametrize(
+    ("launcher", "open_mpi", "masks", "told"),
+    [
+        (32, True, [0b1, 0b10], "bound this rank to 1 of 32 cores, its share would be 16"),
+        (32, True, [0xFFFF, 0xFFFF << 16], ""),
+        (2, True, [0b1, 0b10], ""),
+        (0, True, [0b1, 0b10], ""),  # the launcher's process is not ours to see
+        (32, False, [0b1, 0b10], ""),  # another launcher does it only when asked
+    ],
+)
+def test_open_mpi_that_binds_is_told_with_the_cure(launcher, open_mpi, masks, told, monkeypatch):
+    monkeypatch.delenv("OMPI_COMM_WORLD_SIZE", raising=False)
+    if open_mpi:
+        monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    monkeypatch.setattr(affinity, "_launcher_cores", lambda: launcher)
+    monkeypatch.setattr(affinity, "mask", lambda: masks[0])
+    backend = CpuBackend(None, len(masks), masks)
+    assert told in backend.warning
+    assert ("--bind-to none" in backend.warning) == bool(told)
+    assert backend.threads == masks[0].bit_count()
+
+
+def test_the_launcher_is_found_above_a_shell(tmp_path, monkeypatch):
+    """``mpirun`` here is a copy of a shell; it may use all cores, what runs below it may use one."""
+    shell = tmp_path / "mpirun"
+    shell.symlink_to("/bin/sh")
+    core = min(os.sched_getaffinity(0))
+    code = (
+        f"import os; os.sched_setaffinity(0, [{core}])\n"
+        "from dgraph.backend import affinity\n"
+        "print(affinity.cores(), affinity._launcher_cores())\n"
+    )
+    (tmp_path / "look.py").write_text(code)
+    ran = run([shell, "-c", f"sh -c '{sys.executable} {tmp_path}/look.py; true'; true"], tmp_path / "logs")
+    assert ran.logs()[0].split() == ["1", str(affinity.cores())], ran.story()
