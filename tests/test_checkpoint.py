@@ -123,20 +123,32 @@ def compare(name, got, wanted):
 
 
 @pytest.mark.mpi
-def test_rounds_that_are_few_begin_again(shared, monkeypatch):
-    loaded = graph("uniform:9,edge_factor=1")
-    whole = dgraph.run("cc", loaded)
-    stopped(monkeypatch, shared / "ck", 1, "cc", loaded)
-    again = dgraph.run("cc", loaded, checkpoint=shared / "ck", resume="auto")
-    assert again.columns["labels"].tolist() == whole.columns["labels"].tolist()
+@pytest.mark.parametrize("boundary", [1, 2, 5])
+@pytest.mark.parametrize(("first", "then"), [("auto", "push"), ("push", "auto"), ("auto", "auto")])
+@pytest.mark.parametrize("case", ["kcore", "one core", "components", "components far"])
+def test_hand_written_rounds_go_on_where_the_programs_own_stopped(case, first, then, boundary, shared, monkeypatch):
+    """And the other way round; also where the own rounds stopped inside a level."""
+    name, spec, parameters = CASES.get(case) or ("cc", {"far": "grid:2x90"}.get(case[11:], "rmat:9"), {})
+    loaded = graph(spec).undirected()
+    whole = dgraph.run(name, loaded, **parameters)
+    halted = stopped(monkeypatch, shared / "ck", boundary, name, loaded, direction=first, **parameters)
+    more = {"checkpoint": shared / "ck", "resume": "must" if halted else "auto", "direction": then}
+    again = dgraph.run(name, loaded, validate=True, **more, **parameters)
+    for column, values in whole.columns.items():
+        assert again.columns[column].tolist() == values.tolist()
+    if halted:
+        assert again.rounds > boundary
 
 
-@pytest.mark.mpi
-def test_rounds_of_another_form_are_refused(shared, monkeypatch):
-    loaded = graph("rmat:9")
-    assert stopped(monkeypatch, shared / "ck", 3, "kcore", loaded.undirected())
-    with pytest.raises(UsageError, match="of 'peeling' rounds, and this run takes 'rounds' ones"):
-        dgraph.run("kcore", loaded, direction="push", checkpoint=shared / "ck", resume="auto")
+@pytest.mark.mpi(min_size=2)
+def test_labels_that_were_known_travel_no_second_time(shared, monkeypatch):
+    """On a path, blocks of which lie in a row, the smallest id passes one rank a round."""
+    loaded = graph("path:400")
+    whole = dgraph.run("cc", loaded, policy="oec")
+    assert stopped(monkeypatch, shared / "ck", world().size - 1, "cc", loaded, policy="oec")
+    again = dgraph.run("cc", loaded, policy="oec", checkpoint=shared / "ck", resume="must")
+    assert set(again.columns["labels"]) == {0}
+    assert again.rounds <= whole.rounds + 2
 
 
 @pytest.mark.mpi
@@ -249,14 +261,17 @@ def test_an_interval_in_seconds_is_met(tmp_path):
 
 
 def test_a_signal_is_heard_and_the_handler_put_back():
-    before = signal.getsignal(signal.SIGUSR1)
-    with listening() as asked, listening() as inner:
-        assert inner is asked
-        signal.raise_signal(signal.SIGUSR1)
-        assert asked.stop
-    assert signal.getsignal(signal.SIGUSR1) == before
+    numbers = (signal.SIGUSR1, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    for number in numbers:
+        with listening() as asked, listening() as inner:
+            assert inner is asked
+            signal.raise_signal(number)
+            assert asked.stop
+            assert (signal.getsignal(signal.SIGTERM) == signal.SIG_DFL) == (number == signal.SIGTERM), "one is enough"
+        assert [signal.getsignal(each) for each in numbers] == before
     with listening(False) as deaf:
-        assert signal.getsignal(signal.SIGUSR1) == before
+        assert [signal.getsignal(each) for each in numbers] == before
         assert not deaf.stop
 
 
@@ -309,8 +324,8 @@ LONG = ["pagerank", "rmat:12", "--tol", "0", "--max-iter", "100000000"]
 
 
 @pytest.mark.starts_children
-@pytest.mark.parametrize("ranks", [None, 3])
-def test_a_signal_ends_all_ranks_with_75_after_a_whole_checkpoint(ranks, tmp_path):
+@pytest.mark.parametrize(("ranks", "number"), [(None, signal.SIGTERM), (3, signal.SIGUSR1), (3, signal.SIGTERM)])
+def test_a_signal_ends_all_ranks_with_75_after_a_whole_checkpoint(ranks, number, tmp_path):
     folder = tmp_path / "ck"
     argv = [sys.executable, "-m", "dgraph", *LONG, "--checkpoint", folder, "--checkpoint-every", "5", "-q"]
     job = Children(argv, tmp_path / "job", ranks)
@@ -318,7 +333,7 @@ def test_a_signal_ends_all_ranks_with_75_after_a_whole_checkpoint(ranks, tmp_pat
     while not list(folder.glob("set-*/manifest.json")):
         assert time.monotonic() < deadline, job.wait(1).story()
         time.sleep(0.05)
-    os.kill(job.python_of(ranks - 1) if ranks else next(p for p in job.alive() if _python(p)), signal.SIGUSR1)
+    os.kill(job.python_of(ranks - 1) if ranks else next(p for p in job.alive() if _python(p)), number)
     job.wait(60)
     assert job.code == 75, job.story()
     assert set(job.codes()) == {75}

@@ -8,9 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend.portable import Portable
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
+
+SHARED = {
+    "round": "ROUND", "pull": "MODE", "active": "TOTAL_ACTIVE", "edges": "TOTAL_EDGES", "unexplored": "UNEXPLORED",
+    "pile": "PILE", "width": "WIDTH", "whole": "WHOLE", "done": "DONE",
+}  # fmt: skip
+"""Of :attr:`Portable.shared`, the control words that they are."""
 
 
 class Standing:
@@ -20,6 +27,7 @@ class Standing:
         layout: where numbers lie in ``words``.
         words: control words (int64) as they were when the last call ended.
         state: field → values by lid, masters before mirrors.
+        pulls: whether it can walk edges backwards.
     """
 
     layout: ModuleType
@@ -27,6 +35,7 @@ class Standing:
     local: LocalGraph
     words: np.ndarray
     state: Mapping[str, Any]
+    pulls: bool
 
     @property
     def direction(self) -> str:
@@ -77,6 +86,57 @@ class Standing:
 
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
         """Where they lie on the host, one word each in either array: int64, float64."""
+        raise NotImplementedError
+
+    def fields(self) -> dict[str, np.ndarray]:
+        """Masters' values of every field, on the host."""
+        raise NotImplementedError
+
+    def portable(self) -> Portable:
+        """Where the rounds stand, between two of them."""
+        integers, floats = self._globals()
+        count = max(len(self.traced.globals), 1)
+        shared: dict[str, Any] = {name: int(self.words[getattr(self.layout, word)]) for name, word in SHARED.items()}
+        shared |= {"integers": integers[:count].tolist(), "floats": [x.hex() for x in floats[:count].tolist()]}
+        active, waiting = (np.zeros(self.local.masters, np.uint8) for _ in range(2))
+        if not self.traced.all:
+            active[self._active()] = 1
+        if self.traced.priority is not None:
+            waiting[self._waiting()] = 1
+        return Portable(self.fields(), active, waiting, shared)
+
+    def restore(self, kept: Portable) -> None:
+        """Stand where ``kept`` says. Call it after :meth:`start`, before a round."""
+        at, masters = self.layout, self.local.masters
+        for name, values in kept.fields.items():
+            self.state[name][:masters] = values
+        words = {getattr(at, word): kept.shared[name] for name, word in SHARED.items()}
+        words[at.WIDTH] = min(words[at.WIDTH], at.MOST_PILES)
+        forced = self.words[at.FORCED]
+        if forced == at.FORCE_PUSH or not self.pulls:
+            words[at.MODE] = at.PUSH
+        elif forced == at.FORCE_PULL:
+            words[at.MODE] = at.PULL
+        integers = np.array(kept.shared["integers"], np.int64)
+        floats = np.array([float.fromhex(text) for text in kept.shared["floats"]])
+        self._stand(words, integers, floats, np.flatnonzero(kept.waiting).astype(np.uint32))
+        if not self.traced.all:
+            self._wake(np.flatnonzero(kept.active).astype(np.uint32))
+
+    def _active(self) -> np.ndarray:
+        """lids of active masters, however the frontier is held."""
+        raise NotImplementedError
+
+    def _waiting(self) -> np.ndarray:
+        """lids of masters in the far pile."""
+        raise NotImplementedError
+
+    def _stand(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
+        """Take in control words, globals, and lids for the far pile."""
+        raise NotImplementedError
+
+    def _wake(self, lids: np.ndarray) -> None:
+        """These masters, and no others, are the frontier."""
         raise NotImplementedError
 
     def reset(self, lids: np.ndarray | slice) -> None:

@@ -65,7 +65,7 @@ class Checkpoints:
         self.rounds, self.seconds = interval(every)
         self._ended: list[tuple[str, State]] = []
         self._known: list[tuple[str, State]] = []
-        self._current: tuple[str, str, Portable] | None = None
+        self._current: tuple[str, Portable] | None = None
         self._owed = 0
         self._since, self._round = time.monotonic(), 0
         self._load(resume)
@@ -84,15 +84,10 @@ class Checkpoints:
         self._round = 0
         if self._current is None:
             return
-        (name, form, kept), self._current = self._current, None
+        (name, kept), self._current = self._current, None
         self._same(name, program)
-        here = getattr(machine, "form", None)
-        if here != form:
-            raise UsageError(
-                f"{self.folder}: the checkpoint is of {form!r} rounds, and this run takes {here!r} ones; "
-                "give the backend and direction of the run that wrote it"
-            )
-        machine.restore(kept)
+        with self.comm.together():
+            machine.restore(kept)
         self._round = machine.round
 
     def wish(self) -> int:
@@ -107,16 +102,14 @@ class Checkpoints:
         due = wishes > 0 or (self.rounds is not None and machine.round - self._round >= self.rounds)
         if not due:
             return
-        kept = None
-        form = getattr(machine, "form", None)
-        if form is not None:
+        with self.comm.together():
             kept = machine.portable()
-            if kept is None:
-                self._owed = max(wishes, DUE)
-                return
+        if kept is None:
+            self._owed = max(wishes, DUE)
+            return
         began = time.perf_counter()
         self._round, self._owed = machine.round, 0
-        error = self.save(_name(program), form, kept)
+        error = self.save(_name(program), kept)
         if error is not None:
             told = f"no checkpoint after round {machine.round}: {error}"
             self.trace.warn(told)
@@ -141,7 +134,7 @@ class Checkpoints:
         if error is not None:
             self.trace.warn(f"no checkpoint of the end: {error}")
 
-    def save(self, name: str = "", form: str | None = None, kept: Portable | None = None) -> str | None:
+    def save(self, name: str = "", kept: Portable | None = None) -> str | None:
         """Write a set: what has ended, and where program ``name`` stands. None, or why it could not be written."""
         masters = self.local.masters
         arrays = {"gids": self.local.gids[:masters]}
@@ -159,7 +152,7 @@ class Checkpoints:
         if kept is not None:
             arrays |= {f"current/{field}": values for field, values in kept.fields.items()}
             arrays |= {"active": kept.active, "waiting": kept.waiting}
-            current = {"program": name, "form": form, "fields": list(kept.fields), "shared": kept.shared}
+            current = {"program": name, "fields": list(kept.fields), "shared": kept.shared}
         facts = {"identity": self.identity, "ranks": self.comm.size, "ended": ended, "current": current}
         error = write(self.folder, arrays, facts, self.comm)
         self.trace.count("checkpoints", error is None)
@@ -216,11 +209,7 @@ class Checkpoints:
             self._known.append((one["program"], State(fields, values, one["rounds"], one["finished"])))
         if one := manifest["current"]:
             fields = {field: mine[f"current/{field}"] for field in one["fields"]}
-            self._current = (
-                one["program"],
-                one["form"],
-                Portable(fields, mine["active"], mine["waiting"], one["shared"]),
-            )
+            self._current = one["program"], Portable(fields, mine["active"], mine["waiting"], one["shared"])
 
     def _same(self, name: str, program: Program) -> None:
         if name != _name(program):

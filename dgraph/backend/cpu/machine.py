@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -13,17 +12,10 @@ from dgraph.backend.cpu.compile import module_for
 from dgraph.backend.cpu.expressions import NUMPY
 from dgraph.backend.cpu.pace import LARGE, SMALL, Pace
 from dgraph.backend.cpu.threads import Team
-from dgraph.backend.portable import Portable
 from dgraph.backend.standing import Standing
 from dgraph.errors import UsageError
 from dgraph.graph.local import Csr, LocalGraph
 from dgraph.program import Traced
-
-SHARED = {
-    "round": at.ROUND, "pull": at.MODE, "active": at.TOTAL_ACTIVE, "edges": at.TOTAL_EDGES,
-    "unexplored": at.UNEXPLORED, "pile": at.PILE, "width": at.WIDTH, "whole": at.WHOLE, "done": at.DONE,
-}  # fmt: skip
-"""Of :attr:`Portable.shared`, the control words that they are."""
 
 COMPILED = "compiled_here"
 """Set in a generated module once this process has its machine code."""
@@ -57,7 +49,8 @@ class Machine(Standing):
         def lids(wanted: bool = True) -> np.ndarray:
             return np.empty(size if wanted else 0, np.uint32)
 
-        words = (size + 63) // 64 if "pull" in traced.program.directions else 0
+        self.pulls = "pull" in traced.program.directions
+        words = (size + 63) // 64 if self.pulls else 0
         self.dirties = bool(self.module.DIRTY)
         piled, dirty = traced.priority is not None, self.dirties
         self._work = (
@@ -208,47 +201,32 @@ class Machine(Standing):
         self.words[at.LOWEST_PILE] = pile
         self._call(at.OPEN)
 
-    form = "rounds"
-    """Checkpoints of this machine are taken up by any that stands for the same rounds."""
+    def _active(self) -> np.ndarray:
+        c = self.words
+        if not c[at.BITS]:
+            return self.frontier()
+        bits = self._work[6] if c[at.BITS_SWAPPED] & 1 else self._work[5]
+        return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little")[: self.local.masters])
 
-    def portable(self) -> Portable:
-        """Where the rounds stand, between two of them."""
-        c, masters = self.words, self.local.masters
-        active = np.zeros(masters, np.uint8)
-        if c[at.BITS]:
-            bits = self._work[6] if c[at.BITS_SWAPPED] & 1 else self._work[5]
-            active[:] = np.unpackbits(bits.view(np.uint8), bitorder="little")[:masters]
-        elif not self.traced.all:
-            active[self.frontier()] = 1
-        piled = self.traced.priority is not None
-        shared: dict[str, Any] = {name: int(c[word]) for name, word in SHARED.items()}
-        shared |= {"integers": self.integers.tolist(), "floats": [value.hex() for value in self.floats.tolist()]}
-        return Portable(
-            fields={name: values[:masters] for name, values in self.state.items()},
-            active=active,
-            waiting=self._work[7][:masters] if piled else np.zeros(masters, np.uint8),
-            shared=shared,
-        )
+    def _waiting(self) -> np.ndarray:
+        return np.flatnonzero(self._work[7][: self.local.masters])
 
-    def restore(self, kept: Portable) -> None:
-        """Stand where ``kept`` says. Call it after :meth:`start`, before a round."""
-        c, masters = self.words, self.local.masters
-        for name, values in kept.fields.items():
-            self.state[name][:masters] = values
-        for name, word in SHARED.items():
-            c[word] = kept.shared[name]
-        self.integers[:] = kept.shared["integers"]
-        self.floats[:] = [float.fromhex(text) for text in kept.shared["floats"]]
-        if not self.traced.all:
-            lids = np.flatnonzero(kept.active)
-            self._queue()[: lids.size] = lids
-            c[at.ACTIVE] = c[at.QUEUED] = lids.size
-            c[at.EDGES], c[at.BITS] = self.local.out_degree[lids].sum(), 0
+    def _stand(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
+        c = self.words
+        for word, value in words.items():
+            c[word] = value
+        self.integers[:], self.floats[:] = integers, floats
         if self.traced.priority is not None:
-            far = np.flatnonzero(kept.waiting)
-            self._work[7][:masters] = kept.waiting
-            self._work[9 if c[at.FAR_SWAPPED] & 1 else 8][: far.size] = far
-            c[at.FAR] = far.size
+            self._work[7][:] = 0
+            self._work[7][waiting] = 1
+            self._work[9 if c[at.FAR_SWAPPED] & 1 else 8][: waiting.size] = waiting
+            c[at.FAR] = waiting.size
+
+    def _wake(self, lids: np.ndarray) -> None:
+        c = self.words
+        self._queue()[: lids.size] = lids
+        c[at.ACTIVE] = c[at.QUEUED] = lids.size
+        c[at.EDGES], c[at.BITS] = self.local.out_degree[lids].sum(), 0
 
     # what the synchronisation asks for
 

@@ -14,7 +14,7 @@ import numpy as np
 from dgraph.backend.cpu import cores as kernel
 from dgraph.backend.cpu.layout import RING
 from dgraph.backend.cpu.threads import Team
-from dgraph.backend.portable import Portable
+from dgraph.backend.portable import Portable, between_rounds
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
@@ -37,7 +37,8 @@ class Peeling:
         self.round, self.done = 0, False
         self.active = self.edges = self.total_active = self.total_edges = self._dropped = 0
         self._heard = any(side.rows < side.count for side in local.theirs.values())
-        self._single = bool(traced.program.parameters["single"])
+        self._single, self._first = (traced.program.parameters[name] for name in ("single", "first"))
+        self._all_dropped = 0
         queue, live, candidates, fallen = (np.empty(n, np.uint32) for n in (size, masters, masters, masters))
         mirrors, front = np.empty(local.mirrors, np.uint32), np.empty(masters, np.uint32)
         live[:] = np.arange(masters, dtype=np.uint32)
@@ -47,7 +48,7 @@ class Peeling:
         self._counts[:, 0] = shares
         self._buffers = np.empty((threads, 4, kernel.BUFFER), np.uint32)
         self._shared, self._gate = np.zeros(kernel.SHARED, np.int64), np.zeros(16, np.int64)
-        self._shared[[kernel.LEVEL, kernel.LAST]] = traced.program.parameters["first"], -1
+        self._shared[[kernel.LEVEL, kernel.LAST]] = self._first, -1
         self._ring, self._fresh = np.zeros(3 * RING, np.int64), True
 
     # what the engine asks for
@@ -83,11 +84,12 @@ class Peeling:
 
     def fused(self, limit: int) -> int:
         """Up to ``limit`` levels of a graph without mirrors; how many."""
-        levels = self._peel(1 if self._single else min(limit, RING))
+        levels = self._peel(1 if self._single or not self._fresh else min(limit, RING))
         self.round += levels
-        self._last = levels
-        self.done = self._single or self._shared[kernel.DROPPED] >= self.local.masters
-        self.total_active, self.total_edges = int(self._shared[kernel.DROPPED]), 0
+        self._last, self._fresh = levels, True
+        self._all_dropped = int(self._shared[kernel.DROPPED])
+        self.done = bool(self._single) or self._all_dropped >= self.local.masters
+        self.total_active, self.total_edges = self._all_dropped, 0
         return levels
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +102,7 @@ class Peeling:
         if starting:
             return
         self.round += 1
-        quiet = self.total_active == 0
+        self._all_dropped, quiet = int(integers[2]), self.total_active == 0
         self.done = bool(integers[2] >= self.local.n or (self._single and quiet))
         if quiet:
             self._shared[kernel.LEVEL] += 1
@@ -118,30 +120,35 @@ class Peeling:
         """The fields of masters."""
         return {name: values[: self.local.masters] for name, values in self.state.items()}
 
-    form = "peeling"
-    """Checkpoints of this machine are taken up by this machine."""
-
     def portable(self) -> Portable | None:
         """Where the levels stand; None inside a level, of which only this rank knows what waits."""
         if not self._fresh:
             return None
         masters, level = self.local.masters, int(self._shared[kernel.LEVEL])
         nobody = np.zeros(masters, np.uint8)
-        return Portable({"core": self.core[:masters]}, nobody, nobody, {"round": self.round, "level": level})
+        values = {"k": level - self._first, "fresh": 1, "dropped": self._all_dropped}
+        shared = between_rounds(self.traced, self.round, 0, 0, self.local.arcs, values)
+        return Portable({"core": self.core[:masters]}, nobody, nobody, shared)
 
     def restore(self, kept: Portable) -> None:
-        """Stand before the level where ``kept`` was taken: what is left has as many neighbours or more."""
-        masters, shared, level = self.local.masters, self._shared, kept.shared["level"]
+        """Stand before a level, where what is left has as many neighbours or more; or, where the program's own rounds
+        were stopped inside one, with those that the last round dropped before us."""
+        masters, shared = self.local.masters, self._shared
+        values = dict(zip(self.traced.globals, kept.shared["integers"], strict=False))
+        level = self._first + values["k"]
         self.core[:masters] = kept.fields["core"]
-        self.round = kept.shared["round"]
-        shared[[kernel.LEVEL, kernel.LAST]] = level, -1
+        self.round, self._all_dropped = kept.shared["round"], values["dropped"]
+        self.done, self._fresh = bool(kept.shared["done"]), bool(kept.shared["whole"])
+        shared[[kernel.LEVEL, kernel.LAST]] = level, level - self._fresh
+        waiting = np.flatnonzero(kept.active).astype(np.uint32)
+        self._wait(waiting)
         live, threads = self._lists[1], len(self._counts)
         for t in range(threads):
             begin, end = masters * t // threads, masters * (t + 1) // threads
-            left = begin + np.flatnonzero(self.core[begin:end] >= level)
+            left = begin + np.flatnonzero(self.core[begin:end] >= level + (not self._fresh))
             live[begin : begin + left.size] = left
             self._counts[t, 0] = left.size
-        shared[kernel.DROPPED] = masters - self._counts[:, 0].sum()
+        shared[kernel.DROPPED] = masters - self._counts[:, 0].sum() - waiting.size
 
     # what the synchronisation asks for
 
@@ -166,15 +173,19 @@ class Peeling:
     def join(self, lids: np.ndarray) -> None:
         """Mirrors whose masters were dropped: their local edges go too."""
         self.core[lids] = self._shared[kernel.LEVEL]
-        end = int(self._shared[kernel.TAIL])
-        self._lists[0][end : end + len(lids)] = lids
-        self._shared[kernel.TAIL] = end + len(lids)
+        self._wait(lids)
 
     # inside
 
     @property
     def _threads(self) -> int:
         return self.team.size if len(self.local.out.neighbours) > kernel.BUFFER else 1
+
+    def _wait(self, lids: np.ndarray) -> None:
+        """To be dropped in the next round."""
+        end = int(self._shared[kernel.TAIL])
+        self._lists[0][end : end + len(lids)] = lids
+        self._shared[kernel.TAIL] = end + len(lids)
 
     def _peel(self, limit: int) -> int:
         local, masters = self.local, self.local.masters

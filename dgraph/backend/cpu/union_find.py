@@ -14,6 +14,7 @@ import numpy as np
 
 from dgraph.backend.cpu import components as kernel
 from dgraph.backend.cpu.threads import Team
+from dgraph.backend.portable import Portable, between_rounds
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
@@ -25,7 +26,7 @@ class UnionFind:
         state: the field → int64 (masters + mirrors,).
     """
 
-    direction, dirties, waiting, form = "push", False, 0, None
+    direction, dirties, waiting = "push", False, 0
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
         self.traced, self.local, self.team = traced, local, team
@@ -36,6 +37,7 @@ class UnionFind:
         self.total_active = self.total_edges = 0
         self.edges = 0
         self._parent = np.empty(local.size, np.uint32)
+        self._joined, self._named = False, local.original
         self._known, self._entering = local.known, local.entering
         own, away = len(self._known) - local.mirrors, local.mirrors
         self._lowest = np.empty(0 if self._alone else local.size, np.int64)
@@ -75,8 +77,9 @@ class UnionFind:
         """The components of the local arcs; later what mirrors heard, inside their components."""
         self._marks[self._fell[: self._fallen]] &= ~kernel.LISTED
         self._fallen = 0
-        if self.round == 0:
+        if not self._joined:
             self._first()
+            self._joined = True
         else:
             self._spread(self._heard[: self._hearing])
             self._hearing = 0
@@ -116,9 +119,24 @@ class UnionFind:
     def fields(self) -> dict[str, np.ndarray]:
         """Masters' labels; also before the end, where a limit came first."""
         masters = self.local.masters
-        if not self._alone and self.round:
+        if not self._alone and self._joined:
             self.team.run(kernel.labelled, self._threads, self._parent, self._lowest, self._label, masters)
         return {self.field: self._label[:masters]}
+
+    def portable(self) -> Portable:
+        """Labels. Who is active is not said: the forest that knew is not kept, so everybody tells what it knows."""
+        masters, arcs = self.local.masters, self.local.arcs
+        shared = between_rounds(self.traced, self.round, self.local.n, arcs, arcs)
+        return Portable(self.fields(), np.ones(masters, np.uint8), np.zeros(masters, np.uint8), shared)
+
+    def restore(self, kept: Portable) -> None:
+        """Join the local arcs anew, from the labels that are known; alone, the one round begins again."""
+        self.round = kept.shared["round"]
+        if not self._alone:
+            masters = self.local.masters
+            self._label[:masters] = kept.fields[self.field]
+            self._named = self.local.original.copy()
+            self._named[:masters] = self._label[:masters]
 
     # what the synchronisation asks for
 
@@ -166,7 +184,7 @@ class UnionFind:
         lowest = label if self._alone else self._lowest
         neighbours = local.out.neighbours.view(np.uint32)
         self._join(
-            self._threads, local.out.offsets, neighbours, self._entering, local.original,
+            self._threads, local.out.offsets, neighbours, self._entering, self._named,
             self._parent, lowest, np.empty_like(self._entering),
         )  # fmt: skip
         if self._alone:

@@ -10,6 +10,7 @@ from dgraph.backend.cuda import layout
 from dgraph.backend.cuda.expressions import TYPES
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.text import common
+from dgraph.backend.portable import Portable
 from dgraph.program import Traced
 
 SAMPLED = 2
@@ -86,6 +87,9 @@ class Components:
         labels = self.lowest[self.parent[:n]] if self.done else self.graph.original.astype(np.int64)
         (field,) = self.traced.proposes
         return {field: self.device.get(labels if place is None else labels[place])}
+
+    def restore(self, kept: Portable) -> None:
+        """Nothing: the one round finds all, and begins again."""
 
     def _launch(self, kernel: str, argument: int = 0) -> None:
         self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), argument)

@@ -16,10 +16,10 @@ from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.plan import may_pull
+from dgraph.backend.cuda.resumable import Resumable
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.queues import by_queue
 from dgraph.backend.note import Note, Spent
-from dgraph.backend.standing import Standing
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.program import Traced
@@ -31,7 +31,7 @@ COUNTED = 16
 """Rounds of a call while edges are counted: their counts are held on the host until the call ends."""
 
 
-class Machine(Standing):
+class Machine(Resumable):
     """State and kernels of one program; the same contract as the CPU's.
 
     Attributes:
@@ -39,8 +39,6 @@ class Machine(Standing):
         dirties: whether mirrors must hear of masters that are not active.
         courier: the exchange between GPUs; None: fields pass through host memory (``dgraph/sync``).
     """
-
-    layout = at
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
         if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:

@@ -1,0 +1,80 @@
+"""A machine's frontier, far pile and control words, off the GPU for a checkpoint and back onto one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.memory import Arrays
+from dgraph.backend.standing import Standing
+
+
+class Resumable(Standing):
+    """What :class:`Standing` asks of a machine whose arrays lie on a GPU, by position where vertices are renumbered."""
+
+    layout = at
+    graph: DeviceGraph
+    arrays: Arrays
+    device: Any
+    all_words: np.ndarray
+    join: Callable[[np.ndarray], None]
+    _phase: Callable[..., None]
+    _read: Callable[[], None]
+
+    def _active(self) -> np.ndarray:
+        if not self.words[at.BITS]:
+            queue = self.arrays.queues[int(self.words[at.SWAPPED])]
+            return self._lids(self.device.get(queue[: self.words[at.ACTIVE]]))
+        return self._lids(self._set(self.arrays.bits[int(self.words[at.BITS_SWAPPED])]))
+
+    def _waiting(self) -> np.ndarray:
+        return self._lids(self._set(self.arrays.waiting))
+
+    def _stand(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
+        arrays, now = self.arrays, self.all_words[: self.arrays.words.size].copy()
+        for word, value in words.items():
+            now[word] = value
+        now[arrays.integers_at :][: integers.size] = integers
+        now.view(np.float64)[arrays.floats_at :][: floats.size] = floats
+        if self.traced.priority is not None:
+            places = self._places(waiting)
+            arrays.waiting[...] = self._bits_of(places, arrays.waiting.size)
+            (arrays.far1 if now[at.FAR_SWAPPED] else arrays.far0)[: places.size] = self.device.put(places)
+            now[at.FAR] = places.size
+        if self.traced.once:
+            (name,) = self.traced.proposes
+            values = np.asarray(self.state[name][: self.local.masters])
+            seen = np.flatnonzero(values != values.dtype.type(self.traced.fields[name].identity))
+            arrays.seen[...] = self._bits_of(self._places(seen), arrays.seen.size)
+        arrays.words[...] = self.device.put(now)
+        self._read()
+
+    def _wake(self, lids: np.ndarray) -> None:
+        slot = (int(self.words[at.TICK]) - 1 & 3) * at.SLOT
+        self.device.clear(self.arrays.counters[slot : slot + at.SLOT])
+        for word, value in ((at.ACTIVE, lids.size), (at.EDGES, self.local.out_degree[lids].sum()), (at.BITS, 0)):
+            self.arrays.words[word] = int(value)
+        self.join(self._places(lids))
+        if not lids.size:
+            self._phase(at.JOINED)
+
+    def _set(self, bits) -> np.ndarray:
+        """The masters' positions that are set in words of bits."""
+        words = self.device.get(bits)
+        return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")[: self.local.masters])
+
+    def _bits_of(self, places: np.ndarray, words: int):
+        """Words of bits, on the device, in which these positions are set."""
+        flags = np.zeros(32 * words, np.uint8)
+        flags[places] = 1
+        return self.device.put(np.packbits(flags, bitorder="little").view(np.uint32))
+
+    def _lids(self, places: np.ndarray) -> np.ndarray:
+        return places if self.graph.order is None else self.device.get(self.graph.order)[places]
+
+    def _places(self, lids: np.ndarray) -> np.ndarray:
+        return lids.astype(np.uint32) if self.graph.place is None else self.device.get(self.graph.place)[lids]

@@ -1,0 +1,69 @@
+"""A run that is stopped on GPUs goes on there or on CPUs, and the other way round; the GPU is emulated here."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from emulated import backend, needs_compiler
+from test_checkpoint import compare, graph, stopped
+
+import dgraph
+from dgraph.comm import SerialComm, world
+
+pytestmark = [pytest.mark.mpi, needs_compiler]
+
+CASES = {
+    "bfs": ("bfs", "rmat:7", {"source": 3}),
+    "bfs far": ("bfs", "path:40", {"source": 0}),
+    "sssp far": ("sssp", "grid:9x9", {"source": 0, "delta": 3.0}),
+    "cc": ("cc", "uniform:7,edge_factor=1", {}),
+    "pagerank": ("pagerank", "rmat:6", {"tol": 0, "max_iter": 9}),
+    "kcore": ("kcore", "rmat:6", {}),
+}
+HOST = {"transport": "mpi-host"}
+"""Emulated GPUs that wait for each other take long."""
+
+
+def backends(way):
+    made = {"gpu": lambda: backend(), "cpu": lambda: "cpu"}
+    return [made[each]() for each in way.split(" to ")]
+
+
+@pytest.mark.parametrize("way", ["gpu to gpu", "gpu to cpu", "cpu to gpu"])
+@pytest.mark.parametrize("case", CASES)
+def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
+    name, spec, parameters = CASES[case]
+    loaded, folder = graph(spec), Path(world().bcast_json(str(tmp_path))) / "ck"
+    whole = dgraph.run(name, loaded, **parameters)
+    first, then = backends(way)
+    halted = stopped(monkeypatch, folder, 3, name, loaded, backend=first, **HOST, **parameters)
+    assert halted or name == "cc" or world().size == 1
+    resume = "must" if halted else "auto"
+    more = {"checkpoint": folder, "resume": resume, "backend": then, "validate": True}
+    again = dgraph.run(name, loaded, **more, **HOST, **parameters)
+    for column, values in whole.columns.items():
+        compare(name, again.columns[column], values)
+
+
+@pytest.mark.parametrize("way", ["gpu to cpu", "cpu to gpu"])
+@pytest.mark.parametrize("case", ["bfs", "sssp far", "kcore"])
+def test_one_rank_goes_on_where_several_stopped(case, way, tmp_path, monkeypatch):
+    """On one GPU hubs are numbered first: what is kept lies by vertex, and not by place."""
+    name, spec, parameters = CASES[case]
+    folder = Path(world().bcast_json(str(tmp_path))) / "ck"
+    first, then = backends(way)
+    stopped(monkeypatch, folder, 3, name, graph(spec), backend=first, **HOST, **parameters)
+    whole = dgraph.run(name, graph(spec), **parameters).gather(0)
+    if world().rank == 0:
+        again = dgraph.run(
+            name, graph(spec, SerialComm()), checkpoint=folder, resume="auto", backend=alone(then), **parameters
+        )
+        for column, values in whole.items():
+            np.testing.assert_array_equal(again.columns[column], values)
+    world().barrier()
+
+
+def alone(chosen):
+    if not isinstance(chosen, str):
+        chosen.alone = True
+    return chosen
