@@ -15,7 +15,7 @@ from children import ROOT, environment, run
 import dgraph
 from dgraph import cache
 from dgraph.cache import publish
-from dgraph.cli.parser import WarmUp, parse
+from dgraph.cli.parser import parse
 from dgraph.cli.warmup import WEIGHTS, jobs
 from dgraph.errors import OutputError, UsageError
 
@@ -194,11 +194,13 @@ def test_a_file_of_code_appears_where_files_cannot_be_linked(tmp_path, monkeypat
     assert os.listdir(tmp_path) == ["program.py"]
 
 
-def test_warmup_is_of_all_algorithms_or_of_those_named():
+def test_warmup_is_of_all_algorithms_or_of_those_named(monkeypatch):
     from dgraph.algorithms import ALGORITHMS
 
-    assert parse(["warmup"], ALGORITHMS) == WarmUp(tuple(ALGORITHMS), False)
-    assert parse(["warmup", "cc", "-q"], ALGORITHMS) == WarmUp(("cc",), True)
+    monkeypatch.setattr("dgraph.cli.warmup.warmup", lambda *asked: asked)
+    assert parse(["warmup"], ALGORITHMS).do(None) == (list(ALGORITHMS), ("auto",), False, None)
+    assert parse(["warmup", "cc", "-q"], ALGORITHMS).do(None) == (["cc"], ("auto",), True, None)
+    assert parse(["warmup", "--backend", "all"], ALGORITHMS).do(None)[1] == ("cpu", "cuda")
     with pytest.raises(UsageError, match="unknown algorithm 'ccc': did you mean 'cc'"):
         parse(["warmup", "ccc"], ALGORITHMS)
     planned = list(jobs(tuple(ALGORITHMS)))

@@ -10,18 +10,24 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend import BACKENDS
+from dgraph.cli.arguments import flag
+from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.progress import progress_for
 from dgraph.comm import Comm, SerialComm
+from dgraph.errors import unknown
 from dgraph.graph.handle import Graph
 from dgraph.report import Progress
 from dgraph.run import run
 
+ALL = "all"
 WEIGHTS: dict[str, np.ndarray | None] = {
     "no weights": None,
     "int32 weights": np.array([0, 3, 4], np.int32),
@@ -42,35 +48,55 @@ VARIANTS: dict[str, Sequence[Mapping[str, Any]]] = {
 FILE = ("graph.wel", "0 1 2\n1 2 3\n")
 
 
-def warmup(names: Sequence[str], quiet: bool, comm: Comm) -> int:
-    """Compile the programs of the algorithms named; collective. The exit code 0."""
+def task(words: Sequence[str]) -> Task:
+    """Read the command's words."""
+    parser = command_parser("warmup")
+    parser.add_argument("algorithms", nargs="*", metavar="ALGORITHM", help="default: all of them")
+    parser.add_argument(
+        "--backend", choices=(*BACKENDS, ALL), help="whose programs (default auto: the one that runs here would take)"
+    )
+    parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
+    given = parser.parsed(words)
+    named = given.get("algorithms") or list(ALGORITHMS)
+    for name in named:
+        if name not in ALGORITHMS:
+            raise unknown("algorithm", name, ALGORITHMS)
+    asked = given.get("backend", "auto")
+    backends = BACKENDS[1:] if asked == ALL else (asked,)
+    return Task(lambda comm: warmup(named, backends, "quiet" in given, comm))
+
+
+def warmup(names: Sequence[str], backends: Sequence[str], quiet: bool, comm: Comm) -> int:
+    """Compile the programs of the algorithms named for these backends; collective. The exit code 0."""
     began = time.perf_counter()
     hosts = comm.allgather_json(socket.gethostname())
     leads = hosts.index(hosts[comm.rank]) == comm.rank
     with progress_for(comm.rank, quiet, began) as progress:
         with comm.together():
             if leads:
-                _alone(names, progress)
+                _alone(names, backends, progress)
         if comm.size > 1:
-            for name in names:
+            for backend, name in product(backends, names):
                 progress.phase("compile", f"{name} on {comm.size} ranks")
-                run(name, "rmat:4", comm=comm, validate=True, **_start(name))
+                run(name, "rmat:4", comm=comm, backend=backend, allow_gpu_sharing=True, validate=True, **_start(name))
         progress.line(f"warm after {time.perf_counter() - began:.1f} s")
     return 0
 
 
-def _alone(names: Sequence[str], progress: Progress) -> None:
+def _alone(names: Sequence[str], backends: Sequence[str], progress: Progress) -> None:
     comm = SerialComm()
     with tempfile.TemporaryDirectory(prefix="dgraph-") as place:
         path = Path(place, FILE[0])
         path.write_text(FILE[1])
         Graph.load(str(path), comm=comm)
     graphs: dict[str, Graph] = {}
-    for name, kind, parameters in jobs(names):
+    todo = list(product(backends, jobs(names)))
+    for number, (backend, (name, kind, parameters)) in enumerate(todo, 1):
         if kind not in graphs:
             graphs[kind] = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], comm=comm)
-        progress.phase("compile", ", ".join([name, *([kind] if ALGORITHMS[name].weighted else []), *parameters]))
-        run(name, graphs[kind], validate=True, **parameters, **_start(name))
+        of = [name, *([kind] if ALGORITHMS[name].weighted else []), *parameters, *([backend] if backends[1:] else [])]
+        progress.phase("compile", f"{', '.join(of)} ({number} of {len(todo)})")
+        run(name, graphs[kind], backend=backend, validate=True, **parameters, **_start(name))
 
 
 def jobs(names: Sequence[str]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

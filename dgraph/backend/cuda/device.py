@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dgraph.backend.affinity import cores
 from dgraph.backend.cuda import nvrtc
 from dgraph.backend.cuda.layout import BLOCK
 from dgraph.backend.cuda.raw import Raw
@@ -168,13 +172,28 @@ class CudaDevice:
 
     def module(self, text: str, name: str) -> Module:
         """The text's kernels; compiled once for all processes that share the cache folder."""
+        path = self._path(text, name)
+        if path.name not in self._modules:
+            self._compile(path, text, name)
+            self._modules[path.name] = Module(self.xp, path.read_bytes())
+        return self._modules[path.name]
+
+    def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
+        """Compile texts, each with its name, side by side: NVRTC releases the interpreter lock."""
+        found = ((self._path(text, name), text, name) for text, name in texts)
+        missing = {path: (text, name) for path, text, name in found if not path.exists()}
+        if missing:
+            with ThreadPoolExecutor(min(len(missing), cores())) as pool:
+                list(pool.map(lambda path: self._compile(path, *missing[path]), missing))
+
+    def _path(self, text: str, name: str) -> Path:
+        """Of a text's machine code in the cache folder."""
         key = hashlib.sha256("\n".join([text, self.architecture, _compiler()]).encode()).hexdigest()[:24]
-        if key not in self._modules:
-            path = folder() / f"{name}_{self.architecture}_{key}.cubin"
-            if not path.exists():
-                publish(path, nvrtc.compiled(text, self.architecture, name))
-            self._modules[key] = Module(self.xp, path.read_bytes())
-        return self._modules[key]
+        return folder() / f"{name}_{self.architecture}_{key}.cubin"
+
+    def _compile(self, path: Path, text: str, name: str) -> None:
+        if not path.exists():
+            publish(path, nvrtc.compiled(text, self.architecture, name))
 
 
 @cache

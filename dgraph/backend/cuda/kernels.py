@@ -49,6 +49,7 @@ class Kernels:
         if fused:
             names += [("phases", True), ("rounds", True)]
         names += [(name, fused) for name in self._walkers(fused)]
+        self.device.prepare(self._text(*name) for name in names)
         for name in names:
             self._told(*name)
         self.loaded = True
@@ -155,29 +156,33 @@ class Kernels:
 
     def _module(self, name: str, fused: bool):
         if (name, fused) not in self._modules:
-            schedule, _, way = name.partition(":")
-            variant = text.Variant(
-                wide=self.graph.wide,
-                degrees=self.graph.degree.dtype.name,
-                ids=self.graph.original.dtype.name,
-                fused=fused,
-                pulling=way == "pull",
-                record=self.options.record,
-                blocked=self.options["alb_distribution"] == "blocked",
-                sweep=self.options.sweeps,
-                pour=way == "pour",
-                cull=self.options.cull,
-            )
-            if name == "phases":
-                whole = text.phases(self.traced, variant)
-            elif name == "rounds":
-                whole = text.rounds(self.traced, variant)
-            elif name == "across":
-                whole = text.across(self.traced, variant)
-            else:
-                whole = text.edges(self.traced, variant, schedule)
-            self._modules[name, fused] = self.device.module(whole, f"{self.name}_{name.replace(':', '_')}")
+            self._modules[name, fused] = self.device.module(*self._text(name, fused))
         return self._modules[name, fused]
+
+    def _text(self, name: str, fused: bool) -> tuple[str, str]:
+        """What a module is compiled from, and its name."""
+        schedule, _, way = name.partition(":")
+        variant = text.Variant(
+            wide=self.graph.wide,
+            degrees=self.graph.degree.dtype.name,
+            ids=self.graph.original.dtype.name,
+            fused=fused,
+            pulling=way == "pull",
+            record=self.options.record,
+            blocked=self.options["alb_distribution"] == "blocked",
+            sweep=self.options.sweeps,
+            pour=way == "pour",
+            cull=self.options.cull,
+        )
+        if name == "phases":
+            whole = text.phases(self.traced, variant)
+        elif name == "rounds":
+            whole = text.rounds(self.traced, variant)
+        elif name == "across":
+            whole = text.across(self.traced, variant)
+        else:
+            whole = text.edges(self.traced, variant, schedule)
+        return whole, f"{self.name}_{name.replace(':', '_')}"
 
     def _environment(self) -> dict[str, int | float]:
         graph, local, arrays, address = self.graph, self.graph.local, self.arrays, self.device.address
