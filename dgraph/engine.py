@@ -19,7 +19,9 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program, trace
-from dgraph.sync import Sync, prepare
+
+DIRECTIONS = ("auto", "push", "pull", "flip")
+SYNCS = ("auto", "full", "poison")
 
 LOOK_AROUND = 0.2
 """Seconds of fused rounds before Python looks around, for signals and for what it tells the user."""
@@ -130,6 +132,8 @@ class Context:
                     if self.leads == turn:
                         machine.compile()
                         if self.comm.size > 1:
+                            from dgraph.sync import prepare  # not at the top: --help would wait for Numba
+
                             prepare(machine.traced)
                 finally:
                     self.comm.barrier()
@@ -167,6 +171,8 @@ class Run:
     def __init__(self, machine, context: Context):
         self.machine, self.comm, self.context = machine, context.comm, context
         self.record = context.record
+        from dgraph.sync import Sync  # not at the top: --help would wait for Numba
+
         self.sync = Sync(machine, context.local, context.comm, context.sync, context.record)
         self.error: BaseException | None = None
         self.wishes = 0

@@ -11,23 +11,23 @@ import partitioning
 from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
 from dgraph.backend import Joined, connect
 from dgraph.backend import backend as choose_backend
+from dgraph.backend.affinity import mask
 from dgraph.backend.choices import CHOICES
 from dgraph.checkpoint import RESUME, Checkpoints, interval, listening
 from dgraph.comm import Comm, communicator
 from dgraph.comm.hosts import hosts, ranks_here
-from dgraph.engine import Context
+from dgraph.engine import DIRECTIONS, SYNCS, Context
 from dgraph.errors import UsageError, ValidationFailed, unknown
 from dgraph.graph.build import build
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.options import load_options
 from dgraph.program import Program
 from dgraph.report import Progress, Trace
 from dgraph.result import Result
 from dgraph.validate import certificate
 from dgraph.validate import validate as certify
 
-DIRECTIONS = ("auto", "push", "pull", "flip")
-SYNCS = ("auto", "full", "poison")
 MOST_GPUS = 16
 """Named in the line of the report that says which rank has which; its JSON has them all."""
 
@@ -54,12 +54,7 @@ def run(
     resume: str | None = None,
     trace: Trace | None = None,
     progress: Progress | None = None,
-    directed: bool | None = None,
-    weights: str | None = None,
-    keep_loops: bool = False,
-    keep_parallel: bool = False,
-    sparse_ids: bool = False,
-    **parameters: Any,
+    **options: Any,
 ) -> Result:
     """Run an algorithm on a graph, on every rank of ``comm``.
 
@@ -84,8 +79,8 @@ def run(
         checkpoint_every: also write one every so many rounds (``100``) or so long (``"300s"``).
         resume: "auto": go on from the checkpoint in the folder, if there is one; "must": refuse where there is none.
         trace, progress: where timings go, and what the user is told meanwhile.
-        directed, weights, keep_loops, keep_parallel, sparse_ids: how ``graph`` is loaded, see :class:`LoadOptions`.
-        parameters: the algorithm's own, by cuGraph's and NetworkX's names; and options of schedules.
+        options: how ``graph`` is loaded, the fields of :class:`~dgraph.graph.options.LoadOptions` (``weights=``,
+            ``directed=`` …); options of schedules; and the algorithm's parameters, by cuGraph's and NetworkX's names.
 
     Raises:
         UsageError, DataError, OutputError, ValidationFailed, Checkpointed: on every rank alike.
@@ -103,25 +98,26 @@ def run(
                     "a checkpoint is written or taken up where checkpoint= (--checkpoint) names its folder"
                 )
             interval(checkpoint_every)
-            chosen = {name: parameters.pop(name) for name in CHOICES if name in parameters}
-            work = _algorithm(algorithm, parameters)
+            loading = load_options(options)
+            chosen = {name: options[name] for name in CHOICES if name in options}
+            work = _algorithm(algorithm, {k: v for k, v in options.items() if k not in loading and k not in chosen})
+            if loading and isinstance(graph, Graph):
+                raise UsageError(f"{next(iter(loading))}= is about loading, and this graph is; give it to Graph.load")
             if validate:
                 certificate(work.name)
-            here = ranks_here(comm)
+            here, masks = ranks_here(comm), comm.allgather_json(mask())
             with comm.together():
                 engine = choose_backend(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
-                    schedule=schedule, gpus=gpus, record=record, **chosen,
+                    masks=[masks[rank] for rank in here], schedule=schedule, gpus=gpus, record=record, **chosen,
                 )  # fmt: skip
             trace.ranges = getattr(engine, "ranges", None)
             _tell_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)
         with trace("load"):
             if not isinstance(graph, Graph):
                 progress.phase("load", graph)
-                graph = Graph.load(
-                    graph, comm=comm, directed=directed, weights=weights,
-                    keep_loops=keep_loops, keep_parallel=keep_parallel, sparse_ids=sparse_ids,
-                )  # fmt: skip
+                graph = Graph.load(graph, comm=comm, **loading)
+            trace.describe("graph", **vars(graph.facts))
             if work.undirected and graph.directed:
                 graph = graph.undirected()
                 progress.line(f"{work.name} ignores directions: the graph was made undirected")

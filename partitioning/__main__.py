@@ -5,24 +5,24 @@ The one file here that uses dgraph: to read and generate graphs, to end all rank
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import sys
 import time
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from dgraph.cli.arguments import Parser, Said
 from dgraph.cli.ending import end_together
-from dgraph.cli.parser import add_load_options
+from dgraph.cli.options import add_load_options
 from dgraph.cli.progress import progress_for
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.handle import Graph
-from dgraph.graph.load import LoadOptions, describe
+from dgraph.graph.load import describe
+from dgraph.graph.options import load_options
 from dgraph.graph.stored import available, chunks_a_part, write
 from partitioning import POLICIES, Placement, PolicyError, choose, plan, quality
 from partitioning.automatic import MOST
@@ -35,34 +35,17 @@ examples:
   mpirun -n 4 python -m dgraph bfs parts --source 7"""
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse that raises, so that all ranks can end together."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see {self.prog} --help")
-
-    def print_help(self, file: Any = None) -> NoReturn:
-        raise _Said(self.format_help().rstrip())
-
-
-class _Said(Exception):
-    """The text that was asked for in place of figures."""
-
-
 def main(words: list[str] | None = None) -> int:
     """Run the command line on every rank; the exit code, equal on all."""
     words = sys.argv[1:] if words is None else words
     return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="python -m partitioning",
         description="Partition a graph, and say how good the parts are.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-        argument_default=argparse.SUPPRESS,
     )
     parser.add_argument("graph", metavar="GRAPH", help="a file or a generator, as for python -m dgraph")
     parser.add_argument("-n", "--parts", type=int, metavar="N", help="how many parts (default: one a rank)")
@@ -80,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _command(words: list[str], comm: Comm) -> int:
     try:
-        asked = vars(_parser().parse_args(words))
-    except _Said as said:
+        asked = _parser().parsed(words)
+    except Said as said:
         if comm.rank == 0:
             print(said)
         return 0
@@ -93,8 +76,7 @@ def _command(words: list[str], comm: Comm) -> int:
     names = list(dict.fromkeys([asked["policy"], *compared] if "policy" in asked else compared or ["auto"]))
     with progress_for(comm.rank, "quiet" in asked, began) as progress:
         progress.phase("load", asked["graph"])
-        options = {field.name: asked[field.name] for field in fields(LoadOptions) if field.name in asked}
-        graph = Graph.load(asked["graph"], comm=comm, **options)
+        graph = Graph.load(asked["graph"], comm=comm, **load_options(asked))
         progress.line(describe(graph))
         rows, placements = [], {}
         for name in names:

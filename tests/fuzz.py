@@ -32,7 +32,8 @@ from plain_tables import GALOIS, plain_ldbc, plain_named, plain_npz, plain_table
 from simulated import on_ranks
 
 from dgraph.errors import DgraphError, InternalError
-from dgraph.graph.load import LoadOptions, load
+from dgraph.graph.load import load
+from dgraph.graph.options import LoadOptions
 
 TEXT = {
     "a.txt": plain_list,

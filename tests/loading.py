@@ -9,7 +9,8 @@ import numpy as np
 from simulated import on_ranks
 
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
-from dgraph.graph.load import LoadOptions, load
+from dgraph.graph.load import load
+from dgraph.graph.options import LoadOptions
 
 
 @dataclass

@@ -13,7 +13,7 @@ from dgraph.comm import world
 from dgraph.errors import DataError
 from dgraph.graph import clean, compact, rows
 from dgraph.graph.clean import RawEdges, assemble, row_cuts, symmetrised
-from dgraph.graph.load import LoadOptions
+from dgraph.graph.options import LoadOptions
 
 
 def spread(edges, comm, *, seed=0, dtype=np.int64, weights=np.int64, **more):

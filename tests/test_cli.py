@@ -111,7 +111,7 @@ def test_max_iter_is_the_parameter_where_there_is_one():
         ("--policy cvc sssp", "the algorithm comes first"),
         ("sssp --polcy cvc", "unknown option --polcy: did you mean --policy?"),
         ("sssp --pol cvc", "unknown option --pol"),
-        ("sssp a.el b.el", "got 'b.el' beside the graph"),
+        ("sssp a.el b.el", "got 'b.el', beside the graph"),
         ("sssp --threads two", "--threads: invalid int value: 'two'"),
         ("sssp --threads", "--threads: expected one argument"),
         ("sssp --directed --undirected", "not allowed with"),

@@ -88,6 +88,11 @@ def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ra
         ("bfs huge.el -o out.doc", 2, "unknown output format '.doc'"),
         ("bfs huge.el --report nowhere/run.json", 74, "there is no folder nowhere"),
         ("bfs huge.el --source @nowhere", 74, "cannot be read"),
+        ("bfs huge.el -o out.txt --report ./out.txt", 2, "one would take the other's place"),
+        ("bfs huge.el --schedule alb --backend cpu", 2, "--schedule is about GPUs"),
+        ("bfs huge.el --gpus 0,1 --backend cpu", 2, "--gpus is about GPUs"),
+        ("pagerank huge.el --alpha 2", 2, "alpha = 2.0 is no probability"),
+        ("kcore huge.el --k -1", 2, "k = -1 names no core"),
     ],
 )
 def test_what_must_fail_fails_before_a_long_load(dgraph, monkeypatch, line, code, told):

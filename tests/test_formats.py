@@ -12,7 +12,8 @@ from loading import cleaned, figures, joined, loaded, share, written
 from dgraph.comm import SerialComm, world
 from dgraph.graph.formats import FORMATS, suffix_of
 from dgraph.graph.formats.packed import zstd_library
-from dgraph.graph.load import LoadOptions, describe, load
+from dgraph.graph.load import describe, load
+from dgraph.graph.options import LoadOptions
 
 DATA = Path(__file__).with_name("data")
 

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from loading import agreed, cleaned, figures, joined, share
 from simulated import on_ranks
 
+from dgraph.algorithms import Algorithm, Parameter, algorithm
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.handle import Graph
+from dgraph.run import run
 
 EDGES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(-3, 3)), min_size=1, max_size=30)
 
@@ -199,3 +201,25 @@ def test_load_takes_the_options_by_name(tmp_path):
     assert (graph.n, graph.m, graph.directed) == (2, 2, False)
     with pytest.raises(TypeError, match="loops"):
         Graph.load(str(tmp_path / "a.txt"), comm=SerialComm(), loops=True)
+
+
+def test_a_run_takes_every_option_of_loading(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("when,from,to\n1,a,b\n2,b,c\n3,c\n4,c,a\n")
+    asked = {"ids": "string", "columns": "2,3", "header": True, "lenient": True, "order": "degree", "directed": False}
+    result = run("cc", str(path), comm=SerialComm(), threads=1, **asked)
+    assert [*result.columns["vertex"]] == [0, 1, 2]
+    assert result.report["graph"]["lines_dropped"] == 1
+    assert result.report["graph"]["directed"] is False
+    graph = Graph.load(str(path), comm=SerialComm(), **asked)
+    with pytest.raises(UsageError, match="order= is about loading, and this graph is"):
+        run("cc", graph, order="degree")
+    with pytest.raises(UsageError, match="unknown parameter of cc 'lenent'"):
+        run("cc", str(path), comm=SerialComm(), lenent=True)
+    with pytest.raises(UsageError, match="unknown order 'degre': did you mean 'degree'"):
+        run("cc", str(path), comm=SerialComm(), order="degre")
+
+
+def test_no_parameter_of_an_algorithm_has_the_name_of_an_option_of_loading():
+    with pytest.raises(UsageError, match="colour: seed is an option of loading"):
+        algorithm("colour", Parameter("seed", int, 1, "of the order"))(type("Colour", (Algorithm,), {}))

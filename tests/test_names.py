@@ -13,7 +13,8 @@ from dgraph.cli import main
 from dgraph.comm import world
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.handle import Graph
-from dgraph.graph.load import LoadOptions, load
+from dgraph.graph.load import load
+from dgraph.graph.options import LoadOptions
 
 WORDS = ["anna", "Zoë", "b", "bb", "x-1", "17", "http://a.b/c?d=e", "end"]
 EDGES = [("anna", "Zoë", 5), ("b", "bb", 7), ("bb", "anna", 1), ("17", "end", 2), ("x-1", "17", 3),

@@ -9,7 +9,8 @@ import dgraph
 from dgraph.comm import world
 from dgraph.errors import UsageError
 from dgraph.graph.handle import Graph
-from dgraph.graph.load import LoadOptions, load
+from dgraph.graph.load import load
+from dgraph.graph.options import LoadOptions
 
 SPECS = ["rmat:7,seed=3", "rmat:7,symmetric", "grid:6x5", "star:9", "path:1"]
 

@@ -11,6 +11,7 @@ import numpy as np
 from dgraph.algorithms.distances import UNREACHED
 from dgraph.engine import Context
 from dgraph.errors import UsageError, unknown
+from dgraph.graph.options import NAMES as LOAD_OPTIONS
 from dgraph.program import Program
 
 
@@ -70,6 +71,10 @@ class Algorithm(ABC):
             setattr(self, name, values.pop(name, parameter.default))
         if values:
             raise unknown(f"parameter of {self.name}", next(iter(values)), self.parameters)
+        self.check()
+
+    def check(self) -> None:  # noqa: B027 - most parameters need no check
+        """Raise a :class:`UsageError` for parameters that are wrong on every graph."""
 
     @abstractmethod
     def run(self, ctx: Context) -> Answer:
@@ -89,6 +94,9 @@ def algorithm(name: str, *parameters: Parameter):
     def register(cls: type[Algorithm]) -> type[Algorithm]:
         if name in ALGORITHMS:
             raise UsageError(f"two algorithms are named {name!r}; rename one")
+        for parameter in parameters:
+            if parameter.name in LOAD_OPTIONS:
+                raise UsageError(f"{name}: {parameter.name} is an option of loading; rename it")
         cls.name, cls.parameters = name, {p.name: p for p in parameters}
         ALGORITHMS[name] = cls
         return cls

@@ -62,9 +62,11 @@ class KCore(Algorithm):
 
     undirected = True
 
-    def run(self, ctx):
+    def check(self):
         if self.k is not None and self.k < 0:
             raise UsageError(f"k = {self.k} names no core; give k ≥ 0, or none for every core number")
+
+    def run(self, ctx):
         first = 0 if self.k is None else max(self.k - 1, 0)
         program = Peel(first=first, single=self.k is not None)
         if ctx.largest(int(ctx.local.out_degree.max(initial=0))) >= 2**31:

@@ -65,7 +65,6 @@ class Pagerank(Algorithm):
     """PageRank: the share of time a random walk spends at each vertex."""
 
     def run(self, ctx):
-        self._check()
         settings = {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
         if self.personalization is None:
             state = ctx.run(PageRank(**settings))
@@ -77,7 +76,7 @@ class Pagerank(Algorithm):
         limit = None if met else f"{state.rounds} rounds with an L1 change of {change:.3g}, above tol = {self.tol:g}"
         return Answer({"pagerank": state["rank"]}, summary, met and state.finished, limit)
 
-    def _check(self):
+    def check(self):
         if not 0 <= self.alpha <= 1:
             raise UsageError(f"alpha = {self.alpha} is no probability; give 0 … 1")
         if not self.tol >= 0:

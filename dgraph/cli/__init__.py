@@ -27,7 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(words: list[str], comm) -> int:
     from dgraph.algorithms import ALGORITHMS
-    from dgraph.cli.parser import Request, Task, WarmUp, parse
+    from dgraph.cli.commands import Task
+    from dgraph.cli.parser import Request, parse
 
     with comm.together():
         asked = parse(words, ALGORITHMS)
@@ -35,10 +36,6 @@ def _command(words: list[str], comm) -> int:
         from dgraph.cli.solve import solve
 
         return solve(asked, comm)
-    if isinstance(asked, WarmUp):
-        from dgraph.cli.warmup import warmup
-
-        return warmup(asked.algorithms, asked.quiet, comm)
     if isinstance(asked, Task):
         return asked.do(comm)
     if comm.rank == 0:

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.backend.choices import CHOICES
-from dgraph.cli.parser import LOAD, PROGRAM, Task, add_load_options, command_parser, flag, parsed
+from dgraph.cli.arguments import flag
+from dgraph.cli.commands import PROGRAM, Task, command_parser
+from dgraph.cli.options import add_load_options
 from dgraph.comm import Comm
 from dgraph.errors import OutputError, UsageError, unknown
+from dgraph.graph.options import load_options
 
 DIRECTIONS = {"pagerank": "pull"}
 """How edges are walked where the command line does not say; the others push.   [002, section 5]"""
@@ -52,7 +55,7 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--json", type=Path, metavar="FILE", help="every figure")
     parser.add_argument("-q", "--quiet", **flag(), help="no progress")
     add_load_options(parser.add_argument_group("graph"))
-    given = parsed(parser, words)
+    given = parser.parsed(words)
     return Task(lambda comm: _do(comm, given, words))
 
 
@@ -96,7 +99,7 @@ def _compare(comm: Comm, given: dict[str, Any], words: Sequence[str]) -> int:
     options = {name: given[name] for name in CHOICES if name in given}
     balance.ways(given.get("schedule", "all"), options, 1)  # what is wrong with names is said before a graph is loaded
     backend = gpu()
-    graph = Graph.load(given["graph"], comm=comm, **{name: given[name] for name in LOAD if name in given})
+    graph = Graph.load(given["graph"], comm=comm, **load_options(given))
     if algorithm.undirected and graph.directed:
         graph = graph.undirected()
     compared = balance.ways(given.get("schedule", "all"), options, graph.block.facts.largest_degree)

@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dgraph.cli.parser import LOAD, Task, add_load_options, command_parser, flag, parsed
+from dgraph.cli.arguments import flag
+from dgraph.cli.commands import Task, command_parser
+from dgraph.cli.options import add_load_options
 from dgraph.comm import Comm
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
+from dgraph.graph.options import load_options
 from dgraph.graph.stored import available
 from dgraph.output.graphs import OTHERS, save_graph, writer_for
 
@@ -35,7 +38,7 @@ def task(words: Sequence[str]) -> Task:
     )
     add_load_options(parser.add_argument_group("graph"))
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
-    given = parsed(parser, words)
+    given = parser.parsed(words)
     return Task(lambda comm: _convert(comm, given))
 
 
@@ -47,7 +50,7 @@ def _convert(comm: Comm, given: dict[str, Any]) -> int:
             available(file)
         else:
             writer_for(file, to)
-    graph = Graph.load(given["graph"], comm=comm, **{name: given[name] for name in LOAD if name in given})
+    graph = Graph.load(given["graph"], comm=comm, **load_options(given))
     loaded = time.perf_counter()
     notes = _save_store(graph, file) if to == STORE else save_graph(file, graph.block, comm, to)
     ended = time.perf_counter()

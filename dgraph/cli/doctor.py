@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from dgraph.cli.parser import Task, command_parser, flag, parsed
+from dgraph.cli.arguments import flag
+from dgraph.cli.commands import Task, command_parser
 from dgraph.comm import Comm, SerialComm, world
 from dgraph.errors import DgraphError
 
@@ -45,7 +46,7 @@ def _options(words: Sequence[str]) -> tuple[bool, bool]:
     parser.epilog = "exit codes: 0 nothing that keeps dgraph from working; 1 something does"
     parser.add_argument("--json", **flag(), help="a list of findings, as JSON")
     parser.add_argument("-q", "--quiet", **flag(), help="print only what is not OK")
-    given = parsed(parser, words)
+    given = parser.parsed(words)
     return "json" in given, "quiet" in given
 
 

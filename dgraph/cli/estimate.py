@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from dgraph.cli.parser import Task, command_parser, flag, parsed
+from dgraph.cli.arguments import flag
+from dgraph.cli.commands import Task, command_parser
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 from dgraph.report.lines import aligned, size
@@ -41,7 +42,7 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--memory", metavar="SIZE", help="of a rank, such as 16GiB: does it fit?")
     parser.add_argument("--gpu-memory", metavar="SIZE", help="of a rank's GPU: does the run fit?")
     parser.add_argument("--json", **flag(), help="the plans, as JSON")
-    given = parsed(parser, words)
+    given = parser.parsed(words)
     for name in ("memory", "gpu_memory"):
         if name in given:
             given[name] = _bytes(given[name])

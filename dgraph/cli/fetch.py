@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from dgraph.cli.parser import PROGRAM, Task, command_parser, flag, parsed
+from dgraph.cli.arguments import flag
+from dgraph.cli.commands import PROGRAM, Task, command_parser
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 from dgraph.fetch import DATASETS, fetch
@@ -22,7 +23,7 @@ def task(words: Sequence[str]) -> Task | str:
     parser.add_argument("--to", type=Path, metavar="DIR", help="the folder (default: data)")
     parser.add_argument("--json", **flag(), help="the table, as JSON")
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but the paths and errors")
-    given = parsed(parser, words)
+    given = parser.parsed(words)
     names = given.get("names") or []
     if "json" in given:
         if names:

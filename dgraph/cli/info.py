@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.cli.parser import LOAD, Task, add_load_options, command_parser, flag, parsed, summary
+from dgraph.cli.arguments import flag, summary
+from dgraph.cli.commands import Task, command_parser
+from dgraph.cli.options import add_load_options
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.formats import FORMATS, suffix_of
 from dgraph.graph.generate import is_generator
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
+from dgraph.graph.options import load_options
 from dgraph.graph.representations import costs
 from dgraph.result import UNREACHED
 from dgraph.run import run
@@ -37,7 +40,7 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--representations", **flag(), help="memory and access cost of matrix, bitmap, CSR, CSC, COO")
     parser.add_argument("--json", **flag(), help="as JSON")
     add_load_options(parser.add_argument_group("graph"))
-    given = parsed(parser, words)
+    given = parser.parsed(words)
     return Task(lambda comm: _info(comm, given))
 
 
@@ -45,7 +48,7 @@ def _info(comm: Comm, given: dict[str, Any]) -> int:
     spec = given["graph"]
     if "representations" in given and comm.size > 1:
         raise UsageError("--representations holds the whole graph on one rank; start it without mpirun")
-    graph = Graph.load(spec, comm=comm, **{name: given[name] for name in LOAD if name in given})
+    graph = Graph.load(spec, comm=comm, **load_options(given))
     found: dict[str, Any] = {"graph": graph.facts.name, "summary": describe(graph)}
     if is_store(spec):
         found |= {

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json as encoder
+from collections.abc import Sequence
 from typing import Any
 
 from dgraph.backend.choices import CHOICES
 from dgraph.backend.connect import TRANSPORTS
-from dgraph.cli.parser import summary
+from dgraph.cli.arguments import flag, summary
+from dgraph.cli.commands import command_parser
 
 WIDEST = 22
 """Characters of a name that its help stands beside; below a longer one."""
+
+
+def task(words: Sequence[str]) -> str:
+    """Read the command's words; the lists are the answer."""
+    parser = command_parser("list")
+    parser.add_argument("--json", **flag(), help="as JSON")
+    return listing(json="json" in parser.parsed(words))
 
 
 def registers() -> dict[str, list[dict[str, Any]]]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dgraph import report
-from dgraph.cli.parser import Task, command_parser, flag, parsed
+from dgraph.cli.arguments import flag
+from dgraph.cli.commands import Task, command_parser
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 
@@ -27,7 +28,7 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--trace", type=Path, metavar="FILE", help="of one run, for ui.perfetto.dev; .gz: compressed")
     parser.add_argument("--plan", **flag(), help="hold the memory that ranks took against what was to be expected")
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
-    given = parsed(parser, words)
+    given = parser.parsed(words)
     return Task(lambda comm: _do(comm, given))
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import partitioning
 from dgraph import output, report
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend import takes_gpu
+from dgraph.backend.choices import CHOICES
 from dgraph.checkpoint import clear, interval, listening
 from dgraph.cli.parser import Request
 from dgraph.cli.progress import progress_for
@@ -55,7 +57,6 @@ def _solve(request: Request, comm: Comm) -> int:
         if limit is not None:
             limits.append(f"{limit} from source {source}" if several else limit)
         trace = Trace(comm, request.command)
-        trace.describe("graph", **vars(graph.facts))
     style.end()
     if not limits and "checkpoint" in request.run and comm.rank == 0:
         for source in starts:
@@ -115,11 +116,13 @@ def _write_report(request: Request, told: dict, source: int | None, several: boo
 
 def _refuse_early(request: Request) -> None:
     """What would fail after a long load fails now."""
-    policy, weights = request.run.get("policy", "auto"), request.load.get("weights")
+    asked, weights = request.run, request.load.get("weights")
+    ALGORITHMS[request.algorithm](**request.parameters)
+    takes_gpu(asked.get("backend", "auto"), **{name: asked.get(name) for name in ("schedule", "gpus", *CHOICES)})
     if request.format:
         report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
     try:
-        partitioning.choose(policy)
+        partitioning.choose(asked.get("policy", "auto"))
     except partitioning.PolicyError as wrong:
         raise UsageError(str(wrong)) from wrong
     if weights is not None:
@@ -131,6 +134,8 @@ def _refuse_early(request: Request) -> None:
         raise UsageError("--resume and --checkpoint-every need --checkpoint DIR, the folder that they are about")
     if request.output:
         output.check(request.output)
+    if request.report and request.output and request.report.absolute() == request.output.absolute():
+        raise UsageError(f"--output and --report are both {request.report}: one would take the other's place")
     if request.report and not request.report.parent.is_dir():
         raise OutputError(
             f"{request.report} cannot be written: there is no folder {request.report.parent}; make it first"
@@ -148,9 +153,7 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
     progress.phase("load", spec)
     with trace("load"):
         graph = Graph.load(spec, comm=comm, **options)
-    facts = graph.facts
     progress.line(describe(graph))
-    trace.describe("graph", weighted=graph.weight_type is not None, **vars(facts))
     if algorithm.weighted and graph.weight_type is None and "weights" not in options:
         trace.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")
     return graph

@@ -11,7 +11,6 @@ from dgraph.errors import UsageError
 from dgraph.graph.generate import GENERATORS, is_generator
 from dgraph.graph.generators.spec import parse
 from dgraph.graph.handle import Graph
-from dgraph.graph.load import LoadOptions
 
 HUBS = ("rmat", "rmat-alb", "gtgraph", "kron", "star")
 """Generators of graphs with hubs."""
@@ -74,7 +73,7 @@ def shape_of(spec: str, *, weights: str | None = None, directed: bool | None = N
         if n < 1:
             raise UsageError(f"{spec}: a graph has at least one vertex")
         return Shape(n, edges, True if directed is None else directed, width)
-    graph = Graph.load(spec, comm=SerialComm(), **vars(LoadOptions(weights=weights, directed=directed)))
+    graph = Graph.load(spec, comm=SerialComm(), weights=weights, directed=directed)
     held = graph.block.weights
     skewed = graph.block.facts.largest_degree > SKEWED * graph.block.arcs / graph.n
     weight = 0 if held is None else held.itemsize

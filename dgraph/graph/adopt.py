@@ -18,7 +18,7 @@ from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.rows import merge_parallel, sort_rows
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 
 @dataclass

@@ -10,7 +10,6 @@ two. Without it they merge, and count as one duplicate.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
@@ -20,10 +19,8 @@ from dgraph.graph.arrays import check_finite, check_range
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.compact import number_ids, to_gids
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
+from dgraph.graph.options import LoadOptions
 from dgraph.graph.rows import count_rows, merge_parallel, place_rows, sort_rows
-
-if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
 
 CHUNK = 1 << 16
 """edges that a rank sends at a time"""
@@ -135,8 +132,6 @@ def symmetrised(block: EdgeBlock, comm: Comm) -> EdgeBlock:
     """
     if not block.directed:
         return block
-    from dgraph.graph.load import LoadOptions
-
     arcs = (block.sources(), block.targets, block.weights)
     result = assemble(RawEdges(*arcs, directed=False, n=block.n), comm, LoadOptions(keep_loops=True))
     result.ids = block.ids

@@ -17,8 +17,9 @@ from dgraph.graph.block import EdgeBlock, Known, LoadFacts, gid_type
 from dgraph.graph.clean import RawEdges, assemble, symmetrised, tally
 from dgraph.graph.fingerprint import fingerprint
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
-from dgraph.graph.load import LoadOptions, describe, load
+from dgraph.graph.load import describe, load
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.options import LoadOptions
 from partitioning.store import is_store
 
 
@@ -43,7 +44,7 @@ class Graph:
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.comm = comm
-        self._rows: EdgeBlock | None = block
+        self._rows = block
         self._begin(block, None)
 
     def _begin(self, known: EdgeBlock | Known, fingerprint: str | None) -> None:
@@ -58,7 +59,7 @@ class Graph:
 
         Args:
             comm: None (all ranks), a :class:`Comm` or an mpi4py communicator.
-            options: the fields of :class:`~dgraph.graph.load.LoadOptions`, such as ``directed=False``.
+            options: the fields of :class:`~dgraph.graph.options.LoadOptions`, such as ``directed=False``.
         """
         comm = communicator(comm)
         if comm.bcast_json(is_store(spec)):
@@ -214,8 +215,6 @@ class Graph:
     @property
     def block(self) -> EdgeBlock:
         """This rank's rows."""
-        if self._rows is None:
-            self._rows = self._assembled()
         return self._rows
 
     @property
@@ -266,9 +265,6 @@ class Graph:
 
     def _hashed(self) -> str:
         return fingerprint(self.block, self.comm)
-
-    def _assembled(self) -> EdgeBlock:
-        raise NotImplementedError
 
     def fingerprint(self) -> str:
         """16 hexadecimal digits that equal graphs share on any number of ranks: vertices, arcs by gid, weights."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
@@ -14,62 +13,21 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.graph.clean import RawEdges, assemble
 from dgraph.graph.formats import FORMATS, read_edge_list, suffix_of
 from dgraph.graph.ids import ConsecutiveIds
-from dgraph.graph.order import by_degree, check_order
+from dgraph.graph.options import LoadOptions
+from dgraph.graph.order import by_degree
 
 if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
 
 
-IDS = ("integer", "string")
-
-
-@dataclass(frozen=True)
-class LoadOptions:
-    """How an input becomes a graph.
-
-    Attributes:
-        directed: True or False whatever the input says; None: as it says, directed where it says nothing.
-        weights: replaces the input's: "unit" (every edge weighs 1), "LO..HI", "hash" or "dimacs" (see ``weigh.py``).
-        keep_loops, keep_parallel: keep self-loops, keep parallel edges.
-        sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
-        seed: of the weights that are made.
-        ids: "integer", or "string": the ends of an edge list are words (``names.py``).
-        order: how vertices are numbered inside: "original", by id, or "degree", the largest degree first. Outside, ids
-            stay the original ones.
-        lenient: pass over lines of text that are not as their format says, and count them.
-        separator: the character between columns of an edge list beside blanks; None: comma and semicolon.
-        comment: the character that begins a comment line of an edge list; None: ``#`` and ``%``.
-        header: whether an edge list begins with a line of names; None: .csv and .tsv may.
-        columns: where an edge list has SOURCE, TARGET and perhaps WEIGHT, counted from 1, such as ``"2,3"``; None:
-            the first two or three columns, and there are no others.
-        edge_data: how the edge data of a Galois graph are to be read: int32, int64, float32 or float64.
-        verify: check what a store holds against its checksums.
-    """
-
-    directed: bool | None = None
-    weights: str | None = None
-    keep_loops: bool = False
-    keep_parallel: bool = False
-    sparse_ids: bool = False
-    seed: int = 1
-    ids: str = "integer"
-    order: str = "original"
-    lenient: bool = False
-    separator: str | None = None
-    comment: str | None = None
-    header: bool | None = None
-    columns: str | None = None
-    edge_data: str | None = None
-    verify: bool = True
-
-
-def load(spec: str, comm: Comm, options: LoadOptions = LoadOptions()) -> EdgeBlock:
+def load(spec: str, comm: Comm, options: LoadOptions | None = None) -> EdgeBlock:
     """The graph that ``spec`` names: a generator (``NAME:SIZE…``) or a file; collective.
 
     Raises:
         UsageError: no such file or generator, or a format that is not known.
         DataError: the file is not what its format says, with file and line.
     """
+    options = options or LoadOptions()
     raw = [_read(spec, comm, options)]
     clean: Callable = adopt if isinstance(raw[0], RawRows) else assemble
     claimed = isinstance(raw[0], RawEdges) and raw[0].mirrored
@@ -95,10 +53,7 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
     from dgraph.graph.generate import generate, is_generator
     from dgraph.graph.weigh import check_rule
 
-    check_order(options.order)
     with comm.together():
-        if options.ids not in IDS:
-            raise unknown("kind of ids", options.ids, IDS)
         if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec)) is not read_edge_list):
             raise UsageError(f"{spec}: names of vertices are read from edge lists (.txt, .csv, .tsv, …) alone")
     if options.weights is not None:

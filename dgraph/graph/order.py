@@ -10,19 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from dgraph.comm.base import Comm
-from dgraph.errors import unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.clean import RawEdges, assemble
 from dgraph.graph.fingerprint import fingerprint
 from dgraph.graph.ids import VertexIds, ask
-
-ORDERS = ("original", "degree")
-
-
-def check_order(name: str) -> None:
-    """Raise a UsageError for an order that is none."""
-    if name not in ORDERS:
-        raise unknown("order", name, ORDERS)
+from dgraph.graph.options import LoadOptions
 
 
 def by_degree(block: EdgeBlock, comm: Comm) -> EdgeBlock:
@@ -30,8 +22,6 @@ def by_degree(block: EdgeBlock, comm: Comm) -> EdgeBlock:
 
     No rank holds more than its rows and the degrees that occur: not those of all vertices.
     """
-    from dgraph.graph.load import LoadOptions
-
     known = fingerprint(block, comm)
     starts = np.append(comm.allgather(np.array([block.first], np.int64))[:, 0], block.n)
     forward = _places(np.diff(block.offsets), comm)

@@ -10,7 +10,7 @@ import numpy as np
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.clean import RawEdges, assemble
-from dgraph.graph.load import LoadOptions
+from dgraph.graph.options import LoadOptions
 from dgraph.output import npz
 from dgraph.output.shared_file import SharedFile
 

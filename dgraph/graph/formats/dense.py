@@ -9,7 +9,7 @@ from dgraph.graph.clean import RawEdges
 from dgraph.graph.formats.head import name_of
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 
 def header_number(word: str, what: str, path: str, line: int) -> int:

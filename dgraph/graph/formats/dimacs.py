@@ -15,7 +15,7 @@ from dgraph.graph.formats.scan import NUMBER, SOURCE, TARGET
 from dgraph.graph.formats.text import Layout, read_table
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 
 def read_gr(path: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:

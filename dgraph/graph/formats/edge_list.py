@@ -16,7 +16,7 @@ from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET, WHOLE
 from dgraph.graph.formats.text import Layout, Table, read_table
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 
 DELIMITERS = ",;"

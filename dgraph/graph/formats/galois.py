@@ -21,7 +21,7 @@ from dgraph.graph.formats.dense import check_size
 from dgraph.graph.formats.head import file_size, name_of
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 HEADER = 32
 MAGIC = {version.to_bytes(8, "little") for version in (1, 2)}

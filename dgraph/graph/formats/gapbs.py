@@ -20,7 +20,7 @@ from dgraph.graph.formats.dense import check_size
 from dgraph.graph.formats.head import file_size, name_of
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 HEADER = 17
 WEIGHTED = np.dtype([("v", "<i4"), ("w", "<i4")])

@@ -20,7 +20,7 @@ from dgraph.graph.formats.dense import check_size, set_direction
 from dgraph.graph.formats.head import file_size
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 PACKED = np.dtype([("low0", "<u4"), ("low1", "<u4"), ("high0", "<i2"), ("high1", "<i2")])
 WIDE = np.dtype([("v0", "<i8"), ("v1", "<i8")])

@@ -20,7 +20,7 @@ from dgraph.graph.formats.scan import NUMBER, REST, SOURCE, TARGET
 from dgraph.graph.formats.text import Layout, read_table
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 
 BLANKS = " \t\f\n"

@@ -13,7 +13,7 @@ from dgraph.graph.formats.scan import INTEGER, NUMBER, SOURCE, TARGET
 from dgraph.graph.formats.text import Layout, read_table
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 
 VALUES = {"pattern": (), "integer": (INTEGER,), "real": (NUMBER,), "double": (NUMBER,)}

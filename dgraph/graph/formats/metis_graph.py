@@ -21,7 +21,7 @@ from dgraph.graph.formats.head import LONGEST, TOO_LONG, Head, file_size, read_h
 from dgraph.graph.formats.lines import lines_dealt, lines_of_range
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 FORMS = tuple(f"{form:03b}" for form in range(8))
 GROWTH = 1.5

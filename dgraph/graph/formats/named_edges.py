@@ -18,7 +18,7 @@ from dgraph.graph.formats.lines import lines_dealt, lines_of_range
 from dgraph.graph.names import NamedIds, number_names
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 WIDEST = 255
 """bytes in a name at most"""

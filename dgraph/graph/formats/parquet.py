@@ -17,7 +17,7 @@ from dgraph.graph.formats.dense import set_direction
 from dgraph.graph.formats.head import file_size
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 ROWS = 1 << 18
 """rows read at a time"""

@@ -27,7 +27,7 @@ from dgraph.graph.formats.dense import check_size, set_direction
 from dgraph.graph.formats.head import file_size
 
 if TYPE_CHECKING:
-    from dgraph.graph.load import LoadOptions
+    from dgraph.graph.options import LoadOptions
 
 
 STEP = 1 << 20

@@ -17,8 +17,9 @@ from dgraph.graph.clean import RawEdges, assemble, symmetrised
 from dgraph.graph.fingerprint import local_fingerprint
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
-from dgraph.graph.load import LoadOptions, reweigh
+from dgraph.graph.load import reweigh
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.options import LoadOptions
 from dgraph.graph.stored.deal import dealt, owners, share
 from dgraph.graph.stored.files import IDS, get, told, weights
 from dgraph.graph.weigh import check_rule, hashed_weights
@@ -40,7 +41,8 @@ class StoredGraph(Graph):
     def __init__(self, store: Store, comm: Comm, options: LoadOptions | None = None):
         options = options or LoadOptions()
         graph, split = store.manifest["graph"], store.manifest["partition"]
-        self.store, self.comm, self._rows = store, comm, None
+        self.store, self.comm = store, comm
+        self._whole: EdgeBlock | None = None
         self.rule, self.seed = options.weights, options.seed
         names = {field.name for field in fields(LoadFacts)}
         facts = LoadFacts(**{name: fact for name, fact in graph["facts"].items() if name in names})
@@ -87,6 +89,12 @@ class StoredGraph(Graph):
         if self._undirected is None and self.directed:
             self._undirected = Owned(symmetrised(self.block, self.comm), self)
         return self._undirected or self
+
+    @property
+    def block(self) -> EdgeBlock:
+        if self._whole is None:
+            self._whole = self._assembled()
+        return self._whole
 
     def _assembled(self) -> EdgeBlock:
         with self.comm.together(), told():
