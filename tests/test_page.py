@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 from test_report import SCHEMA, sample, violations
 
+from dgraph.backend.note import Note
 from dgraph.cli import main
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, OutputError
 from dgraph.report import compare, comparison, page, read, write, write_page, write_trace
+from dgraph.report.load import Loads
+from dgraph.report.page.page import profile
 from dgraph.report.trace import KEPT_ROUNDS, PARTS, Rounds, Trace
 
 MEGABYTE = 1 << 20
@@ -55,8 +58,37 @@ def made(ranks=4, rounds=6, seed=1, **graph):
     return report
 
 
+def recorded(report, blocks=1056, seed=3):
+    """The report of a run on GPUs that recorded what it could."""
+    draw = np.random.default_rng(seed)
+    for row in report["rounds"]["kept"]:
+        row["schedule"] = ("alb", "persistent", "pull")[row["round"] % 3]
+    for rank in report["ranks"]:
+        loads, columns = Loads(), rank["rounds"]
+        pairs = []
+        for row in report["rounds"]["kept"][:8]:
+            edges = {"edges": draw.integers(0, 90, (blocks, 64)), "edges_huge": draw.integers(0, 9, (blocks // 2, 64))}
+            pairs.append(loads.add(row["round"], Note("alb", edges)))
+        rest = [(0, 0.0)] * (len(columns["start"]) - len(pairs))
+        columns["fullest_block"], columns["mean_block"] = map(list, zip(*pairs, *rest, strict=True))
+        rank |= {
+            "load": loads.facts(),
+            "schedules": {"alb": 3, "pull": 2},
+            "kernels": [
+                {"schedule": "alb", "kernel": f"k{i}", "walks": i < 2, "launches": 9, "seconds": float(draw.random())}
+                for i in range(12)
+            ],
+            "gpu_memory": {
+                "used_bytes": 1 << 30, "peak_bytes": 3 << 30, "planned_bytes": 4 << 30, "held_bytes": 4 << 30,
+                "taken_bytes": 5 << 30,
+            },
+        }  # fmt: skip
+    return report
+
+
 def test_what_is_put_together_fits_the_schema():
     assert list(violations(made(), SCHEMA)) == []
+    assert list(violations(recorded(made()), SCHEMA)) == []
 
 
 # rounds on each rank
@@ -180,6 +212,16 @@ def test_other_parameters_are_another_problem():
 @pytest.mark.parametrize(("ranks", "rounds"), [(64, 1000), (1, 1024), (300, 256)])
 def test_the_page_stays_below_a_megabyte(ranks, rounds):
     assert len(page([made(ranks, rounds)]).encode()) < MEGABYTE
+    assert len(page([recorded(made(ranks, rounds))]).encode()) < MEGABYTE
+
+
+def test_of_many_thread_blocks_the_fullest_of_neighbours_is_drawn():
+    edges = {"edges": [1, 2, 9, 4, 5], "edges_huge": [7]}
+    load = {"edges": 28, "block": {"ratio": 1.5}, "by_block": edges}
+    assert profile("x", load)["columns"] == {"edges": [1, 2, 9, 4, 5], "edges_huge": [7, 0, 0, 0, 0]}
+    many = profile("x", load | {"by_block": {"edges": [*range(300), 1000]}})
+    assert (many["group"], many["most"]) == (2, 1000)
+    assert many["columns"]["edges"] == [*range(1, 300, 2), 1000]
 
 
 def test_the_page_asks_the_network_for_nothing():
@@ -285,6 +327,19 @@ def test_a_browser_draws_every_figure(browser, tmp_path):
 
 
 @pytest.mark.starts_children
+def test_a_browser_draws_what_gpus_recorded(browser, tmp_path):
+    write_page([recorded(made(2, 9))], tmp_path / "gpu.html")
+    document, picture = browser(tmp_path / "gpu.html", height=2600)
+    for title in ("Load by thread block", "GPU kernels, by rank", "GPU memory, by rank"):
+        assert f"<h2>{title}</h2>" in document
+    assert document.count("edges, fullest ÷ mean") == 7  # three first rounds, three of most edges, all
+    for schedule in ("alb", "persistent", "pull"):
+        assert f"</i>{schedule}</span>" in document
+    seen = colours(picture)
+    assert seen["#4477aa"] > seen["#ee8866"] > 1000, "both kernels of a thread block"
+
+
+@pytest.mark.starts_children
 def test_a_browser_draws_a_comparison_and_many_ranks(browser, tmp_path):
     write_page([timed(1, 4.0, 4.0), timed(2, 2.5, 2.0), timed(64, 0.5, 0.1)], tmp_path / "runs.html")
     document, _ = browser(tmp_path / "runs.html")
@@ -325,6 +380,17 @@ def test_a_trace_has_every_rank_and_its_spans_nest(tmp_path):
     assert [e["args"]["vertices"] for e in events if e["ph"] == "C"] == [
         row["frontier_vertices"] for row in report["rounds"]["kept"]
     ]
+
+
+def test_a_trace_says_the_schedule_and_how_even_blocks_were(tmp_path):
+    report = recorded(made(2, 5))
+    write_trace(report, tmp_path / "run.json")
+    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+    assert any(event["name"] == "round 3 push alb" for event in events)
+    uneven = [event for event in events if event["ph"] == "C" and event["name"] == "thread blocks"]
+    assert [event["pid"] for event in uneven] == [0] * 5 + [1] * 5
+    columns = report["ranks"][0]["rounds"]
+    assert uneven[0]["args"] == {"fullest / mean": round(columns["fullest_block"][0] / columns["mean_block"][0], 3)}
 
 
 # the command

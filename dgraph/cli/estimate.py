@@ -93,7 +93,7 @@ def _tell(given: dict[str, Any]) -> int:
                     parameters=parameters, undirected=algorithm.undirected, gpu_memory=gpu_memory,
                 )  # fmt: skip
                 plans.append(plan)
-    fits = [_within(plan.peak, memory) and _within(plan.gpu.peak, gpu_memory) for plan in plans]
+    fits = [_within(plan.peak, memory) and _within(plan.gpu.whole, gpu_memory) for plan in plans]
     if "json" in given:
         told = [
             asdict(plan) | {"peak": plan.peak, "gpu": plan.gpu.facts(), "fits": fit}
@@ -134,9 +134,10 @@ def _table(shape, plans, fits: list[bool] | None) -> str:
 
 def _gpu_table(plans, limit: int) -> str:
     """Where each plan's bytes on a GPU go."""
-    parts = ("upload", "graph", "incoming", "state", "messages", "peak")
+    parts = ("upload", "graph", "incoming", "state", "messages", "peak", "whole")
     lines: list[list[str] | None] = [["algorithm", "policy", "ranks", *parts, "of the GPU"], None]
     for plan in plans:
         figures = [size(plan.gpu.facts()[part]) for part in parts]
-        lines.append([plan.algorithm, plan.policy, str(plan.ranks), *figures, f"{plan.gpu.peak / limit:.0%}"])
-    return "\n".join([*aligned(lines), "", "a GPU's, at most; peak is upload, or graph to messages together"])
+        lines.append([plan.algorithm, plan.policy, str(plan.ranks), *figures, f"{plan.gpu.whole / limit:.0%}"])
+    note = "a GPU's, at most; peak is upload, or graph to messages together; whole is that and what the driver takes"
+    return "\n".join([*aligned(lines), "", note])

@@ -58,7 +58,7 @@ def _tell(files: Sequence[str], html: Path | None, trace: Path | None, plan: boo
 
 
 def _planned(run: dict) -> str:
-    """Put the planned memory into a report; a line that compares."""
+    """Put the planned memory into a report; lines that compare."""
     from dgraph.estimate import against
 
     plan = against(run)
@@ -67,4 +67,9 @@ def _planned(run: dict) -> str:
     most = max(rank["peak_memory_bytes"] for rank in run["ranks"])
     off = plan.peak / most - 1
     expected, taken = report.size(plan.peak), report.size(most)
-    return f"memory: {expected} a rank were to be expected, {taken} at most were taken ({off:+.0%})"
+    told = [f"memory: {expected} a rank were to be expected, {taken} at most were taken ({off:+.0%})"]
+    held = [rank["gpu_memory"]["peak_bytes"] for rank in run["ranks"] if "gpu_memory" in rank]
+    if held and max(held):
+        expected, taken, off = report.size(plan.gpu.peak), report.size(max(held)), plan.gpu.peak / max(held) - 1
+        told.append(f"GPU memory: {expected} a rank were to be expected, {taken} at most were taken ({off:+.0%})")
+    return "\n".join(told)
