@@ -9,13 +9,13 @@ from typing import Any
 from dgraph.backend.cuda.extent import WIDE, Extent
 from dgraph.backend.cuda.messages import CHUNK_BITS
 from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.plan import components, plan
+from dgraph.backend.cuda.plan import for_components, for_rounds
 from dgraph.estimate.machines import Needs
 from dgraph.estimate.shape import Shape
 from dgraph.program import Traced
 
 CONTEXT = 800 << 20
-"""Bytes that the driver and machine code take: 530 to 810 MiB on an H200, by the kernels that were loaded."""
+"""Bytes that the driver and machine code take: 530 to 820 MiB on an H200, by the kernels that were loaded."""
 
 MULTIPROCESSORS = 132
 """Of an H200; what is recorded of a run depends on it, and nothing else."""
@@ -77,7 +77,9 @@ def on_gpu(
     plans = []
     for traced, direction in programs:
         hooks = traced.program.kernel == "components" and ranks == 1 and direction == "auto" and not shape.directed
-        plans.append(components(extent) if hooks else plan(traced, extent, direction, Options(), MULTIPROCESSORS))
+        plans.append(
+            for_components(extent) if hooks else for_rounds(traced, extent, direction, Options(), MULTIPROCESSORS)
+        )
     most = max(plans, key=lambda one: one.rounds)
     beside = most.rounds - most.graph - most.arrays - most.result
     if extent.renumbered and limit is not None and most.upload + CONTEXT > limit:

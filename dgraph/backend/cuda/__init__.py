@@ -13,7 +13,7 @@ from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.plan import Plan, components, plan
+from dgraph.backend.cuda.plan import Plan, for_components, for_rounds
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
@@ -130,7 +130,7 @@ class CudaBackend:
         hooks, device = self._hooks(traced, local, direction), self.device
 
         def needs(extent: Extent) -> Plan:
-            return components(extent) if hooks else plan(traced, extent, direction, options, device.blocks)
+            return for_components(extent) if hooks else for_rounds(traced, extent, direction, options, device.blocks)
 
         extent = known[1].extent if known else Extent.of(local, self.renumber)
         need, free = needs(extent), device.free() + (device.used() if known else 0)

@@ -41,8 +41,10 @@ class Arrays:
         self.gate_at = self.floats_at + max(len(t.globals), 1)
         self.post_at = self.gate_at + 1
         pieces = 0
+        if pulls:
+            _ = graph.incoming  # while there is room for making it
         if t.all and pulls:
-            pieces, _ = len(graph.chunks[0]), graph.long_rows  # found before there is less room for it
+            pieces, _ = len(graph.chunks[0]), graph.long_rows
         arrays = wanted(t, graph.extent, pieces, pulls, options, device.blocks, device.threads)
         self.bytes = held(arrays)
         free = device.free()

@@ -17,10 +17,11 @@ from dgraph.backend.cuda.memory import STORED, held, wanted
 from dgraph.backend.cuda.options import Options
 from dgraph.program import Traced
 
-RENUMBERING, TURNING = 28, 36
-"""Bytes of scratch an edge of ``SOME``: while edges are renumbered, and while they are sorted by target."""
+RENUMBERING, TURNING, MOVING = 28, 32, 28
+"""Bytes of scratch an edge of ``SOME``: while edges are renumbered, while they are sorted by target, and, beside a
+weight, while weights follow them."""
 
-ORDERING, COUNTING, RESULT = 48, 20, 20
+ORDERING, COUNTING, RESULT = 48, 16, 20
 """Bytes a vertex: while degrees are sorted; while targets are counted; while an answer is put back into order."""
 
 
@@ -55,7 +56,7 @@ class Plan:
         return max(self.upload, self.rounds)
 
 
-def plan(traced: Traced, extent: Extent, forced: str, options: Options, blocks: int) -> Plan:
+def for_rounds(traced: Traced, extent: Extent, forced: str, options: Options, blocks: int) -> Plan:
     """The memory of a program. ``forced``: its direction; ``blocks``: multiprocessors of the GPU."""
     x, pulls = extent, may_pull(traced, forced)
     longest = pieces(x) if traced.all and pulls else 0
@@ -65,7 +66,7 @@ def plan(traced: Traced, extent: Extent, forced: str, options: Options, blocks: 
     return _plan(x, x.directed and pulls, arrays, RESULT if x.renumbered else put)
 
 
-def components(extent: Extent) -> Plan:
+def for_components(extent: Extent) -> Plan:
     """The memory of components by hooking: a parent and a label a vertex."""
     return _plan(extent, False, 12 * extent.size, 16 if extent.renumbered else 8)
 
@@ -81,7 +82,7 @@ def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
     return Plan(
         upload=upload,
         graph=graph,
-        turning=x.rows + COUNTING * n + TURNING * scratch if turns else 0,
+        turning=x.rows + COUNTING * n + max(TURNING, MOVING + x.weight) * scratch if turns else 0,
         incoming=x.rows if turns else 0,
         arrays=arrays,
         result=result * n,

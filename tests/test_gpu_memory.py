@@ -1,0 +1,151 @@
+"""Plans of GPU memory: the arrays that a machine has, to the byte; what is live on a GPU, within a tenth; refusals."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+from devices import device_of, local_graph, on_devices
+from emulated import Device, needs_compiler
+
+import dgraph
+from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda import CudaBackend, Options, plan
+from dgraph.backend.cuda import graph as device_graph
+from dgraph.backend.cuda.extent import Extent
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.plan import for_components
+from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.comm import SerialComm
+from dgraph.errors import UsageError
+from dgraph.graph.handle import Graph
+from dgraph.program import trace
+
+pytestmark = pytest.mark.mpi_skip
+PROGRAMS = (Levels(source=0), Parents(), Distances(source=0), PageRank(), Peel())
+
+
+def arcs(n=3000, m=40_000, skewed=True, seed=5):
+    rng = np.random.default_rng(seed)
+    src = (n * rng.random(m) ** (3 if skewed else 1)).astype(np.int64)
+    return n, src, rng.integers(0, n, m), rng.integers(1, 9, m).astype(np.int32)
+
+
+@needs_compiler
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: type(program).__name__)
+@pytest.mark.parametrize("schedule", ["auto", "alb", "edge"])
+def test_arrays_are_those_that_were_planned(program, schedule):
+    device, options = device_of("emulated"), Options(schedule)
+    graph = device_graph.DeviceGraph(local_graph(*arcs()), device)
+    traced = trace(program, np.dtype(np.int32))
+    machine = Machine(traced, graph, device, "auto", options)
+    held = {id(array.base if array.base is not None else array): array for array in machine.arrays.all.values()}
+    taken = sum((array if array.base is None else array.base).nbytes for array in held.values())
+    assert 0 <= taken - machine.arrays.bytes <= 8 * len(machine.arrays.all)  # an empty array has one entry
+    planned = plan.for_rounds(traced, graph.extent, "auto", options, device.blocks)
+    assert machine.arrays.bytes <= planned.arrays <= machine.arrays.bytes + 8 * 40_000
+    rows = [graph.out, *([graph.incoming] if machine.pulls else [])]
+    own = sum(each.nbytes for row in rows for each in (row.offsets, row.neighbours, row.weights))
+    places = [graph.order, graph.place, graph.original, graph.degree]
+    assert planned.graph + planned.incoming == own + sum(each.nbytes for each in places)
+
+
+@pytest.mark.parametrize("skewed", [True, False])
+def test_uploading_takes_no_more_than_was_planned(skewed, monkeypatch):
+    """With NumPy in CuPy's place, whose sorts need less; scratch is bounded by pieces."""
+    monkeypatch.setattr(device_graph, "SOME", 1 << 12)
+    monkeypatch.setattr(plan, "SOME", 1 << 12)
+    device, local = Device(), local_graph(*arcs(skewed=skewed))
+    extent = Extent.of(local)
+    assert extent.renumbered == skewed
+    need = plan.for_rounds(trace(Levels(source=0), np.dtype(np.int32)), extent, "auto", Options(), 2)
+    peaks = []
+    tracemalloc.start()
+    try:
+        graph = device_graph.DeviceGraph(local, device)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.reset_peak()
+        assert graph.incoming is not graph.out
+        peaks.append(tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
+    assert 0.7 * need.upload < peaks[0] < 1.05 * need.upload + 20_000
+    assert 0.7 * (need.graph + need.turning) < peaks[1] < 1.05 * (need.graph + need.turning) + 20_000
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_edges_are_turned_around_piece_by_piece(weighted, monkeypatch):
+    monkeypatch.setattr(device_graph, "SOME", 777)
+    n, src, dst, weights = arcs(m=10_000)
+    graph = device_graph.DeviceGraph(local_graph(n, src, dst, weights if weighted else None), Device(), renumber=False)
+    back = graph.incoming
+    order = np.lexsort((src, dst))
+    assert np.array_equal(np.diff(back.offsets), np.bincount(dst, minlength=n))
+    assert np.array_equal(back.neighbours, src[order])
+    if weighted:
+        by_row = np.argsort(src, kind="stable")
+        assert np.array_equal(back.weights, weights[by_row][np.argsort(dst[by_row], kind="stable")])
+
+
+@needs_compiler
+def test_what_does_not_fit_is_refused_before_anything_is_allocated():
+    graph = Graph.from_edges(*arcs()[1:3], n=3000, comm=SerialComm())
+    small = CudaBackend(0, 1, True, Options(), Device(memory=200_000))
+    with pytest.raises(UsageError, match=r"needs [\d,]+ bytes of GPU memory \(bringing the graph there [\d,]+"):
+        dgraph.run("bfs", graph, source=0, backend=small)
+    assert not small._graphs
+    assert small.planned == 0
+
+
+@needs_compiler
+def test_vertices_keep_their_numbers_where_there_is_no_room_for_others():
+    n, src, dst, weights = arcs(m=400_000)
+    graph = Graph.from_edges(src, dst, weights, n=n, keep_parallel=True, comm=SerialComm())
+    given = {"source": 0, "return_predecessors": False, "max_rounds": 1, "direction": "push"}
+
+    def ran(memory):
+        device = CudaBackend(0, 1, True, Options(), Device(memory=memory))
+        report = dgraph.run("sssp", graph, backend=device, **given).report
+        return device.planned, report["ranks"][0]["gpu_memory"]["renumbered"]
+
+    room, renumbered = ran(1 << 30)
+    assert renumbered
+    assert ran(room) == (room, True)
+    less, renumbered = ran(room - 1)
+    assert less < room
+    assert not renumbered
+
+
+def test_components_take_a_parent_and_a_label():
+    extent = Extent(1000, 5000, directed=False)
+    assert for_components(extent).arrays == 12 * 1000
+    assert for_components(extent).incoming == 0
+
+
+def test_every_schedule_has_a_plan():
+    extent = Extent(1 << 20, 1 << 24, renumbered=True, masters=1 << 20)
+    traced = trace(Levels(source=0), None)
+    plans = {name: plan.for_rounds(traced, extent, "push", Options(name), 132).peak for name in SCHEDULES}
+    assert plans["edge"] >= plans["vertex"]
+    assert min(plans.values()) > 4 << 24
+
+
+@on_devices(gpu=True)
+@pytest.mark.parametrize("name", ["bfs", "sssp", "pagerank", "cc", "kcore"])
+@pytest.mark.parametrize("spec", ["rmat:18", "grid:700x700"])
+def test_the_peak_is_within_a_tenth_of_the_plan(device, name, spec):
+    if device == "emulated":
+        pytest.skip("only a GPU knows what is live on it")
+    device = device_of(device)
+    gc.collect()
+    device.pool.free_all_blocks()
+    device.forget_peak()
+    before = device.used()
+    graph = Graph.load(spec, comm=SerialComm(), **({"weights": "1..255"} if name == "sssp" else {}))
+    made = CudaBackend(0, 1, True, Options(), device)
+    needs = {"source": graph.hub()} if name in ("bfs", "sssp") else {}
+    dgraph.run(name, graph, backend=made, **needs)
+    assert made.planned == pytest.approx(device.peak - before, rel=0.1)
