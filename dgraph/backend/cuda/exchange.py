@@ -89,7 +89,7 @@ class Exchange:
     @property
     def _few(self) -> int:
         """Positions that may be sent as offsets without being counted first."""
-        return max(self.machine.options.small, 0)
+        return min(max(self.machine.options.small, 0), at.COUNT_IN_HEAD - 1)
 
     def _totals(self) -> dict[str, int]:
         """Positions of each role over all ranks: an exchange of none does not take place."""
@@ -107,7 +107,7 @@ class Exchange:
         if words.size:
             words[at.POST_NUMBER], words[at.POST_STAMP] = self.post.number, self.post.stamp
             words[at.POST_PATIENCE] = int(1e9 * patience())
-            words[at.POST_FEW], words[at.POST_MOST] = min(self._few, 2**40), self._most
+            words[at.POST_FEW], words[at.POST_MOST] = self._few, self._most
             words[at.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
             marked = push.frontier and self.machine.dirties
             words[at.POST_TELL] = self._asked(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)

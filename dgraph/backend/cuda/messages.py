@@ -26,22 +26,27 @@ POST_GO, POST_STAMP, POST_REDUCE, POST_TELL, POST_FEW, POST_MOST = range(6, 12)
 """Of rounds without the host: how often the first block let the others go on, agreements so far, what the exchanges of
 a round are asked for, the longest list that is sent uncounted, the most vertices and edges of a frontier."""
 
-POST_TOTALS, POST_SUMS = 12, 16
-TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_SUMS = range(4)
-"""What all ranks found in a round: active vertices, their edges, ranks that want to see the host, and sums."""
+POST_TOTALS, POST_SUMS = 12, 18
+TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_WAITING, TOTAL_LOWEST, TOTAL_SUMS = range(6)
+TOTAL_LIGHT, STAMP_BITS = 4, 16
+"""What all ranks found in a round: active vertices, their edges, ranks that want to see the host, ranks where vertices
+wait, the lowest pile, and sums. The first TOTAL_LIGHT are all that most agreements need."""
 
 LOOK_AROUND = 200_000_000
 """Nanoseconds of rounds before a rank wants to see the host, for signals and for what it tells the user."""
 
-POST_PEERS, POST_PEER = 16 + 8 * MOST_SUMS, 8
+POST_PEERS, POST_PEER = 24 + 8 * MOST_SUMS, 8
 COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES = range(5)
 """Behind them, POST_PEER words a peer: positions of the message, values that found their place, bytes of the message;
 bytes and messages so far."""
 
-SIGNAL_NUMBER, SIGNAL_ABORT = range(2)
-SIGNAL_TOTALS, TOTALS_WORDS = 8, 28
-"""Words that a rank writes in another's memory: the number of the last message that lies ready; that it gave up; twice,
-in turn, the number of an agreement and what it brings to it."""
+SIGNAL_NUMBER, SIGNAL_ABORT, SIGNAL_TOTALS, TOTALS_WORDS = 0, 2, 8, 28
+"""Words that a rank writes in another's memory: in turn, the number of a message that lies ready; that it gave up; in
+turn, the totals of an agreement."""
+
+COUNT_BITS = 24
+COUNT_IN_HEAD = (1 << COUNT_BITS) - 1
+"""Behind a message's number: its count, or that it has a head that tells."""
 
 ROLE_NONE, ROLE_ROW, ROLE_COLUMN, ROLE_ANY = range(4)
 ROLES = {"none": ROLE_NONE, "row": ROLE_ROW, "column": ROLE_COLUMN, "any": ROLE_ANY}

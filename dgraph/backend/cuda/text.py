@@ -106,7 +106,9 @@ def across(t: Traced, variant: Variant) -> str:
     """The kernel of rounds that several GPUs run together."""
     ahead = f"#define AHEAD {int(ends_when_quiet(t))}"
     schedules = map(_schedule, ("vertex", "warp_search", "twc"))
-    return _head(t, variant, persistent=True) + "\n".join([ahead, *schedules, *_between(t), common("across")])
+    return _head(t, variant, persistent=True) + "\n".join(
+        [ahead, *schedules, *_between(t), common("posting"), common("across")]
+    )
 
 
 def _between(t: Traced) -> list[str]:

@@ -17,7 +17,7 @@ KERNEL pack(i64 asked) {
     const i64 number = FRESH(env.post + POST_NUMBER) + 1;
     u32 due = (u32)FRESH(env.control + GATE);
     pack_all(a, news, number, due, room);
-    meet_written(env.gate, due);
+    meet(env.gate, due);
     if (!a.failed && a.marked) mark_active(news, true);
     if (blockIdx.x) return;
     post_all(a, number);
@@ -32,7 +32,7 @@ KERNEL unpack(i64 asked) {
     const Asked a = parsed(asked);
     const i64 number = FRESH(env.post + POST_NUMBER), tick = FRESH(env.control + TICK);
     u32 due = (u32)FRESH(env.control + GATE);
-    const bool takes = (!a.direct || all_heard(env.peer_count, SIGNAL_NUMBER, (u64)number)) && !a.failed;
+    const bool takes = (!a.direct || all_heard(number)) && !a.failed;
     const u64 arrived = NOW();
     u32(*held)[64] = room.staging.held[warp_in_block()];
     if (a.reduces) {

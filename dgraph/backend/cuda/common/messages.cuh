@@ -161,13 +161,13 @@ DEVICE void give_up(i64 rank) {
         if (peer_of(p).signal) RELEASE_SYSTEM(peer_of(p).signal + SIGNAL_ABORT, 1);
 }
 
-// Whether a peer's word came to ``number`` in time.
-DEVICE bool heard(const Peer& peer, u32 word, u64 number) {
+// Whether a peer came to what ``ready`` looks for in time.
+template <class F> DEVICE bool heard(const Peer& peer, const F& ready) {
     const u64 began = NOW(), patience = (u64)FRESH(env.post + POST_PATIENCE);
-    if (FRESH(env.post + POST_LATE)) return false;
-    for (u32 looks = 0; ACQUIRE_SYSTEM(peer.signals + word) < number; looks++) {
+    for (u32 looks = 0; !ready(); looks++) {
         WAIT_FOR_PEER();
         if (looks % 64) continue;
+        if (FRESH(env.post + POST_LATE)) return false;
         if (ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT) || NOW() - began > patience) {
             give_up(peer.rank);
             return false;
@@ -176,18 +176,18 @@ DEVICE bool heard(const Peer& peer, u32 word, u64 number) {
     return true;
 }
 
-// The same of ``count`` peers, by every thread of a block.
-DEVICE bool all_heard(i64 count, u32 word, u64 number) {
-    bool late = false;
-    for (i64 p = threadIdx.x; p < count; p += BLOCK) late |= !heard(peer_of(p), word, number);
-    return !__syncthreads_or(late);
-}
+// A word a parity says that a message lies ready: its number, and its count where that stands in no head.
+DEVICE u32 signal_word(i64 number) { return SIGNAL_NUMBER + (u32)(number & 1); }
+DEVICE u64 signal_value(i64 number, i64 count) { return (u64)number << COUNT_BITS | (u64)count; }
 
-// As ``meet``; and what any block wrote into a peer's memory is there before what is posted behind it.
-DEVICE void meet_written(u32* arrived, u32& due) {
-    __syncthreads();
-    if (threadIdx.x == 0) FENCE_SYSTEM();
-    meet(arrived, due);
+// By every thread of a block: whether messages of all peers came.
+DEVICE bool all_heard(i64 number) {
+    bool late = false;
+    for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
+        const u64* word = peer_of(p).signals + signal_word(number);
+        late |= !heard(peer_of(p), [&]() { return ACQUIRE_SYSTEM(word) >> COUNT_BITS >= (u64)number; });
+    }
+    return !__syncthreads_or(late);
 }
 
 // What both ends do with a message that came.

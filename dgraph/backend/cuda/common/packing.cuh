@@ -65,7 +65,7 @@ DEVICE void mark_active(const News& news, bool gone) {
     }
 }
 
-DEVICE void send(const Asked& a, i64 p, i64 number) {
+DEVICE void write(const Asked& a, i64 p, i64 number) {
     const Peer& peer = peer_of(p);
     const Side& side = a.leaving(peer);
     const Message m = outgoing(a, p, number);
@@ -97,7 +97,8 @@ DEVICE void pack_all(const Asked& a, const News& news, i64 number, u32& due, Pac
     if (!a.failed && !a.dense) mark_listed(a, news, room);
     if (!a.failed && a.marked) mark_active(news, false);
     meet(env.gate, due);
-    for (i64 p = 0; p < env.peer_count; p++) send(a, p, number);
+    for (i64 p = 0; p < env.peer_count; p++) write(a, p, number);
+    FENCE_SYSTEM(); // what a thread wrote into a peer's memory comes before what the first block posts
 }
 
 // By the first block, when all have written: heads, and words that say so.
@@ -106,6 +107,6 @@ DEVICE void post_all(const Asked& a, i64 number) {
         const Peer& peer = peer_of(p);
         const Message m = outgoing(a, p, number);
         finish(p, m, m.count, number);
-        if (a.direct) RELEASE_SYSTEM(peer.signal + SIGNAL_NUMBER, (u64)number);
+        if (a.direct) RELEASE_SYSTEM(peer.signal + signal_word(number), signal_value(number, COUNT_IN_HEAD));
     }
 }

@@ -178,7 +178,11 @@ KERNEL settle(i64 phase) {
             c[LIVE_COUNT] = FRESH(slot + LIVE_TAIL);
             c[LIVE_SWAPPED] = !FRESH(c + LIVE_SWAPPED);
         }
-        if (phase == LOWEST_FOUND) c[LOWEST_PILE] = FRESH(slot + FAR_MIN) + FAR_BASE;
+        if (phase == LOWEST_FOUND) {
+            c[LOWEST_PILE] = FRESH(slot + FAR_MIN) + FAR_BASE;
+            c[WIDTH] = piles(FRESH(c + WIDTH), FRESH(c + PILE_EDGES), FRESH(c + PILE_ROUNDS));
+            c[PILE_EDGES] = c[PILE_ROUNDS] = 0;
+        }
         if (phase == OPENED) {
             c[FAR] = FRESH(slot + FAR_TAIL), c[FAR_SWAPPED] = !FRESH(c + FAR_SWAPPED);
             c[PILE] = FRESH(c + LOWEST_PILE) + larger(FRESH(c + WIDTH), 1ll) - 1;
@@ -215,6 +219,7 @@ KERNEL agreed(i64 how) {
         const Decision decision = step(G);
         G = decision.G, mode = FRESH(c + MODE);
         c[DONE] = decision.done, c[WHOLE] = decision.whole, c[ROUND] = FRESH(c + ROUND) + 1;
+        c[PILE_EDGES] = FRESH(c + PILE_EDGES) + edges / (env.others + 1), c[PILE_ROUNDS] = FRESH(c + PILE_ROUNDS) + 1;
     }
     store_globals(G);
     const i64 unexplored = FRESH(c + UNEXPLORED);

@@ -1,0 +1,160 @@
+// What rounds of several GPUs say to each other without the host: short messages, and totals.
+
+// All blocks of this GPU. When all have come, the first block does ``work`` alone, and then all go on. A thread that
+// wrote into a peer's memory has fenced what it wrote before it comes here.
+struct Gate {
+    u32 due, gone;
+    u32 *arrived, *go;
+
+    template <class F> __device__ void around(const F& work) {
+        due += gridDim.x, gone++;
+        __syncthreads();
+        if (threadIdx.x == 0) ARRIVE(arrived);
+        if (blockIdx.x == 0) {
+            if (threadIdx.x == 0)
+                while ((int)(LATEST(arrived) - due) < 0) WAIT();
+            __syncthreads();
+            work();
+            __syncthreads();
+            if (threadIdx.x == 0) ARRIVE(go);
+        } else if (threadIdx.x == 0) {
+            while ((int)(LATEST(go) - gone) < 0) WAIT();
+        }
+        __syncthreads();
+    }
+};
+
+// A message of a list too short to be worth counting first: offsets, in columns of ``most`` rows, and no head: the word
+// that says that it lies ready brings its count.
+DEVICE Message few(const Asked& a, const Side& side, char* at, i64 many, i64 most) {
+    const Span span = span_of(side, a.role);
+    Message m;
+    m.place(at, many ? OFFSETS : NOTHING, many, smaller(span.total(), most), span, a.fields, false);
+    return m;
+}
+
+// By the first block.
+DEVICE void post_few(const Asked& a, i64 number) {
+    for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
+        u64* word = peer_of(p).signal + signal_word(number);
+        i64* post = post_of(p);
+        const i64 many = FRESH(post + COUNTED);
+        if (many == 0) {
+            TELL_SYSTEM(word, signal_value(number, 0)); // nothing stands before it
+            continue;
+        }
+        post[COUNTED] = 0, post[SENT_MESSAGES]++;
+        post[SENT] += padded(4 * many) + many * width_of(a.fields, false);
+        RELEASE_SYSTEM(word, signal_value(number, many));
+    }
+}
+
+// What came from peer p, from one that counted first or did not.
+DEVICE Message incoming_any(const Asked& a, i64 p, i64 number, i64 most) {
+    const Peer& peer = peer_of(p);
+    const i64 many = (i64)(FRESH(peer.signals + signal_word(number)) & COUNT_IN_HEAD);
+    if (many == COUNT_IN_HEAD) return incoming(a, p, number);
+    return few(a, a.arriving(peer), peer.inbox[number & 1], many, most);
+}
+
+// Proposals or values that a list names, as offsets, without counting them first.
+DEVICE void append(const Asked& a, const News& news, i64 number, i64 most) {
+    bool wrote = false;
+    for (u64 i = thread_rank(); i - lane_id() < news.count; i += threads()) {
+        const bool mine = i < news.count;
+        const u32 v = mine ? FRESH(news.list + i) : 0;
+        u32 e = mine && !a.reduces ? env.told_offsets[v] : 0;
+        const u32 last = !mine ? 0 : a.reduces ? 1 : env.told_offsets[v + 1];
+        for (; ballot(e < last); e++) {
+            Place at = {-1, 0};
+            if (e < last) at = a.reduces ? place_of_mirror(v) : place_of_slot(env.told[e]);
+            if (at.p >= 0 && !span_of(a.leaving(peer_of(at.p)), a.role).holds(at.position)) at.p = -1;
+            for (u32 left = ballot(at.p >= 0); left;) {
+                const u32 leader = __ffs(left) - 1;
+                const i64 p = shuffle(at.p, leader);
+                const u32 same = ballot(at.p == p);
+                u64 base = 0;
+                if (lane_id() == leader) base = atomicAdd((u64*)(post_of(p) + COUNTED), (u64)__popc(same));
+                base = shuffle(base, leader);
+                if (at.p == p) {
+                    const Peer& peer = peer_of(p);
+                    const Message m = few(a, a.leaving(peer), peer.outbox[number & 1], 1, most);
+                    put(a, peer, m, at.position, (i64)base + __popc(same & ((1u << lane_id()) - 1)));
+                    wrote = true;
+                }
+                left &= ~same;
+            }
+        }
+    }
+    if (wrote) FENCE_SYSTEM();
+}
+
+// What all ranks found together. ``lowest`` is only asked for where nothing is active.
+struct Totals {
+    i64 active, edges, stops, waiting, lowest;
+    bool late;
+};
+
+DEVICE Totals totals_now() {
+    const i64* t = env.post + POST_TOTALS;
+    return {FRESH(t + TOTAL_ACTIVES), FRESH(t + TOTAL_DEGREES), FRESH(t + TOTAL_STOPS), FRESH(t + TOTAL_WAITING),
+            FRESH(t + TOTAL_LOWEST), FRESH(env.post + POST_LATE) != 0};
+}
+
+struct Totalled {
+    i64 mine[TOTAL_SUMS + MOST_SUMS];
+    i64 all[TOTAL_SUMS + MOST_SUMS];
+};
+
+// Totals on their way between ranks, by the first block. Few words (of ``whole``: all) need no order among them: each
+// brings the number of its agreement in its lowest bits. All follow a word with their number, as messages do.
+struct Agreement {
+    i64 stamp;
+
+    __device__ u32 at() const { return SIGNAL_TOTALS + TOTALS_WORDS * (u32)(stamp & 1); }
+    __device__ u64 low() const { return (u64)stamp & ((1 << STAMP_BITS) - 1); }
+    __device__ i64 jobs(bool whole) const { return env.others * (whole ? 1 : TOTAL_LIGHT); }
+
+    __device__ void post(const Totalled& t, bool whole) {
+        stamp++;
+        for (i64 i = threadIdx.x; i < jobs(whole); i += BLOCK) {
+            u64* words = peer_of(whole ? i : i / TOTAL_LIGHT).signal + at();
+            const int k = (int)(i % TOTAL_LIGHT);
+            if (!whole) {
+                TELL_SYSTEM(words + k, (u64)t.mine[k] << STAMP_BITS | low());
+                continue;
+            }
+            for (int j = 0; j < TOTAL_SUMS + SUMS; j++) words[TOTAL_LIGHT + 1 + j] = (u64)t.mine[j];
+            RELEASE_SYSTEM(words + TOTAL_LIGHT, (u64)stamp);
+        }
+    }
+
+    // Leaves them where every block of this GPU finds them.
+    __device__ void hear(Totalled& t, bool whole) {
+        const u64 began = NOW();
+        for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS; k += BLOCK) t.all[k] = t.mine[k];
+        __syncthreads();
+        for (i64 i = threadIdx.x; i < jobs(whole); i += BLOCK) {
+            const Peer& peer = peer_of(whole ? i : i / TOTAL_LIGHT);
+            const u64* words = peer.signals + at();
+            const int k = (int)(i % TOTAL_LIGHT);
+            if (!whole) {
+                u64 x = 0;
+                const u64 mask = (1 << STAMP_BITS) - 1;
+                if (heard(peer, [&]() { return ((x = ACQUIRE_SYSTEM(words + k)) & mask) == low(); }))
+                    count(t.all + k, (i64)x >> STAMP_BITS);
+                continue;
+            }
+            if (!heard(peer, [&]() { return ACQUIRE_SYSTEM(words + TOTAL_LIGHT) >= (u64)stamp; })) continue;
+            for (int j = 0; j < TOTAL_SUMS + SUMS; j++) {
+                const i64 x = (i64)FRESH(words + TOTAL_LIGHT + 1 + j);
+                if (j == TOTAL_LOWEST) atomicMin(t.all + j, x);
+                else count(t.all + j, x);
+            }
+        }
+        __syncthreads();
+        for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS; k += BLOCK)
+            env.post[k < TOTAL_SUMS ? POST_TOTALS + k : POST_SUMS + 8 * (k - TOTAL_SUMS)] = t.all[k];
+        if (threadIdx.x == 0) env.post[POST_WAITING] += (i64)(NOW() - began);
+    }
+};

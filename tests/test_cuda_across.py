@@ -1,0 +1,150 @@
+"""Rounds that emulated GPUs run together without the host, and what becomes of a rank whose peer does not answer."""
+
+import ctypes
+import itertools
+
+import numpy as np
+import oracles
+import pytest
+import simulated
+from emulated import Device, needs_compiler
+from gpu_ranks import field, run
+from test_cuda_exchange import FAR, PROGRAMS, check, mesh
+
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.cc import Labels
+from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda import Options, messages, text
+from dgraph.backend.cuda.exchange import Exchange
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.quiet import ends_when_quiet
+from dgraph.errors import InternalError
+from dgraph.program import trace
+
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+PATH = 60
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Rounds that each call of the kernel came to, on rank 0; the last of them is still to be agreed on."""
+    seen, across = [], Machine.across
+
+    def counted(self, limit):
+        first = self.round
+        across(self, limit)
+        if self.courier.comm.rank == 0:
+            seen.append(self.round - first + 1)
+
+    monkeypatch.setattr(Machine, "across", counted)
+    return seen
+
+
+def path():
+    at = np.arange(PATH)
+    return simulated.graph(PATH + 1, at, at + 1, directed=False)
+
+
+@pytest.mark.parametrize("policy", ["oec", "cvc", "hash"])
+def test_a_long_path_is_one_call(policy, calls):
+    (results,) = run(3, path(), [Levels(source=1)], policy=policy, direction="push")
+    np.testing.assert_array_equal(field(results, "level", PATH + 1), np.arange(PATH + 1))
+    assert results[0][1].rounds == PATH + 1
+    assert calls == [PATH + 1]
+    kept = results[0][2].rounds.kept
+    assert [row[2] for row in kept] == [1] * (PATH + 1)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7])
+def test_a_limit_of_rounds_is_met_exactly(limit):
+    def limited(context):
+        context.max_rounds = limit
+
+    (results,) = run(2, path(), [Levels(source=1)], direction="push", wrapped=limited)
+    levels = field(results, "level", PATH + 1)
+    np.testing.assert_array_equal(levels, np.where(np.arange(PATH + 1) <= limit, np.arange(PATH + 1), FAR))
+    assert all(not state.finished and state.rounds == limit for _, state, _ in results)
+
+
+def test_a_limit_of_the_program_is_not_overrun():
+    (results,) = run(2, path(), [Levels(source=1, limit=9)], direction="push")
+    assert field(results, "level", PATH + 1).tolist() == [*range(10)] + [FAR] * (PATH - 9)
+
+
+@pytest.mark.parametrize("small", [-1, 40, 150])
+def test_where_rounds_stop_being_small_does_not_show(small, calls):
+    programs = {name: PROGRAMS[name] for name in ("level", "dist", "label", "core")}
+    check(run(2, mesh(), programs.values(), policy="oec", options=Options(small=small)), programs)
+    assert bool(calls) == (small > 0)
+
+
+def test_programs_that_may_run_ahead():
+    weight = np.dtype(np.int32)
+    may = {type(p).__name__: ends_when_quiet(trace(p, weight)) for p in (Levels(), Labels(), Distances(), Peel())}
+    assert may == {"Levels": True, "Labels": True, "Distances": True, "Peel": False}
+
+
+@pytest.mark.parametrize("kernel", ["across", "pack"])
+def test_a_rank_that_does_not_answer_is_named(kernel, monkeypatch):
+    """Rank 1 skips a kernel, as if it hung: rank 0 gives up, and all ranks say so."""
+    monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.3")
+    if kernel == "across":
+        across = Machine.across
+        monkeypatch.setattr(
+            Machine, "across", lambda self, limit: None if self.courier.comm.rank else across(self, limit)
+        )
+    else:
+        launch = Exchange._launch
+        monkeypatch.setattr(
+            Exchange, "_launch",
+            lambda self, name, asked: None if self.comm.rank and name == "pack" else launch(self, name, asked),
+        )  # fmt: skip
+    options = Options(small=-1) if kernel == "pack" else None
+    with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1 for more than 0.3 s"):
+        run(2, path(), [Levels(source=1)], direction="push", options=options)
+
+
+def test_every_encoding_is_met(monkeypatch):
+    kinds, launch = set(), Exchange._launch
+
+    def looked(self, name, asked):
+        launch(self, name, asked)
+        if name == "pack":
+            heads = (ctypes.c_int64 * 8).from_address
+            kinds.update(
+                heads(self.post.boxes.outbox(p, self.post.number & 1))[messages.HEADER_KIND] for p in self.peers
+            )
+
+    monkeypatch.setattr(Exchange, "_launch", looked)
+    graph = simulated.skewed(4000, 9000, directed=False)
+    (results,) = run(2, graph, [Labels()], policy="hash", options=Options(small=-1))
+    src, dst, _ = graph.arcs()
+    np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
+    assert kinds == {messages.NOTHING, messages.EVERYTHING, messages.BITSET, messages.OFFSETS}
+
+
+def test_the_encoding_of_fewest_bytes_is_chosen():
+    traced = trace(Labels(), None)
+    variant, device = text.Variant(fused=False), Device()
+    ask = "KERNEL ask(i64 at) { i64* a = env.record; a[4] = chosen(a[0], Span{a[1], a[2]}, a[3], at); }"
+    module = device.module(text.phases(traced, variant) + ask, "ask")
+    members, words = [name for _, name in text.environment(traced)], np.zeros(5, np.int64)
+    values = np.zeros(len(members), np.int64)
+    values[members.index("record")] = words.ctypes.data
+    module.set_environment(values)
+    spans = [(0, 1), (0, 40), (7, 1024), (1000, 1030), (0, 9000)]
+    for (low, high), width, whole in itertools.product(spans, (0, 4, 8), (0, 1)):
+        total, chunks = high - low, (high - 1) // 1024 - low // 1024 + 1
+        for count in {0, 1, min(10, total), total // 40, total // 32, total // 20, total // 2, total}:
+            words[:4] = count, low, high, width
+            module.launch("ask", 1, whole)
+            size = {
+                messages.OFFSETS: (4 * count + 7) // 8 * 8 + count * width,
+                messages.BITSET: (4 * chunks + 7) // 8 * 8 + 128 * chunks + count * width,
+                messages.EVERYTHING: total * width,
+            }
+            if not whole and count < total:
+                del size[messages.EVERYTHING]
+            wanted = {kind for kind, bytes in size.items() if bytes == min(size.values())}
+            assert words[4] in (wanted if count else {messages.NOTHING}), (low, high, width, whole, count)
