@@ -154,6 +154,11 @@ class Context:
         self.progress.line(told)
         return able
 
+    @property
+    def local_rounds(self) -> bool:
+        """Whether ranks run rounds of their own between exchanges, where a program's values only ever improve."""
+        return self.comm.size > 1 and getattr(self.backend, "local_rounds", False)
+
     def total(self, value: float) -> float:
         """The sum over ranks of one number a rank: an int stays one, floats are added in rank order."""
         if isinstance(value, (int, np.integer)):
@@ -190,9 +195,9 @@ class Run:
             sync.broadcast()
         while not machine.done and machine.round < limit:
             began = time.perf_counter()
-            last = self._across(limit)
-            if last:
-                began = time.perf_counter() - last
+            ran, seconds, told = self._across(limit)
+            if ran:
+                began = time.perf_counter() - seconds
             else:
                 with record("compute"):
                     self._attempt(machine.edge)
@@ -205,22 +210,21 @@ class Run:
             self._boundary()
             if not machine.done and machine.round < limit:
                 sync.broadcast()
-            record.rounds.add(direction, frontier, edges, time.perf_counter() - began, *_notes(machine)[-1:])
+            record.rounds.add(direction, frontier, edges, time.perf_counter() - began, *[*told, *_notes(machine)][-1:])
             self.context.progress.round(machine.round, frontier, edges, direction)
 
-    def _across(self, limit: int) -> float:
-        """Rounds that the ranks' GPUs run by themselves, up to the agreement on the last one; the seconds of each, 0 if
-        there were none."""
+    def _across(self, limit: int) -> tuple[bool, float, list[Note]]:
+        """Rounds that the ranks' GPUs run by themselves, up to the agreement on the last: whether there were any, the
+        seconds of each, what is told of the last."""
         machine, keeper, first, began = self.machine, self.context.keeper, self.machine.round, time.perf_counter()
         end = min(limit, first + keeper.until(first)) if keeper else limit
         with self.record("compute"):
             ran = self._attempt(lambda: self.sync.across(end))
-        if not ran and self.error is None:
-            return 0.0
         seconds = (time.perf_counter() - began) / (machine.round - first + 1)
+        told = _notes(machine) if ran else []
         if machine.round > first:
-            self.record.rounds.extend(machine.figures(first), seconds)
-        return seconds
+            self.record.rounds.extend(machine.figures(first), seconds, told[:-1])
+        return bool(ran) or self.error is not None, seconds, told[-1:]
 
     def fused(self, limit: int) -> None:
         """The same rounds where no mirror exists, many a call."""

@@ -45,6 +45,7 @@ def run(
     allow_gpu_sharing: bool = False,
     transport: str = "auto",
     record: str | None = None,
+    local_rounds: bool = False,
     direction: str = "auto",
     sync: str = "auto",
     max_rounds: int | None = None,
@@ -71,6 +72,7 @@ def run(
         transport: what carries messages between GPUs: "auto", "p2p", "nccl", "mpi-device" or "mpi-host"
             (``docs/transports.md``).
         record: what else is recorded on GPUs: "load" (edges by thread), "time" (by kernel), "ranges" (for a profiler).
+        local_rounds: GPUs run rounds of their own between exchanges where values only ever improve (``docs/gpu.md``).
         direction: "auto", "push", "pull", or "flip" (a test aid: every round the other way).
         sync: "auto"; "full" exchanges everything; "poison" (a test aid) fills what should not be read with garbage.
         max_rounds: stop after so many rounds; the result then says that it did not converge.
@@ -109,7 +111,8 @@ def run(
             with comm.together():
                 engine = choose_backend(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
-                    masks=[masks[rank] for rank in here], schedule=schedule, gpus=gpus, record=record, **chosen,
+                    masks=[masks[rank] for rank in here], schedule=schedule, gpus=gpus, record=record,
+                    local_rounds=local_rounds, **chosen,
                 )  # fmt: skip
             trace.ranges = getattr(engine, "ranges", None)
             _tell_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)

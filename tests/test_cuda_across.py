@@ -11,14 +11,14 @@ from emulated import Device, needs_compiler
 from gpu_ranks import field, run
 from test_cuda_exchange import FAR, PROGRAMS, check, mesh
 
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs import Hops, Levels
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda import Options, messages, text
 from dgraph.backend.cuda.exchange import Exchange
 from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.quiet import ends_when_quiet
+from dgraph.backend.cuda.quiet import ends_when_quiet, runs_locally
 from dgraph.errors import InternalError
 from dgraph.program import trace
 
@@ -77,6 +77,39 @@ def test_where_rounds_stop_being_small_does_not_show(small, calls):
     programs = {name: PROGRAMS[name] for name in ("level", "dist", "label", "core")}
     check(run(2, mesh(), programs.values(), policy="oec", options=Options(small=small)), programs)
     assert bool(calls) == (small > 0)
+
+
+@pytest.mark.parametrize("policy", ["oec", "hash", "cvc"])
+def test_local_rounds_come_to_the_same(policy, calls):
+    """Under cvc mirrors would have to hear of every round: there ranks exchange after each."""
+    programs = {"level": Hops(source=6), "dist": PROGRAMS["dist"], "label": Labels()}
+    strict = run(3, mesh(), programs.values(), policy=policy)
+    ahead = run(3, mesh(), programs.values(), policy=policy, options=Options(local_rounds=True))
+    check(strict, programs)
+    check(ahead, programs)
+    rounds = [[result[0][1].rounds for result in each] for each in (strict, ahead)]
+    assert policy == "cvc" or all(few < many for many, few in zip(*rounds, strict=True))
+    assert calls
+
+
+def test_programs_that_may_run_locally():
+    weight = np.dtype(np.int32)
+    may = {type(p).__name__: runs_locally(trace(p, weight)) for p in (Levels(), Hops(), Labels(), Distances(), Peel())}
+    assert may == {"Levels": False, "Hops": True, "Labels": True, "Distances": True, "Peel": False}
+
+
+def test_a_rank_that_shares_no_vertex_takes_part(calls):
+    """Two paths of their own; the ranks of one have nothing to say, but agree."""
+    at = np.arange(20)
+    src, dst = np.concatenate([at, 40 + at]), np.concatenate([at + 1, 41 + at])
+    graph = simulated.graph(61, src, dst, directed=False)
+    for program, name, wanted in (
+        (Levels(source=1), "level", [*range(21)] + [FAR] * 40),
+        (Peel(), "core", [1] * 21 + [0] * 19 + [1] * 21),
+    ):
+        (results,) = run(3, graph, [program], direction="push")
+        assert field(results, name, 61).tolist() == wanted
+    assert calls
 
 
 def test_programs_that_may_run_ahead():

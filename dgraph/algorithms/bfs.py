@@ -41,6 +41,23 @@ class Levels(Program):
         return {"done": (g.active == 0) | (g.round >= self.limit)}
 
 
+class Hops(Program):
+    """The same where ranks run ahead of each other: a level that was set may still fall."""
+
+    source: int = 0
+    limit: int = UNREACHED
+    directions = ("push",)
+
+    level = Field("int32", reduce=MIN)
+
+    def init(self, v, g):
+        here = v.id == self.source
+        return {"level": where(here, 0, INF), "active": here & (self.limit > 0)}
+
+    def edge(self, u, e, v):
+        return {"level": where(u.level < self.limit, u.level + 1, INF)}
+
+
 class Parents(OnePass):
     """The smallest original id among the neighbours one level up."""
 
@@ -70,7 +87,10 @@ class Bfs(Algorithm):
     def run(self, ctx):
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
-        state = ctx.run(Levels(source=source, limit=limit).walked(way(self.variant, self.without)))
+        program: Program = Levels(source=source, limit=limit).walked(way(self.variant, self.without))
+        if ctx.local_rounds and self.variant == "direction-optimizing":
+            program = Hops(source=source, limit=limit)
+        state = ctx.run(program)
         found = distances(state["level"], ctx.local.out_degree)
         columns = {"distance": found.column}
         if self.return_predecessors:

@@ -24,6 +24,7 @@ def backend(
     schedule: str | None = None,
     gpus: str | None = None,
     record: str | None = None,
+    local_rounds: bool = False,
     **choices: object,
 ):
     """The backend of this name; "auto" is cuda where there is a GPU and CuPy, else cpu.
@@ -38,6 +39,7 @@ def backend(
         schedule: see :class:`dgraph.backend.cuda.options.Options`.
         gpus: "0,1,2,3": the GPU of each rank of this node, by place.
         record: what a GPU run records beside: "load", "time" and "ranges", with commas between them.
+        local_rounds: GPUs run rounds of their own between exchanges.
         choices: options of schedules, see ``dgraph.backend.choices``; None: not given.
 
     Raises:
@@ -47,7 +49,7 @@ def backend(
         return name
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot work; give 1 or more, or leave --threads out")
-    asked = {"schedule": schedule, "record": record, **choices}
+    asked = {"schedule": schedule, "record": record, "local_rounds": local_rounds or None, **choices}
     given = {key: value for key, value in asked.items() if value is not None}
     if takes_gpu(name, gpus=gpus, **given):
         from dgraph.backend.cuda import CudaBackend, Options

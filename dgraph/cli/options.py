@@ -19,7 +19,7 @@ from dgraph.report import STYLES
 
 RUN = (
     "policy", "backend", "threads", "schedule", *CHOICES, "gpus", "allow_gpu_sharing", "transport", "record",
-    "direction", "sync", "max_rounds", "validate", "checkpoint", "checkpoint_every", "resume",
+    "local_rounds", "direction", "sync", "max_rounds", "validate", "checkpoint", "checkpoint_every", "resume",
 )  # fmt: skip
 """Of :func:`dgraph.run`'s keywords, those that are options."""
 
@@ -108,6 +108,9 @@ def add_run_options(parser: Parser, algorithm: Any = None) -> None:
     )
     run.add_argument(
         "--record", metavar="WHAT", help="also report of GPUs: load (edges by thread block), time (by kernel), ranges"
+    )
+    run.add_argument(
+        "--local-rounds", **flag(), help="GPUs run rounds of their own between exchanges: for roads; the same answers"
     )
     run.add_argument("--direction", choices=DIRECTIONS, help="how edges are walked; flip: changes every round")
     run.add_argument("--sync", choices=SYNCS, help="what is exchanged (default auto: what the partition makes needed)")

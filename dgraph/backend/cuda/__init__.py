@@ -91,6 +91,11 @@ class CudaBackend:
         number, self.how = binding.number(gpus, place, ranks_here, found)
         return CudaDevice(number)
 
+    @property
+    def local_rounds(self) -> bool:
+        """Whether GPUs run rounds of their own between exchanges."""
+        return self.options.local_rounds and self.links is not None and self.links.direct
+
     def connect(self, comm: Comm, transport: str, allow_gpu_sharing: bool) -> Joined:
         """Find out which GPUs ranks have and what joins them; collective."""
         self.device.use()

@@ -104,14 +104,13 @@ class Exchange:
         self._table = device.put(np.array([self._row(peer) for peer in others], np.uint64).view(np.int64))
         offsets, slots = graph.told
         words = np.zeros(post.size, np.int64)
-        if words.size:
-            words[at.POST_NUMBER], words[at.POST_STAMP] = self.post.number, self.post.stamp
-            words[at.POST_PATIENCE] = int(1e9 * patience())
-            words[at.POST_FEW], words[at.POST_MOST] = self._few, self._most
-            words[at.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
-            marked = push.frontier and self.machine.dirties
-            words[at.POST_TELL] = self._asked(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)
-            post[...] = device.put(words)
+        words[at.POST_NUMBER], words[at.POST_STAMP] = self.post.number, self.post.stamp
+        words[at.POST_PATIENCE] = int(1e9 * patience())
+        words[at.POST_FEW], words[at.POST_MOST] = self._few, self._most
+        words[at.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
+        marked = push.frontier and self.machine.dirties
+        words[at.POST_TELL] = self._asked(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)
+        post[...] = device.put(words)
         self._seen = words
         self.machine.kernels.tell(
             peers=device.address(self._table), peer_count=len(self.peers), others=len(others),
@@ -213,8 +212,6 @@ class Exchange:
             InternalError: a GPU has waited in vain.
         """
         words = self.machine.all_words[self.machine.arrays.post_at :]
-        if not words.size:
-            return
         if words[at.POST_LATE]:
             self.post.broken = True
             raise InternalError(
@@ -237,8 +234,9 @@ class Exchange:
 
 def runs_across(machine: Machine) -> bool:
     """Whether rounds of this program may run on all GPUs without the host."""
-    links, traced = machine.graph.links, machine.traced
-    strict = machine.options.schedule not in ("auto", "persistent")
+    links, traced, options = machine.graph.links, machine.traced, machine.options
+    asked = options.schedule not in ("auto", "persistent")
+    strict = asked or options.record or options.sweeps or options.pours > 0 or options.cull > 0
     return links is not None and links.direct and not (traced.all or traced.float_sums or strict)
 
 

@@ -173,6 +173,7 @@ class Kernels:
             sweep=self.options.sweeps,
             pour=way == "pour",
             cull=self.options.cull,
+            local=self.options.local_rounds,
         )
         if name == "phases":
             whole = text.phases(self.traced, variant)

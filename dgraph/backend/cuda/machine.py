@@ -296,8 +296,10 @@ class Machine(Resumable):
 
     def across(self, limit: int) -> None:
         """Rounds of all ranks' GPUs, up to the agreement on the last one or before round ``limit``."""
-        self.kernels.launch("across", "across", min(limit, self.round + at.RING), fused=False)
+        first = self.round
+        self.kernels.launch("across", "across", min(limit, first + at.RING), fused=False)
         self._read()
+        self._notes += [Note("persistent")] * (self.round - first + 1)
 
     def settle_joined(self) -> None:
         """Mirrors have joined the frontier."""

@@ -97,7 +97,7 @@ def wanted(
     option = options[row.option] if row and row.option else ""
     sizes = Sizes(size, places, extent.wide, threads, blocks, option)
     scratch = row.scratch(sizes) if row else (0, 0, 0)
-    post = messages.POST_PEERS + messages.POST_PEER * extent.peers if extent.peers else 0
+    post = messages.POST_PEERS + messages.POST_PEER * extent.peers
     return {
         **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
         "board": (at.CONTROLS + at.MOST_SUMS + 2 * max(len(t.globals), 1) + 1 + post, np.int64),

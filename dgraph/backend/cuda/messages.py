@@ -22,11 +22,12 @@ POST_NUMBER, POST_LATE, POST_PATIENCE, POST_PACKING, POST_WAITING, POST_UNPACKIN
 """Words of ``env.post``: exchanges so far; 1 + the rank that did not answer; nanoseconds to wait for one; nanoseconds
 spent by the first block so far."""
 
-POST_GO, POST_STAMP, POST_REDUCE, POST_TELL, POST_FEW, POST_MOST = range(6, 12)
+POST_GO, POST_STAMP, POST_REDUCE, POST_TELL, POST_FEW, POST_MOST, POST_MIRRORS = range(6, 13)
 """Of rounds without the host: how often the first block let the others go on, agreements so far, what the exchanges of
-a round are asked for, the longest list that is sent uncounted, the most vertices and edges of a frontier."""
+a round are asked for, the longest list that is sent uncounted, the most vertices and edges of a frontier, mirrors that
+got proposals in rounds of this rank alone."""
 
-POST_TOTALS, POST_SUMS = 12, 18
+POST_TOTALS, POST_SUMS = 13, 18
 TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_WAITING, TOTAL_LOWEST, TOTAL_SUMS = range(6)
 TOTAL_LIGHT, STAMP_BITS = 4, 16
 """What all ranks found in a round: active vertices, their edges, ranks that want to see the host, ranks where vertices

@@ -31,6 +31,7 @@ class Options:
         ranges: name rounds and phases for a profiler.
         renumber: number vertices by falling degree; None: where degrees are skewed.
         blocks: blocks of every launch whose number a choice is of; None: as many as run at once.
+        local_rounds: a rank runs rounds of its own until it has nothing left to do, before it exchanges.
         given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
 
     Attributes:
@@ -53,6 +54,7 @@ class Options:
         ranges: bool = False,
         renumber: bool | None = None,
         blocks: int | None = None,
+        local_rounds: bool = False,
         **given: object,
     ):
         known = ("auto", "persistent", *SCHEDULES)
@@ -60,7 +62,7 @@ class Options:
             raise unknown("schedule", schedule, known)
         self.schedule, self.record, self.renumber, self.blocks = schedule, record, renumber, blocks
         self.alone, self.small = (SMALL, SMALL_ACROSS) if small is None else (small, small)
-        self.timed, self.ranges = timed, ranges
+        self.timed, self.ranges, self.local_rounds = timed, ranges, local_rounds
         self.values = checked(schedule, given)
         self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()

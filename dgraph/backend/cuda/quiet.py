@@ -1,5 +1,4 @@
-"""Whether a program goes on for as long as any vertex is active: then a rank may begin a round before it knows what the
-others' last one came to."""
+"""What a program's texts allow ranks to do before they have heard from each other."""
 
 from __future__ import annotations
 
@@ -8,11 +7,26 @@ from dgraph.program.expr import Expr
 
 
 def ends_when_quiet(t: Traced) -> bool:
-    """True where ``step`` changes no global and tells the end from the round's number and ``active == 0`` alone, and no
-    other text asks how many are active."""
-    step, texts = t.step or {}, [*t.edge.values(), *(t.apply or {}).values(), t.cond, t.priority, t.live]
-    asks = any("active" in x.loads("g") for x in texts if x is not None)
+    """Whether a program goes on for as long as any vertex is active: then a rank may begin a round before it knows what
+    the others' last one came to.
+
+    True where ``step`` changes no global and tells the end from the round's number and ``active == 0`` alone, and no
+    other text asks how many are active.
+    """
+    step, asks = t.step or {}, "active" in _asked(t)
     return not t.all and not t.globals and not asks and set(step) <= {"done"} and all(map(_quiet, step.values()))
+
+
+def runs_locally(t: Traced) -> bool:
+    """Whether a rank may run several rounds before it exchanges: proposals only improve a value, whenever they come."""
+    improves = all(t.fields[k].reduce.idempotent for k in t.proposes)  # type: ignore[union-attr]
+    return improves and t.flagged and not (t.apply or t.step or t.globals or _asked(t))
+
+
+def _asked(t: Traced) -> frozenset[str]:
+    """Globals and built-ins that texts of a round read."""
+    texts = [*t.edge.values(), *(t.apply or {}).values(), t.cond, t.priority, t.live]
+    return frozenset().union(*(x.loads("g") for x in texts if x is not None))
 
 
 def _quiet(x: Expr) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dgraph.backend.cuda import layout, messages
 from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.quiet import ends_when_quiet
+from dgraph.backend.cuda.quiet import ends_when_quiet, runs_locally
 from dgraph.backend.cuda.render import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import room
@@ -57,6 +57,7 @@ class Variant:
         sweep: a push looks at every vertex and asks its bit whether it is active.
         pour: a vertex that joins the frontier hands its edges to the next list of edges at once.
         cull: how proposals to one vertex are thinned out: sum of CULL_WARP and CULL_HASH.
+        local: a rank runs rounds of its own until nothing is left to do, before it exchanges.
     """
 
     wide: bool = False
@@ -69,6 +70,7 @@ class Variant:
     sweep: bool = False
     pour: bool = False
     cull: int = 0
+    local: bool = False
 
 
 def environment(t: Traced) -> list[tuple[str, str]]:
@@ -128,6 +130,7 @@ def _head(t: Traced, variant: Variant, persistent: bool) -> str:
         "POUR": int(variant.pour),
         "CULL": 0 if persistent else variant.cull,
         "PERSISTENT": int(persistent),
+        "LOCAL": int(variant.local and persistent and runs_locally(t)),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())
     types = (

@@ -44,7 +44,7 @@ struct Across {
     u64 began;
     i64 number, most_few, most, limit, forced, ranks;
     i64 tick, round, active, total, queued, edges, largest, near, unexplored, live_count, own_active, own_edges;
-    i64 width, pile_edges, pile_rounds;
+    i64 width, pile_edges, pile_rounds, since; // ``since``: the tick of the last exchange
     bool swapped, far_swapped, live_swapped, whole;
     i64* slot; // counters of the frontier's list
 
@@ -90,7 +90,10 @@ struct Across {
         visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = 0;
         visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
         visit.aim(slot_of(tick), swapped, far_swapped, held());
+        if (LOCAL) visit.second.tail = env.post + POST_MIRRORS, visit.mirror_stamp = (u32)since;
     }
+
+    __device__ i64 mirrors_touched() const { return FRESH(LOCAL ? env.post + POST_MIRRORS : slot_of(tick) + MIRROR_TAIL); }
 
     __device__ void walk() const {
         if (queued == 0) return;
@@ -116,6 +119,7 @@ struct Across {
             const u64 posted = NOW();
             all_heard(number);
             if (threadIdx.x) return;
+            if (LOCAL && a.reduces) env.post[POST_MIRRORS] = 0;
             env.post[POST_PACKING] += (i64)(posted - start), env.post[POST_WAITING] += (i64)(NOW() - posted);
         });
         if (!appends && a.marked) mark_active(news, true);
@@ -126,7 +130,7 @@ struct Across {
 
     __device__ bool takes() {
         if (!reduce.role) return false;
-        const News news = {env.mirrors, (u64)FRESH(slot_of(tick) + MIRROR_TAIL), (const u32*)0, 0};
+        const News news = {env.mirrors, (u64)mirrors_touched(), (const u32*)0, 0};
         if (!exchange(reduce, news)) return false;
         const u64 start = NOW();
         Visit visit;
@@ -210,6 +214,23 @@ struct Across {
     __device__ bool is_broad(const Totals& t) const { return t.active > most || t.edges > most; }
     __device__ i64 way(const Totals& t) const { return direction(PUSH, forced, t.active, active, t.edges, unexplored); }
 
+    // Rounds of this rank alone, until none of its own vertices is active. Mirrors that got proposals wait.
+    __device__ void run_locally() {
+        if (!LOCAL || tell.role) return;
+        while (true) {
+            if (PRIORITY && FRESH(slot_of(tick) + TOUCHED_TAIL) > 0) {
+                sort_pass(slot_of(tick), swapped, far_swapped, near, room.staging);
+                meet_all();
+            }
+            if (listed(slot_of(tick), TAIL) == 0) return;
+            turn();
+            queued = listed(slot, TAIL), edges = listed_edges(slot, TAIL), largest = FRESH(slot + MOST);
+            if (blockIdx.x == 0) clear(slot_of(tick + 1));
+            walk();
+            meet_all();
+        }
+    }
+
     // The vertex phase; ``complete``: all blocks have met since the lists were written.
     __device__ bool applied(bool complete) {
         if (!APPLY && !PRIORITY) return complete;
@@ -243,6 +264,7 @@ KERNEL across(i64 limit) {
     all.open(limit);
     bool pending = false, hurries = true; // totals are on their way; nothing speaks against walking ahead
     while (true) {
+        all.since = all.tick;
         all.walk();
         if (pending) {
             pending = false;
@@ -261,6 +283,7 @@ KERNEL across(i64 limit) {
         } else {
             all.meet_all();
         }
+        all.run_locally();
         const bool complete = all.applied(!all.takes());
         const bool ahead = hurries && all.round + 1 < all.limit &&
                            runs_ahead(all.G, all.forced, all.total, all.unexplored, all.most);

@@ -58,6 +58,7 @@ DEVICE void mark_listed(const Asked& a, const News& news, PackRoom& room) {
 
 // A bit for every active master; or all gone again.
 DEVICE void mark_active(const News& news, bool gone) {
+    if (env.peer_count == 0) return;
     for (u64 i = thread_rank(); i < news.active_count; i += threads()) {
         const u32 v = FRESH(news.active + i);
         if (gone) env.awake[v >> 5] = 0;

@@ -60,7 +60,7 @@ DEVICE bool begins_to_wait(u32 v) {
 // PULLING: the items are the v, and the edges are walked backwards.
 struct Visit {
     Globals G;
-    u32 stamp;
+    u32 stamp, mirror_stamp; // of this round; LOCAL: of mirrors, for as long as ranks run alone
     i64 nearest;
     const u32* neighbours;
     const weight_t* weights;
@@ -182,7 +182,8 @@ struct Visit {
 
     // Whether v is not on the list of this round yet.
     __device__ bool begins_to_wait_for(u32 v) const {
-        return (PERSISTENT || FRESH(env.stamps + v) != stamp) && atomicExch(env.stamps + v, stamp) != stamp;
+        const u32 mark = LOCAL && v >= env.masters ? mirror_stamp : stamp;
+        return (PERSISTENT || FRESH(env.stamps + v) != mark) && atomicExch(env.stamps + v, mark) != mark;
     }
 
     __device__ void close() {
