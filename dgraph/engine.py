@@ -111,6 +111,7 @@ class Context:
         self.rounds += machine.round
         if hasattr(machine, "spent"):
             self.record.spent(machine.spent())
+            self.record.queues |= machine.tasks()
         left = State(
             fields=machine.fields(),
             globals=machine.globals(),

@@ -13,6 +13,7 @@ from dgraph.errors import UsageError
 from dgraph.graph.handle import Graph
 from dgraph.report import Trace
 from dgraph.report.load import Loads, statistics
+from dgraph.report.recorded import load as load_text
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -72,6 +73,16 @@ def test_pulls_are_counted():
     load = report["ranks"][0]["load"]
     assert set(report["ranks"][0]["schedules"]) == {"pull"}
     assert load["edges"] == 2 * 305
+
+
+@needs_compiler
+def test_queues_of_steal_are_told():
+    report = ran(schedule="steal", record=True)
+    assert list(violations(report, SCHEMA)) == []
+    queues = report["ranks"][0]["queues"]
+    assert queues["queues"] == report["ranks"][0]["load"]["blocks"]
+    assert queues["least"] <= queues["mean"] <= queues["most"] <= queues["tasks"]
+    assert f"{queues['tasks']} tasks in 2 queues" in load_text(report)
 
 
 @needs_compiler

@@ -2,14 +2,17 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("page");
 const ran = data.rows.filter(row => row.seconds !== null);
-const milliseconds = seconds => time(seconds);
+const BROKEN = 6; // bars of more than so many times the median are cut short
+const MOST_RANKED = 8;
 
 // a bar a way, of parts on top of each other
 function stacked(rows, parts, of, write, width = 1040) {
   const height = 18,
     left = 190,
     top = 20,
-    most = Math.max(...rows.map(row => parts.reduce((sum, part) => sum + row[part], 0)), 1e-12);
+    totals = rows.map(row => parts.reduce((sum, part) => sum + row[part], 0)),
+    middle = [...totals].sort((a, b) => a - b)[Math.floor(totals.length / 2)],
+    most = Math.max(Math.min(Math.max(...totals), BROKEN * middle), 1e-12);
   const x = value => left + (width - left - 90) * value / most;
   const svg = make("svg", { viewBox: `0 0 ${width} ${top + rows.length * height + 4}`, width, role: "img" });
   for (const at of ticks(most)) svg.append(make("line", { class: "rule", x1: x(at), x2: x(at), y1: top - 4, y2: top +
@@ -18,12 +21,14 @@ function stacked(rows, parts, of, write, width = 1040) {
     let at = 0;
     svg.append(make("text", { x: left - 8, y: top + i * height + 12, "text-anchor": "end" }, row.label));
     for (const part of parts) {
-      const bar = make("rect", { x: x(at), y: top + i * height, width: Math.max(x(at + row[part]) - x(at), 0.3),
+      const end = Math.min(at + row[part], most);
+      const bar = make("rect", { x: x(at), y: top + i * height, width: Math.max(x(end) - x(at), 0.3),
         height: height - 3, fill: of[part] });
       svg.append(hint(bar, `${row.label}\n${part} ${write(row[part])}`));
-      at += row[part];
+      at = end;
     }
-    svg.append(make("text", { x: x(at) + 5, y: top + i * height + 12 }, write(at)));
+    svg.append(make("text", { x: x(at) + 5, y: top + i * height + 12 }, (totals[i] > most ? "… " : "") + write(
+      totals[i])));
   });
   return svg;
 }
@@ -31,7 +36,8 @@ function stacked(rows, parts, of, write, width = 1040) {
 // ranks by time, memory and lines: the nearer to the centre, the better
 function radar(rows, size = 420) {
   const axes = ["time", "memory", "lines"],
-    known = rows.filter(row => axes.every(axis => row.ranks[axis] !== null)),
+    known = rows.filter(row => axes.every(axis => row.ranks[axis] !== null)).sort((a, b) => a.ranks.time - b.ranks
+      .time).slice(0, MOST_RANKED),
     middle = size / 2,
     most = Math.max(...known.flatMap(row => axes.map(axis => row.ranks[axis])), 1);
   const of = hues(known.map(row => row.label)),
@@ -63,8 +69,8 @@ const nodes = [make("h1", {}, data.title), make("code", {}, `${data.command}  ·
   make("ul", { class: "facts" }, ...data.facts.map(text => make("li", {}, text)), ...data.rows.filter(row => row.told || !
     row.right).map(row => make("li", { class: "warning" },
     `${row.label}: ${row.right ? row.told : "its answer is not that of the first"}`))),
-  section("Time", "Of the rounds: kernels that visit edges, other kernels, and what is left to the host.", legend(
-    parts, partHues), stacked(ran, parts, partHues, milliseconds)),
+  section("Time", "Of the rounds: kernels that visit edges, other kernels, and what is left to the host. Bars with … are cut short.", legend(
+    parts, partHues), stacked(ran, parts, partHues, time)),
   section("Figures", data.note, table(["schedule", "time", "kernel", "others", "host", "rounds", "memory", "block",
       "warp", "thread", "lines"],
     data.rows.map(row => row.seconds === null ? [row.label, ...Array(10).fill("–")] : [row.label, time(row.seconds),
@@ -72,7 +78,7 @@ const nodes = [make("h1", {}, data.title), make("code", {}, `${data.command}  ·
         "warp", "thread"
       ].map(unit => shade(row.spread && row.spread[unit].ratio)), row.lines === null ? "–" : String(row.lines)
     ]))),
-  section("Ranks by time, memory and lines of the template", "1, at the centre, is best.", ...radar(ran)),
+  section("Ranks by time, memory and lines of the template", "The fastest; 1, at the centre, is best.", ...radar(ran)),
 ];
 for (const row of ran.filter(one => one.profiles)) {
   const names = [...new Set(row.profiles.flatMap(one => Object.keys(one.columns)))],

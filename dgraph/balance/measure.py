@@ -43,6 +43,7 @@ class Cell:
         memory: of the GPU at most, the graph included.
         load: edges by block, warp and thread, as a report has them; None where they were not counted.
         series: of every round that a report keeps: number, schedule, edges, the fullest thread block, their mean.
+        queues: what those of ``steal`` came to.
         answer: columns of the result.
         told: why something is missing; "" where nothing is.
         right: whether the answer is that of the first way.
@@ -57,6 +58,7 @@ class Cell:
     memory: int = 0
     load: dict[str, Any] | None = None
     series: list[tuple[int, str, int, int, float]] = field(default_factory=list)
+    queues: dict[str, float] = field(default_factory=dict)
     answer: Mapping[str, np.ndarray] | None = None
     told: str = ""
     right: bool = True
@@ -90,7 +92,7 @@ def measure(
             result = run(
                 algorithm, graph, backend=chosen, direction=direction, progress=Watch(longest), **parameters
             )  # fmt: skip
-            cell.memory = max(cell.memory, chosen.device.peak or chosen.planned)
+            cell.memory = chosen.device.peak or chosen.planned
             return result
 
         tell(way.label)
@@ -109,6 +111,7 @@ def _fill(cell: Cell, once: Callable[..., Result], repeat: int, limit: float) ->
     warm = once(limit)
     cell.answer = warm.columns
     times = [_spent(once(limit)) for _ in range(repeat)]
+    memory = cell.memory  # of a run that neither uploaded the graph nor counts edges
     cell.seconds, cell.spread = statistics.median(times), (min(times), max(times))
     (rank,) = once(limit, timed=True).report["ranks"]
     for row in rank["kernels"]:
@@ -122,8 +125,10 @@ def _fill(cell: Cell, once: Callable[..., Result], repeat: int, limit: float) ->
     except Cut:
         cell.told = f"counting edges took more than {SLOWER * limit:.0f} s"
         return
+    finally:
+        cell.memory = memory
     (rank,) = report["ranks"]
-    cell.load = rank.get("load")
+    cell.load, cell.queues = rank.get("load"), rank.get("queues", {})
     columns = rank["rounds"]
     if "fullest_block" in columns:
         cell.series = [

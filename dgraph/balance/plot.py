@@ -18,6 +18,9 @@ from dgraph.report.write import replacing
 MOST_LOADS = 8
 """Ways whose load by thread block is drawn: of more, those of the fewest and of the most even blocks, and between."""
 
+BROKEN, MOST_RANKED = 6, 8
+"""Bars of more than so many times the median are cut short; ways whose places are drawn."""
+
 PARTS = {"kernel": "#4477aa", "others": "#ee6677", "host": "#c9ccd2"}
 KERNELS = ("#4477aa", "#ee8866", "#228833", "#ee6677", "#aa3377", "#ccbb44")
 
@@ -73,6 +76,12 @@ def _times(axes, cells: Sequence[Cell]) -> None:
         width = np.array([_part(cell, name) for cell in cells]) * 1000
         axes.barh(np.arange(len(cells)), width, left=left, color=colour, label=name)
         left += width
+    most = min(left.max(), BROKEN * float(np.median(left)))
+    axes.set_xlim(0, 1.12 * most)
+    for at, total in enumerate(left):
+        over = total > most
+        style = {"fontsize": 6, "va": "center", "color": "white" if over else "#1c2330"}
+        axes.text(min(total, most) * 1.01, at, f"{'… ' if over else ''}{total:.3g}", **style)
     axes.set_yticks(np.arange(len(cells)), [cell.way.label for cell in cells], fontsize=7)
     axes.invert_yaxis()
     axes.set_xlabel("milliseconds", fontsize=8)
@@ -105,6 +114,8 @@ def _sweep(axes, cells: Sequence[Cell], option: str) -> None:
             axes.axhline(time, linewidth=0.8, linestyle="--", color="#667085", label=value)
             axes.legend(fontsize=7, frameon=False)
     axes.set_xscale("symlog", base=2, linthresh=1)
+    shown = [value for value, _ in numbers][:: -(-len(numbers) // 8)]
+    axes.set_xticks(shown, [f"{value:,}" for value in shown], rotation=30)
     axes.set_ylim(bottom=0)
     axes.set_xlabel(option.replace("_", " "), fontsize=8)
     axes.set_ylabel("milliseconds", fontsize=8)
@@ -113,9 +124,9 @@ def _sweep(axes, cells: Sequence[Cell], option: str) -> None:
 
 def _ranks(axes, cells: Sequence[Cell]) -> None:
     """Places by time, memory and lines, a line a way; low is good.   [000 figure 9]"""
-    for cell, places in zip(cells, ranks(cells), strict=True):
-        if None not in places:
-            axes.plot((0, 1, 2), places, marker="o", markersize=3, linewidth=1, label=cell.way.label)
+    placed = [(places, cell) for cell, places in zip(cells, ranks(cells), strict=True) if None not in places]
+    for places, cell in sorted(placed, key=lambda one: one[0][0] or 0)[:MOST_RANKED]:
+        axes.plot((0, 1, 2), places, marker="o", markersize=3, linewidth=1, label=cell.way.label)
     axes.set_xticks((0, 1, 2), ("time", "memory", "lines"), fontsize=8)
     axes.tick_params(axis="y", labelsize=7)
     axes.set_ylabel("place (1 is best)", fontsize=8)
@@ -129,17 +140,20 @@ def _load(axes, cell: Cell) -> None:
     bottom = np.zeros(blocks)
     for (name, edges), colour in zip(kernels.items(), KERNELS, strict=False):
         column = np.pad(np.array(edges, float), (0, blocks - len(edges)))
-        axes.stairs(bottom + column, np.arange(blocks + 1) - 0.5, baseline=bottom, fill=True, color=colour, label=name)
+        edge = {"edgecolor": colour, "linewidth": 0.6} if blocks > 100 else {}  # so that one block in hundreds is seen
+        places = np.arange(blocks + 1) - 0.5
+        axes.stairs(bottom + column, places, baseline=bottom, fill=True, facecolor=colour, label=name, **edge)
         bottom = bottom + column
     axes.axhline(bottom.mean(), color="#1c2330", linewidth=0.8, linestyle="--")
+    axes.plot(bottom.argmax(), bottom.max(), marker="v", markersize=4, color="#1c2330")
     axes.set_title(f"{cell.way.label}: fullest ÷ mean {bottom.max() / max(bottom.mean(), 1):.2f}", fontsize=8)
-    axes.set_xlim(-0.5, blocks - 0.5)
+    axes.set_xlim(-0.5 - 0.02 * blocks, 1.02 * blocks - 0.5)
     axes.set_ylim(0, bottom.max() * 1.05 or 1)
     axes.tick_params(labelsize=6)
     axes.set_xlabel("thread block", fontsize=6)
     axes.set_ylabel("edges", fontsize=6)
     if len(kernels) > 1:
-        axes.legend(fontsize=6, frameon=False)
+        axes.legend(fontsize=6)
 
 
 def _some(cells: list[Cell]) -> list[Cell]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dgraph.balance.measure import Cell
 from dgraph.report.lines import aligned, count, size
-from dgraph.report.recorded import UNITS, ratio, spreads
+from dgraph.report.recorded import UNITS, ratio, spreads, tasks
 
 SHOWN = 12
 """Rounds of a way that are listed: the first, and those whose fullest thread block has most edges."""
@@ -64,6 +64,7 @@ def detail(cell: Cell) -> str:
     if not cell.load:
         return f"{cell.way.label}: no edges were counted"
     parts = [f"{cell.way.label}: edges visited over all rounds", spreads(cell.load), histogram(cell.load["block"])]
+    parts += [tasks(cell.queues)] if cell.queues else []
     first, *rest = cell.series
     heaviest = sorted(rest, key=lambda row: -row[3])[: SHOWN - 1]
     lines: list[list[str] | None] = [["round", "schedule", "edges", "mean block", "fullest", "fullest/mean"], None]

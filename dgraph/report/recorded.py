@@ -14,7 +14,8 @@ def load(report: dict) -> str:
         return ""
     rank = max(counted, key=lambda rank: rank["load"]["block"]["ratio"] or 0)
     where = f", of rank {rank['rank']}, the least even" if len(counted) > 1 else ""
-    return f"edges visited on the GPU over all rounds{where}\n\n{spreads(rank['load'])}"
+    below = f"\n\n{tasks(rank['queues'])}" if "queues" in rank else ""
+    return f"edges visited on the GPU over all rounds{where}\n\n{spreads(rank['load'])}{below}"
 
 
 def spreads(load: dict) -> str:
@@ -25,6 +26,15 @@ def spreads(load: dict) -> str:
         figures = [count(sum(one["histogram"])), count(one["min"]), f"{one['mean']:,.1f}"]
         lines.append([unit, *figures, count(one["max"]), f"{one['deviation']:,.1f}", ratio(one["ratio"])])
     return "\n".join(aligned(lines))
+
+
+def tasks(queues: dict) -> str:
+    """What the queues of ``steal`` came to, in a line.   [003 Table I]"""
+    return (
+        f"{count(queues['tasks'])} tasks in {count(queues['queues'])} queues, {count(queues['stolen'])} stolen; of a "
+        f"queue: most {count(queues['most'])}, least {count(queues['least'])}, mean {queues['mean']:,.2f}, "
+        f"deviation {queues['deviation']:,.2f}"
+    )
 
 
 def kernels(report: dict) -> str:

@@ -73,6 +73,7 @@ class Trace:
         self.warnings: list[str] = []
         self.spans: list[tuple[str, float, float]] = []
         self.rounds = Rounds(self.seconds, self.began, max(FEWEST_ROUNDS, min(KEPT_ROUNDS, KEPT_FIGURES // comm.size)))
+        self.queues: dict[str, float] = {}
         self.kernels: dict[tuple[str, str, bool], tuple[int, float]] = {}
         self.gpu: dict | None = None
         self.gpu_memory: dict | None = None
@@ -156,6 +157,8 @@ class Trace:
         if self.kernels:
             names = ("schedule", "kernel", "walks", "launches", "seconds")
             gpu["kernels"] = [dict(zip(names, (*k, n, round(s, 9)), strict=True)) for k, (n, s) in self.kernels.items()]
+        if self.queues:
+            gpu["queues"] = self.queues
         if load := self.rounds.loads.facts():
             gpu["load"] = load
         spans = [{"name": name, "start": round(start, 7), "seconds": round(s, 7)} for name, start, s in self.spans]

@@ -237,6 +237,10 @@ class Machine(Resumable):
         """Seconds by kernel so far, where they are measured."""
         return self.kernels.record.spent() if self.kernels.record and self.options.timed else []
 
+    def tasks(self) -> dict[str, float]:
+        """What the queues of ``steal`` came to, where loads are recorded; else nothing."""
+        return self.queues() if self.options.record and self.options.schedule == "steal" else {}
+
     def schedules(self, first: int) -> list[str]:
         """The schedule of each fused round from ``first`` on."""
         names = dict(enumerate(["persistent", *SCHEDULES])) | {at.PULLED: "pull"}
