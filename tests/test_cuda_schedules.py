@@ -115,7 +115,7 @@ OPTIONS = [(name, {}) for name in SCHEDULES] + [
 def test_every_edge_exactly_once(device, schedule, options, blocks):
     device = device_of(device, blocks)
     for name, active in FRONTIERS.items():
-        machine, _ = visited(device, schedule, active, **options)
+        machine, _ = visited(device, schedule, active, record=True, **options)  # the text that the next test has, too
         assert exactly_once(machine, active), name
         assert machine.schedules(0) == [schedule]
 
