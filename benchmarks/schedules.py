@@ -39,6 +39,10 @@ HOPELESS = 1 << 24
 """Edges of one vertex above which schedules that give it to one thread are not run: nobody can cut a kernel short."""
 
 
+EMPTY: dict = {"seconds": None, "rounds": None, "imbalance": None, "cut": None}
+NOT_RUN = EMPTY | {"cut": "not run: bfs was not, or was cut"}
+
+
 class Cut(Exception):
     """A run took too long; ``args[0]`` says what was done."""
 
@@ -97,7 +101,7 @@ VARIED = [Entry("auto", variant=name) for name in VARIANTS]
 
 def cell(device, graph: DeviceGraph, work: str, source: int, entry: Entry, repeat: int) -> dict:
     """Seconds, bytes and imbalance of one entry on one piece of work."""
-    found: dict = {"seconds": None, "rounds": None, "imbalance": None, "cut": None}
+    found = dict(EMPTY)
     times: list[float] = []
     try:
         machine = entry.machine(device, graph, work, source)
@@ -144,16 +148,17 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
         local = anchors.graph(name)
         graph = DeviceGraph(local, device)
         source = anchors.sources(local, 1)[0]
-        rows = []
+        rows: list[dict] = []
         for short, work in WORK.items():
             for entry in [*ENTRIES, *(VARIED if short == "bfs" else ())]:
                 row = {"graph": name, "work": short, "schedule": entry.name, "lines": lines(entry.schedule)}
-                row |= cell(device, graph, work, source, entry, repeat)
+                cut = [each for each in rows if each["schedule"] == entry.name and each["cut"]]
+                row |= NOT_RUN | {"bytes": cut[0]["bytes"]} if cut else cell(device, graph, work, source, entry, repeat)
                 rows.append(row)
                 print(*row.values(), flush=True)
+            record.write(folder, f"schedules-{name}", {"circumstances": where, "rows": rows}, table(rows))
         del graph, local
         device.pool.free_all_blocks()
-        record.write(folder, f"schedules-{name}", {"circumstances": where, "rows": rows}, table(rows))
 
 
 def table(rows: list[dict]) -> str:
@@ -162,7 +167,7 @@ def table(rows: list[dict]) -> str:
     for graph, work in dict.fromkeys((row["graph"], row["work"]) for row in rows):
         mine = [row for row in rows if (row["graph"], row["work"]) == (graph, work)]
         mine.sort(key=lambda row: row["seconds"] or LONGEST)
-        singles = [row["seconds"] for row in mine if row["schedule"] in (*SCHEDULES, "persistent") and row["seconds"]]
+        singles = [row["seconds"] for row in mine if row["seconds"] and not row["schedule"].startswith(("auto", "--"))]
         auto = next((row["seconds"] for row in mine if row["schedule"] == "auto"), None)
         told = f": auto takes {auto / min(singles):.2f}× the fastest single schedule" if auto and singles else ""
         text += [
