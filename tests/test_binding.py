@@ -226,3 +226,21 @@ def test_the_command_line(capsys):
     assert main(["list"]) == 0
     told = capsys.readouterr().out
     assert all(f"  {name} " in told for name in TRANSPORTS)
+
+
+@needs_compiler
+@pytest.mark.mpi
+def test_answers_do_not_depend_on_transports(monkeypatch):
+    """Over p2p within two hosts that are one, through the host between them, and through the host alone."""
+    comm = world()
+    graph = dgraph.Graph.load("rmat:6,seed=3", comm=comm, weights="1..9")
+    for algorithm, given in (("sssp", {"source": 5}), ("pagerank", {"tol": 0.0, "max_iter": 6})):
+        (column,) = {"distance", "pagerank"} & set(dgraph.run(algorithm, graph, backend="cpu", **given).columns)
+        wanted = dgraph.run(algorithm, graph, backend="cpu", policy="cvc", **given).columns[column]
+        for fake, transport in (("2", "auto"), ("1", "mpi-host")):
+            monkeypatch.setenv(FAKE, fake)
+            result = dgraph.run(
+                algorithm, graph, backend=emulated.backend(), policy="cvc", transport=transport, **given
+            )
+            with comm.together():
+                np.testing.assert_allclose(result.columns[column], wanted, rtol=1e-12)
