@@ -456,3 +456,20 @@ def test_mpi_device_is_tried_in_a_child_first(monkeypatch):
     monkeypatch.setattr(aware, "library_says", lambda: aware.UNKNOWN)
     monkeypatch.setenv(FAKE, "2")
     assert "unknown on rank 0" in succeed(2, chosen)[0].why[1]
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("step", ["malloc", "share", "pinned", "uuid", "reaches"])
+def test_a_fault_of_one_rank_is_raised_on_all(step):
+    def fails(*_):
+        raise RuntimeError(f"cudaErrorMemoryAllocation in {step}")
+
+    def work(comm):
+        device = device_of(comm.rank)
+        if comm.rank == 1:
+            setattr(device.raw, step, fails)
+        return connect(device, comm, "mpi-host" if step == "pinned" else "auto")
+
+    told = on_ranks(3, work)
+    assert all(isinstance(error, InternalError) for error in told), told
+    assert all(f"cudaErrorMemoryAllocation in {step}" in str(error) for error in told)

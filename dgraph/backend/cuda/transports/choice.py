@@ -81,7 +81,9 @@ class _Choice:
         self.facts = comm.allgather_json(mine)
         self.hosts = hosts(comm)
         uuids = [fact["uuid"] for fact in self.facts]
-        self.reach = comm.allgather_json([None if uuid == uuids[comm.rank] else raw.reaches(uuid) for uuid in uuids])
+        with comm.together():
+            reach = [None if uuid == mine["uuid"] else raw.reaches(uuid) for uuid in uuids]
+        self.reach = comm.allgather_json(reach)
         self.tried = self._send_to_self(transport)
 
     def _send_to_self(self, transport: str) -> list[str | None]:
@@ -173,14 +175,16 @@ class _Choice:
                 with self.comm.together():
                     self.links.group = Group(self.device.raw, self.comm)
             except DgraphError as error:
-                return f"NCCL does not start: {str(error).splitlines()[-1]} (NCCL_DEBUG=INFO says more)"
+                return f"NCCL does not start: {str(error).splitlines()[-1]}"
         return ""
 
     def _unopened(self, pairs: list[Pair]) -> dict[Pair, str]:
         """Pairs of which one cannot open the other's memory."""
         raw, comm = self.device.raw, self.comm
-        address = raw.malloc(1)
-        handles = comm.allgatherv(np.frombuffer(raw.share(address), np.uint8))
+        with comm.together():
+            address = raw.malloc(1)
+            handle = raw.share(address)
+        handles = comm.allgatherv(np.frombuffer(handle, np.uint8))
         told: list[str] = [""] * comm.size
         for a, b in pairs:
             if comm.rank in (a, b):

@@ -60,7 +60,8 @@ class Mailboxes:
         with comm.together():
             self._allocate()
         self._open()
-        self._start_carriers()
+        with comm.together():
+            self._start_carriers()
 
     def _allocate(self) -> None:
         """One piece that peers write into: signals of every rank, then inboxes; and one for outboxes of our own."""
@@ -80,10 +81,9 @@ class Mailboxes:
         at[list(self._inbox_at)] = list(self._inbox_at.values())
         at = self.comm.allgather(at)
         mapped = [peer for peer, name in self.chosen.items() if name == "p2p"]
-        handles: list[Any] = [None] * self.size
-        if self.comm.largest(len(mapped)):
-            mine = np.frombuffer(self.raw.share(self._base), np.uint8)
-            handles = self.comm.allgatherv(mine)
+        with self.comm.together():
+            handle = self.raw.share(self._base) if mapped else b""
+        handles = self.comm.allgatherv(np.frombuffer(handle, np.uint8))
         with self.comm.together():
             for peer in mapped:
                 self._opened[peer] = self.raw.open(handles[peer].tobytes())

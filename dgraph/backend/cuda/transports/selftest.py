@@ -131,9 +131,9 @@ class Trial:
                 told = f"{wrong} of {size // 8} words of a message are wrong, the first is number {first}"
             elif not p2p and received.get(self.since) != size:
                 told = f"{received.get(self.since)} of {size} bytes came"
-        unasked = [peer for peer, count in received.items() if count and peer != self.since]
-        if unasked:
-            told = f"a message that nobody sent, from rank {unasked[0]}"
+        for peer, count in received.items():
+            if count and peer != self.since:
+                self.faults.setdefault(peer, f"{count} bytes that nobody sent")
         if told is not None:
             self._blame(told)
         self.comm.barrier()
