@@ -44,6 +44,7 @@ def measure(repeat: int, folder: Path) -> None:
         trial.close()
     if comm.rank == 0:
         known = record.circumstances(("cupy-cuda13x", "mpi4py"))
+        known["command"] = f"mpirun -n {comm.size} {known['command']}"
         document = {"circumstances": known | {"gpu": f"{comm.size} × {device.name}"}, "seconds": rows}
         document["refused"] = {name: next(iter(told.values())) for name, told in refused.items() if told}
         record.write(folder, f"transports-{comm.size}", document, _table(rows))
