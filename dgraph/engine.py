@@ -27,6 +27,10 @@ LOOK_AROUND = 0.2
 """Seconds of fused rounds before Python looks around, for signals and for what it tells the user."""
 
 
+AHEAD = 1 << 14
+"""Rounds that GPUs run by themselves before Python looks around: a quarter of a second."""
+
+
 @dataclass(frozen=True)
 class State:
     """What a program left: fields of masters and the globals.
@@ -218,7 +222,7 @@ class Run:
         """Rounds that the ranks' GPUs run by themselves, up to the agreement on the last: whether there were any, the
         seconds of each, what is told of the last."""
         machine, keeper, first, began = self.machine, self.context.keeper, self.machine.round, time.perf_counter()
-        end = min(limit, first + keeper.until(first)) if keeper else limit
+        end = min(limit, first + (min(keeper.until(first), AHEAD) if keeper else AHEAD))
         with self.record("compute"):
             ran = self._attempt(lambda: self.sync.across(end))
         seconds = (time.perf_counter() - began) / (machine.round - first + 1)
