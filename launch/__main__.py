@@ -38,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     output: Path | None = given.pop("output")
     try:
         if given.pop("command") == "scripts":
+            Path(output or ".").mkdir(parents=True, exist_ok=True)
             for name, job in READY.items():
                 Path(output or ".", f"{name}.sbatch").write_text(script(job))
             return 0

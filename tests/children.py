@@ -60,6 +60,7 @@ class Children:
     Attributes:
         code: the exit code, of the launcher where there is one; None where the watchdog ended it, or before ``wait``.
         seconds: how long it took.
+        stood: every process, its state and what it slept in, when the watchdog came.
         folder: holds ``rank-R.log``, ``rank-R.code`` and ``launcher.log``.
     """
 
@@ -70,6 +71,7 @@ class Children:
     cwd: Path | None = None
     code: int | None = None
     seconds: float = 0.0
+    stood: str = ""
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def __post_init__(self):
@@ -92,6 +94,7 @@ class Children:
         try:
             self.code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
+            self.stood = "\n".join(map(_stands, self.alive()))
             self._end(signal.SIGABRT, [pid for pid in self.alive() if _is_python(pid)])
             time.sleep(1)
         finally:
@@ -143,6 +146,7 @@ class Children:
         for rank, (code, log) in enumerate(zip(self.codes(), self.logs(), strict=True)):
             if code != 0:
                 told.append(f"── rank {rank}, exit code {code} ──\n" + "\n".join(log.splitlines()[-lines:]))
+        told += [f"── when the watchdog came ──\n{self.stood}"] * bool(self.stood)
         return "\n".join([*told, (self.folder / "launcher.log").read_text(errors="replace")])
 
     def _end(self, how: signal.Signals, pids: list[int]):
@@ -154,6 +158,17 @@ class Children:
 def run(argv: Sequence[str], folder: Path, timeout: float = 60, **more) -> Children:
     """Start ``argv`` and wait for it; ``more`` as in :class:`Children`."""
     return Children(argv, folder, **more).wait(timeout)
+
+
+def _stands(pid: int) -> str:
+    """A line about a process."""
+    with contextlib.suppress(OSError, IndexError):
+        place = Path(f"/proc/{pid}")
+        words = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        state, parent = (place / "stat").read_text().rpartition(")")[2].split()[:2]
+        asleep = (place / "wchan").read_text()
+        return f"{pid} of {parent}, {state} in {asleep}: {' '.join(words)[:120]}"
+    return f"{pid} went"
 
 
 def _carries(entry: Path, needle: bytes) -> bool:

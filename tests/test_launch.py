@@ -36,9 +36,11 @@ def shellcheck():
 
 
 def test_the_ready_made_scripts_are_what_the_generator_writes(tmp_path):
-    assert main(["scripts", str(tmp_path)]) == 0
-    assert {file.name for file in SCRIPTS.glob("*.sbatch")} == {file.name for file in tmp_path.iterdir()}
-    for file in tmp_path.iterdir():
+    assert main(["scripts", str(tmp_path / "made" / "too")]) == 0
+    assert {file.name for file in SCRIPTS.glob("*.sbatch")} == {
+        file.name for file in (tmp_path / "made" / "too").iterdir()
+    }
+    for file in (tmp_path / "made" / "too").iterdir():
         assert (SCRIPTS / file.name).read_text() == file.read_text(), "run: python -m launch scripts launch/scripts"
 
 

@@ -57,7 +57,7 @@ def _info(comm: Comm, given: dict[str, Any]) -> int:
         }
     elif not is_generator(spec):
         reader = FORMATS[suffix_of(spec)]
-        found |= {"format": f"{suffix_of(spec)}: {summary(reader)}", "bytes": os.path.getsize(spec)}
+        found |= {"format": f"{suffix_of(spec)}: {summary(reader).replace('``', '')}", "bytes": os.path.getsize(spec)}
     found |= {"fingerprint": graph.fingerprint(), "degrees": degrees(graph)}
     if "quick" not in given:
         found |= structure(graph)
