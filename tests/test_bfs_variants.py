@@ -93,7 +93,7 @@ def test_features_choose_schedules(device):
     "mutant",
     [
         ("joined ? env.out_offsets[v] : 0", "joined ? env.out_offsets[v] + 1 : 0"),
-        ("near = (u32)(before >> 32) != v;", "near = (u32)(before >> 32) == v;"),
+        ("v * 2654435761u >> 22), v) != v;", "v * 2654435761u >> 22), v) == v;"),
         ("near = near && first;", "near = near && !first;"),
     ],
 )

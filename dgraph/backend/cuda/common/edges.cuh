@@ -3,13 +3,13 @@
 struct EdgesRoom {
     Staging staging;
     ROOM schedule;
-    u64 culled[CULL & CULL_HASH ? CULLED : 1];
+    u32 culled[CULL & CULL_HASH ? CULLED : 1];
 };
 
 DEVICE void open_visit(Visit& visit, EdgesRoom& room) {
     const i64* c = env.control;
     if (CULL & CULL_HASH) {
-        for (u32 i = threadIdx.x; i < CULLED; i += BLOCK) room.culled[i] = ~0ull;
+        for (u32 i = threadIdx.x; i < CULLED; i += BLOCK) room.culled[i] = 0xffffffffu;
         __syncthreads();
     }
     visit.culled = room.culled;

@@ -65,7 +65,7 @@ struct Visit {
     const u32* neighbours;
     const weight_t* weights;
     const u32* bits;
-    u64* culled;
+    u32* culled;
     Front front;
     List touched, second;
     i64 seen;
@@ -97,15 +97,15 @@ struct Visit {
 
     // Of lanes that propose to one vertex the first goes on; and of a block's threads the first as long as a table
     // remembers the vertex. Only where it does not matter which of the proposals arrives.
-    // [Merrill et al. 2012: warp and history culling; Busato & Bombieri 2015: hash64, (vertex, thread) in one word]
+    // [Merrill et al. 2012: warp and history culling; Busato & Bombieri 2015: hash64, where (vertex, thread) is written
+    // and read again to see who was first; an exchange says so at once]
     __device__ bool survives(bool near, u32 v) const {
         if (CULL & CULL_WARP) {
             const bool first = first_alike(near ? (u64)v : (1ull << 32) + lane_id());
             near = near && first;
         }
         if (CULL & CULL_HASH && near) {
-            const u64 before = atomicExch(culled + (v * 2654435761u >> 22), (u64)v << 32 | threadIdx.x);
-            near = (u32)(before >> 32) != v;
+            near = atomicExch(culled + (v * 2654435761u >> 22), v) != v;
         }
         return near;
     }
