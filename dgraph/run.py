@@ -257,6 +257,8 @@ def _tell_choices(engine, joined: Joined, comm: Comm, trace: Trace, progress: Pr
         trace.gpu = joined.gpus[comm.rank]
         trace.choose("gpus", ", ".join(str(gpu["number"]) for gpu in joined.gpus), gpus_by_rank(joined.gpus))
     trace.choose("transport", joined.transport, joined.reason)
+    if joined.gpus and comm.size > 1:
+        progress.line(f"transport {joined.transport}: {joined.reason}")
     for warning in filter(None, [engine.warning, *joined.warnings]):
         trace.warn(warning)
         progress.line(warning)

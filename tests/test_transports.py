@@ -11,7 +11,7 @@ from emulated import Device, needs_compiler
 from emulated_raw import Raw
 from simulated import on_ranks, succeed
 
-from dgraph.backend.cuda.transports import Links, Mailboxes, aware, connect, mpi_device, mpi_host, selftest
+from dgraph.backend.cuda.transports import Links, Mailboxes, aware, compare, connect, mpi_device, mpi_host, selftest
 from dgraph.backend.cuda.transports.nccl import Group
 from dgraph.comm import SerialComm, world
 from dgraph.comm.hosts import FAKE, hosts, ranks_here
@@ -428,6 +428,27 @@ def test_processes():
     for transport in ("auto", "p2p", "mpi-host"):
         links = chosen(comm, transport)
         assert set(links.chosen.values()) <= {"p2p" if transport == "auto" else transport}
+
+
+@pytest.mark.gpu
+@pytest.mark.mpi(min_size=2)
+def test_gpus():
+    """Ranks on the GPUs that there are, in turn: the self-test finds nothing wrong, with whatever can be."""
+    pytest.importorskip("cupy")
+    from dgraph.backend.cuda.device import CudaDevice, count
+
+    comm = world()
+    if not count():
+        pytest.skip("there is no GPU")
+    device = CudaDevice(comm.rank % count())
+    device.use()
+    links, refused = compare(device, comm)
+    assert links.broken == []
+    assert refused["mpi-host"] == {}
+    alone = comm.size <= count()
+    assert not alone or not refused["p2p"] or "no access" in str(refused["p2p"])
+    assert alone or "share GPU-" in str(refused["p2p"])
+    assert links.figures["mpi-host"][1][0, 1] > 1e6
 
 
 @pytest.mark.mpi_skip
