@@ -5,15 +5,17 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import simulated
 from devices import device_of, local_graph, on_devices
 from emulated import Device, needs_compiler
 
 import dgraph
+import partitioning
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import CudaBackend, Options, plan
+from dgraph.backend.cuda import CudaBackend, Options, messages, plan
 from dgraph.backend.cuda import graph as device_graph
 from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.machine import Machine
@@ -21,6 +23,7 @@ from dgraph.backend.cuda.plan import for_components
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
+from dgraph.graph.build import build
 from dgraph.graph.handle import Graph
 from dgraph.program import trace
 
@@ -117,6 +120,27 @@ def test_vertices_keep_their_numbers_where_there_is_no_room_for_others():
     less, renumbered = ran(room - 1)
     assert less < room
     assert not renumbered
+
+
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+def test_what_ranks_share_is_planned(policy):
+    """The arrays that tell where mirrors are, to the byte; messages as the exchange asks for them."""
+
+    def planned(comm):
+        given = simulated.skewed(300, 4000, directed=True)
+        block = given.block(comm)
+        local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
+        graph = device_graph.DeviceGraph(local, Device())
+        offsets, slots = graph.told
+        held = [graph.out.offsets, graph.out.neighbours, graph.original, graph.degree, offsets, slots]
+        need = plan.for_rounds(trace(Levels(source=0), None), graph.extent, "push", Options(), 2)
+        biggest = max(side.count for sides in (local.mine, local.theirs) for side in sides.values())
+        fair = len(graph.peers) * messages.bound(biggest, [4, 1], 1 << 18)
+        return sum(each.nbytes for each in [*held, *graph.lids.values()]), need, fair
+
+    for taken, need, fair in simulated.succeed(4, planned):
+        assert need.graph == taken
+        assert 0.9 * fair <= need.messages <= 4 * fair
 
 
 def test_components_take_a_parent_and_a_label():

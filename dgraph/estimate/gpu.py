@@ -10,7 +10,6 @@ from dgraph.backend.cuda.extent import WIDE, Extent
 from dgraph.backend.cuda.messages import CHUNK_BITS
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.plan import for_components, for_rounds
-from dgraph.estimate.machines import Needs
 from dgraph.estimate.shape import Shape
 from dgraph.program import Traced
 
@@ -30,7 +29,7 @@ class GpuPlan:
         graph: the rows that stay.
         incoming: edges by target as well, where a directed graph is pulled; while they are sorted, if that is more.
         state: fields, frontiers and worklists of a program, and an answer that is put into order.
-        messages: buffers of the exchange.
+        messages: buffers of the exchange, where GPUs reach each other; else twice as much.
     """
 
     upload: int
@@ -55,13 +54,13 @@ class GpuPlan:
 
 
 def on_gpu(
-    programs: Sequence[tuple[Traced, str]], needs: Sequence[Needs], shape: Shape, masters: int, mirrors: int, arcs: int,
-    ranks: int, limit: int | None = None,
+    programs: Sequence[tuple[Traced, str]], shape: Shape, masters: int, mirrors: int, arcs: int, ranks: int,
+    limit: int | None = None,
 ) -> GpuPlan:  # fmt: skip
     """The plan of a rank with so many masters, mirrors and arcs.
 
     Args:
-        programs: what the algorithm runs, each with its direction; ``needs``: what each exchanges.
+        programs: what the algorithm runs, each with its direction.
         limit: bytes of the GPU: where numbering vertices by degree does not fit, they keep their numbers.
     """
     extent = Extent(
@@ -71,6 +70,8 @@ def on_gpu(
         masters=masters,
         peers=ranks - 1,
         chunks=(mirrors >> CHUNK_BITS) + ranks - 1,
+        shared=mirrors,
+        positions=mirrors,
         renumbered=ranks == 1 and shape.skewed,
         wide=arcs >= WIDE,
     )  # fmt: skip
@@ -83,11 +84,11 @@ def on_gpu(
     most = max(plans, key=lambda one: one.rounds)
     beside = most.rounds - most.graph - most.arrays - most.result
     if extent.renumbered and limit is not None and most.upload + CONTEXT > limit:
-        return on_gpu(programs, needs, replace(shape, skewed=False), masters, mirrors, arcs, ranks)
+        return on_gpu(programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks)
     return GpuPlan(
         upload=most.upload,
         graph=most.graph,
         incoming=max(beside, 0),
         state=most.arrays + most.result,
-        messages=int(max(one.messages(masters, mirrors, ranks - 1) for one in needs)),
+        messages=max(one.messages for one in plans),
     )

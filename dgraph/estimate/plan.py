@@ -102,7 +102,7 @@ def estimate(
         build=math.ceil(max(BUILDING * (rows + part) if ranks > 1 else 0, rows + part + checked)),
         rounds=math.ceil(before + graph + states + 2 * work.result * masters),
         graph=graph,
-        gpu=on_gpu(work.programs, programs, solved, masters, mirrors, arcs, ranks, gpu_memory),
+        gpu=on_gpu(work.programs, solved, masters, mirrors, arcs, ranks, gpu_memory),
     )  # fmt: skip
 
 

@@ -75,6 +75,7 @@ class CudaBackend:
             "used_bytes": device.used(),
             "peak_bytes": device.peak,
             "planned_bytes": self.planned,
+            "messages_bytes": sum(graph.post.boxes.bytes for _, graph in self._graphs.values() if graph.post),
             "held_bytes": device.held(),
             "taken_bytes": device.taken(),
         }
@@ -143,15 +144,21 @@ class CudaBackend:
             self.renumber = False
             extent = replace(extent, renumbered=False)
             need = needs(extent)
-        wanted = need.rounds if known else need.peak
+        messages = self._messages(need)
+        wanted = (need.rounds if known else need.peak) + messages
         if wanted > free:
             raise UsageError(
                 f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
                 f"{wanted:,} bytes of GPU memory (bringing the graph there {need.upload:,}; the graph {need.graph:,}, "
-                f"its edges by target {need.incoming:,}, the program {need.arrays:,}), and {free:,} are free on "
-                f"{device.name}; use more GPUs (python -m dgraph estimate tells how many)"
+                f"its edges by target {need.incoming:,}, the program {need.arrays:,}, messages {messages:,}), and "
+                f"{free:,} are free on {device.name}; use more GPUs (python -m dgraph estimate tells how many)"
             )
         self.planned = max(self.planned, need.peak)
+
+    def _messages(self, need: Plan) -> int:
+        """Bytes of buffers: what p2p does not carry lies on this GPU before it leaves, too."""
+        staged = self.links is not None and any(name != "p2p" for name in self.links.chosen.values())
+        return need.messages * (1 + staged)
 
     def _graph(self, local: LocalGraph) -> DeviceGraph:
         """The graph on the GPU, kept as long as it lives on the host."""

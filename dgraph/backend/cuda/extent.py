@@ -29,6 +29,7 @@ class Extent:
         masters: vertices that this rank owns.
         peers: ranks that share vertices with this one.
         chunks: of positions of shared vertices, of the larger side.
+        shared: positions of this rank's masters on others; ``positions``: of the larger side of each peer, added up.
         renumbered: whether vertices are numbered by falling degree.
         wide: whether offsets and prefix sums are 64-bit.
         largest: local degree; 0 where that is not known.
@@ -42,6 +43,8 @@ class Extent:
     masters: int = 0
     peers: int = 0
     chunks: int = 0
+    shared: int = 0
+    positions: int = 0
     renumbered: bool = False
     wide: bool = False
     largest: int = 0
@@ -63,6 +66,11 @@ class Extent:
             masters=local.masters,
             peers=len({*local.mine, *local.theirs}),
             chunks=max(_chunks(local.mine), _chunks(local.theirs)),
+            shared=sum(side.count for side in local.theirs.values()),
+            positions=sum(
+                max(side[peer].count for side in (local.mine, local.theirs) if peer in side)
+                for peer in {*local.mine, *local.theirs}
+            ),
             renumbered=renumber and whole and size > 1,
             wide=edges >= WIDE,
             largest=largest,

@@ -120,7 +120,7 @@ class DeviceGraph:
         xp, out, size = self.device.xp, self.out, self.local.size
         counts = xp.zeros(size, np.uint32)
         for first in range(0, self.edges, SOME):
-            xp.add.at(counts, out.neighbours[first : first + SOME], np.uint32(1))
+            self._count(out.neighbours[first : first + SOME], counts)
         offsets = xp.zeros(size + 1, np.int64)
         xp.cumsum(counts, out=offsets[1:])
         del counts
@@ -141,7 +141,7 @@ class DeviceGraph:
         where -= xp.searchsorted(to, to, side="left")
         where += free[to]
         taken = xp.zeros(self.local.size, np.uint32)
-        xp.add.at(taken, to, np.uint32(1))  # bincount takes gigabytes of scratch where there are a million bins
+        self._count(to, taken)
         free += taken
         e += first
         row = xp.searchsorted(out.offsets, e.astype(out.offsets.dtype), side="right")
@@ -149,6 +149,10 @@ class DeviceGraph:
         sources[where] = row.astype(np.uint32)
         if weights is not None:
             weights[where] = out.weights[e]
+
+    def _count(self, vertices, counts) -> None:
+        """Add to ``counts`` (uint32) how often each occurs. A bincount of a million bins takes gigabytes of scratch."""
+        self.device.xp.add.at(counts, vertices, np.uint32(1))
 
     @cached_property
     def peers(self) -> list[int]:
@@ -179,7 +183,9 @@ class DeviceGraph:
             first += chunks_of(count) << CHUNK_BITS
         masters = xp.concatenate(lids)
         offsets = xp.zeros(self.local.masters + 1, np.int64)
-        xp.cumsum(xp.bincount(masters, minlength=self.local.masters), out=offsets[1:])
+        counts = xp.zeros(self.local.masters, np.uint32)
+        self._count(masters, counts)
+        xp.cumsum(counts, out=offsets[1:])
         return offsets.astype(np.uint32), xp.concatenate(slots)[xp.argsort(masters, kind="stable")]
 
     @cached_property

@@ -6,7 +6,7 @@ transposed. CuPy's sort keeps a copy of the keys, the order, and both again whil
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.graph import SOME
 from dgraph.backend.cuda.memory import STORED, held, wanted
+from dgraph.backend.cuda.messages import bound
 from dgraph.backend.cuda.options import Options
 from dgraph.program import Traced
 
@@ -36,6 +37,7 @@ class Plan:
         incoming: what stays of that.
         arrays: what the program's rounds write.
         result: the most while values are put there, or an answer is put into order, beside the arrays.
+        messages: buffers of the exchange, which lie outside of the pool that the others come from.
     """
 
     upload: int
@@ -44,15 +46,16 @@ class Plan:
     incoming: int
     arrays: int
     result: int
+    messages: int = 0
 
     @property
     def rounds(self) -> int:
-        """The most at once, once the graph is there."""
+        """The most at once, once the graph is there; without messages."""
         return self.graph + max(self.turning, self.incoming + self.arrays + self.result)
 
     @property
     def peak(self) -> int:
-        """The most at once."""
+        """The most at once; without messages."""
         return max(self.upload, self.rounds)
 
 
@@ -62,8 +65,11 @@ def for_rounds(traced: Traced, extent: Extent, forced: str, options: Options, bl
     longest = pieces(x) if traced.all and pulls else 0
     arrays = held(wanted(traced, x, longest, pulls, options, blocks))
     given = [field.dtype for name, field in traced.fields.items() if field.given and name not in traced.init]
+    widths = [np.dtype(STORED.get(field.dtype, field.dtype)).itemsize for field in traced.fields.values()]
     put = max((np.dtype(STORED.get(dtype, dtype)).itemsize for dtype in given), default=0)
-    return _plan(x, x.directed and pulls, arrays, RESULT if x.renumbered else put)
+    need = _plan(x, x.directed and pulls, arrays, RESULT if x.renumbered else put)
+    each = bound(x.positions // x.peers + 1, [*widths, 1], SOME) if x.peers else 0
+    return replace(need, messages=2 * x.peers * each)  # two of each, by the parity of the exchange
 
 
 def for_components(extent: Extent) -> Plan:
@@ -75,7 +81,8 @@ def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
     """``result``: bytes a vertex beside the arrays, when values come or go."""
     n, ends, scratch = x.size, x.edges * (4 + x.weight), min(x.edges, SOME)
     place = 8 * n if x.renumbered else 0
-    graph = x.rows + place + (x.ids + 4) * n
+    told = 4 * (x.masters + 1) + 8 * x.shared if x.peers else 0
+    graph = x.rows + place + (x.ids + 4) * n + told
     upload = max(x.rows + place + 8 * n, graph + place // 2)
     if x.renumbered:
         upload = max(upload, ORDERING * n, 2 * ends + 24 * n + RENUMBERING * scratch)

@@ -9,7 +9,7 @@ import numpy as np
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.note import Spent
 
-SHARED = ("phases", "rounds")
+SHARED = ("phases", "rounds", "across")
 """Modules that serve every schedule."""
 
 MOST_OPEN = 1024
@@ -76,6 +76,6 @@ class Record:
 
     def _walks(self, module: str, kernel: str) -> bool:
         """Whether a kernel visits edges. Where a schedule was asked for, ``rounds`` only ends rounds."""
-        if module == "rounds":
+        if module in ("rounds", "across"):
             return not self._strict
         return kernel.startswith(("edges", "pull"))
