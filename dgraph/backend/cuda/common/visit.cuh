@@ -104,9 +104,7 @@ struct Visit {
             const bool first = first_alike(near ? (u64)v : (1ull << 32) + lane_id());
             near = near && first;
         }
-        if (CULL & CULL_HASH && near) {
-            near = atomicExch(culled + (v * 2654435761u >> 22), v) != v;
-        }
+        if (CULL & CULL_HASH && near) near = atomicExch(culled + (v * 2654435761u >> 22), v) != v;
         return near;
     }
 
