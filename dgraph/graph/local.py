@@ -110,6 +110,12 @@ class LocalGraph:
         return Csr(*transpose(self.size, self.out.offsets, self.out.neighbours, self.out.weights))
 
     @cached_property
+    def ascending(self) -> int:
+        """Vertices, the first ones, whose original ids ascend: the masters, unless the graph is numbered otherwise."""
+        ids = self.original[: self.masters]
+        return self.masters if np.all(ids[1:] > ids[:-1]) else 0
+
+    @cached_property
     def known(self) -> np.ndarray:
         """Vertices that other ranks know too: masters that are mirrors elsewhere, then this rank's mirrors (uint32)."""
         elsewhere = np.zeros(self.masters, np.bool_)

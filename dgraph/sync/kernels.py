@@ -11,20 +11,25 @@ OPTIONS = {"nogil": True, "cache": True}
 
 
 @njit(**OPTIONS)
-def deal(lids, starts, ends, counts, out):
-    """lids to the stretches ``starts[i] .. ends[i]`` (ascending, apart) that they lie in: ``out`` has them stretch by
-    stretch, as positions in it, ``counts[i]`` of each; lids in no stretch are left out."""
+def count(lids, starts, ends, counts):
+    """How many lids lie in each of the stretches ``starts[i] .. ends[i]``, which ascend and lie apart."""
     counts[:] = 0
-    for lid in lids:
-        i = stretch_of(np.int64(lid), starts, ends)
+    for k in range(len(lids)):
+        i = stretch_of(np.int64(load(lids, k)), starts, ends)
         if i >= 0:
-            counts[i] += 1
+            store(counts, i, load(counts, i) + 1)
+
+
+@njit(**OPTIONS)
+def deal(lids, starts, ends, counts, out):
+    """The same lids, stretch by stretch, as positions in it; lids in no stretch are left out."""
     cursor = np.cumsum(counts) - counts
-    for lid in lids:
-        i = stretch_of(np.int64(lid), starts, ends)
+    for k in range(len(lids)):
+        lid = np.int64(load(lids, k))
+        i = stretch_of(lid, starts, ends)
         if i >= 0:
-            store(out, cursor[i], np.uint32(np.int64(lid) - starts[i]))
-            cursor[i] += 1
+            store(out, load(cursor, i), np.uint32(lid - load(starts, i)))
+            store(cursor, i, load(cursor, i) + 1)
 
 
 @njit(nogil=True, forceinline=True)
@@ -94,6 +99,7 @@ def gather_by(values, rows, positions, out):
 def load_kernels(*dtypes: str) -> None:
     """Compile, or load from the cache folder, the loops for messages of fields of these dtypes."""
     nothing, words, mask, places = (np.empty(0, kind) for kind in (np.uint32, np.uint64, np.uint8, np.int64))
+    count(nothing, places, places, places)
     deal(nothing, places, places, places, nothing)
     held_of_many(nothing, nothing, mask, nothing)
     set_bits(words, nothing)

@@ -7,8 +7,8 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.graph.local import LocalGraph, Mirrors
 from dgraph.program import Traced
-from dgraph.sync.encode import bound, choose, decode, encode
-from dgraph.sync.kernels import deal, held_of_many, load_kernels
+from dgraph.sync.encode import BITSET, OFFSETS, bound, choose, decode, encode
+from dgraph.sync.kernels import count, deal, held_of_many, load_kernels
 from dgraph.sync.plan import Plan, plan
 
 SPARSE = 32
@@ -89,12 +89,16 @@ class Sync:
             counts = np.empty(len(giving), np.int64)
             starts = np.array([mirrors.first + low for _, mirrors, low, _ in giving], np.int64)
             ends = np.array([mirrors.first + high for _, mirrors, _, high in giving], np.int64)
-            deal(touched, starts, ends, counts, self._positions)
+            count(touched, starts, ends, counts)
+            kinds = [
+                choose(high - low if dense and not failed else found, high - low, width, whole)
+                for (_, _, low, high), found in zip(giving, counts.tolist(), strict=True)
+            ]
+            if not {BITSET, OFFSETS}.isdisjoint(kinds):
+                deal(touched, starts, ends, counts, self._positions)
             end = 0
-            for (peer, _, low, high), start, found in zip(giving, starts.tolist(), counts.tolist(), strict=True):
-                positions, end = self._positions[end : end + found], end + found
-                total = high - low
-                kind = choose(total if dense and not failed else found, total, width, whole)
+            for (peer, _, low, high), start, found, kind in zip(giving, starts, counts.tolist(), kinds, strict=True):
+                positions, end, total = self._positions[end : end + found], end + found, high - low
                 columns = [machine.state[k][start : start + total] for k in now.reduce]
                 message = encode(self._outbox[peer], kind, total, positions, columns)
                 sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
@@ -160,8 +164,8 @@ class Sync:
         """Of ``low .. high``, counted from ``low``, those whose masters are heard of."""
         if heard.size * SPARSE < high - low:
             return mirrors.holding(heard, low, high) - np.uint32(low)
-        count = held_of_many(mirrors.lids[low:high], heard, self._mask, self._positions)  # type: ignore[index]
-        return self._positions[:count]
+        found = held_of_many(mirrors.lids[low:high], heard, self._mask, self._positions)  # type: ignore[index]
+        return self._positions[:found]
 
     def _active(self, known: bool) -> np.ndarray:
         """1 for each master that is in the frontier."""

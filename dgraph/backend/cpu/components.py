@@ -74,7 +74,7 @@ def most_frequent(parent):
 
 
 @njit(**OPTIONS)
-def components(t, threads, offsets, neighbours, entering, original, parent, lowest, left, shared, gate):
+def components(t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, left, shared, gate):
     """Thread t of ``threads``: trees of all arcs, and at each root the smallest original id of its tree.
 
     Rows inside the largest component get no second look. What that misses is found at the arcs' other ends: a vertex
@@ -83,6 +83,7 @@ def components(t, threads, offsets, neighbours, entering, original, parent, lowe
 
     Args:
         entering: uint32, local arcs that enter each of the last vertices; the rows of the others have every reverse.
+        ascending: vertices, the first ones, whose original ids ascend: a root among them has the smallest of theirs.
         lowest: int64, one a vertex; valid at roots when this ends.
         left: uint32, as long as ``entering``; scratch.
     """
@@ -92,7 +93,6 @@ def components(t, threads, offsets, neighbours, entering, original, parent, lowe
     first, last = size * t // threads, size * (t + 1) // threads
     for v in range(first, last):
         store(parent, v, np.uint32(v))
-        store(lowest, v, load(original, v))
         if v >= counted:
             store(left, v - counted, load(entering, v - counted))
     barrier(gate, threads)
@@ -132,6 +132,10 @@ def components(t, threads, offsets, neighbours, entering, original, parent, lowe
     flatten(t, threads, size, parent)
     barrier(gate, threads)
     for v in range(first, last):
+        if np.int64(load(parent, v)) == v:
+            store(lowest, v, load(original, v))
+    barrier(gate, threads)
+    for v in range(max(first, ascending), last):
         root = np.int64(load(parent, v))
         if load(original, v) < load(lowest, root):
             fetch_min(lowest, root, load(original, v))

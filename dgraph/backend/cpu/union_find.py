@@ -37,7 +37,7 @@ class UnionFind:
         self.total_active = self.total_edges = 0
         self.edges = 0
         self._parent = np.empty(local.size, np.uint32)
-        self._joined, self._named = False, local.original
+        self._joined, self._named, self._ascending = False, local.original, local.ascending
         self._known, self._entering = local.known, local.entering
         own, away = len(self._known) - local.mirrors, local.mirrors
         self._lowest = np.empty(0 if self._alone else local.size, np.int64)
@@ -60,7 +60,7 @@ class UnionFind:
     def compile(self) -> None:
         """Compile, or load from the cache folder, everything that the rounds will call."""
         one, nothing, ids, marks = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.int64), self._marks[:0]
-        self._join(1, one, nothing, nothing, ids, nothing, ids, nothing)
+        self._join(1, one, nothing, nothing, ids, 0, nothing, ids, nothing)
         kernel.labelled(0, 1, nothing, ids, ids, 0)
         kernel.known_labels(nothing, nothing, ids, ids, ids, 0, marks, nothing, nothing)
         kernel.lists(nothing, nothing, nothing, nothing)
@@ -135,7 +135,7 @@ class UnionFind:
         if not self._alone:
             masters = self.local.masters
             self._label[:masters] = kept.fields[self.field]
-            self._named = self.local.original.copy()
+            self._named, self._ascending = self.local.original.copy(), 0
             self._named[:masters] = self._label[:masters]
 
     # what the synchronisation asks for
@@ -173,18 +173,19 @@ class UnionFind:
     def _threads(self) -> int:
         return self.team.size if len(self.local.out.neighbours) > kernel.CHUNK else 1
 
-    def _join(self, threads, offsets, neighbours, entering, original, parent, lowest, left) -> None:
+    def _join(self, threads, offsets, neighbours, entering, original, ascending, parent, lowest, left) -> None:
         shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
         self.team.run(
-            kernel.components, threads, offsets, neighbours, entering, original, parent, lowest, left, shared, gate
-        )
+            kernel.components, threads, offsets, neighbours, entering, original, ascending, parent, lowest, left,
+            shared, gate,
+        )  # fmt: skip
 
     def _first(self) -> None:
         local, label = self.local, self._label
         lowest = label if self._alone else self._lowest
         neighbours = local.out.neighbours.view(np.uint32)
         self._join(
-            self._threads, local.out.offsets, neighbours, self._entering, self._named,
+            self._threads, local.out.offsets, neighbours, self._entering, self._named, self._ascending,
             self._parent, lowest, np.empty_like(self._entering),
         )  # fmt: skip
         if self._alone:
