@@ -32,7 +32,7 @@ def schedule(options: Options, words: np.ndarray, wide: bool, whole: bool = Fals
 def ahead(options: Options, wide: bool) -> list[str]:
     """Those that rounds which push are likely to be walked by."""
     if options.schedule == "bfs-4k":
-        return ["dynamic_warp", "edge_discover"]
+        return ["dynamic_warp", "edge_discover", "dynamic_parallelism", "vertex"]
     if options.schedule == "persistent":
         return []
     return ["alb"] if wide else ["warp_search", "vertex", "merge_path"]
