@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import emulated
 import gpu_ranks
 import numpy as np
 import pytest
@@ -114,11 +115,19 @@ def test_a_sweep_asks_every_vertex(device):
     assert machine.device.get(machine.arrays.record).sum() == reached[src].sum()
 
 
-def run(**choices):
+def run(backend="cpu", **choices):
     src, dst = arcs(False)
     keep = src < dst
     graph = dgraph.Graph.from_edges(src[keep], dst[keep], n=N, directed=False)
-    return dgraph.run("bfs", graph, source=SOURCE, backend="cpu", **choices)
+    return dgraph.run("bfs", graph, source=SOURCE, backend=backend, **choices)
+
+
+@needs_compiler
+def test_a_whole_run_is_proved_right():
+    """Parents, too; and a schedule that was asked for goes before the variant's."""
+    assert run(emulated.backend(), variant="contract-expand", validate=True).report["outcome"]["validation"]["passed"]
+    found = run(emulated.backend(schedule="lb"), variant="topology", return_predecessors=False)
+    assert {row["schedule"] for row in found.report["rounds"]["kept"]} == {"lb"}
 
 
 @pytest.mark.parametrize("variant", [name for name, found in VARIANTS.items() if found.anywhere])
