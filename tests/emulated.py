@@ -113,6 +113,9 @@ class Device:
 
     read = get
 
+    def write(self, array, values):
+        array[...] = np.asarray(values).view(array.dtype)
+
     def address(self, array) -> int:
         return array.ctypes.data
 

@@ -11,7 +11,7 @@ import pytest
 
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
-from dgraph.algorithms.cc import Labels
+from dgraph.algorithms.cc import Joined, Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank
 from dgraph.algorithms.sssp import (
@@ -32,8 +32,8 @@ from dgraph.program import trace
 pytestmark = pytest.mark.mpi_skip
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 PROGRAMS = (
-    Levels(), Parents(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(), LimitedDistances(),
-    NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
+    Levels(), Parents(), Joined(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
+    LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
 )  # fmt: skip
 WEIGHTS = (np.int32, np.float64, np.float32, np.int64)
 

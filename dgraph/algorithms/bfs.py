@@ -87,10 +87,9 @@ class Bfs(Algorithm):
     def run(self, ctx):
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
-        program: Program = Levels(source=source, limit=limit).walked(way(self.variant, self.without))
-        if ctx.local_rounds and self.variant == "direction-optimizing":
-            program = Hops(source=source, limit=limit)
-        state = ctx.run(program)
+        levels = Levels(source=source, limit=limit).walked(way(self.variant, self.without))
+        ahead = ctx.local_rounds and self.variant == "direction-optimizing"
+        state = ctx.run(Hops(source=source, limit=limit) if ahead else levels)
         found = distances(state["level"], ctx.local.out_degree)
         columns = {"distance": found.column}
         if self.return_predecessors:

@@ -15,6 +15,7 @@ from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.plan import Plan, for_components, for_rounds
 from dgraph.backend.cuda.transports import Links, joined
+from dgraph.backend.cuda.trees import Trees
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
@@ -122,12 +123,18 @@ class CudaBackend:
         self._plan(traced, local, direction, options)
         if self._hooks(traced, local, direction):
             return Components(traced, self._graph(local), self.device)
+        if self._joins(traced, local, direction):
+            return Trees(traced, self._graph(local), self.device, options)
         return Machine(traced, self._graph(local), self.device, direction, options)
 
     def _hooks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Whether components are found by hooking, and not by the program's rounds."""
+        return self.alone and self._joins(traced, local, direction)
+
+    def _joins(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
+        """Whether edges join trees, and are not walked round by round."""
         free = direction == "auto" and self.options.schedule == "auto"  # a schedule walks a program's own rounds
-        return traced.program.kernel == "components" and free and self.alone and not local.directed
+        return traced.program.kernel == "components" and free and not local.directed
 
     def _plan(self, traced: Traced, local: LocalGraph, direction: str, options: Options) -> None:
         """Refuse, before anything is allocated, what will not fit. Vertices that could be numbered by degree keep their

@@ -88,6 +88,7 @@ class CudaDevice:
         self._events: list = []
         self._modules: dict[str, Module] = {}
         self._landing: dict[int, tuple] = {}
+        self._leaving: dict[int, tuple] = {}
 
     def use(self) -> None:
         """Make this thread's new arrays lie on this GPU, in our own pool."""
@@ -142,6 +143,17 @@ class CudaDevice:
         runtime.memcpyAsync(host.ctypes.data, array.data.ptr, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
         stream.synchronize()
         return host.view(array.dtype)
+
+    def write(self, array, values: np.ndarray) -> None:
+        """Fill a small array, in the order of the stream, through pinned memory: :meth:`read` something before the next
+        call with an array of this size."""
+        if array.nbytes not in self._leaving:
+            memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
+            self._leaving[array.nbytes] = memory, np.frombuffer(memory, np.uint8, array.nbytes)
+        _, host = self._leaving[array.nbytes]
+        host[:] = np.ascontiguousarray(values).view(np.uint8)
+        stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
+        runtime.memcpyAsync(array.data.ptr, host.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
 
     def clear(self, array) -> None:
         """Zero an array, in the order of the stream."""

@@ -237,7 +237,8 @@ def runs_across(machine: Machine) -> bool:
     links, traced, options = machine.graph.links, machine.traced, machine.options
     asked = options.schedule not in ("auto", "persistent")
     strict = asked or options.record or options.sweeps or options.pours > 0 or options.cull > 0
-    return links is not None and links.direct and not (traced.all or traced.float_sums or strict)
+    able = machine.across_may_run and not (traced.all or traced.float_sums or strict)
+    return able and links is not None and links.direct
 
 
 def _times(small: int, ranks: int) -> int:

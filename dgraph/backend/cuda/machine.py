@@ -38,7 +38,10 @@ class Machine(Resumable):
         state: field → :class:`Column`, by lid.
         dirties: whether mirrors must hear of masters that are not active.
         courier: the exchange between GPUs; None: fields pass through host memory (``dgraph/sync``).
+        across_may_run: whether rounds that walk edges may take the place of this machine's.
     """
+
+    across_may_run = True
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
         if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:
@@ -205,9 +208,9 @@ class Machine(Resumable):
         if not own:
             message = np.zeros(arrays.totals.size, np.int64)
             message[: integers.size] = integers
-            arrays.totals[...] = self.device.put(message)
+            self.device.write(arrays.totals, message)
             if floats.size:
-                arrays.words[at.CONTROLS : at.CONTROLS + floats.size] = self.device.put(floats.view(np.int64))
+                self.device.write(arrays.words[at.CONTROLS : at.CONTROLS + floats.size], floats)
         self.kernels.launch("phases", "agreed", int(starting) + 2 * own, blocks=1, fused=False)
         self._read()
 

@@ -36,6 +36,9 @@ wait, the lowest pile, and sums. The first TOTAL_LIGHT are all that most agreeme
 LOOK_AROUND = 200_000_000
 """Nanoseconds of rounds before a rank wants to see the host, for signals and for what it tells the user."""
 
+WHOLE_ACROSS = 1 << 22
+"""Vertices of each rank, on average, up to which a round that looks at every vertex stays in the kernel of many."""
+
 POST_PEERS, POST_PEER = 24 + 8 * MOST_SUMS, 8
 COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES = range(5)
 """Behind them, POST_PEER words a peer: positions of the message, values that found their place, bytes of the message;

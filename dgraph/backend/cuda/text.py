@@ -38,7 +38,8 @@ WORK = [
     ("Proposal*", "chunk_parts"), ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
     ("u32*", "scratch0"), ("u32*", "scratch1"), ("u64*", "scratch2"),
     ("const i64*", "peers"), ("i64", "peer_count"), ("i64", "others"), ("i64*", "post"), ("u32*", "marks"),
-    ("u32*", "awake"), ("const u32*", "told_offsets"), ("const u32*", "told"),
+    ("u32*", "awake"), ("const u32*", "told_offsets"), ("const u32*", "told"), ("const u32*", "parent"),
+    ("i64*", "lowest"),
 ]  # fmt: skip
 """Of ``env``: what a machine works on."""
 
@@ -83,6 +84,7 @@ def phases(t: Traced, variant: Variant) -> str:
     head, files = _head(t, variant, persistent=False), [common(name) for name in ("pull", "phases", "scan")]
     if not variant.fused:
         files += [*_between(t), common("exchange")]
+        files += [common("trees")] * (t.program.kernel == "components")
     return head + "\n".join(files)
 
 

@@ -106,8 +106,9 @@ struct Across {
         visit.close();
     }
 
-    // One exchange: all blocks write, the first posts and waits for what all peers posted. Whether anything came.
-    __device__ bool exchange(const Asked& a, const News& news) {
+    // One exchange: all blocks write, the first posts and waits for what all peers posted; ``pending``: and for the totals
+    // of the round before, which were on their way. Whether anything came.
+    __device__ bool exchange(const Asked& a, const News& news, bool pending) {
         const u64 start = NOW();
         number++;
         const bool appends = !a.marked && news.count <= (u64)most_few;
@@ -117,21 +118,23 @@ struct Across {
             if (appends) post_few(a, number);
             else post_all(a, number);
             const u64 posted = NOW();
+            if (pending) agreement.hear(room.totals, false);
             all_heard(number);
             if (threadIdx.x) return;
             if (LOCAL && a.reduces) env.post[POST_MIRRORS] = 0;
             env.post[POST_PACKING] += (i64)(posted - start), env.post[POST_WAITING] += (i64)(NOW() - posted);
         });
         if (!appends && a.marked) mark_active(news, true);
+        const bool late = FRESH(env.post + POST_LATE) != 0;
         u64 many = 0;
         for (i64 p = 0; p < env.peer_count; p++) many |= FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD;
-        return many && !FRESH(env.post + POST_LATE);
+        return many && !late;
     }
 
-    __device__ bool takes() {
-        if (!reduce.role) return false;
+    // Mirrors' proposals reach their masters. Whether there were any.
+    __device__ bool takes(bool pending) {
         const News news = {env.mirrors, (u64)mirrors_touched(), (const u32*)0, 0};
-        if (!exchange(reduce, news)) return false;
+        if (!exchange(reduce, news, pending)) return false;
         const u64 start = NOW();
         Visit visit;
         aim(visit);
@@ -145,7 +148,7 @@ struct Across {
     __device__ void listen() {
         if (tell.role) {
             const u64 dirty = DIRTY ? (u64)FRESH(slot + DIRTY_TAIL) : (u64)own_active;
-            const bool comes = exchange(tell, {DIRTY ? env.dirty : queue(), dirty, queue(), (u64)own_active});
+            const bool comes = exchange(tell, {DIRTY ? env.dirty : queue(), dirty, queue(), (u64)own_active}, false);
             const u64 start = NOW();
             if (comes) {
                 Front front;
@@ -250,7 +253,8 @@ struct Across {
         with_sums(next, env.post + POST_SUMS);
         next.round += 1, next.active = t.active;
         const Decision decision = step(next);
-        if (decision.done || way(t) == PULL || is_broad(t) || (decision.whole && env.n > most)) return false;
+        if (decision.done || way(t) == PULL || is_broad(t) || (decision.whole && env.n > WHOLE_ACROSS * ranks))
+            return false;
         count_round(t);
         G = decision.G, whole = decision.whole;
         return true;
@@ -266,13 +270,17 @@ KERNEL across(i64 limit) {
     while (true) {
         all.since = all.tick;
         all.walk();
+        all.meet_all();
+        all.run_locally();
+        bool complete = true;
+        if (all.reduce.role) complete = !all.takes(pending);
+        else if (pending) all.gate.around([&]() { all.agreement.hear(room.totals, false); });
         if (pending) {
-            pending = false;
-            all.gate.around([&]() { all.agreement.hear(room.totals, false); });
+            // Where nothing was active, nobody has walked or said anything since.
             Totals t = totals_now();
-            if (t.late) break;
             const bool quiet = t.active == 0;
-            if (quiet && !all.opens_piles(t)) break;
+            pending = false;
+            if (t.late || (quiet && !all.opens_piles(t))) break;
             hurries = quiet || !(t.stops || all.is_broad(t) || all.way(t) == PULL);
             all.count_round(t);
             all.G.active = t.active;
@@ -280,11 +288,8 @@ KERNEL across(i64 limit) {
                 all.listen();
                 continue;
             }
-        } else {
-            all.meet_all();
         }
-        all.run_locally();
-        const bool complete = all.applied(!all.takes());
+        complete = all.applied(complete);
         const bool ahead = hurries && all.round + 1 < all.limit &&
                            runs_ahead(all.G, all.forced, all.total, all.unexplored, all.most);
         if (ahead) {
