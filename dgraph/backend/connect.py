@@ -50,6 +50,8 @@ def connect(engine, comm: Comm, transport: str = AUTO, allow_gpu_sharing: bool =
             f"transport {transport} joins GPUs, and rank {without[0]} computes on the {names[without[0]]}; "
             "leave --transport out, or run with --backend cuda"
         )
+    if names[comm.rank] == "cuda":
+        engine.links = None
     reason = "one rank" if comm.size == 1 else "host memory"
     if len(without) < comm.size:
         reason += f", because rank {without[0]} has no GPU"

@@ -106,6 +106,7 @@ class CudaBackend:
         under = [str(rank) for rank, gpu in enumerate(gpus) if gpu["mps"]]
         if under:
             warnings.append(f"the Multi-Process Service (MPS) stands between ranks {', '.join(under)} and their GPUs")
+        self.links = None
         if comm.size == 1:
             return Joined("none", "one rank", gpus, list(filter(None, warnings)))
         self.links = joined(self.device, comm, transport)

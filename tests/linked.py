@@ -1,0 +1,137 @@
+"""Ranks as threads whose GPUs are emulated: memory is shared as CUDA IPC shares it, copies are late, and NCCL is a
+stand-in that gives up where a side is not posted."""
+
+import ctypes
+import threading
+import time
+from collections import defaultdict, deque
+
+import numpy as np
+from emulated import Device
+from emulated_raw import Raw
+
+from dgraph.backend.cuda.transports import Links, Mailboxes, aware, connect, mpi_device, mpi_host, selftest
+from dgraph.comm.hosts import FAKE
+
+
+class Nccl:
+    """NCCL's calls over queues: a group ends when every send and receive posted in it has met its other side."""
+
+    available = True
+
+    def __init__(self, version=22_800, seconds=0.0):
+        self.queues, self.version, self.posted = defaultdict(deque), version, threading.local()
+        self.flip, self.seconds = False, seconds
+
+    def get_version(self):
+        return self.version
+
+    def get_unique_id(self):
+        return bytes(range(128))
+
+    def NcclCommunicator(self, size, name, rank):
+        assert name == bytes(range(128))
+        return Member(self, rank)
+
+    def groupStart(self):
+        self.posted.receives = []
+
+    def groupEnd(self):
+        time.sleep(self.seconds)
+        end = time.monotonic() + 5
+        for lane, address, size in self.posted.receives:
+            while not self.queues[lane]:
+                assert time.monotonic() < end, f"{lane}: a receive that nobody sends to"
+                time.sleep(0.001)
+            data = self.queues[lane].popleft()
+            assert data.size == size
+            if self.flip and size > 5000:
+                data[4999] ^= 1
+            memory(address, size)[:] = data
+
+
+class Member:
+    def __init__(self, group, rank):
+        self.group, self.rank = group, rank
+
+    def send(self, address, size, kind, peer, stream):
+        self.group.queues[self.rank, peer].append(memory(address, size).copy())
+
+    def recv(self, address, size, kind, peer, stream):
+        self.group.posted.receives.append(((peer, self.rank), address, size))
+
+    def check_async_error(self):
+        return 0
+
+
+def memory(address, size):
+    """``size`` bytes at an address."""
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+
+def small(monkeypatch):
+    """Messages, pieces and patience for a CPU; no fake hosts, and an MPI that is not CUDA-aware."""
+    monkeypatch.delenv(FAKE, raising=False)
+    monkeypatch.setattr(selftest, "SIZES", (64, 4104, 20_000))
+    monkeypatch.setattr(selftest, "PATIENCE", 200_000)
+    monkeypatch.setattr(selftest, "TURNS", 4)
+    monkeypatch.setattr(mpi_host, "PIECE", 512)
+    monkeypatch.setattr(mpi_device, "CHUNK", 1000)
+    monkeypatch.setattr(aware, "library_says", lambda: aware.NO)
+
+
+def device_of(rank, **raw):
+    device = Device(2, seed=rank + 1)
+    device.raw = Raw(**raw)
+    return device
+
+
+def links_for(comm, name):
+    """Without a self-test: one transport for all."""
+    return Links(comm, {peer: name for peer in range(comm.size) if peer != comm.rank})
+
+
+def capacity(sender, receiver):
+    """Odd, none for some pairs, and not the same both ways."""
+    return 0 if (sender, receiver) == (0, 2) else 64 + 977 * (sender + 1) * (receiver + 2)
+
+
+def message(sender, receiver, turn):
+    """Of any size up to the capacity; every third is empty."""
+    most = capacity(sender, receiver)
+    rng = np.random.default_rng([sender, receiver, turn])
+    size = (0, most, int(rng.integers(most + 1)))[turn % 3]
+    return rng.integers(0, 256, size, np.uint8)
+
+
+def exchange(comm, links, device, turns=6):
+    """Messages to and from everybody, turn by turn; what came must be what was sent."""
+    others = [peer for peer in range(comm.size) if peer != comm.rank]
+    boxes = Mailboxes(
+        device, comm, {p: capacity(comm.rank, p) for p in others}, {p: capacity(p, comm.rank) for p in others}, links
+    )
+    for turn in range(turns):
+        parity, sizes = turn % 2, {}
+        for peer in others:
+            data = message(comm.rank, peer, turn)
+            if data.size:
+                memory(boxes.outbox(peer, parity), data.size)[:] = data
+                sizes[peer] = data.size
+        comm.barrier()  # under p2p it is there when it is written
+        received = boxes.deliver(parity, sizes)
+        staged = {p for p in others if links.chosen[p] != "p2p"}
+        assert set(received) == {p for p in staged if capacity(p, comm.rank) + capacity(comm.rank, p)}
+        for peer in others:
+            data = message(peer, comm.rank, turn)
+            assert received.get(peer, data.size) == data.size
+            if data.size:
+                np.testing.assert_array_equal(memory(boxes.inbox(peer, parity), data.size), data)
+    boxes.close()
+
+
+def chosen(comm, transport="auto", **raw):
+    """What ``connect`` chooses on devices of their own; messages must then arrive."""
+    device = device_of(comm.rank, **raw)
+    links = connect(device, comm, transport)
+    exchange(comm, links, device, turns=3)
+    return links
