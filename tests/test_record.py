@@ -108,8 +108,8 @@ def test_nothing_is_recorded_unasked():
 
 @needs_compiler
 def test_ranges_nest_and_name_phases_and_rounds():
-    made = backend(ranges=True)
-    dgraph.run("bfs", hub(), source=0, backend=made)
+    made = backend(schedule="alb", ranges=True)
+    dgraph.run("bfs", hub(), source=0, backend=made, direction="push")
     names, depth = made.device.ranges, 0
     assert {"solve", "compute", "from round 1"} <= set(names)
     for name in names:
