@@ -166,7 +166,7 @@ class Trace:
             "rank": self.comm.rank,
             "host": host(self.comm),
             "cores": os.cpu_count() or 1,
-            "seconds": {name: round(value, 9) for name, value in seconds.items()},
+            "seconds": {name: round(max(value, 0.0), 9) for name, value in seconds.items()},
             "counts": self.counts,
             "sent": [{"peer": peer, "bytes": b, "messages": m} for peer, (b, m) in sorted(self.sent.items())],
             "peak_memory_bytes": peak_memory(),
