@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from children import run
 
+import dgraph
 from dgraph.algorithms import ALGORITHMS
 from dgraph.cli import main
 from dgraph.cli.estimate import _bytes
@@ -14,6 +15,7 @@ from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
 from dgraph.estimate import Shape, estimate, machines, shape_of
 from dgraph.graph.handle import Graph
+from dgraph.report import write
 
 NEEDS = {name: {"source": 0} if algorithm.needs_source else {} for name, algorithm in ALGORITHMS.items()}
 
@@ -125,3 +127,14 @@ def test_a_gpu_is_reckoned_as_it_will_plan(capsys):
     assert tight.upload == even.upload, "there is no room for another numbering"
     assert main(["estimate", "sssp", "rmat:30", "-n", "4", "--gpu-memory", "139GiB"]) in (0, 1)
     assert "of the GPU" in capsys.readouterr().out
+
+
+def test_a_report_of_gpus_is_held_against_its_plan(tmp_path, capsys):
+    report = dgraph.run("bfs", "rmat:8", source=0, comm=SerialComm()).report
+    planned = plan("bfs", Shape(report["graph"]["n"], report["graph"]["m"], True)).gpu.peak
+    report["ranks"][0]["gpu_memory"] = {"peak_bytes": planned // 2}
+    write(report, tmp_path / "run.json")
+    assert main(["report", str(tmp_path / "run.json"), "--plan"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("GPU memory: ")
+    assert last.endswith("at most were taken (+100%)")
