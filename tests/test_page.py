@@ -19,7 +19,8 @@ from dgraph.errors import DataError, OutputError
 from dgraph.report import compare, comparison, page, read, write, write_page, write_trace
 from dgraph.report.load import Loads
 from dgraph.report.page.page import profile
-from dgraph.report.trace import KEPT_ROUNDS, PARTS, Rounds, Trace
+from dgraph.report.series import KEPT_ROUNDS, PARTS, Rounds
+from dgraph.report.trace import Trace
 
 MEGABYTE = 1 << 20
 SPANS = (("load", 0.0, 0.4), ("solve", 0.45, 8.0))

@@ -12,8 +12,7 @@ import pytest
 from dgraph.comm import SerialComm, world
 from dgraph.errors import OutputError
 from dgraph.graph.handle import Graph
-from dgraph.report import Trace, headline, rounds, show, table, write
-from dgraph.report import trace as traces
+from dgraph.report import Trace, headline, rounds, series, show, table, write
 from dgraph.report.lines import size
 
 SCHEMA = json.loads((files("dgraph.report") / "schema.json").read_text())
@@ -119,9 +118,9 @@ def test_a_phase_that_fails_is_still_counted():
 
 
 def test_rounds_may_come_many_at_a_time(monkeypatch):
-    monkeypatch.setattr(traces, "KEPT_ROUNDS", 100)
+    monkeypatch.setattr(series, "KEPT_ROUNDS", 100)
     figures = np.random.default_rng(2).integers(0, [[50, 900, 2]], (1234, 3))
-    one, many = traces.Rounds(), traces.Rounds()
+    one, many = series.Rounds(), series.Rounds()
     for vertices, edges, pulled in figures.tolist():
         one.add("pull" if pulled else "push", vertices, edges, 0.5)
     for part in np.split(figures, [1, 40, 41, 41, 700]):
@@ -130,8 +129,8 @@ def test_rounds_may_come_many_at_a_time(monkeypatch):
 
 
 def test_long_runs_are_thinned_but_counted(monkeypatch):
-    monkeypatch.setattr(traces, "KEPT_ROUNDS", 100)
-    rounds = traces.Rounds()
+    monkeypatch.setattr(series, "KEPT_ROUNDS", 100)
+    rounds = series.Rounds()
     for i in range(12345):
         rounds.add("push", i, 2 * i, 0.0)
     summary = rounds.summary()
@@ -220,12 +219,12 @@ def test_few_rounds_are_all_shown():
 
 
 def test_of_many_rounds_the_first_and_the_largest_are_shown():
-    kept = traces.Rounds()
+    kept = series.Rounds()
     for i in range(1, 101):
         kept.add("push", i, 1000 if i in (50, 51, 90, 91, 99) else 10, 0.0)
     shown = [line.split()[0] for line in rounds({"rounds": kept.summary()}).splitlines()[2:]]
     assert shown == ["1", "2", "3", "...", "50", "51", "...", "90", "91", "...", "99", "..."]
-    assert rounds({"rounds": traces.Rounds().summary()}) == ""
+    assert rounds({"rounds": series.Rounds().summary()}) == ""
 
 
 def test_every_host_is_told_with_its_ranks():

@@ -68,7 +68,8 @@ def _planned(run: dict) -> str:
     off = plan.peak / most - 1
     expected, taken = report.size(plan.peak), report.size(most)
     told = [f"memory: {expected} a rank were to be expected, {taken} at most were taken ({off:+.0%})"]
-    held = [rank["gpu_memory"]["peak_bytes"] for rank in run["ranks"] if "gpu_memory" in rank]
+    known = [rank["gpu_memory"] for rank in run["ranks"] if "gpu_memory" in rank]
+    held = [one["peak_bytes"] + one.get("messages_bytes", 0) for one in known]
     if held and max(held):
         expected, taken, off = report.size(plan.gpu.peak), report.size(max(held)), plan.gpu.peak / max(held) - 1
         told.append(f"GPU memory: {expected} a rank were to be expected, {taken} at most were taken ({off:+.0%})")

@@ -10,34 +10,25 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-import numpy as np
-
-from dgraph.backend.note import Note, Spent
+from dgraph.backend.note import Spent
 from dgraph.comm import Comm
 from dgraph.comm.hosts import host
-from dgraph.report.load import Loads
+from dgraph.report.series import KEPT_ROUNDS, PARTS, Rounds
 
 VERSION = 1
 """Of the report's schema, ``schema.json``: raised when a key changes its meaning or goes away."""
 
 PHASES = ("load", "partition", "build", "compile", "init", "solve", "validate", "output")
-PARTS = ("compute", "pack", "exchange", "unpack", "agree")
-"""Of solve. ``exchange`` is time in which nothing else was done; ``agree`` is idle: the wait for the slowest rank."""
-
-KEPT_ROUNDS = 1024
-"""At most, of few ranks; of many no more than ``KEPT_FIGURES`` in all, but ``FEWEST_ROUNDS``."""
 
 KEPT_FIGURES, FEWEST_ROUNDS = 1 << 16, 256
+"""Of many ranks, rounds that are kept, times ranks; but so many rounds in any case."""
 
 KEPT_SPANS = 512
 """Phases of which the times of day are kept; a run of many programs has more."""
-
-
-SILENT, NOTHING = Note(""), ("", 0, 0.0)
 
 
 class Ranges(Protocol):
@@ -203,110 +194,6 @@ def imbalance(ranks: list[dict]) -> dict[str, dict]:
         most, mean = max(values), sum(values) / len(values)
         found[name] = {"max": most, "mean": mean, "ratio": most / mean if mean else None}
     return found
-
-
-class Rounds:
-    """Every round's figures while they are few; of a long run every 2nd, 4th, … round, and the totals of all.
-
-    Args:
-        timers: seconds by part, which the run adds to; a round gets what came since the one before.
-        began: ``perf_counter`` at the start of the run.
-        most: rounds kept.
-    """
-
-    def __init__(self, timers: Mapping[str, float] | None = None, began: float = 0.0, most: int | None = None):
-        self.count, self.every = 0, 1
-        self.by_direction: dict[str, int] = {}
-        self.vertices, self.edges = 0, 0
-        self.kept: list[tuple] = []
-        self._timers = {} if timers is None else timers
-        self._began, self._most = began, most
-        self._given = dict.fromkeys(PARTS, 0.0)
-        self.schedules: dict[str, int] = {}
-        self.loads = Loads()
-
-    def add(self, direction: str, vertices: int, edges: int, seconds: float, note: Note = SILENT) -> None:
-        """A round ended: its direction, its frontier's vertices and edges over all ranks, its time on this rank."""
-        self.by_direction[direction] = self.by_direction.get(direction, 0) + 1
-        self.vertices += int(vertices)
-        self.edges += int(edges)
-        parts, start = self._parts(1, seconds), time.perf_counter() - self._began - seconds
-        told = self._noted(self.count + 1, note)
-        if self.count % self.every == 0:
-            row = (self.count + 1, direction, int(vertices), int(edges), float(seconds), start, *parts)
-            self.kept.append((*row, told))
-            self._thin()
-        self.count += 1
-
-    def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[Note] = ()) -> None:
-        """Rounds ended, each after ``seconds``: frontier vertices, frontier edges, 1 if pulled, int64 (rounds, 3).
-
-        ``notes``: one a round, or none at all.
-        """
-        if not len(figures):
-            return
-        vertices, edges, pulled = figures.sum(axis=0).tolist()
-        for direction, rounds in (("push", len(figures) - pulled), ("pull", pulled)):
-            if rounds:
-                self.by_direction[direction] = self.by_direction.get(direction, 0) + rounds
-        self.vertices += vertices
-        self.edges += edges
-        told = [self._noted(self.count + 1 + i, note) for i, note in enumerate(notes)] or [NOTHING] * len(figures)
-        first = -self.count % self.every
-        rows = figures[first :: self.every].tolist()
-        parts, start = self._parts(len(figures), seconds), time.perf_counter() - self._began - seconds * len(figures)
-        for i, (v, e, pull) in enumerate(rows):
-            at = first + i * self.every
-            way = "pull" if pull else "push"
-            self.kept.append((self.count + at + 1, way, v, e, seconds, start + at * seconds, *parts, told[at]))
-        self.count += len(figures)
-        self._thin()
-
-    def _noted(self, round: int, note: Note) -> tuple[str, int, float]:
-        """Of a round: its schedule, the edges of its fullest thread block, and their mean."""
-        if not note.schedule:
-            return NOTHING
-        self.schedules[note.schedule] = self.schedules.get(note.schedule, 0) + 1
-        return note.schedule, *self.loads.add(round, note)
-
-    def _parts(self, rounds: int, seconds: float) -> list[float]:
-        """What each of ``rounds`` gets of every part: what was spent since the last, at most its ``seconds``."""
-        parts = []
-        for name, given in self._given.items():
-            spent = self._timers.get(name, 0.0)
-            self._given[name] = spent
-            parts.append(min((spent - given) / max(rounds, 1), seconds))
-        return parts
-
-    def _thin(self) -> None:
-        while len(self.kept) > (self._most or KEPT_ROUNDS):
-            del self.kept[1::2]
-            self.every *= 2
-
-    def summary(self) -> dict:
-        """As in the report: what all ranks share, and this rank's seconds."""
-        names = ("round", "direction", "frontier_vertices", "frontier_edges", "seconds")
-        return {
-            "count": self.count,
-            "by_direction": self.by_direction,
-            "frontier_vertices": self.vertices,
-            "frontier_edges": self.edges,
-            "every": self.every,
-            "kept": [
-                dict(zip(names, row, strict=False)) | ({"schedule": row[-1][0]} if row[-1][0] else {})
-                for row in self.kept
-            ],
-        }
-
-    def parts(self) -> dict[str, list[float]]:
-        """This rank's start and parts of the rounds kept, and where edges were counted the fullest thread block of each
-        and the mean of all."""
-        table = np.array([row[5:-1] for row in self.kept]).reshape(-1, 1 + len(PARTS))
-        columns = dict(zip(("start", *PARTS), np.maximum(table, 0.0).round(7).T.tolist(), strict=True))
-        if any(row[-1][1] for row in self.kept):
-            columns["fullest_block"] = [row[-1][1] for row in self.kept]
-            columns["mean_block"] = [round(row[-1][2], 3) for row in self.kept]
-        return columns
 
 
 class _Timer:
