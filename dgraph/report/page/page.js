@@ -27,8 +27,9 @@ function show(run) {
   if (run.series.round.length) {
     const shown = run.series.round.length < run.series.of ?
       ` ${count(run.series.round.length)} of ${count(run.series.of)} rounds are shown.` : "";
+    const strip = run.series.schedule ? " Below the bars: what spread the edges over a GPU's threads." : "";
     nodes.push(section("Rounds, one by one",
-      `Bars: seconds on rank 0, by direction. Line: vertices of the frontier, over all ranks (right, powers of ten).${shown}`,
+      `Bars: seconds on rank 0, by direction. Line: vertices of the frontier, over all ranks (right, powers of ten).${strip}${shown}`,
       legend([...new Set(run.series.direction)]), ...(run.series.schedule ? [scheduled(run.series)] : []),
       rounds(run.series)));
   }
