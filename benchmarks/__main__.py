@@ -3,7 +3,20 @@
 import argparse
 from pathlib import Path
 
-from benchmarks import anchors, contention, cpu, gpu, loading, ranks, schedules, sizes, store, transports, tuning
+from benchmarks import (
+    across,
+    anchors,
+    contention,
+    cpu,
+    gpu,
+    loading,
+    ranks,
+    schedules,
+    sizes,
+    store,
+    transports,
+    tuning,
+)
 from benchmarks.graphs import GRAPHS
 
 RESULTS = Path(__file__).parent / "results"
@@ -39,6 +52,10 @@ WHAT = {
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
         lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
+    ),
+    "across": (
+        "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
+        lambda asked: across.measure(_named(asked.graphs, across.GRAPHS), asked.repeat, asked.results),
     ),
     "transports": (
         "messages between GPUs by size and transport; start it with mpirun, a rank a GPU",
