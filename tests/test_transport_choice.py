@@ -87,6 +87,22 @@ def test_different_libraries_of_nccl_are_not_joined():
 
 
 @pytest.mark.mpi_skip
+def test_nccl_that_does_not_start_is_left_out(monkeypatch):
+    class Broken(Nccl):
+        def NcclCommunicator(self, size, name, rank):
+            if rank == 1:
+                raise RuntimeError("NCCL_ERROR_SYSTEM_ERROR: unhandled system error")
+            return super().NcclCommunicator(size, name, rank)
+
+    monkeypatch.setenv(FAKE, "2")
+    nccl = Broken()
+    for links in succeed(2, lambda comm: chosen(comm, nccl=nccl)):
+        assert links.table == {(0, 1): "mpi-host"}
+        assert "no nccl: NCCL does not start: RuntimeError: NCCL_ERROR_SYSTEM_ERROR" in str(links.against[0, 1])
+    assert "NCCL does not start" in refusals(2, "nccl", nccl=nccl)
+
+
+@pytest.mark.mpi_skip
 def test_machines_of_one_name_are_told_apart(monkeypatch):
     monkeypatch.setattr("socket.gethostname", lambda: "localhost")
     boots = threading.local()
