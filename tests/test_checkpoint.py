@@ -123,7 +123,7 @@ def compare(name, got, wanted):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("boundary", [1, 2, 5])
+@pytest.mark.parametrize("boundary", [1, 4, 7])
 @pytest.mark.parametrize(("first", "then"), [("auto", "push"), ("push", "auto"), ("auto", "auto")])
 @pytest.mark.parametrize("case", ["kcore", "one core", "components", "components far"])
 def test_hand_written_rounds_go_on_where_the_programs_own_stopped(case, first, then, boundary, shared, monkeypatch):
@@ -148,7 +148,7 @@ def test_labels_that_were_known_travel_no_second_time(shared, monkeypatch):
     assert stopped(monkeypatch, shared / "ck", world().size - 1, "cc", loaded, policy="oec")
     again = dgraph.run("cc", loaded, policy="oec", checkpoint=shared / "ck", resume="must")
     assert set(again.columns["labels"]) == {0}
-    assert again.rounds <= whole.rounds + 2
+    assert again.rounds <= whole.rounds + 1
 
 
 @pytest.mark.mpi
