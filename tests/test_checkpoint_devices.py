@@ -37,15 +37,16 @@ def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
     loaded, folder = graph(spec), Path(world().bcast_json(str(tmp_path))) / "ck"
     whole = dgraph.run(name, loaded, **parameters)
     first, then = backends(way)
-    halted = stopped(
-        monkeypatch, folder, 1 if case == "labels" else 2, name, loaded, backend=first, **HOST, **parameters
-    )
+    after = 1 if case == "labels" else 2
+    halted = stopped(monkeypatch, folder, after, name, loaded, backend=first, **HOST, **parameters)
     assert halted or name == "cc" or world().size == 1
     resume = "must" if halted else "auto"
     more = {"checkpoint": folder, "resume": resume, "backend": then, "validate": True}
     again = dgraph.run(name, loaded, **more, **HOST, **parameters)
     for column, values in whole.columns.items():
         compare(name, again.columns[column], values)
+    if (case, way) == ("labels", "cpu to gpu"):
+        assert "pull" not in again.report["rounds"]["by_direction"], "a GPU has no room for the bits of such a pull"
 
 
 @pytest.mark.parametrize("way", ["gpu to cpu", "cpu to gpu"])
