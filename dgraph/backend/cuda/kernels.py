@@ -132,7 +132,8 @@ class Kernels:
         if option in ("edge_chunk", "merge_by"):
             return int(value in ("on", "memory"))
         blocks = self.blocks(module, "edges")
-        return max(at.BLOCK, edges // blocks) if value == "auto" else blocks * at.BLOCK
+        threads = blocks * at.BLOCK
+        return max(at.BLOCK, min(edges // blocks, threads)) if value == "auto" else threads
 
     def tell(self, **values: int) -> None:
         """Members of ``env`` that are known later."""
