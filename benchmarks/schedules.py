@@ -181,11 +181,14 @@ def table(rows: list[dict]) -> str:
             even = f"{row['imbalance']:,.2f}" if row["imbalance"] else "–"
             mib = f"{row['bytes'] / 2**20:,.0f}"
             text.append(f"| {row['schedule']} | {ms} | {mib} | {even} | {row['lines'] or '–'} |")
-            if "queues" in row:
-                q = row["queues"]
-                queues = (
-                    f"steal: {q['tasks']:,} tasks in {q['queues']} queues, {q['stolen']:,} of them stolen; by queue "
-                    f"{q['least']:,} to {q['most']:,}, mean {q['mean']:,.1f}, standard deviation {q['deviation']:,.1f}"
-                )
-        text += ["", queues, ""]
+        queues = [row["queues"] for row in mine if "queues" in row]
+        text += ["", *(_told(of) for of in queues), *[""] * len(queues)]
     return "\n".join(text)
+
+
+def _told(q: dict) -> str:
+    """What the queues of ``steal`` came to."""
+    return (
+        f"steal: {q['tasks']:,} tasks in {q['queues']} queues, {q['stolen']:,} of them stolen; by queue "
+        f"{q['least']:,} to {q['most']:,}, mean {q['mean']:,.1f}, standard deviation {q['deviation']:,.1f}"
+    )
