@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -141,6 +142,22 @@ def test_what_ranks_share_is_planned(policy):
     for taken, need, fair in simulated.succeed(4, planned):
         assert need.graph == taken
         assert 0.9 * fair <= need.messages <= 4 * fair
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["cc", "kcore"])
+def test_a_graph_leaves_the_gpu_with_its_last_user(name):
+    """Machine code stays with the device, and must not hold on to what it last worked on."""
+    device = Device()
+    graph = Graph.load("grid:9x9", comm=SerialComm())
+    made = CudaBackend(0, 1, True, Options(), device)
+    dgraph.run(name, graph, backend=made)
+    held = weakref.ref(next(graph for _, graph in made._graphs.values()))
+    assert held() is not None
+    del graph, made
+    gc.collect()
+    assert held() is None
+    assert device._modules
 
 
 def test_components_take_a_parent_and_a_label():

@@ -6,11 +6,14 @@ from emulated import THREADS, backend, needs_compiler
 from test_report import SCHEMA, violations
 
 import dgraph
+from dgraph.algorithms.bfs import Levels
+from dgraph.backend.cuda import text
 from dgraph.backend.cuda.options import recording
 from dgraph.backend.note import Note, Spent
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
 from dgraph.graph.handle import Graph
+from dgraph.program import trace
 from dgraph.report import Trace
 from dgraph.report.load import Loads, statistics
 from dgraph.report.recorded import load as load_text
@@ -106,6 +109,15 @@ def test_nothing_is_recorded_unasked():
     assert "fullest_block" not in rank["rounds"]
 
 
+def test_machine_code_is_the_same_where_nothing_is_recorded():
+    nvrtc = pytest.importorskip("dgraph.backend.cuda.nvrtc")
+    pytest.importorskip("cuda.bindings.nvrtc")
+    whole = text.edges(trace(Levels(source=0), None), text.Variant(), "vertex")
+    bare = "".join(line for line in whole.splitlines(keepends=True) if "if (RECORD)" not in line)
+    assert bare.count("\n") < whole.count("\n")
+    assert nvrtc.compiled(bare, "sm_90", "bare") == nvrtc.compiled(whole, "sm_90", "bare")
+
+
 @needs_compiler
 def test_ranges_nest_and_name_phases_and_rounds():
     made = backend(schedule="alb", ranges=True)
@@ -166,9 +178,9 @@ def test_statistics_are_what_they_are_called():
 
 
 def test_kernels_of_several_programs_add_up():
-    trace = Trace(SerialComm(), [])
-    trace.spent([Spent("alb", "edges", True, 2, 0.5)])
-    trace.spent([Spent("alb", "edges", True, 1, 0.25), Spent("", "settle", False, 3, 0.1)])
-    rows = trace.collect()["ranks"][0]["kernels"]
+    told = Trace(SerialComm(), [])
+    told.spent([Spent("alb", "edges", True, 2, 0.5)])
+    told.spent([Spent("alb", "edges", True, 1, 0.25), Spent("", "settle", False, 3, 0.1)])
+    rows = told.collect()["ranks"][0]["kernels"]
     told = [(row["kernel"], row["launches"], row["seconds"]) for row in rows]
     assert told == [("edges", 3, 0.75), ("settle", 3, 0.1)]

@@ -49,7 +49,6 @@ class Components:
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Every vertex is its own component."""
         self.module.set_environment(self.environment)
-        self.module.owner = self
         self._launch("singletons")
 
     def fused(self, limit: int) -> int:

@@ -34,7 +34,6 @@ class Trees(Machine):
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Join what edges of this rank join; then ``init``."""
         self._forest.set_environment(self._members)
-        self._forest.owner = self
         hooks = [("hook_one", which) for which in range(components.SAMPLED)]
         for kernel, argument in (("singletons", 0), *hooks, ("jump", 0), ("hook_rest", 0), ("jump", 0)):
             self._forest.launch(kernel, self.device.blocks * self._forest.resident(kernel), argument)
