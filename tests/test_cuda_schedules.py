@@ -2,95 +2,19 @@
 thread visits how many, as the papers map them. The text runs as C++ on a CPU, and on a GPU where there is one.
 """
 
-import faulthandler
-import os
-
 import numpy as np
 import pytest
 from devices import device_of, local_graph, on_devices
 from emulated import Device
+from one_round import FRONTIERS, exactly_once, in_a_child, skewed, visited
 from schedule_models import MODELS
 
-from dgraph.algorithms.base import OnePass
 from dgraph.backend.cuda import graph as device_graph
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.program import ADD, Field, trace
 
 pytestmark = pytest.mark.mpi_skip
 
 
-class Tally(OnePass):
-    """What reaches a vertex: how many edges, and the sum of their weights, which are random: no edge can stand in for
-    another."""
-
-    chosen = Field("bool", given=True)
-    edges = Field("int64", reduce=ADD)
-    total = Field("int64", reduce=ADD)
-
-    def init(self, v, g):
-        return {"active": v.chosen}
-
-    def edge(self, u, e, v):
-        return {"edges": 1, "total": e.weight}
-
-
-def skewed(n=500, hub=900, seed=3):
-    """Arcs of a graph with a hub, two medium vertices, rows without arcs and short rows; weights random."""
-    rng = np.random.default_rng(seed)
-    degrees = rng.integers(0, 6, n)
-    degrees[[7, 100, 333]] = hub, 90, 60
-    degrees[200:280] = 0
-    src = np.repeat(np.arange(n), degrees)
-    return n, src, rng.integers(0, n, src.size), rng.integers(1, 1 << 40, src.size)
-
-
-def visited(device, schedule, active, direction="push", arcs=None, record=False, **options):
-    """One round over the arcs of active vertices: the machine after it, and the list of the frontier before it."""
-    n, src, dst, weights = arcs or skewed()
-    local = local_graph(n, src, dst, weights)
-    graph = device_graph.DeviceGraph(local, device, renumber=False)
-    options = Options(schedule=schedule, record=record, **options)
-    machine = Machine(trace(Tally(), weights.dtype), graph, device, direction, options)
-    machine.start({"chosen": active.astype(np.uint8)})
-    machine.agreed(*machine.totals(), True)
-    listed = machine.frontier().astype(np.int64)
-    machine.fused(1)
-    machine.arrays.bits[0].fill(0)
-    return machine, listed
-
-
-def wanted(active, arcs=None):
-    n, src, dst, weights = arcs or skewed()
-    walks = active[src]
-    edges, total = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    np.add.at(edges, dst[walks], 1)
-    np.add.at(total, dst[walks], weights[walks])
-    return edges, total
-
-
-def exactly_once(machine, active, arcs=None):
-    edges, total = wanted(active, arcs)
-    return np.array_equal(machine.state["edges"], edges) and np.array_equal(machine.state["total"], total)
-
-
-def in_a_child(holds) -> bool:
-    """Whether ``holds()`` in a process of its own, which may crash."""
-    child = os.fork()
-    if child == 0:
-        faulthandler.disable()
-        os._exit(0 if holds() else 1)
-    return os.waitpid(child, 0)[1] == 0
-
-
-FRONTIERS = {
-    "all": np.ones(500, bool),
-    "some": np.random.default_rng(1).random(500) < 0.3,
-    "hub": np.arange(500) == 7,
-    "no arcs": np.arange(500) == 210,
-    "hub after rows without arcs": np.isin(np.arange(500), [*range(200, 280), 7, 499]),
-}
 OPTIONS = [(name, {}) for name in SCHEDULES] + [
     ("edge", {"edge_chunk": "off"}),
     ("split", {"mdt": 3}),
