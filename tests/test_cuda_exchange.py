@@ -15,6 +15,7 @@ from dgraph.algorithms.cc import Joined, Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda import Options
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 SOURCE = 5
@@ -56,6 +57,19 @@ def answer(name):
     if name == "rank":
         return oracles.pagerank(n, src, dst, rounds=6)
     return oracles.components(n, src, dst) + 1 if name == "label" else oracles.core_numbers(n, src, dst)
+
+
+@pytest.mark.parametrize(("name", "direct", "mutant"), [
+    ("rank", True, ("if (a.reduces) reset(v);", "")),
+    ("level", True, ("FRESH(env.awake + (v >> 5)) >> (v & 31) & 1;", "0;")),
+    ("core", False, ("FRESH(head + HEADER_NUMBER) != number", "false")),
+])  # fmt: skip
+def test_mutants_fail(name, direct, mutant):
+    """What was sent stays with the sender; nobody is said to be active; an old message is read again."""
+    results = run(4, mesh(), [PROGRAMS[name]], policy="cvc", direction="push", direct=direct,
+                  options=Options(small=-1), mutant=mutant)  # fmt: skip
+    with pytest.raises(AssertionError):
+        check(results, [name])
 
 
 @pytest.mark.parametrize(("policy", "sync", "ranks", "direct"), [

@@ -140,7 +140,8 @@ class Exchange:
         are marked, join the frontier."""
         asked = self._asked(fields, role, dense=dense, whole=dense, marked=marked, joins=joins, failed=failed)
         if self._exchange(asked) and joins:
-            self.machine.settle_joined()
+            with self.record("compute"):
+                self.machine.settle_joined()
 
     def across(self, limit: int) -> bool:
         """Rounds without the host, up to the agreement on the last one; whether there were any.
@@ -180,8 +181,9 @@ class Exchange:
             return False
         self.post.number += 1
         if self.direct:
-            self._launch("pack", asked)
-            self._launch("unpack", asked)
+            with self.record("compute"):  # ``account`` gives each part its own
+                self._launch("pack", asked)
+                self._launch("unpack", asked)
         else:
             self._staged(asked)
         return True
