@@ -90,3 +90,17 @@ def test_the_bound_holds_where_every_encoding_is_largest():
         assert encode(out, OFFSETS if most else NOTHING, total, everyone[:most], [np.zeros(total)]).size <= out.size
     assert bound(0, [8]) == 0
     assert HEADER == 16
+
+
+@pytest.mark.parametrize("kind", [EVERYTHING, BITSET, OFFSETS])
+def test_values_that_are_all_the_same_travel_once(kind):
+    positions = np.arange(500, dtype=np.uint32) if kind == EVERYTHING else np.arange(0, 500, 2, dtype=np.uint32)
+    level, zero = np.full(500, 7, np.int32), np.zeros(500)
+    zero[4] = -0.0
+    out = np.empty(bound(500, [4, 8]) + 2000, np.uint8)
+    apart = encode(out, kind, 500, positions, [np.arange(500, dtype=np.int32), zero]).size
+    message = encode(out, kind, 500, positions, [level, zero])
+    assert message.size == apart - (4 * len(positions) + 7) // 8 * 8 + 8
+    got, (levels, zeros) = decode(message, 500, [level.dtype, zero.dtype])
+    np.testing.assert_array_equal(levels, 7)
+    np.testing.assert_array_equal(np.signbit(zeros), np.signbit(zero[got]))

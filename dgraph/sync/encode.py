@@ -1,7 +1,8 @@
 """Messages: which positions of an agreed list changed, and their values, in the fewest bytes.
 
 A message is nothing at all, or 16 bytes of header (encoding, count), the set of positions, then one column a field,
-every part padded to 8 bytes. Positions are those of a :class:`~dgraph.graph.local.Mirrors` span, so no ids travel.
+every part padded to 8 bytes. A column whose values are all the same, as a search's levels are, is one
+value. Positions are those of a :class:`~dgraph.graph.local.Mirrors` span, so no ids travel.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dgraph.sync import kernels
 
 NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
 HEADER = 16
+KINDS = 8
+"""Bits of the header's first word that tell the encoding; bit i of the others: whether column i is one value."""
 
 
 def choose(count: int, total: int, width: int, whole: bool) -> int:
@@ -67,18 +70,26 @@ def encode(
     else:
         out[at : at + 4 * count].view(np.uint32)[:] = positions
         at += _pad(4 * count)
-    header = out[:HEADER].view(np.int64)
-    header[0], header[1] = kind, count
-    for column in columns:
-        size = count * column.itemsize
-        room = out[at : at + size].view(column.dtype)
-        if kind == EVERYTHING:
-            room[:] = column[:total] if rows is None else column[rows]
-        elif rows is None:
-            kernels.gather(column, where, room)
+    which = None if kind == EVERYTHING else where
+    if rows is not None and columns:
+        which = rows[:total] if which is None else kernels.gathered(rows, which)
+    uniform = 0
+    for i, column in enumerate(columns):
+        raw = column.view(kernels.bare(column.dtype))
+        if which is None:
+            single = bool(raw[0] == raw[total - 1] and (raw[:total] == raw[0]).all())
         else:
-            kernels.gather_by(column, rows, where, room)
+            single = kernels.alike(raw, which)
+        size = raw.itemsize * (1 if single else count)
+        room = out[at : at + size].view(raw.dtype)
+        if which is None:
+            room[:] = raw[: room.size]
+        else:
+            kernels.gather(raw, which[: room.size], room)
+        uniform |= single << i
         at += _pad(size)
+    header = out[:HEADER].view(np.int64)
+    header[0], header[1] = kind | uniform << KINDS, count
     return out[:at]
 
 
@@ -88,8 +99,8 @@ def decode(
     """Positions (uint32) and one column a dtype; ``None`` where the message says nothing."""
     if message.size == 0:
         return None, ()
-    kind, count = message[:HEADER].view(np.int64).tolist()
-    at = HEADER
+    told, count = message[:HEADER].view(np.int64).tolist()
+    kind, uniform, at = told & ((1 << KINDS) - 1), told >> KINDS, HEADER
     if kind == BITSET:
         size = 8 * _words(total)
         positions = np.empty(count, np.uint32)
@@ -101,9 +112,11 @@ def decode(
     else:
         positions = np.arange(total, dtype=np.uint32)
     columns = []
-    for dtype in dtypes:
-        size = count * dtype.itemsize
-        columns.append(message[at : at + size].view(dtype))
+    for i, dtype in enumerate(dtypes):
+        single = uniform >> i & 1
+        size = dtype.itemsize * (1 if single else count)
+        values = message[at : at + size].view(dtype)
+        columns.append(np.full(count, values[0]) if single else values)
         at += _pad(size)
     return positions, tuple(columns)
 

@@ -82,17 +82,31 @@ def positions_of(words, out):
 
 
 @njit(**OPTIONS)
+def alike(values, positions):
+    """Whether ``values[positions]`` are all the same."""
+    for i in range(1, len(positions)):
+        if load(values, np.int64(load(positions, i))) != load(values, np.int64(load(positions, 0))):
+            return False
+    return True
+
+
+@njit(**OPTIONS)
 def gather(values, positions, out):
     """``out[i] = values[positions[i]]``."""
     for i in range(len(positions)):
         store(out, i, load(values, np.int64(load(positions, i))))
 
 
-@njit(**OPTIONS)
-def gather_by(values, rows, positions, out):
-    """``out[i] = values[rows[positions[i]]]``."""
-    for i in range(len(positions)):
-        store(out, i, load(values, np.int64(load(rows, np.int64(load(positions, i))))))
+def gathered(rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """``rows[positions]``, uint32."""
+    out = np.empty(len(positions), np.uint32)
+    gather(rows, positions, out)
+    return out
+
+
+def bare(dtype: np.dtype) -> np.dtype:
+    """The unsigned integer of the same width: bits are compared and moved, whatever they mean."""
+    return np.dtype(f"u{dtype.itemsize}")
 
 
 @cache
@@ -104,7 +118,8 @@ def load_kernels(*dtypes: str) -> None:
     held_of_many(nothing, nothing, mask, nothing)
     set_bits(words, nothing)
     positions_of(words, nothing)
+    gather(nothing, nothing, nothing)
     for dtype in dtypes:
-        values = np.empty(0, dtype)
+        values = np.empty(0, bare(np.dtype(dtype)))
+        alike(values, nothing)
         gather(values, nothing, values)
-        gather_by(values, nothing, nothing, values)

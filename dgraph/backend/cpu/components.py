@@ -25,6 +25,9 @@ PROBES = 1024
 
 CHUNK = 4096
 NOBODY = np.uint32(2**32 - 1)
+MANY = 8
+"""``heard`` are many if they are more than one in so many of the vertices that other ranks know."""
+
 LISTED, TOUCHED, FELL = np.uint8(1), np.uint8(2), np.uint8(4)
 """In ``marks``: who is in the list of fallen vertices already, who in that of touched masters; roots whose label fell
 and whose members do not know."""
@@ -198,9 +201,8 @@ def lowered(lids, positions, values, label, marks, touched, count, fell, k):
 
 
 @njit(**OPTIONS)
-def spread(heard, label, parent, lowest, head, following, masters, marks, fell, k, mirrors, j):
-    """From vertices whose label fell to all of their components that other ranks know: those that it lowers are listed,
-    once, masters from ``k`` and mirrors from ``j`` on; the new counts."""
+def hear(heard, label, parent, lowest, marks):
+    """Vertices whose label fell tell their roots; roots that did not know are marked."""
     for i in range(len(heard)):
         v = np.int64(heard[i])
         root = parent[v]
@@ -208,6 +210,29 @@ def spread(heard, label, parent, lowest, head, following, masters, marks, fell, 
         if label[v] < lowest[root]:
             lowest[root] = label[v]
             marks[root] |= FELL
+
+
+@njit(**INLINE)
+def tell(v, low, label, masters, marks, fell, k, mirrors, j):
+    """A root's label to one of its vertices that other ranks know; a vertex that it lowers is listed, once."""
+    if label[v] > low:
+        label[v] = low
+        if not marks[v] & LISTED:
+            marks[v] |= LISTED
+            if v < masters:
+                fell[k] = v
+                k += 1
+            else:
+                mirrors[j] = v
+                j += 1
+    return k, j
+
+
+@njit(**OPTIONS)
+def spread(heard, label, parent, lowest, head, following, masters, marks, fell, k, mirrors, j):
+    """From ``heard`` to all of their components that other ranks know: those that it lowers are listed, masters from
+    ``k`` and mirrors from ``j`` on; the new counts."""
+    hear(heard, label, parent, lowest, marks)
     for i in range(len(heard)):
         root = parent[heard[i]]
         if not marks[root] & FELL:
@@ -215,16 +240,20 @@ def spread(heard, label, parent, lowest, head, following, masters, marks, fell, 
         marks[root] &= ~FELL
         member = head[root]
         while member != NOBODY:
-            v = np.int64(member)
-            if label[v] > lowest[root]:
-                label[v] = lowest[root]
-                if not marks[v] & LISTED:
-                    marks[v] |= LISTED
-                    if v < masters:
-                        fell[k] = v
-                        k += 1
-                    else:
-                        mirrors[j] = v
-                        j += 1
-            member = following[v]
+            k, j = tell(np.int64(member), lowest[root], label, masters, marks, fell, k, mirrors, j)
+            member = following[member]
+    return k, j
+
+
+@njit(**OPTIONS)
+def spread_widely(heard, known, label, parent, lowest, masters, marks, fell, k, mirrors, j):
+    """The same by a look at all vertices that other ranks know: for ``heard`` that are many of them."""
+    hear(heard, label, parent, lowest, marks)
+    for i in range(len(known)):
+        v = np.int64(known[i])
+        root = parent[v]
+        if marks[root] & FELL:
+            k, j = tell(v, lowest[root], label, masters, marks, fell, k, mirrors, j)
+    for i in range(len(heard)):
+        marks[parent[heard[i]]] &= ~FELL
     return k, j

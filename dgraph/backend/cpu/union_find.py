@@ -65,6 +65,7 @@ class UnionFind:
         kernel.known_labels(nothing, nothing, ids, ids, ids, 0, marks, nothing, nothing)
         kernel.lists(nothing, nothing, nothing, nothing)
         kernel.lowered(nothing, nothing, ids, ids, marks, nothing, 0, nothing, 0)
+        kernel.spread_widely(nothing, nothing, ids, nothing, ids, 0, marks, nothing, 0, nothing, 0)
         kernel.spread(nothing, ids, nothing, ids, nothing, nothing, 0, marks, nothing, 0, nothing, 0)
         _ready.add(kernel.components)
 
@@ -199,6 +200,12 @@ class UnionFind:
     def _spread(self, lids: np.ndarray) -> None:
         """From vertices whose label fell to all of their components that other ranks know."""
         if not len(lids):
+            return
+        if kernel.MANY * len(lids) > len(self._known):
+            self._fallen, self._fallen_mirrors = kernel.spread_widely(
+                lids, self._known, self._label, self._parent, self._lowest, self.local.masters, self._marks,
+                self._fell, self._fallen, self._mirrors, self._fallen_mirrors,
+            )  # fmt: skip
             return
         if self._lists is None:
             self._lists = np.empty(self.local.size, np.uint32), np.empty(self.local.size, np.uint32)
