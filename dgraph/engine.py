@@ -131,17 +131,19 @@ class Context:
         if not self.comm.total(not machine.compiled):
             return
         self.progress.phase("compile", name)
-        with self.comm.together():
-            for turn in (True, False):
+        error: BaseException | None = None
+        for turn in (True, False):
+            if self.leads == turn:
                 try:
-                    if self.leads == turn:
-                        machine.compile()
-                        if self.comm.size > 1:
-                            from dgraph.sync import prepare  # not at the top: --help would wait for Numba
+                    machine.compile()
+                    if self.comm.size > 1:
+                        from dgraph.sync import prepare  # not at the top: --help would wait for Numba
 
-                            prepare(machine.traced)
-                finally:
-                    self.comm.barrier()
+                        prepare(machine.traced)
+                except Exception as caught:  # told after both turns: the others are on their way to the second
+                    error = caught
+            self.comm.barrier()
+        self.comm.agree(error)
 
     def _direction(self, program: Program) -> str:
         """The direction asked for, where the program can go it; the one of its way, where there is one."""

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <time.h>
 #include <ucontext.h>
+#include <memory>
 #include <vector>
 
 #define EMULATED
@@ -148,13 +149,15 @@ static void body() {
     _longjmp(scheduler, 1);
 }
 
-static std::vector<std::vector<char>> stacks;
+// A library keeps a small grid's stacks for its next launch; those of large ones would add up over libraries.
+static const size_t STACK = 32 << 10, KEPT = 1024;
+static std::vector<std::unique_ptr<char[]>> stacks;
 
 static void run(void (*function)(i64), u32 blocks, u32 threads, i64 value, u64 seed) {
     kernel = function, argument = value, grid = {blocks}, state = seed;
     std::vector<Block> homes(blocks);
     std::vector<Fiber> fibers(blocks * threads);
-    while (stacks.size() < fibers.size()) stacks.emplace_back(32 << 10);
+    while (stacks.size() < fibers.size()) stacks.emplace_back(new char[STACK]);
     for (u32 b = 0; b < blocks; b++) {
         homes[b].index = b;
         homes[b].all.live = threads;
@@ -180,8 +183,8 @@ static void run(void (*function)(i64), u32 blocks, u32 threads, i64 value, u64 s
                 fiber.started = true;
                 getcontext(&fiber.context);
                 auto& stack = stacks[&fiber - fibers.data()];
-                fiber.context.uc_stack.ss_sp = stack.data();
-                fiber.context.uc_stack.ss_size = stack.size();
+                fiber.context.uc_stack.ss_sp = stack.get();
+                fiber.context.uc_stack.ss_size = STACK;
                 fiber.context.uc_link = nullptr;
                 makecontext(&fiber.context, body, 0);
                 setcontext(&fiber.context);
@@ -193,6 +196,7 @@ static void run(void (*function)(i64), u32 blocks, u32 threads, i64 value, u64 s
             abort();
         }
     }
+    if (stacks.size() > KEPT) stacks.resize(KEPT);
 }
 
 template <class T> static u64 pack(T x) {

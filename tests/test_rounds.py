@@ -15,8 +15,9 @@ from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cpu.fold import folded
 from dgraph.backend.cpu.machine import Machine
 from dgraph.backend.cpu.threads import Team
-from dgraph.comm import SerialComm
+from dgraph.comm import SerialComm, world
 from dgraph.engine import Context, Run
+from dgraph.errors import InternalError
 from dgraph.graph.build import build
 from dgraph.program import trace
 from dgraph.report import Progress, Trace
@@ -119,3 +120,17 @@ def f(x):
 """
     out = folded(text, {"YES": True, "NO": False})
     assert " ".join(out.split()) == "def f(x): if x > 1: return 1 pass pass return x"
+
+
+@pytest.mark.mpi
+def test_what_does_not_compile_ends_every_rank(monkeypatch):
+    """The first rank of a node compiles before the others: they must not wait for it at the second turn."""
+
+    def refuse(machine):
+        raise RuntimeError("no compiler here")
+
+    monkeypatch.setattr(Machine, "compiled", False)
+    if world().rank == 0:
+        monkeypatch.setattr(Machine, "compile", refuse)
+    with pytest.raises(RuntimeError if world().size == 1 else InternalError, match="no compiler here"):
+        dgraph.run("bfs", "path:9", source=0, backend="cpu")

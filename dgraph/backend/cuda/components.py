@@ -19,7 +19,7 @@ SAMPLED = 2
 
 def text(wide: bool, ids: str = "uint32") -> str:
     """The kernels. ``ids``: dtype of the array of original ids."""
-    types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} id_t;"
+    types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
     return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
 
 

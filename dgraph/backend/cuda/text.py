@@ -21,7 +21,7 @@ GRAPH = [
     ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"),
     ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
     ("const offset_t*", "in_offsets"), ("const u32*", "in_neighbours"), ("const weight_t*", "in_weights"),
-    ("i64", "out_edges"), ("i64", "in_edges"), ("const id_t*", "original"), ("const degree_t*", "degree"),
+    ("i64", "out_edges"), ("i64", "in_edges"), ("const original_t*", "original"), ("const degree_t*", "degree"),
     ("const u32*", "long_rows"), ("i64", "long_count"),
     ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),
 ]  # fmt: skip
@@ -139,7 +139,7 @@ def _head(t: Traced, variant: Variant, persistent: bool) -> str:
         f"typedef {'i64' if variant.wide else 'u32'} offset_t;\n"
         f"typedef {'u64' if variant.wide else 'u32'} prefix_t;\n"
         f"typedef {TYPES[variant.degrees]} degree_t;\n"
-        f"typedef {TYPES[variant.ids]} id_t;\n"
+        f"typedef {TYPES[variant.ids]} original_t;\n"
         f"typedef {TYPES[t.weight] if t.weighted and t.weight else 'int'} weight_t;\n"
     )
     inside = "\n".join(f"    {kind} {name};" for kind, name in environment(t))

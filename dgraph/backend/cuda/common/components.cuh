@@ -4,7 +4,7 @@
 struct Env {
     const offset_t* offsets;
     const u32* neighbours;
-    const id_t* original;
+    const original_t* original;
     u32* parent;
     i64* lowest;
     u32* largest;
