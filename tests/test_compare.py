@@ -79,7 +79,7 @@ def test_every_policy_is_compared(capsys):
     [
         (["rmat:5", "-n", "0"], 2, "got -n 0"),
         (["rmat:5", "-n", "3", "--policy", "oe"], 2, "did you mean 'oec'"),
-        (["rmat:5", "--compere"], 2, "unrecognized arguments: --compere"),
+        (["rmat:5", "--compere"], 2, "unknown option --compere"),
         (["rmat:5", "-n", "3", "--policy", "ldg,slack=0"], 2, "leaves no room"),
         ([], 2, "the following arguments are required: GRAPH"),
         (["--help"], 0, ""),
