@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -20,7 +21,7 @@ SHARED = {
 """Of :attr:`Portable.shared`, the control words that they are."""
 
 
-class Standing:
+class Standing(ABC):
     """The part of a ``Machine`` that is the same on every backend.
 
     Attributes:
@@ -84,13 +85,13 @@ class Standing:
             for i, (name, g) in enumerate(self.traced.globals.items())
         }
 
+    @abstractmethod
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
         """Where they lie on the host, one word each in either array: int64, float64."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fields(self) -> dict[str, np.ndarray]:
         """Masters' values of every field, on the host."""
-        raise NotImplementedError
 
     def portable(self) -> Portable:
         """Where the rounds stand, between two of them."""
@@ -123,21 +124,21 @@ class Standing:
         if not self.traced.all:
             self._wake(np.flatnonzero(kept.active).astype(np.uint32))
 
+    @abstractmethod
     def _active(self) -> np.ndarray:
         """lids of active masters, however the frontier is held."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _waiting(self) -> np.ndarray:
         """lids of masters in the far pile."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _stand(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
         """Take in control words, globals, and lids for the far pile."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _wake(self, lids: np.ndarray) -> None:
         """These masters, and no others, are the frontier."""
-        raise NotImplementedError
 
     def reset(self, lids: np.ndarray | slice) -> None:
         """Accumulators whose values were sent go back to their identity, unless combining twice does no harm."""

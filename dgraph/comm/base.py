@@ -63,13 +63,13 @@ class Comm(ABC):
         so both sides cut a message at the same places. Returns the bytes received from each peer.
         """
 
+    @abstractmethod
     def send(self, peer: int, address: int, size: int) -> Request:
         """Begin to send ``size`` bytes at ``address``; not collective. Messages to a rank arrive in the order begun."""
-        raise NotImplementedError
 
+    @abstractmethod
     def receive(self, peer: int, address: int, size: int) -> Request:
         """Begin to receive at most ``size`` bytes at ``address``: the next message of ``peer``; not collective."""
-        raise NotImplementedError
 
     def twin(self) -> Comm:
         """The same ranks again, with messages that never meet this communicator's; itself where there are none."""
