@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from emulated import THREADS, backend, needs_compiler
-from test_page import browser  # noqa: F401
+from test_browser import browser  # noqa: F401
 
 from dgraph import balance
 from dgraph.backend.cuda.schedules import SCHEDULES

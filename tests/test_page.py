@@ -1,12 +1,8 @@
-"""Reports that are looked at: read back, compared, as a page in a real browser, as a trace."""
+"""Reports that are looked at: read back, compared, as a page, as a trace."""
 
 import gzip
 import json
 import re
-import shutil
-import subprocess
-import zlib
-from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -243,117 +239,6 @@ def test_names_cannot_leave_their_place():
 def test_a_page_that_cannot_be_written_says_so(tmp_path):
     with pytest.raises(OutputError, match=r"cannot be written: No such file.*choose another --html"):
         write_page([made()], tmp_path / "none" / "page.html")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """What a page became in Chromium: its document after the script ran, and a picture of it."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        pytest.skip(f"no browser: none of {', '.join(names)} is on PATH")
-    home = tmp_path_factory.mktemp("browser")
-
-    def look(file, width=1160, height=1600):
-        argv = [
-            found, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={home}/data",
-            f"--window-size={width},{height}", "--virtual-time-budget=5000", "--enable-logging=stderr",
-        ]  # fmt: skip
-        picture = file.with_suffix(".png")
-        seen = subprocess.run(
-            [*argv, "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=60, check=True
-        )
-        subprocess.run([*argv, f"--screenshot={picture}", file.as_uri()], capture_output=True, timeout=60, check=True)
-        assert "CONSOLE" not in seen.stderr, seen.stderr
-        return seen.stdout, picture.read_bytes()
-
-    return look
-
-
-def colours(png):
-    """How often each colour occurs in a picture of 8-bit RGB or RGBA.   [PNG specification, sections 9 and 11]"""
-    at, raw, width, height, depth = 8, b"", 0, 0, 0
-    while at < len(png):
-        length, kind = int.from_bytes(png[at : at + 4], "big"), png[at + 4 : at + 8]
-        body = png[at + 8 : at + 8 + length]
-        if kind == b"IHDR":
-            width, height = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
-            depth = {2: 3, 6: 4}[body[9]]
-        raw += body if kind == b"IDAT" else b""
-        at += 12 + length
-    lines = np.frombuffer(zlib.decompress(raw), np.uint8).reshape(height, 1 + width * depth)
-    above, counts = np.zeros(width * depth, np.int64), defaultdict(int)
-    for line in lines:
-        kind, row = line[0], line[1:].astype(np.int64)
-        if kind == 2:
-            row = (row + above) % 256
-        elif kind == 1:
-            row = np.cumsum(row.reshape(width, depth), axis=0).ravel() % 256
-        elif kind:
-            out = np.zeros_like(row)
-            for i in range(width * depth):
-                left, corner = (out[i - depth], above[i - depth]) if i >= depth else (0, 0)
-                guess = left + above[i] - corner
-                near = min((abs(guess - v), n, v) for n, v in enumerate((left, above[i], corner)))[2]
-                out[i] = (row[i] + ((left + above[i]) // 2 if kind == 3 else near)) % 256
-            row = out
-        above = row
-        values, how_often = np.unique(row.reshape(width, depth)[:, :3], axis=0, return_counts=True)
-        for value, often in zip(values.tolist(), how_often.tolist(), strict=True):
-            counts["#" + "".join(f"{v:02x}" for v in value)] += often
-    return counts
-
-
-PART_COLOURS = {"compute": "#4477aa", "pack": "#66ccee", "exchange": "#ee6677", "unpack": "#ccbb44", "agree": "#c9ccd2"}
-
-
-@pytest.mark.starts_children
-def test_a_browser_draws_every_figure(browser, tmp_path):
-    report = made(4, 30, name="rmat:16")
-    write_page([report], tmp_path / "run.html")
-    document, picture = browser(tmp_path / "run.html")
-    assert 'data-drawn="yes"' in document
-    for title in ("Rounds, by rank", "Rounds, one by one", "Compute, by rank and round", "The whole run, by rank",
-                  "Bytes from rank to rank", "Memory, by rank", "Figures"):  # fmt: skip
-        assert f"<h2>{title}</h2>" in document
-    assert document.count("<canvas") == 2
-    assert "sssp on rmat:16" in document
-    seen = colours(picture)
-    area = {name: seen[colour] for name, colour in PART_COLOURS.items()}
-    spent = {name: sum(rank["seconds"][name] for rank in report["ranks"]) for name in PARTS}
-    assert min(area.values()) > 1000, area
-    some = ("pack", "exchange", "unpack")  # of colours that nothing else has; a part is in two figures, alike
-    shares = [(area[name] / sum(area[n] for n in some), spent[name] / sum(spent[n] for n in some)) for name in some]
-    assert all(abs(a - b) < 0.03 for a, b in shares), shares
-
-
-@pytest.mark.starts_children
-def test_a_browser_draws_what_gpus_recorded(browser, tmp_path):
-    write_page([recorded(made(2, 9))], tmp_path / "gpu.html")
-    document, picture = browser(tmp_path / "gpu.html", height=2600)
-    for title in ("Load by thread block", "GPU kernels, by rank", "GPU memory, by rank"):
-        assert f"<h2>{title}</h2>" in document
-    assert document.count("edges, fullest ÷ mean") == 7  # three first rounds, three of most edges, all
-    for schedule in ("alb", "persistent", "pull"):
-        assert f"</i>{schedule}</span>" in document
-    seen = colours(picture)
-    assert seen["#4477aa"] > seen["#ee8866"] > 1000, "both kernels of a thread block"
-
-
-@pytest.mark.starts_children
-def test_a_browser_draws_a_comparison_and_many_ranks(browser, tmp_path):
-    write_page([timed(1, 4.0, 4.0), timed(2, 2.5, 2.0), timed(64, 0.5, 0.1)], tmp_path / "runs.html")
-    document, _ = browser(tmp_path / "runs.html")
-    assert "Strong scaling" in document
-    assert document.count("<circle") == 3
-    assert "1: 1 ranks" in document
-    write_page([made(64, 1000)], tmp_path / "many.html")
-    document, _ = browser(tmp_path / "many.html")
-    assert 'data-drawn="yes"' in document
-    assert document.count("<rect") > 1000
-
-
-# the trace
 
 
 def test_a_trace_has_every_rank_and_its_spans_nest(tmp_path):
