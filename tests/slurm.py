@@ -125,10 +125,17 @@ class Slurm:
         """Wait until a job has ended; its states."""
 
         def over() -> bool:
-            return all(one["JobState"] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED") for one in self.states(job))
+            states = {one["JobState"] for one in self.states(job)}
+            return bool(states) and states <= {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED"}
 
         self.until(over, timeout, f"the end of job {job}")
         return self.states(job)
+
+    def start_again(self, job: str) -> None:
+        """Start a job that was queued again, which Slurm would do after two minutes."""
+        self.until(lambda: {state["JobState"] for state in self.states(job)} == {"PENDING"}, 90, "the end of the run")
+        time.sleep(2)  # slurmd does not launch in the second in which it killed: "already killed"
+        self.ask("scontrol", "update", f"JobId={job}", "StartTime=now")
 
     def until(self, true, timeout: float, what: str) -> None:
         """Wait for something."""

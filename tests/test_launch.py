@@ -257,8 +257,7 @@ def wait_for_checkpoint(cluster, name):
 def goes_on(cluster, job, log):
     """The job is queued again, and ends with the answer of a run that nobody stopped."""
     cluster.until(lambda: cluster.states(job)[0]["Restarts"] == "1", 90, "the job in the queue again")
-    cluster.until(lambda: cluster.states(job)[0]["JobState"] == "PENDING", 30, "the end of the first run")
-    cluster.ask("scontrol", "update", f"JobId={job}", "StartTime=now")  # else two minutes
+    cluster.start_again(job)
     (state,) = cluster.ended(job, 150)
     assert (state["JobState"], state["ExitCode"]) == ("COMPLETED", "0:0"), cluster.told()
     told = (cluster.folder / log).read_text()
@@ -308,7 +307,7 @@ def test_of_an_array_only_the_task_that_stopped_is_queued_again(cluster):
 
     cluster.until(lambda: restarts() == {"0": "1", "1": "1"}, 60, "both tasks in the queue again")
     for task in range(2):
-        cluster.ask("scontrol", "update", f"JobId={job}_{task}", "StartTime=now")
+        cluster.start_again(f"{job}_{task}")
     assert {state["JobState"] for state in cluster.ended(job, 120)} == {"COMPLETED"}, cluster.told()
     assert restarts() == {"0": "1", "1": "1"}
     for task in range(2):
