@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dgraph.backend.base import Backend, Machine, SharedMachine
 from dgraph.backend.note import Note
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
@@ -57,7 +58,7 @@ class Keeper(Protocol):
     def known(self, program: Program) -> State | None:
         """What ``program`` left, if it had ended before the checkpoint."""
 
-    def resume(self, program: Program, machine) -> None:
+    def resume(self, program: Program, machine: Machine) -> None:
         """Put a machine that has started to where the checkpoint found it, if it is this program's."""
 
     def wish(self) -> int:
@@ -66,7 +67,7 @@ class Keeper(Protocol):
     def until(self, round: int) -> int:
         """Rounds from ``round`` to the next boundary at which to look."""
 
-    def boundary(self, program: Program, machine, wishes: int) -> None:
+    def boundary(self, program: Program, machine: Machine, wishes: int) -> None:
         """Between two rounds: a checkpoint, where it is time; raises where the run is to end with it."""
 
     def finished(self, program: Program, state: State) -> None:
@@ -77,7 +78,7 @@ class Context:
     """What an algorithm's ``run`` works with: the graph, programs, small agreements. Collective throughout."""
 
     def __init__(
-        self, local: LocalGraph, comm: Comm, backend, record, progress,
+        self, local: LocalGraph, comm: Comm, backend: Backend, record, progress,
         direction: str = "auto", sync: str = "auto", max_rounds: int | None = None, leads: bool = True,
         keeper: Keeper | None = None,
     ):  # fmt: skip
@@ -113,9 +114,8 @@ class Context:
         else:
             run.rounds(limit)
         self.rounds += machine.round
-        if hasattr(machine, "spent"):
-            self.record.spent(machine.spent())
-            self.record.queues |= machine.tasks()
+        self.record.spent(machine.spent())
+        self.record.queues |= machine.tasks()
         left = State(
             fields=machine.fields(),
             globals=machine.globals(),
@@ -126,7 +126,7 @@ class Context:
             self.keeper.finished(program, left)
         return left
 
-    def _compile(self, machine, name: str) -> None:
+    def _compile(self, machine: Machine, name: str) -> None:
         """One rank a node compiles; the others wait, then find the machine code in the cache folder."""
         if not self.comm.total(not machine.compiled):
             return
@@ -164,7 +164,7 @@ class Context:
     @property
     def local_rounds(self) -> bool:
         """Whether ranks run rounds of their own between exchanges, where a program's values only ever improve."""
-        return self.comm.size > 1 and getattr(self.backend, "local_rounds", False)
+        return self.comm.size > 1 and self.backend.local_rounds
 
     def total(self, value: float) -> float:
         """The sum over ranks of one number a rank: an int stays one, floats are added in rank order."""
@@ -180,7 +180,7 @@ class Context:
 class Run:
     """One program's rounds on all ranks."""
 
-    def __init__(self, machine, context: Context):
+    def __init__(self, machine: Machine, context: Context):
         self.machine, self.comm, self.context = machine, context.comm, context
         self.record = context.record
         from dgraph.sync import Sync  # not at the top: --help would wait for Numba
@@ -198,6 +198,7 @@ class Run:
     def rounds(self, limit: int) -> None:
         """The reference: round after round, every phase on every rank."""
         machine, sync, record = self.machine, self.sync, self.record
+        assert isinstance(machine, SharedMachine), f"{machine} is for one rank"
         if not machine.done and limit > 0:
             sync.broadcast()
         while not machine.done and machine.round < limit:
@@ -217,7 +218,7 @@ class Run:
             self._boundary()
             if not machine.done and machine.round < limit:
                 sync.broadcast()
-            record.rounds.add(direction, frontier, edges, time.perf_counter() - began, *[*told, *_notes(machine)][-1:])
+            record.rounds.add(direction, frontier, edges, time.perf_counter() - began, *[*told, *machine.notes()][-1:])
             self.context.progress.round(machine.round, frontier, edges, direction)
 
     def _across(self, limit: int) -> tuple[bool, float, list[Note]]:
@@ -228,7 +229,7 @@ class Run:
         with self.record("compute"):
             ran = self._attempt(lambda: self.sync.across(end))
         seconds = (time.perf_counter() - began) / (machine.round - first + 1)
-        told = _notes(machine) if ran else []
+        told = machine.notes() if ran else []
         if machine.round > first:
             self.record.rounds.extend(machine.figures(first), seconds, told[:-1])
         return bool(ran) or self.error is not None, seconds, told[-1:]
@@ -242,7 +243,7 @@ class Run:
                 run = machine.fused(min(batch, limit - first, keeper.until(first) if keeper else batch))
             seconds = (time.perf_counter() - began) / run
             batch = max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
-            record.rounds.extend(machine.figures(first), seconds, _notes(machine))
+            record.rounds.extend(machine.figures(first), seconds, machine.notes())
             self.context.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
             self.wishes = keeper.wish() if keeper else 0
             self._boundary()
@@ -292,8 +293,3 @@ class Run:
             self.comm.agree(self.error)
         self.wishes = int(whole[2])
         return whole[3:], floats, int(whole[1])
-
-
-def _notes(machine) -> list[Note]:
-    """What the backend tells of the rounds since the last call, beside their figures; most tell nothing."""
-    return machine.notes() if hasattr(machine, "notes") else []

@@ -9,7 +9,7 @@ import numpy as np
 
 import partitioning
 from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
-from dgraph.backend import Joined, connect
+from dgraph.backend import Backend, Joined, connect
 from dgraph.backend import backend as choose_backend
 from dgraph.backend.affinity import mask
 from dgraph.backend.choices import CHOICES
@@ -38,7 +38,7 @@ def run(
     *,
     comm=None,
     policy: str = "auto",
-    backend: str | object = "auto",
+    backend: str | Backend = "auto",
     threads: int | None = None,
     schedule: str | None = None,
     gpus: str | None = None,
@@ -114,7 +114,7 @@ def run(
                     masks=[masks[rank] for rank in here], schedule=schedule, gpus=gpus, record=record,
                     local_rounds=local_rounds, **chosen,
                 )  # fmt: skip
-            trace.ranges = getattr(engine, "ranges", None)
+            trace.ranges = engine.ranges
             _tell_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)
         with trace("load"):
             if not isinstance(graph, Graph):
@@ -146,8 +146,7 @@ def run(
             answer = work.run(ctx)
             if keeper is not None:
                 keeper.end()
-        if hasattr(engine, "memory"):
-            trace.gpu_memory = engine.memory()
+        trace.gpu_memory = engine.memory()
         if answer.arcs is not None:
             arcs = comm.total(answer.arcs)
             trace.describe("outcome", edges_traversed=arcs if local.directed else arcs // 2)

@@ -1,20 +1,21 @@
-"""Backends: what runs a program's rounds on one rank. Each gives a ``Machine`` a program (see ``cpu/machine.py``)."""
+"""Backends: what runs a program's rounds on one rank. Each gives a program a ``Machine`` (``base.py``)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
 
+from dgraph.backend.base import Backend
 from dgraph.backend.connect import Joined, connect
 from dgraph.errors import UsageError, unknown
 
-__all__ = ["BACKENDS", "Joined", "backend", "connect"]
+__all__ = ["BACKENDS", "Backend", "Joined", "backend", "connect"]
 
 BACKENDS = ("auto", "cpu", "cuda")
 
 
 def backend(
-    name: str | object,
+    name: str | Backend,
     threads: int | None,
     ranks_here: int,
     place: int = 0,
@@ -26,7 +27,7 @@ def backend(
     record: str | None = None,
     local_rounds: bool = False,
     **choices: object,
-):
+) -> Backend:
     """The backend of this name; "auto" is cuda where there is a GPU and CuPy, else cpu.
 
     Args:

@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Note:
-    """One round on one rank; a machine that has some gives those since it was last asked (``machine.notes()``).
+    """One round on one rank (``machine.notes()``).
 
     Attributes:
         schedule: what spread the round's edges over threads.

@@ -16,8 +16,8 @@ class Portable:
     """What a machine gives between two rounds (``machine.portable()``) and takes (``machine.restore(portable)``).
 
     Hand-written rounds give and take what the program's own rounds would, so that each goes on where the other
-    stopped. ``portable()`` may be None where a machine cannot stop yet, on all ranks alike; then it is asked after the
-    next round. Mirrors are not in it: after ``restore`` the first broadcast tells them everything.
+    stopped. Where ``portable()`` is None it is asked for again after the next round. Mirrors are not in it: after
+    ``restore`` the first broadcast tells them everything.
 
     Attributes:
         fields: name → values of masters, shape (masters,); a field that is left out has its identity everywhere.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from dgraph.backend.base import SharedMachine
 from dgraph.backend.portable import Portable
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
-from dgraph.program import Traced
 
 SHARED = {
     "round": "ROUND", "pull": "MODE", "active": "TOTAL_ACTIVE", "edges": "TOTAL_EDGES", "unexplored": "UNEXPLORED",
@@ -21,26 +21,22 @@ SHARED = {
 """Of :attr:`Portable.shared`, the control words that they are."""
 
 
-class Standing(ABC):
-    """The part of a ``Machine`` that is the same on every backend.
+class Standing(SharedMachine):
+    """The part of a machine that is the same on every backend.
 
     Attributes:
         layout: where numbers lie in ``words``.
         words: control words (int64) as they were when the last call ended.
-        state: field → values by lid, masters before mirrors.
         pulls: whether it can walk edges backwards.
     """
 
     layout: ModuleType
-    traced: Traced
     local: LocalGraph
     words: np.ndarray
-    state: Mapping[str, Any]
     pulls: bool
 
     @property
     def direction(self) -> str:
-        """Of the next round: push or pull."""
         return "pull" if self.words[self.layout.MODE] == self.layout.PULL else "push"
 
     @property
@@ -49,7 +45,6 @@ class Standing(ABC):
 
     @property
     def round(self) -> int:
-        """Rounds finished."""
         return int(self.words[self.layout.ROUND])
 
     @property
@@ -64,21 +59,17 @@ class Standing(ABC):
 
     @property
     def total_active(self) -> int:
-        """Masters in the next frontier, on all ranks."""
         return int(self.words[self.layout.TOTAL_ACTIVE])
 
     @property
     def total_edges(self) -> int:
-        """Edges that leave them."""
         return int(self.words[self.layout.TOTAL_EDGES])
 
     @property
     def waiting(self) -> int:
-        """Vertices in the far pile; some may be stale."""
         return int(self.words[self.layout.FAR])
 
     def globals(self) -> dict[str, int | float]:
-        """The globals' values, the same on every rank."""
         integers, floats = self._globals()
         return {
             name: float(floats[i]) if g.dtype == "float64" else int(integers[i])
@@ -89,12 +80,7 @@ class Standing(ABC):
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
         """Where they lie on the host, one word each in either array: int64, float64."""
 
-    @abstractmethod
-    def fields(self) -> dict[str, np.ndarray]:
-        """Masters' values of every field, on the host."""
-
     def portable(self) -> Portable:
-        """Where the rounds stand, between two of them."""
         integers, floats = self._globals()
         count = max(len(self.traced.globals), 1)
         shared: dict[str, Any] = {name: int(self.words[getattr(self.layout, word)]) for name, word in SHARED.items()}
@@ -107,7 +93,6 @@ class Standing(ABC):
         return Portable(self.fields(), active, waiting, shared)
 
     def restore(self, kept: Portable) -> None:
-        """Stand where ``kept`` says. Call it after :meth:`start`, before a round."""
         at, masters = self.layout, self.local.masters
         for name, values in kept.fields.items():
             self.state[name][:masters] = values
@@ -141,7 +126,6 @@ class Standing(ABC):
         """These masters, and no others, are the frontier."""
 
     def reset(self, lids: np.ndarray | slice) -> None:
-        """Accumulators whose values were sent go back to their identity, unless combining twice does no harm."""
         for name in self.traced.proposes:
             field = self.traced.fields[name]
             if not field.reduce.idempotent:  # type: ignore[union-attr]

@@ -44,11 +44,11 @@ def _has_gpu() -> bool:
 
 def _device(comm: Comm):
     """The GPU that a run would take."""
-    from dgraph.backend import backend
+    from dgraph.backend.cuda import CudaBackend, Options
 
     here = ranks_here(comm)
     with comm.together():
-        device = backend("cuda", None, len(here), here.index(comm.rank), alone=False).device
+        device = CudaBackend(here.index(comm.rank), len(here), alone=False, options=Options()).device
         device.use()
     return device
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import backend as choose_backend
+from dgraph.backend.base import Backend, Machine
 from dgraph.comm import SerialComm
 from dgraph.engine import Context
 from dgraph.errors import UsageError
@@ -57,14 +58,14 @@ class Needs:
         return 2 * peers * bound(int(mirrors / peers) + 1, self.widths) + masters
 
 
-class _Recording:
+class _Recording(Backend):
     """A backend that remembers the programs that were asked of it."""
 
-    def __init__(self, engine: Any):
+    def __init__(self, engine: Backend):
         self.engine = engine
         self.programs: list[tuple[Traced, str]] = []
 
-    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Any:
+    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
         self.programs.append((traced, direction))
         return self.engine.machine(traced, local, direction)
 
@@ -104,7 +105,7 @@ def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -
     return Work(measured, recording.programs, result)
 
 
-def _measured(engine: Any, traced: Traced, direction: str, shape: Shape) -> Needs:
+def _measured(engine: Backend, traced: Traced, direction: str, shape: Shape) -> Needs:
     def size(masters: int, mirrors: int) -> int:
         local = _made_up(masters, mirrors, shape)
         held = {id(array) for array in _arrays(vars(local))}

@@ -30,7 +30,7 @@ class Sync:
     """The exchanges of one program's run.
 
     Args:
-        machine: the backend's, which holds the fields.
+        machine: the backend's, which holds the fields; a :class:`SharedMachine` where ranks share vertices.
         mode: "auto"; "full": nothing is elided; "poison": as auto, and what the plan says is not read is garbage.
         trace: times ``pack``, ``exchange``, ``unpack``; counts bytes and messages.
 
@@ -43,7 +43,7 @@ class Sync:
         traced = machine.traced
         self.plans = {d: plan(traced, d, local.directed, self.full) for d in ("push", "pull")}
         self.widths = {k: machine.state[k].dtype for k in traced.fields}
-        self.courier = machine.exchange(comm, self.plans, trace) if hasattr(machine, "exchange") else None
+        self.courier = machine.exchange(comm, self.plans, trace)
         peers = [] if self.courier else self._peers
         self._outbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
         self._inbox = {p: np.empty(self._most(p), np.uint8) for p in peers}

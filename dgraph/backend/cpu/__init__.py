@@ -7,6 +7,7 @@ from functools import cache, reduce
 from operator import or_
 
 from dgraph.backend import affinity
+from dgraph.backend.base import Backend, SharedMachine
 from dgraph.backend.cpu.machine import Machine
 from dgraph.backend.cpu.peeling import Peeling
 from dgraph.backend.cpu.threads import Team
@@ -24,21 +25,14 @@ def _team(size: int) -> Team:
     return Team(size)
 
 
-class CpuBackend:
+class CpuBackend(Backend):
     """``threads`` threads on each of the ranks that share this node.
 
     Args:
         masks: the cores that each of them may use, a bit each; none: those that this rank may.
-
-    Attributes:
-        name: "cpu".
-        threads: threads of this rank.
-        reason: why that many.
-        why: why this backend.
     """
 
     name = "cpu"
-    why = ""
 
     def __init__(self, threads: int | None, ranks_here: int, masks: Sequence[int] = ()):
         mine = affinity.mask()
@@ -53,8 +47,7 @@ class CpuBackend:
         if ranks_here > every and not self.warning:
             self.warning = f"{ranks_here} ranks share {every} cores: they take turns, timings mean little"
 
-    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | UnionFind | Peeling:
-        """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
+    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> SharedMachine:
         if traced.program.way and not traced.program.way.anywhere:
             raise UsageError(
                 f"{traced.program.way.name} says how a GPU walks edges, and this run has none; use --backend cuda, "

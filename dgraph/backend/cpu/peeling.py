@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dgraph.backend.base import SharedMachine
 from dgraph.backend.cpu import cores as kernel
 from dgraph.backend.cpu.layout import RING
 from dgraph.backend.cpu.threads import Team
@@ -19,14 +20,15 @@ from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
 
-class Peeling:
+class Peeling(SharedMachine):
     """What the engine and the synchronisation ask of a ``Machine``.
 
     Attributes:
         state: core and lost → (masters + mirrors,).
     """
 
-    direction, dirties, waiting = "push", False, 0
+    direction, dirties, done, compiled = "push", False, False, False
+    round = total_active = total_edges = 0
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
         self.traced, self.local, self.team = traced, local, team
@@ -34,8 +36,7 @@ class Peeling:
         self.state = {name: np.zeros(size, field.dtype) for name, field in traced.fields.items()}
         self.core, self.lost = self.state["core"], self.state["lost"]
         self.compiled = (kernel.peel, self.core.dtype) in _ready
-        self.round, self.done = 0, False
-        self.active = self.edges = self.total_active = self.total_edges = self._dropped = 0
+        self.active = self.edges = 0
         self._heard = any(side.rows < side.count for side in local.theirs.values())
         self._single, self._first = (traced.program.parameters[name] for name in ("single", "first"))
         self._all_dropped = 0

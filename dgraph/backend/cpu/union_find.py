@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dgraph.backend.base import SharedMachine
 from dgraph.backend.cpu import components as kernel
 from dgraph.backend.cpu.threads import Team
 from dgraph.backend.portable import Portable, between_rounds
@@ -19,22 +20,21 @@ from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
 
-class UnionFind:
+class UnionFind(SharedMachine):
     """What the engine and the synchronisation ask of a ``Machine``, for one program with one MIN field of ids.
 
     Attributes:
         state: the field → int64 (masters + mirrors,).
     """
 
-    direction, dirties, waiting = "push", False, 0
+    direction, dirties, done, compiled = "push", False, False, False
+    round = total_active = total_edges = 0
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
         self.traced, self.local, self.team = traced, local, team
         (self.field,) = traced.proposes
         self.state = {self.field: np.empty(local.size, np.int64)}
         self.compiled = kernel.components in _ready
-        self.round, self.done = 0, False
-        self.total_active = self.total_edges = 0
         self.edges = 0
         self._parent = np.empty(local.size, np.uint32)
         self._joined, self._named, self._ascending = False, local.original, local.ascending

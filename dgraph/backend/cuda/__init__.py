@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import replace
 
+from dgraph.backend.base import Backend
 from dgraph.backend.connect import Joined
 from dgraph.backend.cuda import binding
 from dgraph.backend.cuda.components import Components
@@ -22,7 +23,7 @@ from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
 
-class CudaBackend:
+class CudaBackend(Backend):
     """One of this node's GPUs for this rank.
 
     Args:
@@ -33,16 +34,11 @@ class CudaBackend:
         gpus: "0,1,2,3": the GPU of each rank of the node, by place.
 
     Attributes:
-        name: "cuda".
-        threads: host threads of this rank: 1.
-        reason: which GPU.
-        why: why this backend.
         links: how GPUs are joined, once :meth:`connect` has found out; None on one rank, and where some have no GPU.
         planned: bytes of the GPU's memory that the most demanding program so far was planned to take.
     """
 
     name, threads = "cuda", 1
-    why = ""
     links: Links | None = None
 
     def __init__(
@@ -64,7 +60,6 @@ class CudaBackend:
 
     @property
     def ranges(self):
-        """Where phases are named for a profiler (``push``, ``pop``); None where nobody looks."""
         return self.device if self.device.ranged else None
 
     def memory(self) -> dict[str, int | bool]:
@@ -95,7 +90,6 @@ class CudaBackend:
 
     @property
     def local_rounds(self) -> bool:
-        """Whether GPUs run rounds of their own between exchanges."""
         return self.options.local_rounds and self.links is not None and self.links.direct
 
     def connect(self, comm: Comm, transport: str, allow_gpu_sharing: bool) -> Joined:
@@ -117,7 +111,6 @@ class CudaBackend:
         return Joined(self.links.names(), self.links.summary(), gpus, list(filter(None, warnings)))
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
-        """A machine for one program on this rank's graph. ``direction``: auto, push, pull or flip."""
         self.device.use()
         way = traced.program.way
         options = self.options.under(way) if way else self.options

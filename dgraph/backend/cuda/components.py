@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dgraph.backend.base import Machine
 from dgraph.backend.cuda import layout
 from dgraph.backend.cuda.expressions import TYPES
 from dgraph.backend.cuda.graph import DeviceGraph
@@ -23,7 +24,7 @@ def text(wide: bool, ids: str = "uint32") -> str:
     return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
 
 
-class Components:
+class Components(Machine):
     """What the engine asks of a ``Machine``, for a program whose ``kernel`` is "components" and a graph that is
     undirected and all on this rank: one round.
 
@@ -31,7 +32,8 @@ class Components:
         state: the field → an empty array: nothing is exchanged.
     """
 
-    direction, dirties, waiting, compiled = "push", False, 0, True
+    direction, done, compiled = "push", False, True
+    round = total_active = total_edges = 0
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device):
         self.traced, self.graph, self.device = traced, graph, device
@@ -42,9 +44,10 @@ class Components:
         out = graph.out
         arrays = (out.offsets, out.neighbours, graph.original, self.parent, self.lowest, largest)
         self.environment = np.array([*map(device.address, arrays), graph.local.size], np.int64)
-        self.round, self.done = 0, False
-        self.total_active = self.total_edges = 0
         self.state = {field: np.empty(0, np.int64) for field in traced.fields}
+
+    def compile(self) -> None:
+        """Nothing: the kernels, which know no program, were loaded when this was made."""
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Every vertex is its own component."""

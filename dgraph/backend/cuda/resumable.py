@@ -21,7 +21,6 @@ class Resumable(Standing):
     arrays: Arrays
     device: Any
     all_words: np.ndarray
-    join: Callable[[np.ndarray], None]
     _phase: Callable[..., None]
     _read: Callable[[], None]
 

@@ -1,0 +1,218 @@
+"""The contract of a backend, and of the machine that it gives a program on one rank's graph.
+
+What is not abstract is optional: its default says that there is nothing of the kind.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.note import Note, Spent
+from dgraph.backend.portable import Portable
+from dgraph.comm import Comm
+from dgraph.graph.local import LocalGraph
+from dgraph.program import Traced
+
+NO_PILE = np.iinfo(np.int64).max
+"""A number past every pile."""
+
+
+class Machine(ABC):
+    """One program's rounds on one rank, as many a call as it likes: all that a graph on a single rank asks for.
+
+    Attributes:
+        state: field → values by lid, masters before mirrors; NumPy arrays, or what can be indexed and assigned so.
+    """
+
+    traced: Traced
+    state: Mapping[str, Any]
+
+    @property
+    @abstractmethod
+    def direction(self) -> str:
+        """Of the next round: push or pull."""
+
+    @property
+    @abstractmethod
+    def done(self) -> bool:
+        """Whether the program's own end was reached."""
+
+    @property
+    @abstractmethod
+    def round(self) -> int:
+        """Rounds finished."""
+
+    @property
+    @abstractmethod
+    def total_active(self) -> int:
+        """Masters in the next frontier, on all ranks."""
+
+    @property
+    @abstractmethod
+    def total_edges(self) -> int:
+        """Edges that leave them, in the whole graph."""
+
+    @property
+    @abstractmethod
+    def compiled(self) -> bool:
+        """Whether this process has the program's machine code; if not, :meth:`compile` is called before the start."""
+
+    @abstractmethod
+    def compile(self) -> None:
+        """Compile, or load from the cache folder, everything that the rounds will call."""
+
+    @abstractmethod
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
+
+    @abstractmethod
+    def fused(self, limit: int) -> int:
+        """Up to ``limit`` whole rounds of a graph without mirrors, no more than :meth:`figures` remembers; how many."""
+
+    @abstractmethod
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """This rank's part of the round's totals: integers [active, edges, sums …], float sums."""
+
+    @abstractmethod
+    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+        """Take in the totals of all ranks: ``step``, the end, the next direction."""
+
+    @abstractmethod
+    def figures(self, first: int) -> np.ndarray:
+        """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
+        pulled; int64 (rounds, 3)."""
+
+    @abstractmethod
+    def fields(self) -> dict[str, np.ndarray]:
+        """Masters' values of every field, on the host."""
+
+    @abstractmethod
+    def globals(self) -> dict[str, int | float]:
+        """The globals' values, the same on every rank."""
+
+    @abstractmethod
+    def restore(self, kept: Portable) -> None:
+        """Stand where ``kept`` says. Call it after :meth:`start`, before a round."""
+
+    def portable(self) -> Portable | None:
+        """Where the rounds stand, between two of them; None where they cannot be stopped here, on all ranks alike."""
+        return None
+
+    @property
+    def waiting(self) -> int:
+        """Vertices in the far pile; some may be stale. Only programs with ``priority`` have one."""
+        return 0
+
+    def lowest_pile(self) -> int:
+        """The lowest pile that a vertex waits in; :data:`NO_PILE` if none does."""
+        return NO_PILE
+
+    def open_pile(self, pile: int) -> None:  # noqa: B027, without piles there is nothing to do
+        """Vertices that wait in it join the frontier."""
+
+    def exchange(self, comm: Comm, plans: Mapping[str, Any], record: Any) -> Any:
+        """A courier of this backend's own, that carries fields in place of ``dgraph/sync``; None: there is none.
+
+        Collective. ``plans``: direction → what is exchanged.
+        """
+        return None
+
+    def notes(self) -> list[Note]:
+        """What is told of every round since the last call, beside its figures; most tell nothing."""
+        return []
+
+    def spent(self) -> list[Spent]:
+        """Seconds by kernel so far, where they are measured."""
+        return []
+
+    def tasks(self) -> dict[str, float]:
+        """What a schedule's queues came to, where that is recorded."""
+        return {}
+
+
+class SharedMachine(Machine):
+    """A machine that also runs single phases, between which ranks tell each other of vertices that they share.
+
+    Attributes:
+        dirties: whether mirrors must hear of masters that are not active.
+    """
+
+    dirties: bool
+
+    @abstractmethod
+    def edge(self) -> None:
+        """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
+
+    @abstractmethod
+    def vertex(self) -> None:
+        """One vertex phase; the new frontier of masters is :meth:`frontier`."""
+
+    @abstractmethod
+    def frontier(self) -> np.ndarray:
+        """lids of active masters (uint32)."""
+
+    @abstractmethod
+    def dirty(self) -> np.ndarray:
+        """lids of masters that mirrors must hear of: active, or with a field that edges read changed."""
+
+    @abstractmethod
+    def take_mirrors(self) -> np.ndarray:
+        """lids of mirrors that got a proposal in this round; their marks are cleared."""
+
+    @abstractmethod
+    def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
+        """Mirrors' proposals into masters ``lids[positions]``."""
+
+    @abstractmethod
+    def join(self, lids: np.ndarray) -> None:
+        """Mirrors join the frontier."""
+
+    @abstractmethod
+    def reset(self, lids: np.ndarray | slice) -> None:
+        """Accumulators whose values were sent go back to their identity, unless combining twice does no harm."""
+
+
+class Backend(ABC):
+    """What runs a program's rounds on one rank.
+
+    Attributes:
+        name: of ``dgraph.backend.BACKENDS``.
+        threads: threads of this rank; ``reason``: why that many, or which GPU.
+        why: why this backend.
+        warning: for the user; "" where there is nothing to say.
+    """
+
+    name: str
+    threads: int
+    reason: str
+    warning: str
+    why = ""
+
+    @abstractmethod
+    def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
+        """A machine for one program on this rank's graph, a :class:`SharedMachine` where ranks share vertices.
+
+        Args:
+            direction: auto, push, pull or flip.
+
+        Raises:
+            UsageError: the program, or its memory, is nothing for this backend.
+        """
+
+    @property
+    def local_rounds(self) -> bool:
+        """Whether ranks run rounds of their own between exchanges, where a program's values only ever improve."""
+        return False
+
+    @property
+    def ranges(self) -> Any:
+        """Where phases are named for a profiler (``push``, ``pop``); None where nobody looks."""
+        return None
+
+    def memory(self) -> dict[str, int | bool] | None:
+        """What the run took of a device's memory, in bytes; None where there is none."""
+        return None
