@@ -84,10 +84,17 @@ class Bfs(Algorithm):
 
     needs_source = True
 
+    @property
+    def way(self):
+        return way(self.variant, self.without)
+
+    def check(self):
+        way(self.variant, self.without)
+
     def run(self, ctx):
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
-        levels = Levels(source=source, limit=limit).walked(way(self.variant, self.without))
+        levels = Levels(source=source, limit=limit).walked(self.way)
         ahead = ctx.local_rounds and self.variant == "direction-optimizing"
         state = ctx.run(Hops(source=source, limit=limit) if ahead else levels)
         found = distances(state["level"], ctx.local.out_degree)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from dgraph.backend.base import Backend
-from dgraph.backend.connect import Joined, connect
+from dgraph.backend.connect import AUTO, MPI_HOST, TRANSPORTS, Joined, connect
 from dgraph.errors import UsageError, unknown
+from dgraph.program.way import Way
+
+if TYPE_CHECKING:
+    from dgraph.backend.cuda.options import Options
 
 __all__ = ["BACKENDS", "Backend", "Joined", "backend", "connect"]
 
@@ -50,14 +55,11 @@ def backend(
         return name
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot work; give 1 or more, or leave --threads out")
-    asked = {"schedule": schedule, "record": record, "local_rounds": local_rounds or None, **choices}
-    given = {key: value for key, value in asked.items() if value is not None}
+    given = {"schedule": schedule, "record": record, "local_rounds": local_rounds or None, **choices}
     if takes_gpu(name, gpus=gpus, **given):
-        from dgraph.backend.cuda import CudaBackend, Options
-        from dgraph.backend.cuda.options import recording
+        from dgraph.backend.cuda import CudaBackend
 
-        given |= recording(given.pop("record", None))  # type: ignore[arg-type]
-        gpu = CudaBackend(place, ranks_here, alone, Options(**given), gpus=gpus)  # type: ignore[arg-type]
+        gpu = CudaBackend(place, ranks_here, alone, _options(**given), gpus=gpus)
         gpu.why = "asked for" if name == "cuda" else "a GPU is there"
         return gpu
     from dgraph.backend.cpu import CpuBackend
@@ -65,6 +67,36 @@ def backend(
     cpu = CpuBackend(threads, ranks_here, masks)
     cpu.why = "asked for" if name == "cpu" else "there is no GPU, or no CuPy to reach it"
     return cpu
+
+
+def refuse_early(
+    name: str, transport: str = AUTO, way: Way | None = None, *, gpus: str | None = None, **given: object
+) -> None:  # fmt: skip
+    """Refuse what :func:`backend` and :func:`connect` would, as far as one process can tell before anything is loaded.
+
+    Args:
+        way: how the algorithm wants to be walked, where it has a say.
+        given: as for :func:`backend`.
+
+    Raises:
+        UsageError: an option, or a GPU that is not there.
+    """
+    if transport not in (AUTO, *TRANSPORTS):
+        raise unknown("transport", transport, (AUTO, *TRANSPORTS))
+    if takes_gpu(name, transport=None if transport in (AUTO, MPI_HOST) else transport, gpus=gpus, **given):
+        from dgraph.backend.cuda.device import some
+
+        some()
+        _options(**given)
+    elif way is not None:
+        way.refuse_without_gpu()
+
+
+def _options(**given: object) -> Options:
+    from dgraph.backend.cuda.options import Options, recording
+
+    wanted = {key: value for key, value in given.items() if value is not None}
+    return Options(**(wanted | recording(wanted.pop("record", None))))  # type: ignore[arg-type]
 
 
 def takes_gpu(name: str, **about_gpus: object) -> bool:

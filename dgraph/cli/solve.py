@@ -9,7 +9,7 @@ from typing import Any
 import partitioning
 from dgraph import output, report
 from dgraph.algorithms import ALGORITHMS
-from dgraph.backend import takes_gpu
+from dgraph.backend import refuse_early
 from dgraph.backend.choices import CHOICES
 from dgraph.checkpoint import clear, interval, listening
 from dgraph.cli.parser import Request
@@ -117,8 +117,11 @@ def _write_report(request: Request, told: dict, source: int | None, several: boo
 def _refuse_early(request: Request) -> None:
     """What would fail after a long load fails now."""
     asked, weights = request.run, request.load.get("weights")
-    ALGORITHMS[request.algorithm](**request.parameters)
-    takes_gpu(asked.get("backend", "auto"), **{name: asked.get(name) for name in ("schedule", "gpus", *CHOICES)})
+    work = ALGORITHMS[request.algorithm](**request.parameters)
+    about_gpus = ("transport", "gpus", "schedule", "record", "local_rounds", *CHOICES)
+    refuse_early(
+        asked.get("backend", "auto"), way=work.way, **{name: asked[name] for name in about_gpus if name in asked}
+    )
     if request.format:
         report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
     try:

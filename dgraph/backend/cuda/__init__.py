@@ -77,15 +77,9 @@ class CudaBackend(Backend):
         }
 
     def _gpu(self, place: int, ranks_here: int, gpus: str | None):
-        from dgraph.backend.cuda.device import CudaDevice, count
+        from dgraph.backend.cuda.device import CudaDevice, some
 
-        found = count()
-        if not found:
-            raise UsageError(
-                "backend cuda needs an NVIDIA GPU with its driver, and CuPy sees none here "
-                "(CUDA_VISIBLE_DEVICES may hide it); use --backend cpu, or run where there is one"
-            )
-        number, self.how = binding.number(gpus, place, ranks_here, found)
+        number, self.how = binding.number(gpus, place, ranks_here, some())
         return CudaDevice(number)
 
     @property
