@@ -23,6 +23,7 @@ from dgraph.graph.load import describe
 from dgraph.report import Progress, Trace
 from dgraph.run import run
 
+ABOUT_GPUS = ("transport", "gpus", "schedule", "record", "local_rounds", *CHOICES)
 SUGGESTED = "the input suggests it, and none was named"
 
 
@@ -118,10 +119,8 @@ def _refuse_early(request: Request) -> None:
     """What would fail after a long load fails now."""
     asked, weights = request.run, request.load.get("weights")
     work = ALGORITHMS[request.algorithm](**request.parameters)
-    about_gpus = ("transport", "gpus", "schedule", "record", "local_rounds", *CHOICES)
-    refuse_early(
-        asked.get("backend", "auto"), way=work.way, **{name: asked[name] for name in about_gpus if name in asked}
-    )
+    given = {name: asked[name] for name in ABOUT_GPUS if name in asked}
+    refuse_early(asked.get("backend", "auto"), way=work.way, **given)
     if request.format:
         report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
     try:
