@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from dgraph.backend.base import Backend
+from dgraph.backend.choices import DEVICE, HOST
 from dgraph.backend.connect import AUTO, MPI_HOST, TRANSPORTS, Joined, connect
 from dgraph.errors import UsageError, unknown
 from dgraph.program.way import Way
@@ -31,6 +32,7 @@ def backend(
     gpus: str | None = None,
     record: str | None = None,
     local_rounds: bool = False,
+    device: object = None,
     **choices: object,
 ) -> Backend:
     """The backend of this name; "auto" is cuda where there is a GPU and CuPy, else cpu.
@@ -46,6 +48,7 @@ def backend(
         gpus: "0,1,2,3": the GPU of each rank of this node, by place.
         record: what a GPU run records beside: "load", "time" and "ranges", with commas between them.
         local_rounds: GPUs run rounds of their own between exchanges.
+        device: the GPU that a graph was built on: no other can work on it.
         choices: options of schedules, see ``dgraph.backend.choices``; None: not given.
 
     Raises:
@@ -59,9 +62,11 @@ def backend(
     if takes_gpu(name, gpus=gpus, **given):
         from dgraph.backend.cuda import CudaBackend
 
-        gpu = CudaBackend(place, ranks_here, alone, _options(**given), gpus=gpus)
+        gpu = CudaBackend(place, ranks_here, alone, _options(**given), device, gpus)
         gpu.why = "asked for" if name == "cuda" else "a GPU is there"
         return gpu
+    if device is not None:
+        raise UsageError("the graph was built on GPUs, and this run has none; load it with build='host'")
     from dgraph.backend.cpu import CpuBackend
 
     cpu = CpuBackend(threads, ranks_here, masks)
@@ -70,12 +75,14 @@ def backend(
 
 
 def refuse_early(
-    name: str, transport: str = AUTO, way: Way | None = None, *, gpus: str | None = None, **given: object
+    name: str, transport: str = AUTO, way: Way | None = None, *, gpus: str | None = None, build: str = HOST,
+    **given: object,
 ) -> None:  # fmt: skip
     """Refuse what :func:`backend` and :func:`connect` would, as far as one process can tell before anything is loaded.
 
     Args:
         way: how the algorithm wants to be walked, where it has a say.
+        build: where the graph is to be built.
         given: as for :func:`backend`.
 
     Raises:
@@ -83,7 +90,11 @@ def refuse_early(
     """
     if transport not in (AUTO, *TRANSPORTS):
         raise unknown("transport", transport, (AUTO, *TRANSPORTS))
-    if takes_gpu(name, transport=None if transport in (AUTO, MPI_HOST) else transport, gpus=gpus, **given):
+    asked = {
+        "transport": None if transport in (AUTO, MPI_HOST) else transport,
+        "build": build if build == DEVICE else None,
+    }
+    if takes_gpu(name, gpus=gpus, **asked, **given):
         from dgraph.backend.cuda.device import some
 
         some()

@@ -6,7 +6,7 @@ import json as encoder
 from collections.abc import Sequence
 from typing import Any
 
-from dgraph.backend.choices import CHOICES
+from dgraph.backend.choices import BUILDS, CHOICES
 from dgraph.backend.connect import TRANSPORTS
 from dgraph.cli.arguments import flag, summary
 from dgraph.cli.commands import command_parser
@@ -63,6 +63,7 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             {"name": name, "help": f"{row.help} ({row.source})", "parameters": _choices(name)}
             for name, row in SCHEDULES.items()
         ],
+        "ways to build": [{"name": name, "help": text} for name, text in BUILDS.items()],
         "transports": [{"name": name, "help": text} for name, text in TRANSPORTS.items()],
         "generators": [
             {"name": name, "form": generator.form, "help": generator.help} for name, generator in GENERATORS.items()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.backend import BACKENDS
-from dgraph.backend.choices import CHOICES
+from dgraph.backend.choices import BUILDS, CHOICES
 from dgraph.backend.connect import AUTO, TRANSPORTS
 from dgraph.checkpoint import RESUME
 from dgraph.cli.arguments import Parser, flag
@@ -18,7 +18,7 @@ from dgraph.graph.options import EDGE_DATA, IDS, ORDERS
 from dgraph.report import STYLES
 
 RUN = (
-    "policy", "backend", "threads", "schedule", *CHOICES, "gpus", "allow_gpu_sharing", "transport", "record",
+    "policy", "build", "backend", "threads", "schedule", *CHOICES, "gpus", "allow_gpu_sharing", "transport", "record",
     "local_rounds", "direction", "sync", "max_rounds", "validate", "checkpoint", "checkpoint_every", "resume",
 )  # fmt: skip
 """Of :func:`dgraph.run`'s keywords, those that are options."""
@@ -91,6 +91,9 @@ def add_run_options(parser: Parser, algorithm: Any = None) -> None:
         help="who owns which vertex and edge: auto (default) says what it took and why; MODULE:NAME is your own",
     )
     run = parser.add_argument_group("run")
+    run.add_argument(
+        "--build", choices=BUILDS, help="who makes a generated graph: host (default), or each GPU its part"
+    )
     run.add_argument("--backend", choices=BACKENDS, help="where the rounds run (default auto)")
     run.add_argument("--threads", type=int, metavar="N", help="threads a rank (default: its share of the cores)")
     run.add_argument(

@@ -10,7 +10,7 @@ import partitioning
 from dgraph import output, report
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import refuse_early
-from dgraph.backend.choices import CHOICES
+from dgraph.backend.choices import CHOICES, DEVICE
 from dgraph.checkpoint import clear, interval, listening
 from dgraph.cli.parser import Request
 from dgraph.cli.progress import progress_for
@@ -21,9 +21,9 @@ from dgraph.graph.generate import DEFAULT
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
 from dgraph.report import Progress, Trace
-from dgraph.run import run
+from dgraph.run import build_on_gpus, run
 
-ABOUT_GPUS = ("transport", "gpus", "schedule", "record", "local_rounds", *CHOICES)
+ABOUT_GPUS = ("build", "transport", "gpus", "schedule", "record", "local_rounds", *CHOICES)
 SUGGESTED = "the input suggests it, and none was named"
 
 
@@ -153,8 +153,12 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
         trace.choose("graph", spec, "none was named")
         progress.line(f"no graph was named: taking {spec}")
     progress.phase("load", spec)
-    with trace("load"):
-        graph = Graph.load(spec, comm=comm, **options)
+    if request.run.get("build") == DEVICE:
+        placing = {name: request.run[name] for name in ("policy", "backend", "gpus") if name in request.run}
+        graph = build_on_gpus(spec, comm=comm, trace=trace, progress=progress, **placing, **options)
+    else:
+        with trace("load"):
+            graph = Graph.load(spec, comm=comm, **options)
     progress.line(describe(graph))
     if algorithm.weighted and graph.weight_type is None and "weights" not in options:
         trace.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")

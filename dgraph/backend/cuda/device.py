@@ -170,6 +170,10 @@ class CudaDevice:
         stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
         runtime.memcpyAsync(array.data.ptr, host.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
 
+    def sort(self, array) -> None:
+        """Put a contiguous array of integers into ascending order, in place; it takes as much memory again."""
+        array.sort()
+
     def clear(self, array) -> None:
         """Zero an array, in the order of the stream."""
         array.data.memset_async(0, array.nbytes, self.xp.cuda.get_current_stream())
