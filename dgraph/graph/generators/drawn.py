@@ -76,7 +76,8 @@ def rmat_alb(scale: int, *, edge_factor: float, seed: int, permute: bool) -> Rec
 
 
 def gtgraph(scale: int, *, edge_factor: float, seed: int, noise: float, symmetric: bool) -> Recipe:
-    """Bader, Madduri: GTgraph, a synthetic graph generator suite, 2006: its R-MAT parameters."""
+    """Bader, Madduri: GTgraph, a synthetic graph generator suite, 2006: its R-MAT shares. Its own code lets them drift
+    from level to level; noise stands for that here."""
     options: dict[str, Any] = {"edge_factor": edge_factor, "seed": seed, "noise": noise}
     return rmat(scale, a=0.45, b=0.15, c=0.15, symmetric=symmetric, permute=True, **options)
 
