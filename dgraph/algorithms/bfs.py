@@ -74,7 +74,7 @@ class Parents(OnePass):
 @algorithm(
     "bfs",
     SOURCE,
-    Parameter("depth_limit", int, None, "visit vertices up to this many hops", aliases=("cutoff",)),
+    Parameter("depth_limit", int, None, "visit vertices up to this many hops (default: all)", aliases=("cutoff",)),
     Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
     Parameter("variant", str, "direction-optimizing", "how it walks; most are about GPUs", choices=tuple(VARIANTS)),
     Parameter("without", str, None, f"features of bfs-4k left out, comma-separated: {', '.join(FEATURES)}"),

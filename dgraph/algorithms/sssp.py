@@ -109,8 +109,13 @@ class Overflowed(OnePass):
 @algorithm(
     "sssp",
     SOURCE,
-    Parameter("cutoff", float, None, "find distances up to this one"),
-    Parameter("delta", float, None, "width of a pile (default: 4 · mean weight / mean degree, more in small rounds)"),
+    Parameter("cutoff", float, None, "find distances up to this one (default: all)"),
+    Parameter(
+        "delta",
+        float,
+        None,
+        "width of a pile, in units of the weights (default: 4 · mean weight / mean degree, more in small rounds)",
+    ),
     Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
 )
 class Sssp(Algorithm):
