@@ -261,7 +261,7 @@ def _validated(work: Algorithm, graph: Graph, columns, answer: Answer, rounds: i
     progress.phase("validate", work.name)
     with trace("validate"):
         verdict = certify(
-            work.name, graph.block, columns, graph.comm,
+            work.name, graph.evidence, columns, graph.comm,
             parameters=work.settings(), rounds=answer.summary.get("iterations", rounds), converged=answer.finished,
         )  # fmt: skip
     trace.describe("outcome", validation=verdict.facts())

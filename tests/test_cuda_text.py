@@ -90,7 +90,9 @@ def test_kernels_compile(architecture):
         assert nvrtc.compiled(components(wide), architecture, "components")
     assert nvrtc.compiled(selftest.text(), architecture, "probe")
     for spec in ("rmat:20", "gtgraph:33", "road:9x9", "roadnet:9x9", "smallworld:9"):
-        assert nvrtc.compiled(drawing(draft(spec, LoadOptions())), architecture, spec)
+        plan = draft(spec, LoadOptions())
+        for proof in (None, "i64", "double"):
+            assert nvrtc.compiled(drawing(plan, proof), architecture, spec)
 
 
 def test_an_error_names_what_did_not_compile():

@@ -11,6 +11,7 @@ from dgraph.backend.cuda.building.kernels import Kernels
 from dgraph.backend.cuda.building.local import BuiltLocal
 from dgraph.backend.cuda.building.placing import place
 from dgraph.backend.cuda.building.plan import building
+from dgraph.backend.cuda.building.proof import Drawn
 from dgraph.backend.cuda.building.rows import Built, rows
 from dgraph.backend.cuda.building.vertices import Vertices, spread, whole
 from dgraph.comm import Comm
@@ -29,6 +30,7 @@ class BuiltGraph(Graph):
 
     Attributes:
         device: this rank's GPU.
+        draft: what was built.
     """
 
     stored = True
@@ -37,7 +39,7 @@ class BuiltGraph(Graph):
         self, plan: Draft, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None
     ):
         self.comm, self.device = comm, device
-        self._draft, self._options, self._policy, self._renumber = plan, options, policy, renumber
+        self.draft, self._options, self._policy, self._renumber = plan, options, policy, renumber
         self._host: EdgeBlock | None = None
         ids, facts = ConsecutiveIds(plan.n), replace(plan.facts, notes=list(plan.facts.notes))
         self._begin(Known(plan.n, 0, 0, plan.directed, plan.weight_type, ids, facts), None)
@@ -57,7 +59,7 @@ class BuiltGraph(Graph):
 
     def opened(self, policy: str) -> Partitioned:
         """This rank's part under a policy, drawn and built anew; collective."""
-        plan, comm = self._draft, self.comm
+        plan, comm = self.draft, self.comm
         with comm.together():
             self.device.use()
             made = Kernels(plan, self.device, comm.rank, comm.size)
@@ -78,7 +80,7 @@ class BuiltGraph(Graph):
 
     def _whole(self, made: Kernels) -> Vertices:
         """All vertices; by degree where that is wanted and fits."""
-        plan, renumber = self._draft, self._renumber
+        plan, renumber = self.draft, self._renumber
         if renumber is None:
             weight = 0 if plan.weight_type is None else plan.weight_type.itemsize
             need = building(plan.n, plan.n, plan.arcs, 1, ids=4, weight=weight, renumbered=True)
@@ -87,7 +89,7 @@ class BuiltGraph(Graph):
 
     def _learn(self, built: Built, vertices: Vertices, degree) -> None:
         """What is known of the graph once it is built: the same under every policy."""
-        known, facts, both = self._known, self._known.facts, self._draft.both
+        known, facts, both = self._known, self._known.facts, self.draft.both
         here = np.array([built.neighbours.size, built.equal, built.equal_loops, built.kept_loops], np.int64)
         arcs, equal, equal_loops, loops = (int(count) for count in self.comm.allreduce(here))
         known.arcs, known.m = arcs, arcs if known.directed else (arcs - loops) // 2 + loops
@@ -110,8 +112,24 @@ class BuiltGraph(Graph):
     @property
     def block(self) -> EdgeBlock:
         if self._host is None:
-            self._host = load(self._draft.facts.name, self.comm, self._options)
+            self._host = load(self.draft.facts.name, self.comm, self._options)
         return self._host
+
+    @property
+    def evidence(self) -> Drawn:
+        """The edges, drawn again: nothing of the rows that runs work on. Values belong to the ranks that own them where
+        that is in order of gids."""
+        local = self._locals[self._policy].local
+        vertices, ends = local.vertices, np.zeros(2, np.int64)  # type: ignore[attr-defined]
+        if local.masters and self.comm.size > 1:
+            ends[:] = self.device.get(vertices.original[: local.masters][[0, -1]])
+        told = self.comm.allgather(np.array([local.masters, *ends], np.int64))
+        starts = np.cumsum(told[:, 0]) - told[:, 0]
+        inside = (told[:, 1] == starts) & (told[:, 2] - told[:, 1] == told[:, 0] - 1) | (told[:, 0] == 0)
+        if self.comm.size == 1 or inside.all():
+            return Drawn(self, int(starts[self.comm.rank]), local.masters)
+        first, stop = (self.n * rank // self.comm.size for rank in (self.comm.rank, self.comm.rank + 1))
+        return Drawn(self, first, stop - first)
 
     def undirected(self) -> Graph:
         if not self.directed:
@@ -122,8 +140,8 @@ class BuiltGraph(Graph):
                     f"{self.facts.name}: an edge with two weights, one for each way, takes both arcs to one GPU to "
                     "tell the smaller; give --undirected, which weighs pairs, or --build host"
                 )
-            facts = replace(self._draft.facts, notes=[*self.facts.notes, "symmetrised: every arc goes both ways"])
-            plan = replace(self._draft, directed=False, both=True, keep_parallel=False, facts=facts)
+            facts = replace(self.draft.facts, notes=[*self.facts.notes, "symmetrised: every arc goes both ways"])
+            plan = replace(self.draft, directed=False, both=True, keep_parallel=False, facts=facts)
             both = BuiltGraph(plan, self.comm, self.device, self._policy, self._options, self._renumber)
             told = replace(
                 self.facts, largest_degree=both.facts.largest_degree, duplicates_kept=False, notes=facts.notes

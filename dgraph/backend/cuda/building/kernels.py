@@ -20,37 +20,48 @@ RUN, STRETCH = 32, 32
 
 LOOPS, EQUAL, EQUAL_LOOPS, MOST, KEPT_LOOPS, HASH, COUNTERS = range(7)
 CUT_OUTGOING, CUT_INCOMING, CUT_GRID, CUT_HUBS = range(4)
-RULE_INTEGERS, RULE_SKEWED, RULE_REALS, RULE_OWN = range(4)
+RULE_INTEGERS, RULE_SKEWED, RULE_REALS, RULE_OWN, RULE_UNIT = range(5)
+BROKEN_SOURCE, BROKEN_NEGATIVE, BROKEN_BEYOND, BROKEN_ROOT, BROKEN_OUT, BROKEN_NONE = range(6)
+BROKEN_LOST, BROKEN_SHORT, BROKEN_ARC, BROKEN_TIGHT, BROKEN_ALONE, PLATEAUS, PROOFS = range(6, 13)
 
 MEMBERS = [
     (f"u64 whole[{WHOLE}]", WHOLE), (f"double real[{REAL}]", REAL), ("double bound[3]", 3),
     *((f"u64 {name}", 1) for name in (
         "items", "n", "both", "directed", "keep_loops", "parts", "rank", "cut", "columns", "low", "high", "word_count",
-        "row", "row_end", "begin", "end", "to", "rule", "weight_key", "width", "weight_bytes", "octave_count",
+        "window_low", "window_high", "source", "row", "row_end", "begin", "end", "to", "rule", "weight_key", "width",
+        "weight_bytes", "octave_count",
     )),
-    ("i64 least", 1),
+    ("i64 least", 1), ("i64 cutoff", 1), ("double real_cutoff", 1),
     *((f"{kind} {name}", 1) for kind, name in (
         ("const i64*", "bounds"), ("const u32*", "hubs"), ("u64*", "counts"), ("u64*", "counters"),
         ("u32*", "rows"), ("u32*", "columns_here"), ("u32*", "words"), ("u32*", "before"), ("u32*", "tally"),
         ("u32*", "lids"), ("id_t*", "original"), ("const id_t*", "asked"), ("u32*", "found"), ("u64*", "starts"),
         ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"), ("void*", "weights"),
         ("const i64*", "octaves"),
+        ("const dist_t*", "claimed"), ("const dist_t*", "window"), ("const i64*", "parents"), ("u32*", "joined"),
+        ("u32*", "tight"), ("u64*", "broken"),
     )),
 ]  # fmt: skip
 """Of ``env``: C++ type and name, and how many words of eight bytes."""
 
 
-def text(draft: Draft) -> str:
-    """All kernels, for one generator; 64-bit gids where 32 bits cannot number the vertices."""
-    known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
+def text(draft: Draft, proof: str | None = None) -> str:
+    """All kernels, for one generator; 64-bit gids where 32 bits cannot number the vertices.
+
+    Args:
+        proof: "i64" or "double": the kernels that prove distances of this type, beside those that make rows.
+    """
+    known = {name: value for name, value in globals().items() if name.isupper() and type(value) is int}
+    del known["WHOLE"], known["REAL"]
     named = "".join(f"#define {name} {value}\n" for name, value in known.items())
     formula = draft.formula
     named += f"#define EDGE edge_{formula.name}\n"
     named += f"#define WEIGHT weight_{formula.name}\n" if formula.weighted else "#define WEIGHT(u, v) 0\n"
     members = "".join(f"    {member};\n" for member, _ in MEMBERS)
-    types = f"typedef {gid_dtype(draft.n)[1]} id_t;\n"
+    types = f"typedef {gid_dtype(draft.n)[1]} id_t;\ntypedef {proof or 'i64'} dist_t;\n"
+    named += f"#define FLOATS {int(proof == 'double')}\n"
     struct = f"{types}struct Env {{\n{members}}};\nCONSTANT Env env;\n"
-    files = [(HERE / f"{name}.cuh").read_text() for name in ("edges", "place", "rows")]
+    files = [(HERE / f"{name}.cuh").read_text() for name in ("edges", "place", "rows", *(["proof"] if proof else []))]
     return "\n".join([layout.constants(), "#define PERSISTENT 0", named, common("base"), struct, *files])
 
 
@@ -60,18 +71,19 @@ def gid_dtype(n: int) -> tuple[np.dtype, str]:
 
 
 class Kernels:
-    """The kernels of one draft on one device.
+    """The kernels of one draft on one device. ``proof``: as of :func:`text`.
 
     Attributes:
         device: it.
         counters: uint64, what kernels add to.
+        arrays: what they work on, by name.
     """
 
-    def __init__(self, draft: Draft, device, rank: int, parts: int):
+    def __init__(self, draft: Draft, device, rank: int, parts: int, proof: str | None = None):
         self.device = device
-        self._module = device.module(text(draft), f"build_{draft.formula.name}")
+        self._module = device.module(text(draft, proof), f"{'prove' if proof else 'build'}_{draft.formula.name}")
         self.counters = device.xp.zeros(COUNTERS, np.uint64)
-        self._arrays: dict[str, Any] = {}
+        self.arrays: dict[str, Any] = {}
         formula, rule = draft.formula, draft.rule
         self._values: dict[str, object] = {
             "whole": formula.whole, "real": formula.real, "items": draft.items, "n": draft.n, "both": draft.both,
@@ -94,10 +106,10 @@ class Kernels:
     def take(self, **arrays) -> None:
         """Arrays that kernels work on from now on; None: none."""
         for name, array in arrays.items():
-            self._arrays[name] = array  # which keeps it there
+            self.arrays[name] = array  # which keeps it there
             self._values[name] = 0 if array is None else self.device.address(array)
 
-    def set(self, **values: int) -> None:
+    def set(self, **values: float) -> None:
         """Numbers that kernels read from now on."""
         self._values |= values
 
@@ -118,7 +130,7 @@ class Kernels:
             value = self._values.get(name, 0)
             given = value if isinstance(value, tuple) else (value,)
             if kind == "double":
-                packed.view(np.float64)[at : at + len(given)] = given if given != (0,) else 0.0
+                packed.view(np.float64)[at : at + len(given)] = given
             else:
                 packed.view(np.uint64)[at : at + len(given)] = [int(each) & (1 << 64) - 1 for each in given]
             at += size

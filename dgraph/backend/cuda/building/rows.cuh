@@ -78,26 +78,30 @@ DEVICE u64 bits_of_ends(u64 u, u64 v) {
     return mix(mix(env.weight_key + u) + v);
 }
 
-// The weight of every arc: a function of its ends, as graph/weigh.py and the generators have it.
+// The weight of an arc: a function of its ends, as graph/weigh.py and the generators have it.
+DEVICE void weight_of(u64 u, u64 v, double& weight) {
+    weight = smaller(env.bound[0] + env.bound[1] * fraction(bits_of_ends(u, v)), env.bound[2]);
+}
+DEVICE void weight_of(u64 u, u64 v, i64& weight) {
+    if (env.rule == RULE_UNIT) {
+        weight = 1;
+    } else if (env.rule == RULE_OWN) {
+        weight = WEIGHT(u, v);
+    } else {
+        const u64 bits = bits_of_ends(u, v);
+        const i64 octave = env.rule == RULE_SKEWED ? env.octaves[(bits >> 32) % env.octave_count] : 0;
+        weight = env.rule == RULE_SKEWED ? (1ll << octave) + (i64)((bits & 0xffffffffull) % (1ull << octave))
+                                         : env.least + (i64)(bits % env.width);
+    }
+}
+
 KERNEL weigh(i64) {
     walk(0, env.row_end, 0, env.end, [=](u64 row, u64 e) {
         const u64 u = (u64)env.original[row], v = (u64)env.original[env.targets[e]];
-        if (env.rule == RULE_OWN) {
-            ((int*)env.weights)[e] = WEIGHT(u, v);
-            return;
-        }
-        const u64 bits = bits_of_ends(u, v);
-        if (env.rule == RULE_SKEWED) {
-            const i64 octave = env.octaves[(bits >> 32) % env.octave_count];
-            ((int*)env.weights)[e] = (int)((1ll << octave) + (i64)((bits & 0xffffffffull) % (1ull << octave)));
-        } else if (env.rule == RULE_REALS) {
-            const double value = env.bound[0] + env.bound[1] * fraction(bits);
-            ((double*)env.weights)[e] = smaller(value, env.bound[2]);
-        } else {
-            const i64 value = env.least + (i64)(env.width ? bits % env.width : bits);
-            if (env.weight_bytes == 4) ((int*)env.weights)[e] = (int)value;
-            else ((i64*)env.weights)[e] = value;
-        }
+        i64 whole;
+        if (env.rule == RULE_REALS) weight_of(u, v, ((double*)env.weights)[e]);
+        else if (env.weight_bytes == 8) weight_of(u, v, ((i64*)env.weights)[e]);
+        else weight_of(u, v, whole), ((int*)env.weights)[e] = (int)whole;
     });
 }
 
