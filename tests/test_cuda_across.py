@@ -79,6 +79,12 @@ def test_where_rounds_stop_being_small_does_not_show(small, calls):
     assert bool(calls) == (small > 0)
 
 
+def test_piles_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
+    """What the pile's round counts must begin at nothing."""
+    check(run(4, mesh(), [PROGRAMS["dist"]], policy="cvc", direction="push", options=Options(small=20)), ["dist"])
+    assert calls
+
+
 @pytest.mark.parametrize("policy", ["oec", "hash", "cvc"])
 def test_local_rounds_come_to_the_same(policy, calls):
     """Under cvc mirrors would have to hear of every round: there ranks exchange after each."""

@@ -197,6 +197,7 @@ struct Across {
     __device__ bool opens_piles(Totals& t) {
         if (!PRIORITY || !t.waiting || t.stops || t.late || round + 1 >= limit) return false;
         const u64 waiting = (u64)FRESH(env.control + FAR);
+        if (blockIdx.x == 0) clear(slot_of(tick + 1)); // the round that the pile makes counts there
         slot = slot_of(tick);
         lowest_pass(slot, far_swapped, waiting, near);
         t = agree(true);
