@@ -13,6 +13,6 @@ def communicator(comm=None) -> Comm:
         return world()
     if isinstance(comm, Comm):
         return comm
-    from dgraph.comm.mpi import wrapped
+    from dgraph.comm.mpi import MpiComm
 
-    return wrapped(comm)
+    return MpiComm(comm)

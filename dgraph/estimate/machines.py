@@ -85,13 +85,10 @@ class Work:
     result: int
 
 
-def needs(
-    name: str, shape: Shape, parameters: dict[str, Any], direction: str, progress: Progress | None = None
-) -> Work:
+def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -> Work:
     """What an algorithm's programs need.
 
-    The algorithm runs once on a graph of three vertices, which compiles its programs where they are not yet:
-    ``progress`` says so.
+    The algorithm runs once on a graph of three vertices, which compiles its programs where they are not yet.
     """
     dtype = {0: None, 4: np.int32, 8: np.int64}.get(shape.weight)
     if shape.weight and dtype is None:
@@ -102,7 +99,7 @@ def needs(
     comm = graph.comm
     local = build(graph.block, plan("oec", graph.block, 1, comm), comm)
     recording = _Recording(choose_backend("cpu", None, 1))
-    answer = work.run(Context(local, comm, recording, Trace(comm, []), progress or Progress(), direction))
+    answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
     result = sum(values.itemsize for values in answer.columns.values())
     measured = [_measured(recording.engine, traced, way, shape) for traced, way in recording.programs]
     return Work(measured, recording.programs, result)

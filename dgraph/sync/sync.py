@@ -67,7 +67,7 @@ class Sync:
 
     def across(self, limit: int) -> bool:
         """Rounds that a courier runs without the host, up to the agreement on the last; whether there were any."""
-        return bool(self.courier and not self.full and self.courier.across(limit))
+        return bool(self.courier and not self.full and self.courier.across(limit, self))
 
     def reduce(self, failed: bool = False) -> None:
         """Mirrors give their proposals to their masters. ``failed``: this rank has nothing to say any more."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dgraph.backend.cuda import messages as at
+from dgraph.backend.cuda.device_rounds import DeviceRounds, Exchanges, concluded_by_device
 from dgraph.backend.cuda.transports import Links, Mailboxes
 from dgraph.comm import Comm
 from dgraph.errors import InternalError, UsageError
@@ -77,6 +79,8 @@ class Exchange:
         self._spoken = self._totals()
         self._most = _times(machine.options.small, comm.size)
         self._across = runs_across(machine)
+        self._timer: AbstractContextManager = record("compute")
+        self._rounds = DeviceRounds(self, machine) if concluded_by_device(machine) else None
         self._tell_kernels(plans["push"])
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
@@ -140,21 +144,30 @@ class Exchange:
         are marked, join the frontier."""
         asked = self._asked(fields, role, dense=dense, whole=dense, marked=marked, joins=joins, failed=failed)
         if self._exchange(asked) and joins:
-            with self.record("compute"):
+            with self._timer:
                 self.machine.settle_joined()
 
-    def across(self, limit: int) -> bool:
-        """Rounds without the host, up to the agreement on the last one; whether there were any.
-
-        Pushes that are small on all ranks together, of programs without float sums; the same answer on every rank.
-        """
-        machine = self.machine
-        small = max(machine.total_active, machine.total_edges) <= self._most
-        if not (self._across and small and machine.direction == "push"):
+    def across(self, limit: int, sync: Exchanges) -> bool:
+        """Rounds without the host, up to the agreement on the last one; whether there were any, the same on every rank.
+        The caller times them."""
+        if self._rounds is not None:
+            timer, self._timer = self._timer, nullcontext()
+            try:
+                self._rounds.run(limit, sync)
+            finally:
+                self._timer = timer
+        elif self.is_small():
+            self.machine.across(limit)
+        else:
             return False
-        machine.across(limit)
         self.account()
         return True
+
+    def is_small(self) -> bool:
+        """Whether the next round may run in the kernel of many: a push that is small on all ranks together."""
+        machine = self.machine
+        small = max(machine.total_active, machine.total_edges) <= self._most
+        return self._across and small and machine.direction == "push"
 
     def _reducing(self, fields: tuple[str, ...], role: str, dense: bool = False, failed: bool = False) -> int:
         monoids = [self.machine.traced.fields[name].reduce for name in fields]
@@ -181,7 +194,7 @@ class Exchange:
             return False
         self.post.number += 1
         if self.direct:
-            with self.record("compute"):  # ``account`` gives each part its own
+            with self._timer:  # ``account`` gives each part its own
                 self._launch("pack", asked)
                 self._launch("unpack", asked)
         else:

@@ -14,7 +14,7 @@ from dgraph.backend.cuda.record import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
-ONE_BLOCK = ("settle", "agreed")
+ONE_BLOCK = ("settle", "agreed", "conclude", "desert")
 TOGETHER = ("rounds", "across", "pack", "unpack")
 PERSISTENT = ("rounds", "across")
 """Kernels whose blocks wait for each other."""

@@ -8,7 +8,7 @@ ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
 ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, PILE, FAR, FAR_SWAPPED, LOWEST_PILE = range(9, 18)
 MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
 LARGEST, LIVE_COUNT, LIVE_SWAPPED, GATE, SMALL_EDGES, SMALL_QUEUE, LOCAL_EDGES = range(26, 33)
-WIDTH, PILE_EDGES, PILE_ROUNDS = range(33, 36)
+WIDTH, PILE_EDGES, PILE_ROUNDS, LEFT = range(33, 37)
 SUMS_HERE = 40
 CONTROLS = 64
 
@@ -25,8 +25,15 @@ CULLED = 1024
 SWEEP_BIT = 40
 """The bit of the argument of ``edges`` from which on it counts the sweeps of ``hierarchical``."""
 
-# what ``settle`` comes after
-STARTED, EDGES_VISITED, APPLIED, LOWEST_FOUND, OPENED, JOINED = range(6)
+# what ``settle`` comes after; SETTLED: nothing is left to settle
+STARTED, EDGES_VISITED, APPLIED, LOWEST_FOUND, OPENED, JOINED, SETTLED = range(7)
+
+TO_HOST, TO_PILES = 1, 2
+"""At LEFT: all ranks stand behind a vertex phase; next is an agreement of hosts, or piles are to be opened."""
+
+CONCLUDES_AFTER, CONCLUDES_STOPS = 40, 44
+"""Bits of the argument of ``conclude``: from which on it names a phase; whether this rank wants to see the host. Below
+them, the round to stop before."""
 
 # shared counters, one slot a tick, four slots in turn: a slot is cleared two ticks before it is used again, when no
 # thread can still read it. Counters lie 64 bytes apart.

@@ -14,7 +14,7 @@ from dgraph.backend.cuda.exchange import Exchange, runs_across
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
-from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.options import ROUNDS_AHEAD, Options
 from dgraph.backend.cuda.plan import may_pull
 from dgraph.backend.cuda.resumable import Resumable
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -23,9 +23,6 @@ from dgraph.backend.note import Note, Spent
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.program import Traced
-
-ROUNDS_AHEAD = 8
-"""Rounds of a program over all vertices that are started before the host looks at one."""
 
 COUNTED = 16
 """Rounds of a call while edges are counted: their counts are held on the host until the call ends."""
@@ -83,7 +80,12 @@ class Machine(Resumable):
         self.arrays.words[...] = self.device.put(words)
         self.words = words[: at.CONTROLS].copy()
 
-    def _read(self) -> None:
+    def launch(self, *calls: tuple) -> None:
+        """Start kernels of the reference loop, in order."""
+        for call in calls:
+            self.kernels.launch(*call, fused=False)
+
+    def read(self) -> None:
         """What a call left; waits for it."""
         self.all_words = self.device.read(self.arrays.board)
         self.words = self.all_words[: at.CONTROLS]
@@ -107,29 +109,32 @@ class Machine(Resumable):
 
     def edge(self) -> None:
         """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
-        t, pulling = self.traced, self.direction == "pull"
-        freely = pulling and self.options.schedule not in SCHEDULES
-        name = "pull" if freely else schedule(self.options, self.words, self.graph.wide, t.all)
-        if freely:
-            calls = [("phases", "pull"), ("phases", "join_rows" if t.all else "expand")]
-        else:
-            calls = self.kernels.edges(name, pulling, fused=False, words=self.words)
-        if (pulling or self.options.sweeps) and not t.all:
-            self._bits()
+        name, calls = self.walks()
         if self.courier is None:
             self._phase(at.EDGES_VISITED, *calls)
         else:
-            for call in calls:
-                self.kernels.launch(*call, fused=False)
+            self.launch(*calls)
         self._notes.append(Note(name, self._walked()))
+
+    def walks(self) -> tuple[str, list[tuple]]:
+        """The schedule of the next round's edges, and its launches."""
+        t, pulling = self.traced, self.direction == "pull"
+        if (pulling or self.options.sweeps) and not t.all:
+            self._bits()
+        if pulling and self.options.schedule not in SCHEDULES:
+            return "pull", [("phases", "pull"), ("phases", "join_rows" if t.all else "expand")]
+        name = schedule(self.options, self.words, self.graph.wide, t.all)
+        return name, self.kernels.edges(name, pulling, fused=False, words=self.words)
 
     def vertex(self) -> None:
         """One vertex phase; the new frontier of masters is :meth:`frontier`."""
-        t = self.traced
-        works = t.apply is not None or t.priority is not None
-        self._phase(at.APPLIED, *([("phases", "vertex_phase")] if works else []))
+        self._phase(at.APPLIED, *self.works())
         if self.courier is not None:
             self.courier.account()
+
+    def works(self) -> list[tuple]:
+        """The launches of a vertex phase."""
+        return [("phases", "vertex_phase")] * (self.traced.apply is not None or self.traced.priority is not None)
 
     def fused(self, limit: int) -> int:
         """Up to ``limit`` whole rounds of a graph without mirrors, no more than ``figures`` remembers; how many."""
@@ -145,7 +150,7 @@ class Machine(Resumable):
             for _ in range(ahead):
                 taken_by = self._broad_round()
                 self.kernels.launch("rounds", "rounds", until + (taken_by << at.TAKEN_BY), fused=True)
-            self._read()
+            self.read()
             if self.device.ranged:
                 self.device.pop()
             if counted:
@@ -188,11 +193,8 @@ class Machine(Resumable):
 
     def _phase(self, phase: int, *calls: tuple) -> None:
         """Kernels of the reference loop, and what they left."""
-        fused = False
-        for call in calls:
-            self.kernels.launch(*call, fused=fused)
-        self.kernels.launch("phases", "settle", phase, fused=fused)
-        self._read()
+        self.launch(*calls, ("phases", "settle", phase))
+        self.read()
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """This rank's part of the round's totals: integers [active, edges, sums …], float sums."""
@@ -212,7 +214,7 @@ class Machine(Resumable):
             if floats.size:
                 self.device.write(arrays.words[at.CONTROLS : at.CONTROLS + floats.size], floats)
         self.kernels.launch("phases", "agreed", int(starting) + 2 * own, blocks=1, fused=False)
-        self._read()
+        self.read()
 
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
         words = self.all_words
@@ -299,15 +301,21 @@ class Machine(Resumable):
         if len(lids):
             self.kernels.send(lids)
             self.kernels.launch("phases", "join", len(lids), fused=False)
-            self.settle_joined()
+            self._phase(at.JOINED)
 
     def across(self, limit: int) -> None:
         """Rounds of all ranks' GPUs, up to the agreement on the last one or before round ``limit``."""
         first = self.round
         self.kernels.launch("across", "across", min(limit, first + at.RING), fused=False)
-        self._read()
-        self._notes += [Note("persistent")] * (self.round - first + 1)
+        self.read()
+        self.note("persistent", self.round - first + 1)
+
+    def note(self, name: str, rounds: int) -> None:
+        """What walked the last rounds."""
+        self._notes += [Note(name)] * rounds
 
     def settle_joined(self) -> None:
-        """Mirrors have joined the frontier."""
-        self._phase(at.JOINED)
+        """Mirrors have joined the frontier. Only how a push is walked depends on what they bring."""
+        self.launch(("phases", "settle", at.JOINED))
+        if self.direction == "push":
+            self.read()

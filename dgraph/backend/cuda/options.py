@@ -14,6 +14,9 @@ SMALL, SMALL_ACROSS = 1 << 21, 1 << 18
 """Vertices and edges of a round that one kernel of many rounds walks, on one GPU and for each of several. The first is
 within 4 % of the best limit on every graph of ``python -m benchmarks tuning``."""
 
+ROUNDS_AHEAD = 8
+"""Rounds of a program over all vertices that are started before the host looks at one."""
+
 CULLING = {"warp": at.CULL_WARP, "hash": at.CULL_HASH}
 
 RECORDS = {"load": "record", "time": "timed", "ranges": "ranges"}
@@ -32,6 +35,7 @@ class Options:
         renumber: number vertices by falling degree; None: where degrees are skewed.
         blocks: blocks of every launch whose number a choice is of; None: as many as run at once.
         local_rounds: a rank runs rounds of its own until it has nothing left to do, before it exchanges.
+        device_rounds: GPUs agree on the ends of broad rounds, too, without the host.
         given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
 
     Attributes:
@@ -55,6 +59,7 @@ class Options:
         renumber: bool | None = None,
         blocks: int | None = None,
         local_rounds: bool = False,
+        device_rounds: bool = False,
         **given: object,
     ):
         known = ("auto", "persistent", *SCHEDULES)
@@ -62,7 +67,7 @@ class Options:
             raise unknown("schedule", schedule, known)
         self.schedule, self.record, self.renumber, self.blocks = schedule, record, renumber, blocks
         self.alone, self.small = (SMALL, SMALL_ACROSS) if small is None else (small, small)
-        self.timed, self.ranges, self.local_rounds = timed, ranges, local_rounds
+        self.timed, self.ranges, self.local_rounds, self.device_rounds = timed, ranges, local_rounds, device_rounds
         self.values = checked(schedule, given)
         self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ class Resumable(Standing):
     device: Any
     all_words: np.ndarray
     _phase: Callable[..., None]
-    _read: Callable[[], None]
+    read: Callable[[], None]
 
     def _active(self) -> np.ndarray:
         if not self.words[at.BITS]:
@@ -50,7 +50,7 @@ class Resumable(Standing):
             seen = np.flatnonzero(values != values.dtype.type(self.traced.fields[name].identity))
             arrays.seen[...] = self._bits_of(self._places(seen), arrays.seen.size)
         arrays.words[...] = self.device.put(now)
-        self._read()
+        self.read()
 
     def _wake(self, lids: np.ndarray) -> None:
         slot = (int(self.words[at.TICK]) - 1 & 3) * at.SLOT

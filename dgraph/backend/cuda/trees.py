@@ -7,11 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from dgraph.backend.cuda import components
-from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
-from dgraph.backend.note import Note
 from dgraph.program import Traced
 
 NONE = 2**32 - 1
@@ -39,12 +37,6 @@ class Trees(Machine):
             self._forest.launch(kernel, self.device.blocks * self._forest.resident(kernel), argument)
         super().start(given)
 
-    def edge(self) -> None:
+    def walks(self) -> tuple[str, list[tuple]]:
         """Labels fall to the smallest of their tree; touched mirrors wait in :meth:`take_mirrors`."""
-        calls = (("phases", "gather_trees"), ("phases", "spread_trees"))
-        if self.courier is None:
-            self._phase(at.EDGES_VISITED, *calls)
-        else:
-            for call in calls:
-                self.kernels.launch(*call, fused=False)
-        self._notes.append(Note("trees"))
+        return "trees", [("phases", "gather_trees"), ("phases", "spread_trees")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numba import njit
 
 from dgraph.errors import UsageError
 from dgraph.graph.generators.counter import draw, fraction, key, scramble, scramble_keys
-from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends
+from dgraph.graph.generators.recipe import Recipe, empty_ends
 
 _ENDS, _IDS, _NOISE = 1, 2, 3
 
@@ -47,17 +46,7 @@ def rmat(
             _fill_rmat(first, scale, a, a + b, a + b + c, start, permute, ids, src, dst)
         return src, dst, None
 
-    words = (scale, int(start), int(permute), *map(int, ids))
-    if noise:
-        formula = Formula("noisy", (*words, int(shaken)), (a, b, c, noise))
-    else:
-        formula = Formula("rmat", (*words, *map(_bound, (a, a + b, a + b + c))))
-    return Recipe(n, items, not symmetric, edges, _note("R-MAT", n, items, symmetric), parallel, formula)
-
-
-def _bound(share: float) -> int:
-    """The least of the 53 bits of a ``fraction`` that is not below ``share``: exact, as is a product with 2**53."""
-    return math.ceil(share * (1 << 53))
+    return Recipe(n, items, not symmetric, edges, _note("R-MAT", n, items, symmetric), parallel)
 
 
 def kron(scale: int, *, edge_factor: float, seed: int, noise: float) -> Recipe:
@@ -76,8 +65,7 @@ def rmat_alb(scale: int, *, edge_factor: float, seed: int, permute: bool) -> Rec
 
 
 def gtgraph(scale: int, *, edge_factor: float, seed: int, noise: float, symmetric: bool) -> Recipe:
-    """Bader, Madduri: GTgraph, a synthetic graph generator suite, 2006: its R-MAT shares. Its own code lets them drift
-    from level to level; noise stands for that here."""
+    """Bader, Madduri: GTgraph, a synthetic graph generator suite, 2006: its R-MAT parameters."""
     options: dict[str, Any] = {"edge_factor": edge_factor, "seed": seed, "noise": noise}
     return rmat(scale, a=0.45, b=0.15, c=0.15, symmetric=symmetric, permute=True, **options)
 
@@ -94,8 +82,7 @@ def bipartite(size: tuple[int, int], *, edge_factor: float, seed: int) -> Recipe
         return src, dst, None
 
     note = f"bipartite: {items} edges drawn between {left} and {right} vertices"
-    formula = Formula("bipartite", (left, right, int(start)))
-    return Recipe(left + right, items, False, edges, note, formula=formula)
+    return Recipe(left + right, items, False, edges, note)
 
 
 def uniform(scale: int, *, edge_factor: float, seed: int, symmetric: bool) -> Recipe:
@@ -108,8 +95,7 @@ def uniform(scale: int, *, edge_factor: float, seed: int, symmetric: bool) -> Re
         _fill_uniform(first, np.uint64(n - 1), start, src, dst)
         return src, dst, None
 
-    formula = Formula("uniform", (n - 1, int(start)))
-    return Recipe(n, items, not symmetric, edges, _note("uniform", n, items, symmetric), formula=formula)
+    return Recipe(n, items, not symmetric, edges, _note("uniform", n, items, symmetric))
 
 
 def _note(kind, n, items, symmetric):

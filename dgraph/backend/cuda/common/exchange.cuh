@@ -11,6 +11,7 @@ DEVICE News news_now(const Asked& a) {
 
 KERNEL pack(i64 asked) {
     SHARED(PackRoom, room);
+    if (is_over()) return;
     const u64 began = NOW();
     const Asked a = parsed(asked);
     const News news = news_now(a);
@@ -28,6 +29,7 @@ KERNEL pack(i64 asked) {
 
 KERNEL unpack(i64 asked) {
     SHARED(PhaseRoom, room);
+    if (is_over()) return;
     const u64 began = NOW();
     const Asked a = parsed(asked);
     const i64 number = FRESH(env.post + POST_NUMBER), tick = FRESH(env.control + TICK);

@@ -9,8 +9,6 @@ DEVICE Work frontier_work(i64 number) {
             (u64)FRESH(c + LOCAL_EDGES), number};
 }
 
-DEVICE bool is_over() { return FRESH(env.control + DONE) != 0; }
-
 // Threads of one block have consecutive numbers, as CUDA's own numbering has it.
 DEVICE u64 thread_in_order() { return (u64)blockIdx.x * BLOCK + threadIdx.x; }
 

@@ -4,6 +4,9 @@ struct Staging {
     u32 held[BLOCK / 32][2][64];
 };
 
+// Kernels that were started ahead of the end of the rounds do nothing.
+DEVICE bool is_over() { return (FRESH(env.control + DONE) | FRESH(env.control + LEFT)) != 0; }
+
 DEVICE i64* slot_of(i64 tick) { return env.counters + (tick & 3) * SLOT; }
 // Where a vertex takes one proposal and no more, and all of them are here, a bit a vertex says whether it has: the bits
 // of a graph of 2**27 vertices stay in a large GPU's cache, its fields do not.

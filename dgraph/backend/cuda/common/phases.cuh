@@ -52,7 +52,7 @@ KERNEL set_bits(i64) {
 }
 
 KERNEL pull(i64) {
-    if (is(DONE)) return;
+    if (is_over()) return;
     const bool swapped = is(BITS_SWAPPED);
     const Puller puller = {globals_now(), swapped ? env.bits1 : env.bits0};
     if (ALL) pull_rows(puller);
@@ -61,7 +61,7 @@ KERNEL pull(i64) {
 }
 
 KERNEL join_rows(i64) {
-    if (is(DONE)) return;
+    if (is_over()) return;
     const Puller puller = {globals_now(), 0};
     join_chunks(puller);
 }
@@ -98,7 +98,7 @@ KERNEL expand(i64) {
 
 KERNEL vertex_phase(i64) {
     SHARED(PhaseRoom, room);
-    if (is(DONE)) return;
+    if (is_over()) return;
     const Globals G = globals_now();
     i64* slot = slot_now();
     const bool swapped = is(SWAPPED);
@@ -155,13 +155,12 @@ KERNEL join(i64 count) {
     front.close();
 }
 
-// The control words after a phase. One block.
-KERNEL settle(i64 phase) {
-    SHARED(PhaseRoom, room);
+// The control words after a phase. By one block.
+DEVICE void settle_after(i64 phase, FloatRoom& room) {
     i64* c = env.control;
     const i64 tick = FRESH(c + TICK);
     i64* slot = slot_of(phase == JOINED ? tick - 1 : tick);
-    const Floats floats = fold_parts(room.floats);
+    const Floats floats = fold_parts(room);
     __syncthreads(); // every thread has read the tick
     if (threadIdx.x == 0) {
         if (phase == EDGES_VISITED) c[MIRRORS_TOUCHED] = FRESH(slot + MIRROR_TAIL);
@@ -197,32 +196,53 @@ KERNEL settle(i64 phase) {
     if (phase != EDGES_VISITED && phase != JOINED) clear(slot_of(tick + 2));
 }
 
+KERNEL settle(i64 phase) {
+    SHARED(PhaseRoom, room);
+    settle_after(phase, room.floats);
+}
+
+// Globals once all ranks' sums are known.
+DEVICE Globals globals_with(const i64* sums, const Floats& floats) {
+    Globals G = globals_now();
+    i64 apart[8 * MOST_SUMS];
+    for (int i = 0; i < SUMS; i++) apart[8 * i] = sums[i];
+    with_sums(G, apart);
+    with_floats(G, floats);
+    return G;
+}
+
+// The next round, or the first (``starting``), of ``active`` vertices and their ``edges`` on all ranks. By one thread.
+DEVICE void begin_round(const Globals& G, i64 active, i64 edges, bool starting) {
+    i64* c = env.control;
+    const i64 was = FRESH(c + TOTAL_ACTIVE), unexplored = FRESH(c + UNEXPLORED), before = starting ? PUSH : FRESH(c + MODE);
+    c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = edges;
+    if (!starting) {
+        c[ROUND] = FRESH(c + ROUND) + 1;
+        c[PILE_EDGES] = FRESH(c + PILE_EDGES) + edges / (env.others + 1), c[PILE_ROUNDS] = FRESH(c + PILE_ROUNDS) + 1;
+    }
+    store_globals(G);
+    const i64 mode = direction(before, FRESH(c + FORCED), active, starting ? 0 : was, edges, unexplored);
+    c[MODE] = mode;
+    if (mode == PUSH) c[UNEXPLORED] = unexplored - edges;
+}
+
 // Totals that all ranks agreed on, after ``init`` (how & 1) or after a round; or this rank's own (how & 2).
 // One block.
 KERNEL agreed(i64 how) {
     i64* c = env.control;
     if (threadIdx.x || blockIdx.x) return;
     const bool starting = how & 1, own = how & 2;
-    const i64 active = own ? FRESH(c + ACTIVE) : FRESH(env.totals), was = FRESH(c + TOTAL_ACTIVE);
-    const i64 edges = own ? FRESH(c + EDGES) : FRESH(env.totals + 1);
-    Globals G = load_globals(FRESH(c + ROUND), was);
-    i64 slot[8 * MOST_SUMS];
-    for (int i = 0; i < SUMS; i++) slot[8 * i] = own ? FRESH(c + SUMS_HERE + i) : FRESH(env.totals + 2 + i);
-    with_sums(G, slot);
+    const i64 active = own ? FRESH(c + ACTIVE) : FRESH(env.totals), edges = own ? FRESH(c + EDGES) : FRESH(env.totals + 1);
+    i64 sums[MOST_SUMS];
+    for (int i = 0; i < SUMS; i++) sums[i] = own ? FRESH(c + SUMS_HERE + i) : FRESH(env.totals + 2 + i);
     Floats floats = no_floats();
     for (int i = 0; i < FLOAT_SUMS; i++) floats.s[i] = FRESH(env.float_sums + i);
-    with_floats(G, floats);
-    c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = edges;
-    i64 mode = PUSH;
+    Globals G = globals_with(sums, floats);
     if (!starting) {
         G.round += 1, G.active = active;
         const Decision decision = step(G);
-        G = decision.G, mode = FRESH(c + MODE);
-        c[DONE] = decision.done, c[WHOLE] = decision.whole, c[ROUND] = FRESH(c + ROUND) + 1;
-        c[PILE_EDGES] = FRESH(c + PILE_EDGES) + edges / (env.others + 1), c[PILE_ROUNDS] = FRESH(c + PILE_ROUNDS) + 1;
+        G = decision.G, c[DONE] = decision.done, c[WHOLE] = decision.whole;
     }
-    store_globals(G);
-    const i64 unexplored = FRESH(c + UNEXPLORED);
-    c[MODE] = mode = direction(mode, FRESH(c + FORCED), active, starting ? 0 : was, edges, unexplored);
-    if (mode == PUSH) c[UNEXPLORED] = unexplored - edges;
+    c[LEFT] = 0;
+    begin_round(G, active, edges, starting);
 }

@@ -101,9 +101,10 @@ DEVICE Totals totals_now() {
             FRESH(t + TOTAL_LOWEST), FRESH(env.post + POST_LATE) != 0};
 }
 
+// Behind the words that are counted, sums of floats, as bits: each rank adds them in the order of ranks.
 struct Totalled {
-    i64 mine[TOTAL_SUMS + MOST_SUMS];
-    i64 all[TOTAL_SUMS + MOST_SUMS];
+    i64 mine[TOTAL_SUMS + SUMS + FLOAT_SUMS];
+    i64 all[TOTAL_SUMS + SUMS];
 };
 
 // Totals on their way between ranks, by the first block. Few words (of ``whole``: all) need no order among them: each
@@ -124,7 +125,7 @@ struct Agreement {
                 TELL_SYSTEM(words + k, (u64)t.mine[k] << STAMP_BITS | low());
                 continue;
             }
-            for (int j = 0; j < TOTAL_SUMS + SUMS; j++) words[TOTAL_LIGHT + 1 + j] = (u64)t.mine[j];
+            for (int j = 0; j < TOTAL_SUMS + SUMS + FLOAT_SUMS; j++) words[TOTAL_LIGHT + 1 + j] = (u64)t.mine[j];
             RELEASE_SYSTEM(words + TOTAL_LIGHT, (u64)stamp);
         }
     }
@@ -156,5 +157,17 @@ struct Agreement {
         for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS; k += BLOCK)
             env.post[k < TOTAL_SUMS ? POST_TOTALS + k : POST_SUMS + 8 * (k - TOTAL_SUMS)] = t.all[k];
         if (threadIdx.x == 0) env.post[POST_WAITING] += (i64)(NOW() - began);
+    }
+
+    // One sum of floats over ranks, in their order, so that all have the same bits; once all words were heard.
+    __device__ double float_sum(const Totalled& t, int i) const {
+        const int k = TOTAL_SUMS + SUMS + i;
+        double all = 0;
+        for (i64 rank = 0; rank <= env.others; rank++) {
+            i64 p = 0;
+            while (p < env.others && peer_of(p).rank != rank) p++;
+            all += value_of(p < env.others ? FRESH(peer_of(p).signals + at() + TOTAL_LIGHT + 1 + k) : (u64)t.mine[k]);
+        }
+        return all;
     }
 };

@@ -172,7 +172,8 @@ class _Choice:
         """Start NCCL, once; why it does not."""
         if self.links.group is None:
             try:
-                self.links.group = Group(self.device.raw, self.comm)
+                with self.comm.together():
+                    self.links.group = Group(self.device.raw, self.comm)
             except DgraphError as error:
                 return f"NCCL does not start: {str(error).splitlines()[-1]}"
         return ""

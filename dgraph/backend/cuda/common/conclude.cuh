@@ -1,0 +1,68 @@
+// The end of a round that no host need see: what ``settle`` and ``agreed`` do, with totals that ranks write into each
+// other's memory. Where the program ends, or a rank wants to see the host, nothing is concluded: LEFT says so, kernels that
+// were started ahead do nothing, and the host finds every rank behind its vertex phase.
+
+struct ConcludeRoom {
+    FloatRoom floats;
+    Totalled totals;
+    double sums[FLOAT_SUMS ? FLOAT_SUMS : 1];
+};
+
+// What this rank found: word ``k`` of its totals.
+DEVICE i64 total_found(int k, bool stops) {
+    const i64* c = env.control;
+    if (k == TOTAL_ACTIVES) return FRESH(c + ACTIVE);
+    if (k == TOTAL_DEGREES) return FRESH(c + EDGES);
+    if (k == TOTAL_STOPS) return stops;
+    if (k == TOTAL_WAITING) return PRIORITY && FRESH(c + FAR) > 0;
+    if (k == TOTAL_LOWEST) return FRESH(c + LOWEST_PILE) - FAR_BASE;
+    k -= TOTAL_SUMS;
+    return k < SUMS ? FRESH(c + SUMS_HERE + k) : (i64)bits_of(FRESH(env.float_sums + k - SUMS));
+}
+
+// ``asked``: the round to stop before, the phase that is over, whether this rank stops. One block.
+KERNEL conclude(i64 asked) {
+    SHARED(ConcludeRoom, room);
+    i64* c = env.control;
+    const i64 phase = asked >> CONCLUDES_AFTER & 15, limit = asked & ((1ll << CONCLUDES_AFTER) - 1);
+    const bool stops = asked >> CONCLUDES_STOPS & 1, opens = phase == LOWEST_FOUND || phase == OPENED;
+    if (FRESH(c + DONE) || FRESH(c + LEFT) != (opens ? TO_PILES : 0)) return;
+    if (phase != SETTLED) settle_after(phase, room.floats);
+    __syncthreads();
+    Agreement agreement = {FRESH(env.post + POST_STAMP)};
+    Totalled& t = room.totals;
+    const bool whole = SUMS + FLOAT_SUMS > 0 || phase == LOWEST_FOUND;
+    for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS + FLOAT_SUMS; k += BLOCK) t.mine[k] = total_found(k, stops);
+    __syncthreads();
+    agreement.post(t, whole);
+    agreement.hear(t, whole);
+    for (int i = threadIdx.x; i < FLOAT_SUMS; i += BLOCK) room.sums[i] = agreement.float_sum(t, i);
+    __syncthreads();
+    if (threadIdx.x) return;
+    env.post[POST_STAMP] = agreement.stamp;
+    const bool late = FRESH(env.post + POST_LATE) != 0;
+    const i64 round = FRESH(c + ROUND), active = t.all[TOTAL_ACTIVES], edges = t.all[TOTAL_DEGREES];
+    if (phase == LOWEST_FOUND) {
+        c[LOWEST_PILE] = t.all[TOTAL_LOWEST] + FAR_BASE;
+        if (late || t.all[TOTAL_LOWEST] == 0) c[LEFT] = TO_HOST;
+        return;
+    }
+    Floats floats = no_floats();
+    for (int i = 0; i < FLOAT_SUMS; i++) floats.s[i] = room.sums[i];
+    Globals G = globals_with(t.all + TOTAL_SUMS, floats);
+    G.round += 1, G.active = active;
+    const Decision decision = step(G);
+    const bool piles = PRIORITY && !opens && active == 0 && t.all[TOTAL_WAITING];
+    const bool leaves = late || t.all[TOTAL_STOPS] || round + 1 >= limit || (decision.done && !piles);
+    c[LEFT] = leaves || (piles && SUMS + FLOAT_SUMS) ? TO_HOST : piles ? TO_PILES : 0;
+    if (FRESH(c + LEFT)) return;
+    i64* figure = env.ring + (round % RING) * FIGURES;
+    figure[0] = FRESH(c + TOTAL_ACTIVE), figure[1] = FRESH(c + TOTAL_EDGES), figure[2] = FRESH(c + MODE), figure[3] = 0;
+    c[WHOLE] = decision.whole;
+    begin_round(decision.G, active, edges, false);
+}
+
+// This rank cannot go on: none is to wait for it.
+KERNEL desert(i64 rank) {
+    if (threadIdx.x == 0) give_up(rank);
+}

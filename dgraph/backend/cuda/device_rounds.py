@@ -1,0 +1,95 @@
+"""Rounds of several GPUs that the host starts and looks at, but does not agree on: totals go from GPU to GPU.
+
+A small round runs in the kernel of many rounds, a broad one kernel by kernel. Behind either, ``conclude`` agrees with
+the other GPUs and begins the next round, or leaves all ranks where the host's agreement goes on: so the host's loop
+remains the reference. The host reads one block of words a round, to choose how the next one is walked; rounds over all
+vertices, which are all walked alike, are started several at a time.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda import messages
+from dgraph.backend.cuda.options import ROUNDS_AHEAD
+from dgraph.backend.cuda.schedules import SCHEDULES
+
+if TYPE_CHECKING:
+    from dgraph.backend.cuda.exchange import Exchange
+    from dgraph.backend.cuda.machine import Machine
+
+LOOK_AROUND = messages.LOOK_AROUND / 1e9
+"""Seconds of rounds before a rank wants to see the host."""
+
+
+class Exchanges(Protocol):
+    """What says which fields travel between whom, in the direction of the next round."""
+
+    def reduce(self) -> None: ...
+
+    def broadcast(self) -> None: ...
+
+
+def concluded_by_device(machine: Machine) -> bool:
+    """Whether GPUs agree on the ends of this program's rounds."""
+    links, sums = machine.graph.links, len(machine.traced.sums)
+    fits = sums <= messages.TOTALS_WORDS - messages.TOTAL_LIGHT - 1 - messages.TOTAL_SUMS
+    wanted = machine.options.device_rounds and not machine.options.record
+    return wanted and fits and links is not None and links.direct
+
+
+class DeviceRounds:
+    """Of one program's run. ``steady``: all its rounds are walked alike, so that none has to be looked at."""
+
+    def __init__(self, exchange: Exchange, machine: Machine):
+        self.exchange, self.machine = exchange, machine
+        flips = int(machine.words[at.FORCED]) == at.FLIP
+        self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
+
+    def run(self, limit: int, sync: Exchanges) -> None:
+        """Rounds up to the agreement on the last, before round ``limit`` at most. Every rank returns at the same one.
+
+        A rank that fails tells the others, which then give up as well.
+        """
+        began, end = time.perf_counter(), min(limit, self.machine.round + at.RING)
+        try:
+            while self._turn(end, time.perf_counter() - began > LOOK_AROUND, sync):
+                pass
+        except Exception:
+            self.exchange.post.broken = True
+            with suppress(Exception):  # a GPU that has failed tells nobody
+                self.machine.launch(("phases", "desert", self.exchange.comm.rank))
+                self.machine.device.wait()
+            raise
+
+    def _turn(self, end: int, stops: bool, sync: Exchanges) -> bool:
+        """What the host starts before it looks: whether rounds go on."""
+        machine, before = self.machine, self.machine.round
+        if self.exchange.is_small():
+            name = "persistent"
+            machine.launch(("across", "across", end), self._conclude(at.SETTLED, end, stops))
+        else:
+            ahead = min(ROUNDS_AHEAD, end - before) if self.steady else 1
+            for _ in range(ahead):
+                name, calls = machine.walks()
+                machine.launch(*calls)
+                sync.reduce()
+                machine.launch(*machine.works(), self._conclude(at.APPLIED, end, stops))
+                if self.steady:
+                    sync.broadcast()
+        machine.read()
+        if machine.words[at.LEFT] == at.TO_PILES:
+            lowest, opened = (self._conclude(phase, end, stops) for phase in (at.LOWEST_FOUND, at.OPENED))
+            machine.launch(("phases", "lowest"), lowest, ("phases", "open_pile"), opened)
+            machine.read()
+        left = bool(machine.words[at.LEFT])
+        machine.note(name, machine.round - before + left)
+        if not left and not self.steady:
+            sync.broadcast()
+        return not left
+
+    def _conclude(self, phase: int, end: int, stops: bool) -> tuple:
+        return "phases", "conclude", end | phase << at.CONCLUDES_AFTER | stops << at.CONCLUDES_STOPS

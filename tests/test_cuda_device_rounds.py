@@ -1,0 +1,126 @@
+"""Rounds of emulated GPUs whose ends no host agrees on: the same answers in as many rounds."""
+
+import numpy as np
+import oracles
+import pytest
+from emulated import needs_compiler
+from gpu_ranks import field, run
+from test_cuda_exchange import PROGRAMS, check, mesh
+
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.cc import Joined
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.backend.cuda import Options, device_rounds
+from dgraph.backend.cuda.machine import Machine
+from dgraph.errors import InternalError
+
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+
+
+def both(programs, size, **choices):
+    """Results, and those of the host's loop."""
+    small = choices.pop("small", -1)
+    ours = run(size, mesh(), programs, options=Options(device_rounds=True, small=small), **choices)
+    return ours, run(size, mesh(), programs, options=Options(small=small), **choices)
+
+
+@pytest.mark.parametrize(("policy", "direction", "sync", "ranks", "small"), [
+    ("oec", "auto", "auto", 3, -1), ("cvc", "push", "poison", 4, 60), ("iec", "flip", "auto", 2, -1),
+])  # fmt: skip
+def test_answers_and_rounds_are_those_of_the_host(policy, direction, sync, ranks, small):
+    names = [name for name in PROGRAMS if direction != "flip" or name != "dist"]
+    ours, hosts = both(
+        [PROGRAMS[name] for name in names], ranks, policy=policy, direction=direction, sync=sync, small=small
+    )
+    check(ours, names)
+    for name, mine, theirs in zip(names, ours, hosts, strict=True):
+        if name in ("level", "rank", "core"):  # in others, which of a round's proposals a source still sees is chance
+            assert [row[:4] for row in mine[0][2].rounds.kept] == [row[:4] for row in theirs[0][2].rounds.kept], name
+
+
+def host_work(program, **options):
+    """What rank 0's host did: launches, reads of the device, agreements; and the rounds it did them for."""
+    done = {"launches": 0, "reads": 0, "agreements": 0}
+
+    def watched(context):
+        if context.comm.rank == 0:
+            device = context.backend.device
+            device.read = counted("reads", device.read)
+            for name in ("allreduce", "allgather"):
+                setattr(context.comm, name, counted("agreements", getattr(context.comm, name)))
+            machine = context.backend.machine
+
+            def made(*args):
+                found = machine(*args)
+                found.kernels.launch = counted("launches", found.kernels.launch)
+                return found
+
+            context.backend.machine = made
+
+    def counted(what, work):
+        def call(*args, **more):
+            done[what] += 1
+            return work(*args, **more)
+
+        return call
+
+    (results,) = run(2, mesh(), [program], wrapped=watched, options=Options(small=-1, **options))
+    return np.array([*done.values(), results[0][1].rounds])
+
+
+@pytest.mark.parametrize(("program", "longer", "host", "device"), [
+    (PageRank(tol=0.0, max_iter=8), PageRank(tol=0.0, max_iter=16), (7, 2, 1), (6, 1 / 8, 0)),
+    (Levels(source=6, limit=8), Levels(source=6, limit=16), (5, 2, 1), (4, 1, 0)),
+])  # fmt: skip
+def test_a_round_asks_less_of_the_host(program, longer, host, device):
+    """Of each broad round: launches, reads, agreements."""
+    for options, wanted in (({}, host), ({"device_rounds": True}, device)):
+        *work, rounds = host_work(longer, **options) - host_work(program, **options)
+        assert tuple(np.array(work) / rounds) == wanted
+
+
+@pytest.mark.parametrize("limit", [1, 7, 9])
+def test_a_limit_of_rounds_is_met_exactly(limit):
+    def limited(context):
+        context.max_rounds = limit
+
+    (results,) = run(2, mesh(), [PageRank(tol=0.0, max_iter=12)], wrapped=limited, options=Options(device_rounds=True))
+    assert [(state.rounds, state.finished) for _, state, _ in results] == [(limit, False)] * 2
+    src, dst, _ = mesh().arcs()
+    np.testing.assert_allclose(
+        field(results, "rank", mesh().n), oracles.pagerank(mesh().n, src, dst, rounds=limit), rtol=1e-12
+    )
+
+
+def test_a_rank_that_wants_to_see_its_host_brings_all_back(monkeypatch):
+    monkeypatch.setattr(device_rounds, "LOOK_AROUND", -1.0)
+    programs = [PROGRAMS["rank"], PROGRAMS["dist"]]
+    check(run(2, mesh(), programs, options=Options(device_rounds=True, small=-1)), ["rank", "dist"])
+
+
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+def test_components_by_trees(policy):
+    (results,) = run(3, mesh(), [Joined()], policy=policy, options=Options(device_rounds=True))
+    check([results], ["label"])
+
+
+def test_nobody_waits_for_a_rank_that_cannot_go_on(monkeypatch):
+    """Far within the time that GPUs wait for each other."""
+    walks = Machine.walks
+
+    def fails(self):
+        if self.courier.comm.rank == 1 and self.round == 2:
+            raise MemoryError("no room")
+        return walks(self)
+
+    monkeypatch.setattr(Machine, "walks", fails)
+    with pytest.raises((MemoryError, InternalError), match=r"no room|waited for a message from rank 1"):
+        run(3, mesh(), [Levels(source=6)], direction="push", options=Options(device_rounds=True, small=-1))
+
+
+def test_mutants_fail():
+    """A rank's own sums stand for those of all."""
+    mutant = "p < env.others ? FRESH(peer_of(p)", "false ? FRESH(peer_of(p)"
+    results = run(3, mesh(), [PROGRAMS["rank"]], mutant=mutant, options=Options(device_rounds=True, small=-1))
+    with pytest.raises(AssertionError):
+        check(results, ["rank"])
