@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from dgraph.engine import DIRECTIONS, SYNCS, Context
 from dgraph.errors import UsageError, ValidationFailed, unknown
 from dgraph.graph.build import build
 from dgraph.graph.handle import Graph, Partitioned
+from dgraph.graph.load import named
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.options import load_options
 from dgraph.program import Program
@@ -34,7 +37,7 @@ MOST_GPUS = 16
 
 def run(
     algorithm: str | Algorithm | Program,
-    graph: str | Graph,
+    graph: str | PathLike | Graph,
     *,
     comm=None,
     policy: str = "auto",
@@ -89,7 +92,7 @@ def run(
     Raises:
         UsageError, DataError, OutputError, ValidationFailed, Checkpointed: on every rank alike.
     """
-    comm = graph.comm if isinstance(graph, Graph) else communicator(comm)
+    comm, graph = (graph.comm, graph) if isinstance(graph, Graph) else (communicator(comm), named(graph))
     trace, progress = trace or Trace(comm), progress or Progress()
     with comm.guarded(), listening(checkpoint is not None) as asked:
         with trace("init"):
@@ -123,6 +126,7 @@ def run(
                 progress.phase("load", graph)
                 graph = Graph.load(graph, comm=comm, **loading)
             trace.describe("graph", **vars(graph.facts))
+            work = _numbered(work, graph)
             if work.undirected and graph.directed:
                 graph = graph.undirected()
                 progress.line(f"{work.name} ignores directions: the graph was made undirected")
@@ -244,6 +248,16 @@ def _algorithm(algorithm: str | Algorithm | Program, parameters: dict[str, Any])
     if parameters:
         raise UsageError(f"{next(iter(parameters))}= belongs to an algorithm's name; this one was given its parameters")
     return ProgramAlgorithm(algorithm) if isinstance(algorithm, Program) else algorithm
+
+
+def _numbered(work: Algorithm, graph: Graph) -> Algorithm:
+    """The same from the vertex that a source in words is called, where vertices have names; collective."""
+    source = getattr(work, "source", None)
+    if graph.ids.names is None or not isinstance(source, str):
+        return work
+    work = copy(work)
+    work.source = graph.ids.names.find([source], graph.comm)[0]  # type: ignore[attr-defined]
+    return work
 
 
 def _check(what: str, value: str, known: tuple[str, ...]) -> None:

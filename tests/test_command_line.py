@@ -86,6 +86,7 @@ def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ra
         ("sssp huge.el --weights 9..1", 2, "LO is above HI"),
         ("bfs huge.el -o nowhere/out.txt", 74, "there is no folder nowhere"),
         ("bfs huge.el -o out.doc", 2, "unknown output format '.doc'"),
+        ("bfs huge.el -o .", 2, "is a folder; name a file"),
         ("bfs huge.el --report nowhere/run.json", 74, "there is no folder nowhere"),
         ("bfs huge.el --source @nowhere", 74, "cannot be read"),
         ("bfs huge.el -o out.txt --report ./out.txt", 2, "one would take the other's place"),

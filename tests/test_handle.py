@@ -223,3 +223,23 @@ def test_a_run_takes_every_option_of_loading(tmp_path):
 def test_no_parameter_of_an_algorithm_has_the_name_of_an_option_of_loading():
     with pytest.raises(UsageError, match="colour: seed is an option of loading"):
         algorithm("colour", Parameter("seed", int, 1, "of the order"))(type("Colour", (Algorithm,), {}))
+
+
+def test_a_path_is_as_good_as_its_text(tmp_path):
+    (tmp_path / "pair.el").write_text("0 1\n")
+    assert run("bfs", tmp_path / "pair.el", source=0, comm=SerialComm()).columns["distance"].tolist() == [0, 1]
+    assert Graph.load(tmp_path / "pair.el", comm=SerialComm()).m == 1
+
+
+@pytest.mark.parametrize("graph", [None, 7, ["a.el"]])
+def test_what_names_no_graph_is_refused(graph):
+    with pytest.raises(UsageError, match=r"names no graph; give a file, a generator NAME:SIZE, or a dgraph.Graph"):
+        run("bfs", graph, source=0, comm=SerialComm())
+
+
+@pytest.mark.parametrize("source", ["0", 0.0, True])
+def test_a_source_that_is_no_integer_is_refused(source):
+    graph = Graph.from_edges([0, 1], [1, 2], comm=SerialComm())
+    with pytest.raises(UsageError, match=r"source .* is no integer"):
+        run("bfs", graph, source=source)
+    assert run("bfs", graph, source=np.int32(0)).summary["reached"] == 3

@@ -142,3 +142,17 @@ def test_on_the_command_line(tmp_path):
     assert "Zoë 6\n" in out.read_text()
     assert "end Infinity\n" in out.read_text()
     assert main([*words[:5], "nobody", "-q"]) == 2
+
+
+@pytest.mark.mpi
+def test_a_source_in_words_is_a_word_in_python_too(tmp_path):
+    path = world().bcast_json(str(tmp_path / "people.txt"))
+    with world().together():
+        if world().rank == 0:
+            Path(path).write_text("alice bob\nbob carol\n")
+    result = dgraph.run("bfs", path, ids="string", source="bob")
+    found = result.gather()
+    if world().rank == 0:
+        assert dict(zip(found["vertex"].tolist(), found["distance"].tolist(), strict=True))[b"carol"] == 1
+    with pytest.raises(UsageError, match="'eve' is no vertex of the graph"):
+        dgraph.run("bfs", path, ids="string", source="eve")

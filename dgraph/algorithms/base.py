@@ -133,6 +133,11 @@ def check_source(ctx: Context, source: int | None, name: str) -> int:
     """The source, if it is a vertex; refused on all ranks if not."""
     if source is None:
         raise UsageError(f"{name} starts from a vertex and none was given; pass source=, one of the graph's ids")
+    if isinstance(source, bool) or not isinstance(source, (int, np.integer)):
+        raise UsageError(
+            f"source {source!r} is no integer, and vertices of this graph are called by integers; pass one of them "
+            "(names of vertices are words where the graph was loaded with ids='string')"
+        )
     original = ctx.local.original[: ctx.local.masters]
     if not ctx.total(int(np.count_nonzero(original == source))):
         low = int(ctx.comm.allreduce(np.array([original.min(initial=UNREACHED)]), "min")[0])

@@ -20,7 +20,7 @@ examples:
   mpirun -n 4 python -m dgraph sssp
   mpirun -n 4 python -m dgraph bfs web.el --source 7 --output levels.txt
   mpirun -n 4 python -m dgraph sssp rmat:20 --weights 1..255 --source @sources.txt --output dist.npz
-  python -m dgraph pagerank graph.mtx --alpha 0.9 --tol 1e-8 --policy metis --report run.json
+  python -m dgraph pagerank graph.mtx --alpha 0.9 --max-iter 300 --policy metis --report run.json
   mpirun -n 4 python -m dgraph bfs kron:20 --source @sources.txt --format graph500
   python -m dgraph list
 

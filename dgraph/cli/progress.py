@@ -80,4 +80,4 @@ class Live(Progress):
 def round_text(number: int, vertices: int, edges: int | None, direction: str) -> str:
     """Where a run is, in words."""
     where = f"round {number:,}" + (f" ({direction})" if direction else "")
-    return f"{where}: frontier of {vertices:,} vertices" + (f", {edges:,} edges" if edges is not None else "")
+    return f"{where}: frontier of {vertices:,} vertices" + (f", {edges:,} edges" if edges else "")

@@ -64,5 +64,9 @@ def _words(text: str) -> Iterator[tuple[str, str, type[Exception]]]:
 
 def _id(word: str, where: str, error: type[Exception]) -> int:
     if not (word.isascii() and word.isdigit()) or int(word) >= 1 << 63:
-        raise error(f"{where}: got {word!r}, but a vertex id is an integer from 0 to 2**63 - 1")
+        told = "" if where == repr(word) else f"{where}: "
+        raise error(
+            f"{told}got {word!r}, but a vertex id is an integer from 0 to 2**63 - 1 "
+            "(with --ids string vertices of an edge list are called by words)"
+        )
     return int(word)

@@ -17,7 +17,7 @@ from dgraph.graph.block import EdgeBlock, Known, LoadFacts, gid_type
 from dgraph.graph.clean import RawEdges, assemble, symmetrised, tally
 from dgraph.graph.fingerprint import fingerprint
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
-from dgraph.graph.load import describe, load
+from dgraph.graph.load import describe, load, named
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.options import LoadOptions
 from partitioning.store import is_store
@@ -54,14 +54,14 @@ class Graph:
         self._fingerprint = fingerprint
 
     @classmethod
-    def load(cls, spec: str, *, comm=None, **options) -> Graph:
+    def load(cls, spec: str | os.PathLike, *, comm=None, **options) -> Graph:
         """The graph of a file, a store, or a generator ``NAME:SIZE``.
 
         Args:
             comm: None (all ranks), a :class:`Comm` or an mpi4py communicator.
             options: the fields of :class:`~dgraph.graph.options.LoadOptions`, such as ``directed=False``.
         """
-        comm = communicator(comm)
+        comm, spec = communicator(comm), named(spec)
         if comm.bcast_json(is_store(spec)):
             return cls.open(spec, comm=comm, **options)
         return cls(load(spec, comm, LoadOptions(**options)), comm)

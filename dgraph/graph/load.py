@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
 
 
+def named(graph: object) -> str:
+    """The text that names a graph: a :class:`Path` is as good as a string.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if not isinstance(graph, (str, os.PathLike)):
+        raise UsageError(f"graph={graph!r} names no graph; give a file, a generator NAME:SIZE, or a dgraph.Graph")
+    return os.fsdecode(graph)
+
+
 def load(spec: str, comm: Comm, options: LoadOptions | None = None) -> EdgeBlock:
     """The graph that ``spec`` names: a generator (``NAME:SIZE…``) or a file; collective.
 

@@ -82,7 +82,7 @@ def save(
 def check(path: str | os.PathLike) -> None:
     """Raise now what :func:`save` would raise after a long run: an unknown suffix, a folder that cannot be written."""
     path = Path(path)
-    if path.suffix not in WRITERS:
+    if path.suffix not in WRITERS and not path.is_dir():
         raise unknown("output format", path.suffix or path.name, WRITERS)
     writable(path)
 
