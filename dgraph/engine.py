@@ -98,10 +98,9 @@ class Context:
         if known is not None:
             self.rounds += known.rounds
             return known
-        weights = self.local.out.weights
         with self.record("compile"):
             with self.comm.together():
-                traced = trace(program, None if weights is None else weights.dtype)
+                traced = trace(program, self.local.out.weight_type)
                 machine = self.backend.machine(traced, self.local, self._direction(program))
             self._compile(machine, type(program).__name__)
         limit = self.max_rounds if self.max_rounds is not None else np.iinfo(np.int64).max

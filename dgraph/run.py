@@ -14,7 +14,7 @@ from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
 from dgraph.backend import Backend, Joined, connect
 from dgraph.backend import backend as choose_backend
 from dgraph.backend.affinity import mask
-from dgraph.backend.choices import CHOICES
+from dgraph.backend.choices import BUILDS, CHOICES, DEVICE
 from dgraph.checkpoint import RESUME, Checkpoints, interval, listening
 from dgraph.comm import Comm, communicator
 from dgraph.comm.hosts import hosts, ranks_here
@@ -24,7 +24,7 @@ from dgraph.graph.build import build
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.load import named
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.options import load_options
+from dgraph.graph.options import LoadOptions, load_options
 from dgraph.program import Program
 from dgraph.report import Progress, Trace
 from dgraph.result import Result
@@ -41,6 +41,7 @@ def run(
     *,
     comm=None,
     policy: str = "auto",
+    build: str = "auto",
     backend: str | Backend = "auto",
     threads: int | None = None,
     schedule: str | None = None,
@@ -68,6 +69,7 @@ def run(
         graph: a file, a generator ``NAME:SIZE``, or a :class:`Graph` that is loaded already.
         comm: None (all ranks that were started together), a :class:`Comm`, or an mpi4py communicator.
         policy: how the graph is spread over the ranks: ``NAME[,option=value…]``, see ``partitioning.choose``.
+        build: "host", or "device": GPUs draw and build a generated graph (``docs/partitioning.md``); "auto" is "host".
         backend: "cpu", "cuda", or "auto": cuda where there is a GPU; or a backend that is made already.
         threads: CPU threads a rank; None: the node's cores divided among its ranks.
         schedule: how a GPU spreads a round's edges (``docs/gpu.md``); a schedule's options are keywords, too.
@@ -98,6 +100,7 @@ def run(
         with trace("init"):
             _check("direction", direction, DIRECTIONS)
             _check("sync mode", sync, SYNCS)
+            _check("way to build", build, tuple(BUILDS))
             if resume is not None:
                 _check("way to resume", resume, RESUME)
             if checkpoint is None and (resume or checkpoint_every):
@@ -117,10 +120,13 @@ def run(
                 engine = choose_backend(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
                     masks=[masks[rank] for rank in here], schedule=schedule, gpus=gpus, record=record,
-                    local_rounds=local_rounds, device_rounds=device_rounds, **chosen,
+                    local_rounds=local_rounds, device_rounds=device_rounds, device=getattr(graph, "device", None),
+                    **chosen,
                 )  # fmt: skip
             trace.ranges = engine.ranges
             _tell_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)
+        if build == DEVICE and not isinstance(graph, Graph):
+            graph = _built(graph, engine, comm, policy, loading, trace, progress)
         with trace("load"):
             if not isinstance(graph, Graph):
                 progress.phase("load", graph)
@@ -176,6 +182,37 @@ def run(
         )
 
 
+def build_on_gpus(
+    spec: str, *, comm=None, policy: str = "auto", backend: str = "auto", gpus: str | None = None,
+    trace: Trace | None = None, progress: Progress | None = None, **loading: Any,
+) -> Graph:  # fmt: skip
+    """A generated graph, made on the ranks' GPUs and placed there, for any number of runs; collective.
+
+    Args:
+        spec: ``NAME:SIZE[,option…]``.
+        policy, backend, gpus: as of :func:`run`.
+        loading: the fields of :class:`~dgraph.graph.options.LoadOptions`.
+
+    Raises:
+        UsageError: no GPU, no generator, what needs the edges on the host, too little memory.
+    """
+    comm = communicator(comm)
+    trace, progress = trace or Trace(comm), progress or Progress()
+    with comm.guarded():
+        here = ranks_here(comm)
+        with comm.together():
+            engine = choose_backend(backend, None, len(here), here.index(comm.rank), comm.size == 1, gpus=gpus)
+        return _built(spec, engine, comm, policy, loading, trace, progress)
+
+
+def _built(
+    spec: str, engine: Backend, comm: Comm, policy: str, loading: dict, trace: Trace, progress: Progress
+) -> Graph:
+    with trace("build"):
+        progress.phase("build", spec)
+        return engine.build(spec, comm, policy, LoadOptions(**loading))
+
+
 def _ascending(columns: dict[str, Any]) -> dict[str, Any]:
     """Rows by ascending vertex; they stand so unless the graph was numbered in another order."""
     vertex = columns["vertex"]
@@ -199,7 +236,7 @@ def partitioned(graph: Graph, policy: str, trace: Trace, progress: Progress) -> 
         "graph", name=graph.facts.name, fingerprint=known, n=graph.n, m=graph.m, arcs=local.arcs,
         directed=graph.directed, weighted=graph.weight_type is not None,
     )  # fmt: skip
-    for name, value in (("masters", local.masters), ("mirrors", local.mirrors), ("edges", len(local.out.neighbours))):
+    for name, value in (("masters", local.masters), ("mirrors", local.mirrors), ("edges", local.out.arcs)):
         trace.counts[name] = value
     return local
 
@@ -231,7 +268,7 @@ def _validated(work: Algorithm, graph: Graph, columns, answer: Answer, rounds: i
     progress.phase("validate", work.name)
     with trace("validate"):
         verdict = certify(
-            work.name, graph.block, columns, graph.comm,
+            work.name, graph.evidence, columns, graph.comm,
             parameters=work.settings(), rounds=answer.summary.get("iterations", rounds), converged=answer.finished,
         )  # fmt: skip
     trace.describe("outcome", validation=verdict.facts())

@@ -49,9 +49,11 @@ def _parser() -> Parser:
     )
     parser.add_argument("graph", metavar="GRAPH", help="a file or a generator, as for python -m dgraph")
     parser.add_argument("-n", "--parts", type=int, metavar="N", help="how many parts (default: one a rank)")
-    parser.add_argument("--policy", metavar="NAME[,option=value...]", help=f"auto (default), {', '.join(POLICIES)}")
+    parser.add_argument("--policy", metavar="NAME[,option=value...]", help=f"{', '.join(POLICIES)} (default auto)")
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="write a store: a folder that dgraph opens")
-    parser.add_argument("--chunks", type=int, metavar="K", help="pieces of a store that can go to other ranks (4 N)")
+    parser.add_argument(
+        "--chunks", type=int, metavar="K", help="pieces of a store that can go to other ranks (default 4 N)"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace a store of that name")
     parser.add_argument("--compare", action="store_true", help="run every policy, and recommend one (-o takes it)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")

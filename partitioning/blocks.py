@@ -43,6 +43,9 @@ def bounds_by_in_arcs(edges, parts, comm) -> np.ndarray:
     """Bounds of blocks, each with about as many (vertices + arcs entering them) as the next; collective."""
     if not edges.directed:
         return bounds_by_out_arcs(edges, parts, comm)
+    known = getattr(edges, "in_offsets", None)  # of a graph whose arcs are still to be drawn
+    if known is not None:
+        return bounds_by_cost(known(), parts, comm)
     starts = np.arange(comm.size + 1, dtype=np.int64) * edges.n // comm.size
     return bounds_by_cost(in_offsets(edges, starts, comm), parts, comm)
 

@@ -119,6 +119,9 @@ class Device:
     def address(self, array) -> int:
         return array.ctypes.data
 
+    def sort(self, array):
+        array.sort()
+
     def clear(self, array):
         array.fill(0)
 

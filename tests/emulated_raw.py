@@ -45,6 +45,9 @@ class Raw:
         self._nccl, self.mps, self.blind = nccl, mps, blind
         self._held: dict[int, tuple[mmap.mmap, np.ndarray, int]] = {}
 
+    def use(self) -> None:
+        pass
+
     def malloc(self, size: int) -> int:
         file = os.memfd_create("emulated")
         os.ftruncate(file, -(-size // PAGE) * PAGE)

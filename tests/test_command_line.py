@@ -92,6 +92,11 @@ def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ra
         ("bfs huge.el -o out.txt --report ./out.txt", 2, "one would take the other's place"),
         ("bfs huge.el --schedule alb --backend cpu", 2, "--schedule is about GPUs"),
         ("bfs huge.el --gpus 0,1 --backend cpu", 2, "--gpus is about GPUs"),
+        ("bfs huge.el --transport p2p --backend cpu", 2, "--transport is about GPUs"),
+        ("bfs huge.el --record load --backend cpu", 2, "--record is about GPUs"),
+        ("bfs huge.el --local-rounds --backend cpu", 2, "--local-rounds is about GPUs"),
+        ("bfs huge.el --variant two-phase --backend cpu", 2, "bfs --variant two-phase says how a GPU walks"),
+        ("bfs huge.el --without hash64", 2, "--without switches features of bfs-4k off"),
         ("pagerank huge.el --alpha 2", 2, "alpha = 2.0 is no probability"),
         ("kcore huge.el --k -1", 2, "k = -1 names no core"),
     ],
@@ -123,3 +128,20 @@ def test_every_name_is_listed(dgraph):
     assert all(row["help"] for rows in listed.values() for row in rows)
     text = dgraph("list")[1]
     assert all(name in text for group in names.values() for name in group)
+
+
+@pytest.mark.parametrize(
+    ("line", "gpus", "told"),
+    [
+        ("--backend cuda", 0, "backend cuda needs an NVIDIA GPU"),
+        ("--backend cuda --schedule albb", 1, "unknown schedule 'albb': did you mean 'alb'?"),
+        ("--backend cuda --schedule twc --warp-size 4", 1, "--warp-size is an option of the schedule virtual_warp"),
+        ("--backend cuda --record heat", 1, "unknown thing to record 'heat'"),
+    ],
+)
+def test_what_a_gpu_cannot_fails_before_a_long_load(dgraph, monkeypatch, line, gpus, told):
+    monkeypatch.setattr("dgraph.graph.handle.Graph.load", lambda *_, **__: pytest.fail("loaded"))
+    monkeypatch.setattr("dgraph.backend.cuda.device.count", lambda: gpus)
+    codes, said = dgraph(f"bfs huge.el {line}")
+    assert codes == [2]
+    assert told in said

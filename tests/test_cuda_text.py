@@ -23,10 +23,13 @@ from dgraph.algorithms.sssp import (
     PlateauParents,
 )
 from dgraph.backend.cuda import nvrtc, text
+from dgraph.backend.cuda.building.draft import draft
+from dgraph.backend.cuda.building.kernels import text as drawing
 from dgraph.backend.cuda.components import text as components
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.transports import selftest
 from dgraph.errors import InternalError, UsageError
+from dgraph.graph.options import LoadOptions
 from dgraph.program import trace
 
 pytestmark = pytest.mark.mpi_skip
@@ -86,6 +89,10 @@ def test_kernels_compile(architecture):
     for wide in (False, True):
         assert nvrtc.compiled(components(wide), architecture, "components")
     assert nvrtc.compiled(selftest.text(), architecture, "probe")
+    for spec in ("rmat:20", "gtgraph:33", "road:9x9", "roadnet:9x9", "smallworld:9"):
+        plan = draft(spec, LoadOptions())
+        for proof in (None, "i64", "double"):
+            assert nvrtc.compiled(drawing(plan, proof), architecture, spec)
 
 
 def test_an_error_names_what_did_not_compile():

@@ -138,3 +138,17 @@ def test_a_report_of_gpus_is_held_against_its_plan(tmp_path, capsys):
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("GPU memory: ")
     assert last.endswith("at most were taken (+100%)")
+
+
+def test_what_takes_long_is_told(tmp_path, capsys, monkeypatch):
+    """A file that is read, a program that is compiled; on stderr, so that --json can be piped on."""
+    monkeypatch.setattr("dgraph.backend.cpu.union_find._ready", set())
+    (tmp_path / "graph.el").write_text("0 1\n1 2\n")
+    command = ["estimate", "cc", str(tmp_path / "graph.el"), "--json"]
+    assert main(command) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["plans"]
+    assert [line.split("] ")[1].split()[0] for line in told.err.splitlines()] == ["load", "compile"]
+    monkeypatch.setattr("dgraph.backend.cpu.union_find._ready", set())
+    assert main([*command, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""

@@ -103,6 +103,33 @@ def test_nccl_that_does_not_start_is_left_out(monkeypatch):
 
 
 @pytest.mark.mpi_skip
+@pytest.mark.parametrize(("fails", "told"), [(True, "RuntimeError: no memory"), (False, "a rank did not come")])
+def test_nccl_that_waits_for_a_rank_in_vain_is_left_out(monkeypatch, fails, told):
+    """NCCL's start has no end of its own where one rank does not come; the rank that failed says why."""
+
+    class Waiting(Nccl):
+        def NcclCommunicator(self, size, name, rank):
+            if rank == 1 and fails:
+                raise RuntimeError("no memory")
+            time.sleep(10)
+
+    monkeypatch.setattr("dgraph.backend.cuda.transports.nccl.PATIENCE", 0.1)
+    began, nccl = time.monotonic(), Waiting()
+    assert told in refusals(2, "nccl", nccl=nccl)
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.mpi_skip
+def test_a_rank_without_nccl_does_not_leave_others_waiting(monkeypatch):
+    class Nameless(Nccl):
+        def get_unique_id(self):
+            raise RuntimeError("no socket")
+
+    nccl = Nameless()
+    assert "no socket" in refusals(2, "nccl", nccl=nccl)
+
+
+@pytest.mark.mpi_skip
 def test_machines_of_one_name_are_told_apart(monkeypatch):
     monkeypatch.setattr("socket.gethostname", lambda: "localhost")
     boots = threading.local()

@@ -13,6 +13,7 @@ from dgraph.engine import Context
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.options import NAMES as LOAD_OPTIONS
 from dgraph.program import Program
+from dgraph.program.way import Way
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,11 @@ class Algorithm(ABC):
 
     def check(self) -> None:  # noqa: B027 - most parameters need no check
         """Raise a :class:`UsageError` for parameters that are wrong on every graph."""
+
+    @property
+    def way(self) -> Way | None:
+        """How its rounds want to be walked; None: as the run likes."""
+        return None
 
     @abstractmethod
     def run(self, ctx: Context) -> Answer:

@@ -74,7 +74,7 @@ class Parents(OnePass):
 @algorithm(
     "bfs",
     SOURCE,
-    Parameter("depth_limit", int, None, "visit vertices up to this many hops", aliases=("cutoff",)),
+    Parameter("depth_limit", int, None, "visit vertices up to this many hops (default: all)", aliases=("cutoff",)),
     Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
     Parameter("variant", str, "direction-optimizing", "how it walks; most are about GPUs", choices=tuple(VARIANTS)),
     Parameter("without", str, None, f"features of bfs-4k left out, comma-separated: {', '.join(FEATURES)}"),
@@ -84,10 +84,17 @@ class Bfs(Algorithm):
 
     needs_source = True
 
+    @property
+    def way(self):
+        return way(self.variant, self.without)
+
+    def check(self):
+        way(self.variant, self.without)
+
     def run(self, ctx):
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
-        levels = Levels(source=source, limit=limit).walked(way(self.variant, self.without))
+        levels = Levels(source=source, limit=limit).walked(self.way)
         ahead = ctx.local_rounds and self.variant == "direction-optimizing"
         state = ctx.run(Hops(source=source, limit=limit) if ahead else levels)
         found = distances(state["level"], ctx.local.out_degree)

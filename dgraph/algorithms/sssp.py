@@ -109,8 +109,13 @@ class Overflowed(OnePass):
 @algorithm(
     "sssp",
     SOURCE,
-    Parameter("cutoff", float, None, "find distances up to this one"),
-    Parameter("delta", float, None, "width of a pile (default: 4 · mean weight / mean degree, more in small rounds)"),
+    Parameter("cutoff", float, None, "find distances up to this one (default: all)"),
+    Parameter(
+        "delta",
+        float,
+        None,
+        "width of a pile, in units of the weights (default: 4 · mean weight / mean degree, more in small rounds)",
+    ),
     Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
 )
 class Sssp(Algorithm):
@@ -147,12 +152,13 @@ class Sssp(Algorithm):
 
 def _weights(ctx) -> tuple[float, float]:
     """The largest and the mean weight; negative and undefined ones are refused."""
-    weights = ctx.local.out.weights
-    if weights is None:
+    kind = ctx.local.out.weight_type
+    if kind is None:
         return 1, 1.0
-    low = weights.min() if weights.size else 0
+    low, most, here = ctx.local.out.weight_range()
     with ctx.comm.together():
         if not low >= 0:
+            weights = ctx.local.out.weights
             at = int(np.argmax(~(weights >= 0)))
             row = int(np.searchsorted(ctx.local.out.offsets, at, side="right")) - 1
             u, v = ctx.local.original[row], ctx.local.original[ctx.local.out.neighbours[at]]
@@ -160,9 +166,8 @@ def _weights(ctx) -> tuple[float, float]:
                 f"the edge {u} → {v} weighs {weights[at]}; sssp needs weights ≥ 0, since a negative one may make paths "
                 "shorter without end; correct the data, or give --weights"
             )
-    most = weights.max() if weights.size else 0
-    every = ctx.comm.allgather(np.array([most], weights.dtype))
-    total = ctx.total(float(weights.sum(dtype=np.float64)))
+    every = ctx.comm.allgather(np.array([most], kind))
+    total = ctx.total(here)
     return every.max().item(), total / max(ctx.local.arcs, 1)
 
 
@@ -175,9 +180,9 @@ def _delta(ctx, mean: float) -> float:
 
 def _dtype(ctx, most: float) -> str:
     """The narrowest dtype that no distance can leave."""
-    weights = ctx.local.out.weights
-    if weights is not None and weights.dtype.kind == "f":
-        return weights.dtype.name
+    kind = ctx.local.out.weight_type
+    if kind is not None and kind.kind == "f":
+        return kind.name
     return "int32" if int(most) * max(ctx.local.n - 1, 1) < 2**31 - 1 else "int64"
 
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from dgraph.backend.base import Backend
-from dgraph.backend.connect import Joined, connect
+from dgraph.backend.choices import DEVICE, HOST
+from dgraph.backend.connect import AUTO, MPI_HOST, TRANSPORTS, Joined, connect
 from dgraph.errors import UsageError, unknown
+from dgraph.program.way import Way
+
+if TYPE_CHECKING:
+    from dgraph.backend.cuda.options import Options
 
 __all__ = ["BACKENDS", "Backend", "Joined", "backend", "connect"]
 
@@ -26,6 +32,7 @@ def backend(
     gpus: str | None = None,
     record: str | None = None,
     local_rounds: bool = False,
+    device: object = None,
     device_rounds: bool = False,
     **choices: object,
 ) -> Backend:
@@ -42,6 +49,7 @@ def backend(
         gpus: "0,1,2,3": the GPU of each rank of this node, by place.
         record: what a GPU run records beside: "load", "time" and "ranges", with commas between them.
         local_rounds: GPUs run rounds of their own between exchanges.
+        device: the GPU that a graph was built on: no other can work on it.
         device_rounds: GPUs agree on the ends of all rounds without the host.
         choices: options of schedules, see ``dgraph.backend.choices``; None: not given.
 
@@ -52,27 +60,62 @@ def backend(
         return name
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot work; give 1 or more, or leave --threads out")
-    asked = {
+    given = {
         "schedule": schedule,
         "record": record,
         "local_rounds": local_rounds or None,
         "device_rounds": device_rounds or None,
         **choices,
     }
-    given = {key: value for key, value in asked.items() if value is not None}
     if takes_gpu(name, gpus=gpus, **given):
-        from dgraph.backend.cuda import CudaBackend, Options
-        from dgraph.backend.cuda.options import recording
+        from dgraph.backend.cuda import CudaBackend
 
-        given |= recording(given.pop("record", None))  # type: ignore[arg-type]
-        gpu = CudaBackend(place, ranks_here, alone, Options(**given), gpus=gpus)  # type: ignore[arg-type]
+        gpu = CudaBackend(place, ranks_here, alone, _options(**given), device, gpus)
         gpu.why = "asked for" if name == "cuda" else "a GPU is there"
         return gpu
+    if device is not None:
+        raise UsageError("the graph was built on GPUs, and this run has none; load it with build='host'")
     from dgraph.backend.cpu import CpuBackend
 
     cpu = CpuBackend(threads, ranks_here, masks)
     cpu.why = "asked for" if name == "cpu" else "there is no GPU, or no CuPy to reach it"
     return cpu
+
+
+def refuse_early(
+    name: str, transport: str = AUTO, way: Way | None = None, *, gpus: str | None = None, build: str = HOST,
+    **given: object,
+) -> None:  # fmt: skip
+    """Refuse what :func:`backend` and :func:`connect` would, as far as one process can tell before anything is loaded.
+
+    Args:
+        way: how the algorithm wants to be walked, where it has a say.
+        build: where the graph is to be built.
+        given: as for :func:`backend`.
+
+    Raises:
+        UsageError: an option, or a GPU that is not there.
+    """
+    if transport not in (AUTO, *TRANSPORTS):
+        raise unknown("transport", transport, (AUTO, *TRANSPORTS))
+    asked = {
+        "transport": None if transport in (AUTO, MPI_HOST) else transport,
+        "build": build if build == DEVICE else None,
+    }
+    if takes_gpu(name, gpus=gpus, **asked, **given):
+        from dgraph.backend.cuda.device import some
+
+        some()
+        _options(**given)
+    elif way is not None:
+        way.refuse_without_gpu()
+
+
+def _options(**given: object) -> Options:
+    from dgraph.backend.cuda.options import Options, recording
+
+    wanted = {key: value for key, value in given.items() if value is not None}
+    return Options(**(wanted | recording(wanted.pop("record", None))))  # type: ignore[arg-type]
 
 
 def takes_gpu(name: str, **about_gpus: object) -> bool:

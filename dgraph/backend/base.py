@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dgraph.backend.note import Note, Spent
 from dgraph.backend.portable import Portable
 from dgraph.comm import Comm
+from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.options import LoadOptions
 from dgraph.program import Traced
+
+if TYPE_CHECKING:
+    from dgraph.graph.handle import Graph
 
 NO_PILE = np.iinfo(np.int64).max
 """A number past every pile."""
@@ -202,6 +207,14 @@ class Backend(ABC):
         Raises:
             UsageError: the program, or its memory, is nothing for this backend.
         """
+
+    def build(self, spec: str, comm: Comm, policy: str, options: LoadOptions) -> Graph:
+        """The graph of ``NAME:SIZE…``, drawn where the rounds will run, and placed there by a policy; collective.
+
+        Raises:
+            UsageError: this backend has no such build, or not of this graph.
+        """
+        raise UsageError("--build device is about GPUs, and this run has none; leave it out, or give --backend cuda")
 
     @property
     def local_rounds(self) -> bool:

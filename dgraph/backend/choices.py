@@ -63,6 +63,14 @@ class Choice:
         raise UsageError(f"{self.flag} {text!r} is none of {self.form}{kind}; give one of them, or leave it out")
 
 
+HOST, DEVICE = "host", "device"
+BUILDS = {
+    "auto": HOST,
+    HOST: "ranks read or draw edges on CPUs, exchange them, and bring their parts to GPUs",
+    DEVICE: "each GPU draws the edges of a generated graph and keeps those that lie on it (docs/partitioning.md)",
+}
+"""Where a graph is built: name → what that means."""
+
 CHOICES = {
     row.name: row
     for row in (

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 
-AUTO = "auto"
+AUTO, MPI_HOST = "auto", "mpi-host"
 TRANSPORTS = {
     "p2p": "kernels write into the peer's memory (CUDA IPC): GPUs of one host that reach each other",
     "nccl": "NCCL's grouped sends and receives: a rank a GPU, any hosts",
     "mpi-device": "MPI is given addresses on the GPU: only one that is CUDA-aware, tried in a child process first",
-    "mpi-host": "through pinned host memory and MPI, in pieces that overlap: everywhere",
+    MPI_HOST: "through pinned host memory and MPI, in pieces that overlap: everywhere",
 }
 """Name → how it carries messages between GPUs; the fastest first."""
 
@@ -45,7 +45,7 @@ def connect(engine, comm: Comm, transport: str = AUTO, allow_gpu_sharing: bool =
     without = [rank for rank, name in enumerate(names) if name != "cuda"]
     if not without:
         return engine.connect(comm, transport, allow_gpu_sharing)
-    if transport not in (AUTO, "mpi-host"):
+    if transport not in (AUTO, MPI_HOST):
         raise UsageError(
             f"transport {transport} joins GPUs, and rank {without[0]} computes on the {names[without[0]]}; "
             "leave --transport out, or run with --backend cuda"

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
+from dgraph.cli.progress import progress_for
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 from dgraph.report.lines import aligned, size
+
+if TYPE_CHECKING:
+    from dgraph.estimate import Plan, Shape
+    from dgraph.report import Progress
 
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 TOO_LITTLE = 1
@@ -23,8 +30,10 @@ examples:
   python -m dgraph estimate all 24e6,58e6 -n 1,2,4 --policy metis --undirected
   python -m dgraph estimate pagerank rmat:28 -n 4 --gpu-memory 139GiB
 
-Mirrors are counted as if the ends of edges were drawn from all vertices: most graphs have fewer. exit codes: 0 it
-fits, or no limit was named; 1 some plan does not fit."""
+Programs that have not been compiled yet are, as for a run: that takes some seconds. Mirrors are counted as if the ends
+of edges were drawn from all vertices: most graphs have fewer.
+
+exit codes: 0 it fits, or no limit was named; 1 some plan does not fit."""
 
 
 def task(words: Sequence[str]) -> Task:
@@ -42,6 +51,7 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--memory", metavar="SIZE", help="of a rank, such as 16GiB: does it fit?")
     parser.add_argument("--gpu-memory", metavar="SIZE", help="of a rank's GPU: does the run fit?")
     parser.add_argument("--json", **flag(), help="the plans, as JSON")
+    parser.add_argument("-q", "--quiet", **flag(), help="do not say what is read and compiled meanwhile")
     given = parser.parsed(words)
     for name in ("memory", "gpu_memory"):
         if name in given:
@@ -67,7 +77,7 @@ def _do(comm: Comm, given: dict[str, Any]) -> int:
 
 def _tell(given: dict[str, Any]) -> int:
     from dgraph.algorithms import ALGORITHMS
-    from dgraph.estimate import estimate, shape_of
+    from dgraph.estimate import shape_of
     from partitioning import POLICIES
 
     names = list(ALGORITHMS) if given["algorithm"] == "all" else [given["algorithm"]]
@@ -80,19 +90,12 @@ def _tell(given: dict[str, Any]) -> int:
     counts = given.get("ranks", "1").split(",")
     if not all(text.isdigit() and int(text) for text in counts):
         raise UsageError(f"-n {given['ranks']}: ranks are 1 or more; write 4, or 1,2,4")
-    shape = shape_of(given["graph"], weights=given.get("weights"), directed=given.get("directed"))
     memory, gpu_memory = given.get("memory"), given.get("gpu_memory")
-    plans = []
-    for name in names:
-        algorithm = ALGORITHMS[name]
-        parameters = {"source": 0} if algorithm.needs_source else {}
-        for policy in policies:
-            for ranks in map(int, counts):
-                plan = estimate(
-                    name, shape, ranks, policy,
-                    parameters=parameters, undirected=algorithm.undirected, gpu_memory=gpu_memory,
-                )  # fmt: skip
-                plans.append(plan)
+    with progress_for(0, quiet="quiet" in given, began=time.perf_counter()) as progress:
+        shape = shape_of(
+            given["graph"], weights=given.get("weights"), directed=given.get("directed"), progress=progress
+        )
+        plans = [*_plans(names, policies, [int(text) for text in counts], shape, gpu_memory, progress)]
     fits = [_within(plan.peak, memory) and _within(plan.gpu.whole, gpu_memory) for plan in plans]
     if "json" in given:
         told = [
@@ -106,6 +109,22 @@ def _tell(given: dict[str, Any]) -> int:
         if gpu_memory is not None:
             print("", _gpu_table(plans, gpu_memory), sep="\n")
     return 0 if all(fits) else TOO_LITTLE
+
+
+def _plans(
+    names: Sequence[str], policies: Sequence[str], counts: Sequence[int], shape: Shape, gpu_memory: int | None,
+    progress: Progress,
+) -> Iterator[Plan]:  # fmt: skip
+    from dgraph.algorithms import ALGORITHMS
+    from dgraph.estimate import estimate
+
+    for name, policy, ranks in product(names, policies, counts):
+        algorithm = ALGORITHMS[name]
+        yield estimate(
+            name, shape, ranks, policy,
+            parameters={"source": 0} if algorithm.needs_source else {}, undirected=algorithm.undirected,
+            gpu_memory=gpu_memory, progress=progress,
+        )  # fmt: skip
 
 
 def _within(need: int, limit: int | None) -> bool:

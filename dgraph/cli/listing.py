@@ -6,10 +6,16 @@ import json as encoder
 from collections.abc import Sequence
 from typing import Any
 
-from dgraph.backend.choices import CHOICES
+from dgraph.backend.choices import BUILDS, CHOICES
 from dgraph.backend.connect import TRANSPORTS
 from dgraph.cli.arguments import flag, summary
 from dgraph.cli.commands import command_parser
+
+MORE = {
+    "policies": " (their options are described in docs/partitioning.md)",
+    "schedules": " (000 to 004 are papers, named in docs/gpu.md)",
+}
+"""Behind a title, for people."""
 
 WIDEST = 22
 """Characters of a name that its help stands beside; below a longer one."""
@@ -63,6 +69,7 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             {"name": name, "help": f"{row.help} ({row.source})", "parameters": _choices(name)}
             for name, row in SCHEDULES.items()
         ],
+        "ways to build": [{"name": name, "help": text} for name, text in BUILDS.items()],
         "transports": [{"name": name, "help": text} for name, text in TRANSPORTS.items()],
         "generators": [
             {"name": name, "form": generator.form, "help": generator.help} for name, generator in GENERATORS.items()
@@ -83,7 +90,7 @@ def listing(json: bool = False) -> str:
         return encoder.dumps(found, indent=1)
     lines: list[str] = []
     for title, rows in found.items():
-        lines += [f"{title}:"]
+        lines += [f"{title}{MORE.get(title, '')}:"]
         names = [row.get("form", row["name"]) for row in rows]
         width = max((len(name) for name in names if len(name) <= WIDEST), default=0) + 2
         for name, row in zip(names, rows, strict=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.backend import BACKENDS
-from dgraph.backend.choices import CHOICES
+from dgraph.backend.choices import BUILDS, CHOICES
 from dgraph.backend.connect import AUTO, TRANSPORTS
 from dgraph.checkpoint import RESUME
 from dgraph.cli.arguments import Parser, flag
@@ -18,7 +18,7 @@ from dgraph.graph.options import EDGE_DATA, IDS, ORDERS
 from dgraph.report import STYLES
 
 RUN = (
-    "policy", "backend", "threads", "schedule", *CHOICES, "gpus", "allow_gpu_sharing", "transport", "record",
+    "policy", "build", "backend", "threads", "schedule", *CHOICES, "gpus", "allow_gpu_sharing", "transport", "record",
     "local_rounds", "device_rounds", "direction", "sync", "max_rounds", "validate", "checkpoint", "checkpoint_every",
     "resume",
 )  # fmt: skip
@@ -31,22 +31,34 @@ READERS = {"vertices": weighted}
 def add_load_options(graph: Any) -> None:
     """The options whose names are the fields of :class:`~dgraph.graph.load.LoadOptions`."""
     way = graph.add_mutually_exclusive_group()
-    way.add_argument("--directed", **flag(True), help="an edge goes one way, whatever the input says")
+    way.add_argument("--directed", **flag(True), help="an edge goes one way (default: as the input says)")
     way.add_argument("--undirected", **flag(False, "directed"), help="an edge goes both ways")
-    graph.add_argument("--weights", metavar="RULE", help="replace the weights: unit (1), LO..HI, hash (1..255), dimacs")
+    graph.add_argument(
+        "--weights",
+        metavar="RULE",
+        help="make weights (default: the input's): unit (1), LO..HI (drawn), hash (1..255), dimacs (as road lengths)",
+    )
     graph.add_argument("--keep-loops", **flag(), help="keep self-loops (default: dropped and counted)")
     graph.add_argument("--keep-parallel", **flag(), help="keep parallel edges (default: the lightest one, counted)")
     graph.add_argument("--sparse-ids", **flag(), help="the vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
-    graph.add_argument("--ids", choices=IDS, help="what an edge list calls vertices: integers (default) or words")
-    graph.add_argument("--order", choices=ORDERS, help="how vertices are numbered inside: by id, or by degree")
-    graph.add_argument("--lenient", **flag(), help="drop lines of text that are not as they should be; counted")
+    graph.add_argument(
+        "--ids", choices=IDS, help="what an edge list calls vertices: integers (default), or string: words"
+    )
+    graph.add_argument(
+        "--order", choices=ORDERS, help="how vertices are numbered inside: by id (default), or by degree"
+    )
+    graph.add_argument(
+        "--lenient", **flag(), help="drop and count lines of text that cannot be read (default: refuse the file)"
+    )
     graph.add_argument("--separator", metavar="C", help="between columns of an edge list (default: , ; and blanks)")
     graph.add_argument("--comment", metavar="C", help="begins a comment line of an edge list (default: # and %%)")
     names = graph.add_mutually_exclusive_group()
     names.add_argument("--header", **flag(True), help="the first line of an edge list names its columns")
     names.add_argument("--no-header", **flag(False, "header"), help="it does not, also in a .csv or .tsv file")
-    graph.add_argument("--columns", metavar="S,T[,W]", help="where source, target, weight stand, counted from 1")
+    graph.add_argument(
+        "--columns", metavar="S,T[,W]", help="where source, target, weight stand, counted from 1 (default 1,2[,3])"
+    )
     graph.add_argument("--edge-data", choices=EDGE_DATA, help="what the edge data of a Galois graph are")
     graph.add_argument("--no-verify", **flag(False, "verify"), help="do not check a store against its checksums")
 
@@ -89,10 +101,15 @@ def add_run_options(parser: Parser, algorithm: Any = None) -> None:
     parser.add_argument_group("partition").add_argument(
         "--policy",
         metavar="NAME[,option=value...]",
-        help="who owns which vertex and edge: auto (default) says what it took and why; MODULE:NAME is your own",
+        help="who owns which vertex and edge: auto (default) says what it took and why; MODULE:NAME is yours",
     )
     run = parser.add_argument_group("run")
-    run.add_argument("--backend", choices=BACKENDS, help="where the rounds run (default auto)")
+    run.add_argument(
+        "--build", choices=BUILDS, help="who makes a generated graph: host (default), or each GPU its part"
+    )
+    run.add_argument(
+        "--backend", choices=BACKENDS, help="where the rounds run (default auto: cuda where there is a GPU)"
+    )
     run.add_argument("--threads", type=int, metavar="N", help="threads a rank (default: its share of the cores)")
     run.add_argument(
         "--schedule", metavar="NAME", help="how a GPU spreads a round's edges over threads (default auto; see list)"
@@ -108,7 +125,9 @@ def add_run_options(parser: Parser, algorithm: Any = None) -> None:
         "--transport", choices=(AUTO, *TRANSPORTS), help="what joins GPUs (default auto: tested, then chosen)"
     )
     run.add_argument(
-        "--record", metavar="WHAT", help="also report of GPUs: load (edges by thread block), time (by kernel), ranges"
+        "--record",
+        metavar="WHAT[,WHAT]",
+        help="also of GPUs: load (edges by thread), time (seconds by kernel), ranges (for nsys)",
     )
     run.add_argument(
         "--local-rounds", **flag(), help="GPUs run rounds of their own between exchanges: for roads; the same answers"
@@ -116,12 +135,22 @@ def add_run_options(parser: Parser, algorithm: Any = None) -> None:
     run.add_argument(
         "--device-rounds", **flag(), help="GPUs that reach each other agree on the ends of all rounds without the host"
     )
-    run.add_argument("--direction", choices=DIRECTIONS, help="how edges are walked; flip: changes every round")
-    run.add_argument("--sync", choices=SYNCS, help="what is exchanged (default auto: what the partition makes needed)")
+    run.add_argument(
+        "--direction",
+        choices=DIRECTIONS,
+        help="how edges are walked (default auto: by frontier); flip, a test aid: changes every round",
+    )
+    run.add_argument(
+        "--sync",
+        choices=SYNCS,
+        help="what is exchanged (default auto: what the partition makes needed; full: all; poison: a test aid)",
+    )
     rounds = ["--max-rounds"]
     if algorithm is None or not {"max_iter"} & algorithm.parameters.keys():
         rounds += ["--max-iter"]
-    run.add_argument(*rounds, dest="max_rounds", type=int, metavar="N", help="stop after N rounds, with exit code 3")
+    run.add_argument(
+        *rounds, dest="max_rounds", type=int, metavar="N", help="stop after N rounds, with exit code 3 (default: none)"
+    )
     run.add_argument("--validate", **flag(), help="prove the answer right before it is written, else exit code 1")
     kept = parser.add_argument_group("checkpoints")
     kept.add_argument(
@@ -142,7 +171,9 @@ def add_run_options(parser: Parser, algorithm: Any = None) -> None:
         help="the answer by vertex id: .txt ('vertex value' lines) or .npz (every column); "
         "with several sources FILE.SOURCE.txt",
     )
-    output.add_argument("--report", type=Path, metavar="FILE", help="timings of every rank and round, as JSON")
+    output.add_argument(
+        "--report", type=Path, metavar="FILE", help="seconds and bytes of every rank and round, as JSON"
+    )
     output.add_argument(
         "--format",
         choices=tuple(STYLES),

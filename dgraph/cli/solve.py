@@ -9,8 +9,8 @@ from typing import Any
 import partitioning
 from dgraph import output, report
 from dgraph.algorithms import ALGORITHMS
-from dgraph.backend import takes_gpu
-from dgraph.backend.choices import CHOICES
+from dgraph.backend import refuse_early
+from dgraph.backend.choices import CHOICES, DEVICE
 from dgraph.checkpoint import clear, interval, listening
 from dgraph.cli.parser import Request
 from dgraph.cli.progress import progress_for
@@ -21,8 +21,9 @@ from dgraph.graph.generate import DEFAULT
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
 from dgraph.report import Progress, Trace
-from dgraph.run import run
+from dgraph.run import build_on_gpus, run
 
+ABOUT_GPUS = ("build", "transport", "gpus", "schedule", "record", "local_rounds", "device_rounds", *CHOICES)
 SUGGESTED = "the input suggests it, and none was named"
 
 
@@ -117,8 +118,9 @@ def _write_report(request: Request, told: dict, source: int | None, several: boo
 def _refuse_early(request: Request) -> None:
     """What would fail after a long load fails now."""
     asked, weights = request.run, request.load.get("weights")
-    ALGORITHMS[request.algorithm](**request.parameters)
-    takes_gpu(asked.get("backend", "auto"), **{name: asked.get(name) for name in ("schedule", "gpus", *CHOICES)})
+    work = ALGORITHMS[request.algorithm](**request.parameters)
+    given = {name: asked[name] for name in ABOUT_GPUS if name in asked}
+    refuse_early(asked.get("backend", "auto"), way=work.way, **given)
     if request.format:
         report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
     try:
@@ -151,8 +153,12 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
         trace.choose("graph", spec, "none was named")
         progress.line(f"no graph was named: taking {spec}")
     progress.phase("load", spec)
-    with trace("load"):
-        graph = Graph.load(spec, comm=comm, **options)
+    if request.run.get("build") == DEVICE:
+        placing = {name: request.run[name] for name in ("policy", "backend", "gpus") if name in request.run}
+        graph = build_on_gpus(spec, comm=comm, trace=trace, progress=progress, **placing, **options)
+    else:
+        with trace("load"):
+            graph = Graph.load(spec, comm=comm, **options)
     progress.line(describe(graph))
     if algorithm.weighted and graph.weight_type is None and "weights" not in options:
         trace.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")

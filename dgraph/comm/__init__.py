@@ -13,6 +13,6 @@ def communicator(comm=None) -> Comm:
         return world()
     if isinstance(comm, Comm):
         return comm
-    from dgraph.comm.mpi import MpiComm
+    from dgraph.comm.mpi import wrapped
 
-    return MpiComm(comm)
+    return wrapped(comm)

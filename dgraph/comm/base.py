@@ -72,7 +72,8 @@ class Comm(ABC):
         """Begin to receive at most ``size`` bytes at ``address``: the next message of ``peer``; not collective."""
 
     def twin(self) -> Comm:
-        """The same ranks again, with messages that never meet this communicator's; itself where there are none."""
+        """The same ranks again, with messages that never meet this communicator's, for as long as this one is there;
+        itself where there are none."""
         return self
 
     @abstractmethod

@@ -35,7 +35,7 @@ def _join() -> Comm:
     if name is None and "mpi4py.MPI" not in sys.modules:
         return SerialComm()
     try:
-        from dgraph.comm.mpi import MpiComm, library
+        from dgraph.comm.mpi import library, wrapped
     except (ImportError, RuntimeError) as missing:
         if count > 1:
             raise UsageError(
@@ -48,7 +48,7 @@ def _join() -> Comm:
             f"Open MPI's mpirun started {count} ranks, but mpi4py has {library()}, which it cannot start; use the "
             "mpiexec that came with mpi4py's MPI, or point mpi4py at Open MPI with MPI4PY_LIBMPI"
         )
-    comm = MpiComm()
+    comm = wrapped()
     if comm.size == 1 and count > 1:
         raise UsageError(
             f"{name} started {count} processes, but each is alone in its MPI world, so each would solve the whole "

@@ -1,12 +1,12 @@
 """Ranks over MPI, through mpi4py. This is the only file that imports it.
 
-MPI starts with the first :class:`MpiComm`, not with the import: so a launcher of another MPI is refused in words."""
+MPI starts with the first :func:`wrapped`, not with the import: so a launcher of another MPI is refused in words."""
 
 from __future__ import annotations
 
 import copy
 import sys
-from typing import ClassVar
+from functools import cache
 
 import mpi4py
 import numpy as np
@@ -18,6 +18,7 @@ from mpi4py import MPI
 
 from dgraph.comm.base import Comm
 from dgraph.comm.waiting import wait_until
+from dgraph.errors import UsageError
 
 CHUNK = 1 << 30
 """Bytes a message at most: MPI counts above 2^31 - 1 fail in some libraries (Open MPI 5.0's wheel)."""
@@ -25,20 +26,50 @@ CHUNK = 1 << 30
 OPS = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
 
 
+def wrapped(comm: MPI.Comm = MPI.COMM_WORLD) -> MpiComm:
+    """The one :class:`MpiComm` of an mpi4py communicator; collective where it is the first time.
+
+    It is an attribute of the communicator, and freed with it: MPICH has about 2,000 communicators in all.
+
+    Raises:
+        UsageError: ``comm`` is none that ranks of a run can share.
+    """
+    if not MPI.Is_initialized():
+        MPI.Init_thread(MPI.THREAD_FUNNELED)
+    if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL or comm.Is_inter():
+        raise UsageError(f"comm={comm!r} does not join the ranks of a run; give an mpi4py intracommunicator, or none")
+    known = comm.Get_attr(_key())
+    if isinstance(known, MpiComm):
+        return known
+    made = MpiComm(comm)
+    comm.Set_attr(_key(), made)
+    return made
+
+
+@cache
+def _key() -> int:
+    return MPI.Comm.Create_keyval(delete_fn=_freed)
+
+
+def _freed(comm: MPI.Comm, _: int, ours: MpiComm) -> None:
+    if comm not in (MPI.COMM_WORLD, MPI.COMM_SELF):  # these end with MPI, which frees what is left
+        ours.free()
+
+
 class MpiComm(Comm):
-    """A duplicate of an mpi4py communicator, so that the user's own messages never meet ours."""
+    """A duplicate of an mpi4py communicator, so that the user's own messages never meet ours; see :func:`wrapped`."""
 
     transport = "mpi-host"
-    _duplicates: ClassVar[dict[int, MPI.Comm]] = {}
 
-    def __init__(self, comm: MPI.Comm = MPI.COMM_WORLD):
-        if not MPI.Is_initialized():
-            MPI.Init_thread(MPI.THREAD_FUNNELED)
-        handle = MPI._handleof(comm)
-        if handle not in self._duplicates:
-            self._duplicates[handle] = comm.Dup()
-        self.comm = self._duplicates[handle]
+    def __init__(self, comm: MPI.Comm):
+        self.comm = comm.Dup()
         self.rank, self.size = self.comm.rank, self.comm.size
+        self._duplicates = [self.comm]
+
+    def free(self) -> None:
+        """Give it back to MPI, and its twins; collective."""
+        while self._duplicates:
+            self._duplicates.pop().Free()
 
     def barrier(self):
         wait_until(self.comm.Ibarrier().Test)
@@ -101,6 +132,7 @@ class MpiComm(Comm):
     def twin(self):
         out = copy.copy(self)
         out.comm = self.comm.Dup()
+        self._duplicates.append(out.comm)
         return out
 
     def abort(self, code):

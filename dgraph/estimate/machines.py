@@ -85,10 +85,13 @@ class Work:
     result: int
 
 
-def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -> Work:
+def needs(
+    name: str, shape: Shape, parameters: dict[str, Any], direction: str, progress: Progress | None = None
+) -> Work:
     """What an algorithm's programs need.
 
-    The algorithm runs once on a graph of three vertices, which compiles its programs where they are not yet.
+    The algorithm runs once on a graph of three vertices, which compiles its programs where they are not yet:
+    ``progress`` says so.
     """
     dtype = {0: None, 4: np.int32, 8: np.int64}.get(shape.weight)
     if shape.weight and dtype is None:
@@ -99,7 +102,7 @@ def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -
     comm = graph.comm
     local = build(graph.block, plan("oec", graph.block, 1, comm), comm)
     recording = _Recording(choose_backend("cpu", None, 1))
-    answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
+    answer = work.run(Context(local, comm, recording, Trace(comm, []), progress or Progress(), direction))
     result = sum(values.itemsize for values in answer.columns.values())
     measured = [_measured(recording.engine, traced, way, shape) for traced, way in recording.programs]
     return Work(measured, recording.programs, result)

@@ -12,6 +12,7 @@ from dgraph.estimate.gpu import GpuPlan, on_gpu
 from dgraph.estimate.machines import Needs, needs
 from dgraph.estimate.shape import Shape
 from dgraph.graph.block import gid_type
+from dgraph.report.progress import Progress
 from dgraph.report.trace import peak_memory
 
 CUT = {"metis": 0.02}
@@ -66,16 +67,17 @@ class Plan:
 def estimate(
     algorithm: str, shape: Shape, ranks: int, policy: str = "auto", *,
     parameters: dict[str, Any] | None = None, undirected: bool = False, direction: str = "auto",
-    gpu_memory: int | None = None,
+    gpu_memory: int | None = None, progress: Progress | None = None,
 ) -> Plan:  # fmt: skip
     """The plan of a run.
 
     Args:
         gpu_memory: bytes of a GPU, where that is known.
+        progress: told what is compiled, where programs have not been yet.
         undirected: the algorithm needs an undirected graph; a directed one is held both ways meanwhile.
     """
     solved = shape.undirected() if undirected else shape
-    work = needs(algorithm, solved, parameters or {}, direction)
+    work = needs(algorithm, solved, parameters or {}, direction, progress)
     programs = work.needs
     base = _held()
     masters, arcs = math.ceil(solved.n / ranks), math.ceil(solved.arcs / ranks)

@@ -11,6 +11,7 @@ from dgraph.errors import UsageError
 from dgraph.graph.generate import GENERATORS, is_generator
 from dgraph.graph.generators.spec import parse
 from dgraph.graph.handle import Graph
+from dgraph.report.progress import Progress
 
 HUBS = ("rmat", "rmat-alb", "gtgraph", "kron", "star")
 """Generators of graphs with hubs."""
@@ -48,8 +49,13 @@ class Shape:
         return replace(self, directed=False) if self.directed else self
 
 
-def shape_of(spec: str, *, weights: str | None = None, directed: bool | None = None) -> Shape:
+def shape_of(
+    spec: str, *, weights: str | None = None, directed: bool | None = None, progress: Progress | None = None
+) -> Shape:
     """The shape of ``GRAPH``: ``NAME:SIZE``, ``VERTICES,EDGES`` such as ``24e6,58e6``, or a file, which is read.
+
+    Args:
+        progress: is told of a file that is read.
 
     Raises:
         UsageError, DataError, OutputError: as loading would.
@@ -73,6 +79,8 @@ def shape_of(spec: str, *, weights: str | None = None, directed: bool | None = N
         if n < 1:
             raise UsageError(f"{spec}: a graph has at least one vertex")
         return Shape(n, edges, True if directed is None else directed, width)
+    if progress:
+        progress.phase("load", spec)
     graph = Graph.load(spec, comm=SerialComm(), weights=weights, directed=directed)
     held = graph.block.weights
     skewed = graph.block.facts.largest_degree > SKEWED * graph.block.arcs / graph.n

@@ -54,7 +54,7 @@ def number(whole, masters: list[Masters], held: list[HeldArcs], owner, homes: Ho
             lids, counts = _lids(here, part, arcs, owner, homes.count)
             gids = np.empty(len(lids), np.int64)
             gids[lids] = here.members()
-            numbered.append((gids, _rows(here, lids, arcs), _mine(len(owned.gids), counts)))
+            numbered.append((gids, _rows(here, lids, arcs), mirrors_of(len(owned.gids), counts)))
             del here, lids
     theirs = _theirs([mine for *_, mine in numbered], [gids for gids, *_ in numbered], masters, homes)
     degrees = _degrees(masters, theirs, homes)
@@ -124,7 +124,8 @@ def _rows(here: GidSet, lids: np.ndarray, held: HeldArcs) -> Csr:
     return Csr(offsets, held.targets, held.weights)
 
 
-def _mine(masters: int, counts: np.ndarray) -> dict[int, Mirrors]:
+def mirrors_of(masters: int, counts: np.ndarray) -> dict[int, Mirrors]:
+    """A rank's mirrors, from how many of each owner are column only, both, and row only: int64 (parts, 3)."""
     mine, first = {}, masters
     for peer, (column_only, both, row_only) in enumerate(counts.tolist()):
         count = column_only + both + row_only

@@ -24,16 +24,17 @@ def fingerprint(block: EdgeBlock, comm: Comm) -> str:
     if block.known is not None:
         return block.known
     there, _ = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
-    return _digest(block.n, block.directed, there, comm)
+    return digest(block.n, block.directed, there, comm)
 
 
 def local_fingerprint(local: LocalGraph, comm: Comm) -> str:
     """The same of a graph that is partitioned, however it is; collective."""
     there = _sum_by_lid(local.out.offsets, local.out.neighbours, weight_bits(local.out.weights), local.gids)
-    return _digest(local.n, local.directed, there, comm)
+    return digest(local.n, local.directed, there, comm)
 
 
-def _digest(n: int, directed: bool, there: np.uint64, comm: Comm) -> str:
+def digest(n: int, directed: bool, there: np.uint64, comm: Comm) -> str:
+    """The fingerprint from this rank's sum over its arcs; collective."""
     arcs = int(comm.allgather(np.array([there], np.uint64)).sum(dtype=np.uint64))
     return blake2b(f"{n} {directed} {arcs}".encode(), digest_size=8).hexdigest()
 

@@ -12,6 +12,7 @@ from dgraph.graph.block import LoadFacts
 from dgraph.graph.clean import RawEdges
 from dgraph.graph.generators import classic, drawn, lattice, roadnet
 from dgraph.graph.generators.counter import MAX_ITEMS
+from dgraph.graph.generators.recipe import Recipe
 from dgraph.graph.generators.spec import COUNT, MAX_SCALE, SCALE, SIDES, Generator, Option, parse
 
 DEFAULT = "rmat:16"
@@ -138,6 +139,22 @@ def is_generator(spec: str) -> bool:
     return bool(colon) and name in GENERATORS
 
 
+def recipe_of(spec: str) -> tuple[Recipe, str]:
+    """The recipe of a spec, and the spec with every option spelled out.
+
+    Raises:
+        UsageError: an unknown name or option, or a value that is none.
+    """
+    generator, size, options = parse(spec, GENERATORS)
+    try:
+        recipe = generator.make(size, **options)
+    except UsageError as error:
+        raise UsageError(f"{spec}: {error}") from None
+    if recipe.items > MAX_ITEMS:
+        raise UsageError(f"{spec}: {recipe.items} edges are more than can be numbered ({MAX_ITEMS}); ask for fewer")
+    return recipe, generator.spell(size, options)
+
+
 def generate(spec: str, comm: Comm) -> RawEdges:
     """This rank's slice of the graph that ``spec`` describes; collective.
 
@@ -147,13 +164,7 @@ def generate(spec: str, comm: Comm) -> RawEdges:
     Raises:
         UsageError: an unknown name or option, a value that is none, or a slice that memory cannot hold.
     """
-    generator, size, options = parse(spec, GENERATORS)
-    try:
-        recipe = generator.make(size, **options)
-    except UsageError as error:
-        raise UsageError(f"{spec}: {error}") from None
-    if recipe.items > MAX_ITEMS:
-        raise UsageError(f"{spec}: {recipe.items} edges are more than can be numbered ({MAX_ITEMS}); ask for fewer")
+    recipe, name = recipe_of(spec)
     first, last = (recipe.items * rank // comm.size for rank in (comm.rank, comm.rank + 1))
     with comm.together():
         try:
@@ -163,5 +174,5 @@ def generate(spec: str, comm: Comm) -> RawEdges:
                 f"{spec}: {last - first} of its {recipe.items} edges fall to a rank, more than memory holds; "
                 "use more ranks on more machines, or a smaller graph"
             ) from None
-    facts = LoadFacts(name=generator.spell(size, options), notes=[f"generated {recipe.note}"])
+    facts = LoadFacts(name=name, notes=[f"generated {recipe.note}"])
     return RawEdges(src, dst, weights, recipe.directed, recipe.n, parallel=recipe.parallel, facts=facts)

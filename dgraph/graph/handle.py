@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -216,6 +216,11 @@ class Graph:
     def block(self) -> EdgeBlock:
         """This rank's rows."""
         return self._rows
+
+    @property
+    def evidence(self) -> Any:
+        """What certificates are shown (``dgraph.validate``): the rows, as they were loaded."""
+        return self.block
 
     @property
     def n(self) -> int:

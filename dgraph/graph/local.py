@@ -16,6 +16,23 @@ class Csr:
     neighbours: np.ndarray
     weights: np.ndarray | None
 
+    @property
+    def arcs(self) -> int:
+        """How many there are."""
+        return len(self.neighbours)
+
+    @property
+    def weight_type(self) -> np.dtype | None:
+        """The dtype of the weights; None: every arc weighs 1."""
+        return None if self.weights is None else self.weights.dtype
+
+    def weight_range(self) -> tuple:
+        """The smallest and the largest weight, in their dtype, and their sum, a float; there must be weights."""
+        weights = self.weights
+        if weights is None or not weights.size:
+            return 0, 0, 0.0
+        return weights.min(), weights.max(), float(weights.sum(dtype=np.float64))
+
 
 @dataclass(frozen=True)
 class Mirrors:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,10 +19,48 @@ from dgraph.graph.generators.counter import fraction, key, mix
 _WEIGHT = 16
 _HASH = (1, 255)
 _UNIT = (1, 1)
-_OCTAVES = np.array([0, 1, 5, 26, 29, 64, 142, 218, 241, 155, 72, 33, 12, 2], np.int64)
+_PER_MILLE = np.array([0, 1, 5, 26, 29, 64, 142, 218, 241, 155, 72, 33, 12, 2], np.int64)
 """Of 1,000 arcs of rome99.gr, those whose length is 2**k .. 2**(k + 1) - 1, by k."""
-_DIMACS = np.repeat(np.arange(_OCTAVES.size), _OCTAVES)
+OCTAVES = np.repeat(np.arange(_PER_MILLE.size), _PER_MILLE)
 _NUMBER = r"[-+]?[0-9]{1,99}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+
+
+class Rule(NamedTuple):
+    """A rule as numbers, for kernels elsewhere that make the same weights.
+
+    Attributes:
+        kind: "integers" (``low + bits % width``), "reals" (``low + (high - low) * fraction``, at most ``below``) or
+            "skewed" (an octave drawn from ``octaves``, and a number within it).
+        dtype: of the weights.
+        start: what bits of two ends begin with.
+        low, high: bounds, int or float.
+    """
+
+    kind: str
+    dtype: np.dtype
+    start: int
+    low: int | float = 0
+    high: int | float = 0
+
+    @property
+    def below(self) -> float:
+        return float(np.nextafter(self.high, self.low))
+
+
+def read_rule(rule: str, seed: int) -> Rule:
+    """A rule of weights.
+
+    Raises:
+        UsageError: it is none.
+    """
+    start = int(key(seed, _WEIGHT))
+    if rule == "dimacs":
+        return Rule("skewed", np.dtype(np.int32), start)
+    low, high = _bounds(rule)
+    if isinstance(low, float):
+        return Rule("reals", np.dtype(np.float64), start, low, high)
+    narrow = low >= -(1 << 31) and high < 1 << 31
+    return Rule("integers", np.dtype(np.int32 if narrow else np.int64), start, low, high)
 
 
 def hashed_weights(src_gid: np.ndarray, dst_gid: np.ndarray, rule: str, seed: int, directed: bool) -> np.ndarray:
@@ -33,19 +72,14 @@ def hashed_weights(src_gid: np.ndarray, dst_gid: np.ndarray, rule: str, seed: in
     Raises:
         UsageError: the rule is none.
     """
-    start = key(seed, _WEIGHT)
-    if rule == "dimacs":
-        skewed = np.empty(len(src_gid), np.int32)
-        _fill_skewed(src_gid, dst_gid, directed, start, _DIMACS, skewed)
-        return skewed
-    low, high = _bounds(rule)
-    if isinstance(low, float):
-        weights = np.empty(len(src_gid), np.float64)
-        _fill_reals(src_gid, dst_gid, directed, start, low, high, np.nextafter(high, low), weights)
-        return weights
-    narrow = low >= -(1 << 31) and high < 1 << 31
-    weights = np.empty(len(src_gid), np.int32 if narrow else np.int64)
-    _fill_integers(src_gid, dst_gid, directed, start, low, np.uint64(high - low + 1), weights)
+    read = read_rule(rule, seed)
+    start, weights = np.uint64(read.start), np.empty(len(src_gid), read.dtype)
+    if read.kind == "skewed":
+        _fill_skewed(src_gid, dst_gid, directed, start, OCTAVES, weights)
+    elif read.kind == "reals":
+        _fill_reals(src_gid, dst_gid, directed, start, read.low, read.high, read.below, weights)
+    else:
+        _fill_integers(src_gid, dst_gid, directed, start, read.low, np.uint64(read.high - read.low + 1), weights)
     return weights
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dgraph.errors import UsageError
+
 EVERY = 2**62
 """More edges than any round has."""
 
@@ -34,3 +36,10 @@ class Way:
     culling: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     anywhere: bool = False
+
+    def refuse_without_gpu(self) -> None:
+        """Raise a :class:`UsageError` where it means nothing on a CPU."""
+        if not self.anywhere:
+            raise UsageError(
+                f"{self.name} says how a GPU walks edges, and this run has none; use --backend cuda, or another variant"
+            )

@@ -18,6 +18,7 @@ from dgraph.errors import ValidationFailed, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.validate.components import cc
 from dgraph.validate.cores import kcore
+from dgraph.validate.drawn import DRAWN
 from dgraph.validate.ground import Ground
 from dgraph.validate.pagerank import pagerank
 from dgraph.validate.tree import bfs, sssp
@@ -69,7 +70,7 @@ def certificate(algorithm: str) -> Certificate:
 
 def validate(
     algorithm: str,
-    block: EdgeBlock,
+    block: EdgeBlock | Any,
     columns: Mapping[str, np.ndarray],
     comm: Comm,
     *,
@@ -81,7 +82,8 @@ def validate(
 
     Args:
         algorithm: its name.
-        block: this rank's rows of the graph that was solved; an undirected one where the algorithm needs that.
+        block: this rank's rows of the graph that was solved, an undirected one where the algorithm needs that; or what
+            draws its edges again (``prove_tree``), and has the rows as ``whole``.
         columns: this rank's rows of the result, as :class:`dgraph.result.Result` has them: ``vertex``, original ids,
             and the others. They may lie on any rank.
         parameters: the algorithm's, by name.
@@ -98,8 +100,18 @@ def validate(
         passed, failure = None, f"a limit ended {algorithm}, and what is unfinished has no proof"
     else:
         try:
-            ground = Ground(block, comm)
-            checked = check(ground, ground.lay(columns), parameters, rounds if fixed else 0)
+            checked = _drawn(algorithm, block, columns, comm, parameters)
+            if not checked:
+                ground = Ground(getattr(block, "whole", block), comm)
+                checked = check(ground, ground.lay(columns), parameters, rounds if fixed else 0)
         except ValidationFailed as wrong:
             passed, failure = False, str(wrong)
     return Verdict(passed, tuple(checked), failure, time.perf_counter() - began)
+
+
+def _drawn(algorithm: str, block: Any, columns: Mapping[str, np.ndarray], comm: Comm, parameters) -> list[str]:
+    """What can be proved of edges that are drawn again; nothing where rows are at hand, or needed."""
+    if not hasattr(block, "prove_tree") or algorithm not in DRAWN:
+        return []
+    ground = Ground(block, comm)
+    return DRAWN[algorithm](ground, ground.lay(columns), parameters) or []

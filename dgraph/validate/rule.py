@@ -38,7 +38,7 @@ class Rule:
         if hits and not self.count:
             at = int(np.argmax(bad))
             self.gids = {name: int(array[at]) for name, array in gids.items()}
-            self.values = {name: _said(array[at]) for name, array in values.items()}
+            self.values = {name: said(array[at]) for name, array in values.items()}
         self.count += hits
 
     def broken(self, names: Mapping[str, object], total: int = 1) -> ValidationFailed:
@@ -47,5 +47,6 @@ class Rule:
         return ValidationFailed(f"the answer is wrong by the rule '{self.name}': {self.text.format(**names)}{more}")
 
 
-def _said(value: np.generic) -> str:
+def said(value: np.generic) -> str:
+    """A figure, as messages have it."""
     return "unreached" if value == UNREACHED else str(value)

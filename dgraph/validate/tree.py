@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from dgraph.validate.ground import Ground
-from dgraph.validate.rule import UNREACHED, Rule
+from dgraph.validate.rule import UNREACHED
+from dgraph.validate.tree_rules import tree_rules
 
 Columns = Mapping[str, np.ndarray]
 
@@ -47,6 +48,7 @@ class _Tree:
 
     def __init__(self, ground, columns, source, cutoff, weights):
         self.ground, self.cutoff, self.weights = ground, cutoff, weights
+        self.rules = tree_rules(cutoff)
         self.distance = columns["distance"]
         self.far = UNREACHED if self.distance.dtype.kind == "i" else self.distance.dtype.type(np.inf)
         self.reached = self.distance != self.far
@@ -64,11 +66,12 @@ class _Tree:
         self._tree()
         return ["no arc is a short cut", "predecessors are a tree of tight arcs from the source"]
 
+    def _taken(self, *names):
+        return [self.rules[name] for name in names]
+
     def _values(self):
         """What can be seen at a vertex alone."""
-        source = Rule("the source is at 0", "the source {v} has distance {d}")
-        negative = Rule("distances are not negative", "vertex {v} has distance {d}")
-        beyond = Rule("the cutoff holds", f"vertex {{v}} has distance {{d}}, above {self.cutoff}")
+        source, negative, beyond = self._taken("source", "negative", "beyond")
         at = {"v": self.ground.gids}, {"d": self.distance}
         source.test(self.here & (self.distance != 0), *at)
         negative.test(~(self.distance >= 0), *at)
@@ -76,10 +79,7 @@ class _Tree:
         self.ground.judge(source, negative, beyond)
         if self.predecessor is None:
             return
-        root = Rule("the source has no predecessor", "the source {v} has predecessor {p}")
-        out = Rule("the unreached have no predecessor", "vertex {v} is unreached, but has predecessor {p}")
-        none = Rule("the reached have a predecessor", "vertex {v} has distance {d}, but predecessor {p} is no vertex")
-        lost = Rule("predecessors are reached", "vertex {v} has distance {d}, but its predecessor {p} is unreached")
+        root, out, none, lost = self._taken("root", "out", "none", "lost")
         at[1]["p"] = self.predecessor
         child = self.reached & ~self.here
         root.test(self.here & (self.predecessor != -1), *at)
@@ -93,10 +93,7 @@ class _Tree:
 
     def _arcs(self, *columns):
         """Pieces with the sums ``d(u) + w`` of their arcs, walked under the rule that none is a short cut."""
-        far, short = self.far, Rule(
-            "no arc is a short cut",
-            "arc {u} → {v} of weight {w}: {u} has distance {du}, so {v} is at most {most} away, but has {dv}",
-        )  # fmt: skip
+        far, short = self.far, self.rules["short"]
         for piece in self.ground.pieces(self.distance, *columns):
             here, there = self.distance[piece.rows], piece.there[0]
             if self.weights is None:
@@ -124,11 +121,7 @@ class _Tree:
         child = self.reached & ~self.here
         before = np.full(size, self.far, self.distance.dtype)
         before[child] = ground.fetch(self.parent[child], self.distance)[0]
-        arc = Rule("tree arcs are arcs", "vertex {v} has predecessor {p}, but there is no arc {p} → {v}")
-        exact = Rule(
-            "tree arcs are tight",
-            "vertex {v} has distance {dv} and predecessor {p}, which has {dp}, but no arc {p} → {v} weighs the rest",
-        )
+        arc, exact = self._taken("arc", "tight")
         at = {"v": ground.gids}, {"p": self.predecessor, "dv": self.distance, "dp": before}
         arc.test(child & ~joined, *at)
         exact.test(child & ~tight, *at)
@@ -148,7 +141,7 @@ class _Tree:
             inside = inside[level_there]
             if not ground.comm.total(inside.size):
                 break
-        circle = Rule("no circle", "predecessors of vertex {v}, at distance {d}, run in a circle; first comes {p}")
+        circle = self.rules["circle"]
         left = np.zeros(level.size, bool)
         left[inside] = True
         circle.test(left, {"v": ground.gids}, {"d": self.distance, "p": self.predecessor})
@@ -171,7 +164,7 @@ class _Tree:
                 break
             ground.mark(target[ready], settled)
             source, target = source[~ready], target[~ready]
-        alone = Rule("distances are reached", "vertex {v} has distance {d}, but no path from the source is that long")
+        alone = self.rules["alone"]
         alone.test(self.reached & ~settled, {"v": ground.gids}, {"d": self.distance})
         ground.judge(alone)
 

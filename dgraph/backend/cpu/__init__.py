@@ -12,7 +12,6 @@ from dgraph.backend.cpu.machine import Machine
 from dgraph.backend.cpu.peeling import Peeling
 from dgraph.backend.cpu.threads import Team
 from dgraph.backend.cpu.union_find import UnionFind
-from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
@@ -48,11 +47,8 @@ class CpuBackend(Backend):
             self.warning = f"{ranks_here} ranks share {every} cores: they take turns, timings mean little"
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> SharedMachine:
-        if traced.program.way and not traced.program.way.anywhere:
-            raise UsageError(
-                f"{traced.program.way.name} says how a GPU walks edges, and this run has none; use --backend cuda, "
-                "or another variant"
-            )
+        if traced.program.way:
+            traced.program.way.refuse_without_gpu()
         if traced.program.kernel and direction == "auto" and not local.directed:
             return KERNELS[traced.program.kernel](traced, local, _team(self.threads))
         return Machine(traced, local, _team(self.threads), direction)

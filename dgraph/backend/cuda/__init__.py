@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dgraph.backend.base import Backend
 from dgraph.backend.connect import Joined
@@ -20,7 +21,11 @@ from dgraph.backend.cuda.trees import Trees
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.options import LoadOptions
 from dgraph.program import Traced
+
+if TYPE_CHECKING:
+    from dgraph.graph.handle import Graph
 
 
 class CudaBackend(Backend):
@@ -77,15 +82,9 @@ class CudaBackend(Backend):
         }
 
     def _gpu(self, place: int, ranks_here: int, gpus: str | None):
-        from dgraph.backend.cuda.device import CudaDevice, count
+        from dgraph.backend.cuda.device import CudaDevice, some
 
-        found = count()
-        if not found:
-            raise UsageError(
-                "backend cuda needs an NVIDIA GPU with its driver, and CuPy sees none here "
-                "(CUDA_VISIBLE_DEVICES may hide it); use --backend cpu, or run where there is one"
-            )
-        number, self.how = binding.number(gpus, place, ranks_here, found)
+        number, self.how = binding.number(gpus, place, ranks_here, some())
         return CudaDevice(number)
 
     @property
@@ -109,6 +108,11 @@ class CudaBackend(Backend):
             for name, a, b, told in self.links.broken
         ]
         return Joined(self.links.names(), self.links.summary(), gpus, list(filter(None, warnings)))
+
+    def build(self, spec: str, comm: Comm, policy: str, options: LoadOptions) -> Graph:
+        from dgraph.backend.cuda.building import BuiltGraph  # not at the top: lists would wait for Numba
+
+        return BuiltGraph.at(spec, comm, self.device, policy, options, self.options.renumber)
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
         self.device.use()
@@ -134,19 +138,20 @@ class CudaBackend(Backend):
         """Refuse, before anything is allocated, what will not fit. Vertices that could be numbered by degree keep their
         numbers where there is no room for that."""
         known = self._graphs.get(id(local))
-        hooks, device = self._hooks(traced, local, direction), self.device
+        built, device = getattr(local, "planned", 0), self.device
+        hooks, there = self._hooks(traced, local, direction), bool(known or built)
 
         def needs(extent: Extent) -> Plan:
             return for_components(extent) if hooks else for_rounds(traced, extent, direction, options, device.blocks)
 
         extent = known[1].extent if known else Extent.of(local, self.renumber)
-        need, free = needs(extent), device.free() + (device.used() if known else 0)
-        if not known and extent.renumbered and need.upload > free and self.renumber is None:
+        need, free = needs(extent), device.free() + (device.used() if there else 0)
+        if not there and extent.renumbered and need.upload > free and self.renumber is None:
             self.renumber = False
             extent = replace(extent, renumbered=False)
             need = needs(extent)
         messages = self._messages(need)
-        wanted = (need.rounds if known else need.peak) + messages
+        wanted = (need.rounds if there else need.peak) + messages
         if wanted > free:
             raise UsageError(
                 f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
@@ -154,7 +159,7 @@ class CudaBackend(Backend):
                 f"its edges by target {need.incoming:,}, the program {need.arrays:,}, messages {messages:,}), and "
                 f"{free:,} are free on {device.name}; use more GPUs (python -m dgraph estimate tells how many)"
             )
-        self.planned = max(self.planned, need.peak)
+        self.planned = max(self.planned, built, need.rounds if built else need.peak)
 
     def _messages(self, need: Plan) -> int:
         """Bytes of buffers: what p2p does not carry lies on this GPU before it leaves, too."""

@@ -54,6 +54,21 @@ def count() -> int:
         return 0
 
 
+def some() -> int:
+    """GPUs that this process sees, 1 or more.
+
+    Raises:
+        UsageError: CuPy is not installed, or sees none.
+    """
+    found = count()
+    if not found:
+        raise UsageError(
+            "backend cuda needs an NVIDIA GPU with its driver, and CuPy sees none here "
+            "(CUDA_VISIBLE_DEVICES may hide it); use --backend cpu, or run where there is one"
+        )
+    return found
+
+
 def profiled() -> bool:
     """Whether Nsight Systems or Nsight Compute started this process: they announce what they inject."""
     return any(name in os.environ for name in ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"))
@@ -154,6 +169,10 @@ class CudaDevice:
         host[:] = np.ascontiguousarray(values).view(np.uint8)
         stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
         runtime.memcpyAsync(array.data.ptr, host.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
+
+    def sort(self, array) -> None:
+        """Put a contiguous array of integers into ascending order, in place; it takes as much memory again."""
+        array.sort()
 
     def clear(self, array) -> None:
         """Zero an array, in the order of the stream."""

@@ -33,6 +33,7 @@ class Extent:
         renumbered: whether vertices are numbered by falling degree.
         wide: whether offsets and prefix sums are 64-bit.
         largest: local degree; 0 where that is not known.
+        spare: bytes that stay taken behind the arcs, where a graph was built on the GPU and arcs merged.
     """
 
     size: int
@@ -48,10 +49,14 @@ class Extent:
     renumbered: bool = False
     wide: bool = False
     largest: int = 0
+    spare: int = 0
 
     @staticmethod
     def of(local: LocalGraph, renumber: bool | None = None) -> Extent:
-        """Of a graph on the host; ``renumber``: None: where degrees are skewed."""
+        """Of a graph; of one on the host ``renumber``: None: where degrees are skewed."""
+        built = getattr(local, "extent", None)
+        if built is not None:
+            return built
         edges, size = int(local.out.neighbours.size), local.size
         degrees = local.out.offsets[1:] - local.out.offsets[:-1]
         largest = int(degrees.max()) if degrees.size else 0
@@ -64,13 +69,7 @@ class Extent:
             ids=4 if fits_32(local.original) else 8,
             directed=local.directed,
             masters=local.masters,
-            peers=len({*local.mine, *local.theirs}),
-            chunks=max(_chunks(local.mine), _chunks(local.theirs)),
-            shared=sum(side.count for side in local.theirs.values()),
-            positions=sum(
-                max(side[peer].count for side in (local.mine, local.theirs) if peer in side)
-                for peer in {*local.mine, *local.theirs}
-            ),
+            **sharing(local),
             renumbered=renumber and whole and size > 1,
             wide=edges >= WIDE,
             largest=largest,
@@ -85,6 +84,19 @@ class Extent:
     def rows(self) -> int:
         """Bytes of a CSR."""
         return self.edges * (4 + self.weight) + (self.size + 1) * (8 if self.wide else 4)
+
+
+def sharing(local: LocalGraph) -> dict[str, int]:
+    """Of an extent, what depends on who shares vertices with whom."""
+    peers = {*local.mine, *local.theirs}
+    return {
+        "peers": len(peers),
+        "chunks": max(_chunks(local.mine), _chunks(local.theirs)),
+        "shared": sum(side.count for side in local.theirs.values()),
+        "positions": sum(
+            max(side[peer].count for side in (local.mine, local.theirs) if peer in side) for peer in peers
+        ),
+    }
 
 
 def chunks_of(count: int) -> int:

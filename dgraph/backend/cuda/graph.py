@@ -45,11 +45,24 @@ class DeviceGraph:
 
     def __init__(self, local: LocalGraph, device, renumber: bool | None = None):
         self.local, self.device = local, device
-        self.edges = int(local.out.neighbours.size)
+        self.edges = local.out.arcs
         self.wide = self.edges >= WIDE
         self.extent = replace(Extent.of(local, renumber), wide=self.wide)
         self.largest = self.extent.largest
-        xp = device.xp
+        if hasattr(local, "built"):
+            self._adopt(local)
+        else:
+            self._upload(local)
+
+    def _adopt(self, local: Any) -> None:
+        """A graph that was built here, where it lies."""
+        built, vertices = local.built, local.vertices
+        self.order, self.place = vertices.order if vertices.place is not None else None, vertices.place
+        self.out = Rows(built.offsets, built.neighbours, built.weights)
+        self.original, self.degree = vertices.original, local.degree
+
+    def _upload(self, local: LocalGraph) -> None:
+        device, xp = self.device, self.device.xp
         offsets = device.put(local.out.offsets)
         self.order = self.place = None
         if self.extent.renumbered:

@@ -82,7 +82,7 @@ def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
     n, ends, scratch = x.size, x.edges * (4 + x.weight), min(x.edges, SOME)
     place = 8 * n if x.renumbered else 0
     told = 4 * (x.masters + 1) + 8 * x.shared if x.peers else 0
-    graph = x.rows + place + (x.ids + 4) * n + told
+    graph = x.rows + x.spare + place + (x.ids + 4) * n + told
     upload = max(x.rows + place + 8 * n, graph + place // 2)
     if x.renumbered:
         upload = max(upload, ORDERING * n, 2 * ends + 24 * n + RENUMBERING * scratch)

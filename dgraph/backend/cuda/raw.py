@@ -48,6 +48,10 @@ class Raw:
         self.runtime.deviceSynchronize()
         return address
 
+    def use(self) -> None:
+        """Make it this thread's GPU."""
+        self.runtime.setDevice(self.number)
+
     def free(self, address: int) -> None:
         self.runtime.free(address)
 

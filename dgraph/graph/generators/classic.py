@@ -10,7 +10,7 @@ from numba import njit
 from dgraph.errors import UsageError
 from dgraph.graph.block import gid_type
 from dgraph.graph.generators.counter import draw, fraction, key
-from dgraph.graph.generators.recipe import Recipe, empty_ends
+from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends
 
 _REWIRE = 1
 
@@ -22,7 +22,7 @@ def star(n: int) -> Recipe:
         dst = np.arange(first + 1, last + 1, dtype=gid_type(n))
         return np.zeros_like(dst), dst, None
 
-    return Recipe(n, n - 1, False, edges, f"star of {n} vertices, hub 0")
+    return Recipe(n, n - 1, False, edges, f"star of {n} vertices, hub 0", formula=Formula("star"))
 
 
 def path(n: int) -> Recipe:
@@ -32,7 +32,7 @@ def path(n: int) -> Recipe:
         src = np.arange(first, last, dtype=gid_type(n))
         return src, src + src.dtype.type(1), None
 
-    return Recipe(n, n - 1, False, edges, f"path of {n} vertices")
+    return Recipe(n, n - 1, False, edges, f"path of {n} vertices", formula=Formula("path"))
 
 
 def complete(n: int) -> Recipe:
@@ -59,7 +59,8 @@ def tree(n: int, *, arity: int) -> Recipe:
         dst = np.arange(first + 1, last + 1, dtype=gid_type(n))
         return (dst - dst.dtype.type(1)) // dst.dtype.type(children), dst, None
 
-    return Recipe(n, n - 1, False, edges, f"tree of {n} vertices, {arity} children each")
+    note = f"tree of {n} vertices, {arity} children each"
+    return Recipe(n, n - 1, False, edges, note, formula=Formula("tree", (children,)))
 
 
 def smallworld(n: int, *, k: int, p: float, seed: int) -> Recipe:
@@ -76,7 +77,8 @@ def smallworld(n: int, *, k: int, p: float, seed: int) -> Recipe:
         _fill_smallworld(first, n, k // 2, p, start, src, dst)
         return src, dst, None
 
-    return Recipe(n, n * k // 2, False, edges, f"small world: ring of {n} vertices, {k} neighbours, {p:g} rewired")
+    note = f"small world: ring of {n} vertices, {k} neighbours, {p:g} rewired"
+    return Recipe(n, n * k // 2, False, edges, note, formula=Formula("smallworld", (n, k // 2, int(start)), (p,)))
 
 
 @njit(cache=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numba import njit
 
 from dgraph.errors import UsageError
 from dgraph.graph.generators.counter import draw, fraction, key, scramble, scramble_keys
-from dgraph.graph.generators.recipe import Recipe, empty_ends
+from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends
 
 _ENDS, _IDS, _NOISE = 1, 2, 3
 
@@ -46,7 +47,17 @@ def rmat(
             _fill_rmat(first, scale, a, a + b, a + b + c, start, permute, ids, src, dst)
         return src, dst, None
 
-    return Recipe(n, items, not symmetric, edges, _note("R-MAT", n, items, symmetric), parallel)
+    words = (scale, int(start), int(permute), *map(int, ids))
+    if noise:
+        formula = Formula("noisy", (*words, int(shaken)), (a, b, c, noise))
+    else:
+        formula = Formula("rmat", (*words, *map(_bound, (a, a + b, a + b + c))))
+    return Recipe(n, items, not symmetric, edges, _note("R-MAT", n, items, symmetric), parallel, formula)
+
+
+def _bound(share: float) -> int:
+    """The least of the 53 bits of a ``fraction`` that is not below ``share``: exact, as is a product with 2**53."""
+    return math.ceil(share * (1 << 53))
 
 
 def kron(scale: int, *, edge_factor: float, seed: int, noise: float) -> Recipe:
@@ -65,7 +76,8 @@ def rmat_alb(scale: int, *, edge_factor: float, seed: int, permute: bool) -> Rec
 
 
 def gtgraph(scale: int, *, edge_factor: float, seed: int, noise: float, symmetric: bool) -> Recipe:
-    """Bader, Madduri: GTgraph, a synthetic graph generator suite, 2006: its R-MAT parameters."""
+    """Bader, Madduri: GTgraph, a synthetic graph generator suite, 2006: its R-MAT shares. Its own code lets them drift
+    from level to level; noise stands for that here."""
     options: dict[str, Any] = {"edge_factor": edge_factor, "seed": seed, "noise": noise}
     return rmat(scale, a=0.45, b=0.15, c=0.15, symmetric=symmetric, permute=True, **options)
 
@@ -82,7 +94,8 @@ def bipartite(size: tuple[int, int], *, edge_factor: float, seed: int) -> Recipe
         return src, dst, None
 
     note = f"bipartite: {items} edges drawn between {left} and {right} vertices"
-    return Recipe(left + right, items, False, edges, note)
+    formula = Formula("bipartite", (left, right, int(start)))
+    return Recipe(left + right, items, False, edges, note, formula=formula)
 
 
 def uniform(scale: int, *, edge_factor: float, seed: int, symmetric: bool) -> Recipe:
@@ -95,7 +108,8 @@ def uniform(scale: int, *, edge_factor: float, seed: int, symmetric: bool) -> Re
         _fill_uniform(first, np.uint64(n - 1), start, src, dst)
         return src, dst, None
 
-    return Recipe(n, items, not symmetric, edges, _note("uniform", n, items, symmetric))
+    formula = Formula("uniform", (n - 1, int(start)))
+    return Recipe(n, items, not symmetric, edges, _note("uniform", n, items, symmetric), formula=formula)
 
 
 def _note(kind, n, items, symmetric):

@@ -9,10 +9,10 @@ import numpy as np
 from numba import njit
 
 from dgraph.graph.generators.counter import draw, fraction, key
-from dgraph.graph.generators.recipe import Recipe, empty_ends
+from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends
 
 _DROP, _JITTER = 1, 2
-_SPREAD = 0.3
+SPREAD = 0.3
 """How far a road's crossing lies off its grid point along each axis, at most; the grid's spacing is 1."""
 SCALE = 620.0
 """A road's weight is 620 × its length × a factor in [0.1, 1): how slow it is."""
@@ -30,7 +30,8 @@ def grid(size: tuple[int, int], *, torus: bool, directed: bool) -> Recipe:
         return src, dst, None
 
     shape = "torus" if torus else "grid"
-    return Recipe(rows * columns, rows * across + columns * down, directed, edges, f"{shape} of {rows} x {columns}")
+    items, formula = rows * across + columns * down, Formula("grid", (rows, columns, across))
+    return Recipe(rows * columns, items, directed, edges, f"{shape} of {rows} x {columns}", formula=formula)
 
 
 def road(size: tuple[int, int], *, drop: float, seed: int) -> Recipe:
@@ -45,10 +46,11 @@ def road(size: tuple[int, int], *, drop: float, seed: int) -> Recipe:
         kept = _thin_and_weigh(first, columns, drop, drop_key, jitter_key, src, dst, weights)
         return src[:kept], dst[:kept], weights[:kept]
 
-    shortest, longest = 1 - 2 * _SPREAD, math.hypot(1 + 2 * _SPREAD, 2 * _SPREAD)
+    shortest, longest = 1 - 2 * SPREAD, math.hypot(1 + 2 * SPREAD, 2 * SPREAD)
     low, high = int(0.1 * SCALE * shortest), int(SCALE * longest)
     note = f"road: {whole.note}, {100 * drop:g} % of its edges dropped, weights {low}..{high}"
-    return Recipe(whole.n, whole.items, False, edges, note)
+    formula = Formula("road", (columns, int(drop_key), int(jitter_key)), (drop, SPREAD, SCALE), weighted=True)
+    return Recipe(whole.n, whole.items, False, edges, note, formula=formula)
 
 
 @njit(cache=True)
@@ -84,6 +86,6 @@ def _thin_and_weigh(first, columns, drop, drop_key, jitter_key, src, dst, weight
 
 @njit(inline="always")
 def point(vertex, columns, jitter_key):
-    x = vertex % columns + _SPREAD * (2 * fraction(draw(jitter_key, vertex, 0)) - 1)
-    y = vertex // columns + _SPREAD * (2 * fraction(draw(jitter_key, vertex, 1)) - 1)
+    x = vertex % columns + SPREAD * (2 * fraction(draw(jitter_key, vertex, 0)) - 1)
+    y = vertex // columns + SPREAD * (2 * fraction(draw(jitter_key, vertex, 1)) - 1)
     return x, y

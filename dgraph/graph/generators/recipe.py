@@ -14,6 +14,26 @@ Edges = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 
 @dataclass(frozen=True)
+class Formula:
+    """An edge as a function that a kernel computes, with the same bits as ``Recipe.edges``.
+
+    Attributes:
+        name: of the function in ``backend/cuda/building/edges.cuh``, which says what the numbers mean.
+        whole: integers below 2**64, at most ``WHOLE``.
+        real: floats, at most ``REAL``.
+        weighted: whether it gives int32 weights, too, as a function of an edge's ends.
+    """
+
+    name: str
+    whole: tuple[int, ...] = ()
+    real: tuple[float, ...] = ()
+    weighted: bool = False
+
+
+WHOLE, REAL = 12, 6
+
+
+@dataclass(frozen=True)
 class Recipe:
     """What a generator returns.
 
@@ -25,6 +45,7 @@ class Recipe:
             cut, put end to end, are the same list.
         note: what was generated, one sentence for the load line.
         parallel: parallel edges are part of the graph, and are kept.
+        formula: an edge for kernels; None: only ``edges`` can make it.
     """
 
     n: int
@@ -33,6 +54,7 @@ class Recipe:
     edges: Callable[[int, int], Edges]
     note: str
     parallel: bool = False
+    formula: Formula | None = None
 
 
 def empty_ends(n: int, count: int) -> tuple[np.ndarray, np.ndarray]:

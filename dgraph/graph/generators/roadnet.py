@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 
 from dgraph.graph.generators.counter import draw, fraction, key
-from dgraph.graph.generators.lattice import SCALE, point
-from dgraph.graph.generators.recipe import Recipe, empty_ends
+from dgraph.graph.generators.lattice import SCALE, SPREAD, point
+from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends
 
 _JOINS, _JITTER = 1, 2
 
@@ -30,7 +30,8 @@ def roadnet(size: tuple[int, int], *, extra: float, seed: int) -> Recipe:
         return src[:kept], dst[:kept], weights[:kept]
 
     note = f"road network of {rows} x {columns} points, a tree and {100 * extra:g} % of the joins beside it"
-    return Recipe(rows * columns, 3 * rows * columns, False, edges, note)
+    formula = Formula("roadnet", (columns, int(joins), int(jitter)), (extra, SPREAD, SCALE), weighted=True)
+    return Recipe(rows * columns, 3 * rows * columns, False, edges, note, formula=formula)
 
 
 @njit(cache=True)

@@ -172,8 +172,7 @@ class _Choice:
         """Start NCCL, once; why it does not."""
         if self.links.group is None:
             try:
-                with self.comm.together():
-                    self.links.group = Group(self.device.raw, self.comm)
+                self.links.group = Group(self.device.raw, self.comm)
             except DgraphError as error:
                 return f"NCCL does not start: {str(error).splitlines()[-1]}"
         return ""

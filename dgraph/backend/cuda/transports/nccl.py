@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,24 +15,51 @@ from dgraph.errors import InternalError
 CHAR = 0
 """ncclInt8."""
 
+PATIENCE = 120.0
+"""Seconds in which all ranks must have come to its start."""
+
+LATE = "a rank did not come to its start, or the network lets none through; NCCL_DEBUG=INFO says more"
+
 
 class Group:
     """NCCL's communicator of all ranks of ``comm``, which carries the id that they meet by; collective."""
 
     def __init__(self, raw: Any, comm: Comm):
-        module = raw.nccl()
-        name = module.get_unique_id() if comm.rank == 0 else b""
+        with comm.together():
+            module = raw.nccl()
+            name = module.get_unique_id() if comm.rank == 0 else b""
         signed = np.frombuffer(name, np.int8) if isinstance(name, bytes) else np.array(name, np.int8)
         signed = comm.allgatherv(signed)[0]
         known = signed.tobytes() if raw.names_are_bytes else tuple(signed.tolist())
         self.start, self.end = module.groupStart, module.groupEnd
-        self.comm = module.NcclCommunicator(comm.size, known, comm.rank)
+        self.comm, told = _within_patience(raw, lambda: module.NcclCommunicator(comm.size, known, comm.rank))
+        faults = [text for text in comm.allgather_json(told) if text]
+        if faults:
+            raise InternalError(min(faults, key=lambda text: text == LATE))  # who failed knows why, who waited does not
 
     def check(self) -> None:
         """Raise where NCCL met an error on its own time."""
         fault = self.comm.check_async_error()
         if fault:
             raise InternalError(f"NCCL fails: {fault}; NCCL_DEBUG=INFO says more")
+
+
+def _within_patience(raw: Any, start: Callable[[], Any]) -> tuple[Any, str]:
+    """What ``start`` gives, and "", or why it gives nothing. NCCL waits for all ranks and cannot be called off: so a
+    thread waits for it, and is left behind where it waits in vain."""
+    given: list[tuple[Any, str]] = []
+
+    def work() -> None:
+        try:
+            raw.use()
+            given.append((start(), ""))
+        except Exception as error:
+            given.append((None, f"{type(error).__name__}: {error}"))
+
+    thread = threading.Thread(target=work, name="dgraph-nccl", daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    return given[0] if given else (None, LATE)
 
 
 class Nccl:

@@ -1,0 +1,92 @@
+"""What is to be built: a generator's recipe under the options of a load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from dgraph.errors import UsageError
+from dgraph.graph.block import LoadFacts
+from dgraph.graph.generate import is_generator, recipe_of
+from dgraph.graph.generators.recipe import Formula
+from dgraph.graph.options import LoadOptions
+from dgraph.graph.weigh import Rule, read_rule
+
+KNOWN = ("directed", "weights", "keep_loops", "keep_parallel", "seed", "verify")
+"""The options of a load that mean something for a generated graph and do not need its edges on the host."""
+
+MOST = 1 << 32
+"""Vertices that a rank can number."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A graph that is not built yet.
+
+    Attributes:
+        n: vertices.
+        items: what the generator numbers: edges, before any is dropped.
+        formula: an edge from its number.
+        directed: of the graph; ``both``: whether every edge drawn is two arcs.
+        keep_loops, keep_parallel: whether self-loops and parallel arcs stay.
+        rule: of weights; None: there are none, or they are the generator's own.
+        facts: name and notes; counts are not known yet.
+    """
+
+    n: int
+    items: int
+    formula: Formula
+    directed: bool
+    both: bool
+    keep_loops: bool
+    keep_parallel: bool
+    rule: Rule | None
+    own_weights: bool
+    facts: LoadFacts
+
+    @property
+    def weight_type(self) -> np.dtype | None:
+        """The dtype of the weights."""
+        if self.own_weights:
+            return np.dtype(np.int32)
+        return None if self.rule is None else self.rule.dtype
+
+    @property
+    def arcs(self) -> int:
+        """Arcs, at most."""
+        return self.items * (1 + self.both)
+
+
+def draft(spec: str, options: LoadOptions) -> Draft:
+    """The draft of ``NAME:SIZE…``.
+
+    Raises:
+        UsageError: no generator, or a graph that only the host can make.
+    """
+    if not is_generator(spec):
+        raise UsageError(f"{spec}: GPUs build generated graphs, NAME:SIZE; a file is read by the host: --build host")
+    for option in fields(LoadOptions):
+        if option.name not in KNOWN and getattr(options, option.name) != option.default:
+            flag = option.name.replace("_", "-")
+            raise UsageError(f"--{flag} needs the edges on the host, and they are drawn on GPUs: give --build host")
+    recipe, name = recipe_of(spec)
+    if recipe.formula is None:
+        raise UsageError(f"{spec}: this generator runs on the host alone; give --build host")
+    directed = recipe.directed if options.directed is None else options.directed
+    facts = LoadFacts(name=name, notes=[f"generated {recipe.note}"], loops_kept=options.keep_loops)
+    if directed != recipe.directed:
+        facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: asked for")
+    facts.duplicates_kept = options.keep_parallel or recipe.parallel
+    ruled = options.weights is not None
+    rule = read_rule(options.weights, options.seed) if ruled and options.weights != "unit" else None  # type: ignore[arg-type]
+    return Draft(
+        recipe.n, recipe.items, recipe.formula,
+        directed=directed,
+        both=not (recipe.directed and directed),
+        keep_loops=options.keep_loops,
+        keep_parallel=facts.duplicates_kept,
+        rule=rule,
+        own_weights=recipe.formula.weighted and not ruled,
+        facts=facts,
+    )  # fmt: skip

@@ -1,0 +1,184 @@
+"""BuiltGraph: a generated graph on the ranks' GPUs, in the hands of a user."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dgraph.backend.cuda.building.draft import Draft, draft
+from dgraph.backend.cuda.building.kernels import Kernels
+from dgraph.backend.cuda.building.local import BuiltLocal
+from dgraph.backend.cuda.building.placing import place
+from dgraph.backend.cuda.building.plan import building
+from dgraph.backend.cuda.building.proof import Drawn
+from dgraph.backend.cuda.building.rows import Built, rows
+from dgraph.backend.cuda.building.vertices import Vertices, spread, whole
+from dgraph.comm import Comm
+from dgraph.errors import UsageError
+from dgraph.graph.block import EdgeBlock, Known
+from dgraph.graph.fingerprint import digest
+from dgraph.graph.handle import Graph, Partitioned
+from dgraph.graph.ids import ConsecutiveIds
+from dgraph.graph.load import load
+from dgraph.graph.options import LoadOptions
+from partitioning import Placement
+
+
+class BuiltGraph(Graph):
+    """A graph that was drawn and built on GPUs. Rows by gid, on the host, are made there when something asks for them.
+
+    Attributes:
+        device: this rank's GPU.
+        draft: what was built.
+    """
+
+    stored = True
+
+    def __init__(
+        self, plan: Draft, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None
+    ):
+        self.comm, self.device = comm, device
+        self.draft, self._options, self._policy, self._renumber = plan, options, policy, renumber
+        self._host: EdgeBlock | None = None
+        ids, facts = ConsecutiveIds(plan.n), replace(plan.facts, notes=list(plan.facts.notes))
+        self._begin(Known(plan.n, 0, 0, plan.directed, plan.weight_type, ids, facts), None)
+        self._locals[policy] = self.opened(policy)
+
+    @classmethod
+    def at(cls, spec: str, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None):
+        """The graph of ``NAME:SIZE…`` on these ranks' GPUs; collective.
+
+        Raises:
+            UsageError: no generator, options or a policy that need the edges on the host, or too little memory.
+        """
+        with comm.together():
+            device.use()
+            plan = draft(spec, options)
+        return cls(plan, comm, device, policy, options, renumber)
+
+    def opened(self, policy: str) -> Partitioned:
+        """This rank's part under a policy, drawn and built anew; collective."""
+        plan, comm = self.draft, self.comm
+        with comm.together():
+            self.device.use()
+            made = Kernels(plan, self.device, comm.rank, comm.size)
+        placement = place(policy, plan, made, comm)
+        vertices = spread(plan, made, comm) if comm.size > 1 else self._whole(made)
+        built = rows(plan, vertices, made, comm)
+        degree = _degrees(built, vertices, placement, comm, self.device)
+        self._learn(built, vertices, degree)
+        planned = building(
+            plan.n, vertices.size, built.neighbours.size + built.spare // 4, comm.size,
+            ids=vertices.original.itemsize,
+            weight=0 if built.weights is None else built.weights.itemsize,
+            longest=built.longest,
+            renumbered=vertices.place is not None,
+        )  # fmt: skip
+        local = BuiltLocal(self._known, built, vertices, degree, self.device, planned)  # type: ignore[arg-type]
+        return Partitioned(placement.policy, placement.reason, placement.warning, local)
+
+    def _whole(self, made: Kernels) -> Vertices:
+        """All vertices; by degree where that is wanted and fits."""
+        plan, renumber = self.draft, self._renumber
+        if renumber is None:
+            weight = 0 if plan.weight_type is None else plan.weight_type.itemsize
+            need = building(plan.n, plan.n, plan.arcs, 1, ids=4, weight=weight, renumbered=True)
+            renumber = None if need <= self.device.free() else False
+        return whole(plan, made, renumber)
+
+    def _learn(self, built: Built, vertices: Vertices, degree) -> None:
+        """What is known of the graph once it is built: the same under every policy."""
+        known, facts, both = self._known, self._known.facts, self.draft.both
+        here = np.array([built.neighbours.size, built.equal, built.equal_loops, built.kept_loops], np.int64)
+        arcs, equal, equal_loops, loops = (int(count) for count in self.comm.allreduce(here))
+        known.arcs, known.m = arcs, arcs if known.directed else (arcs - loops) // 2 + loops
+        facts.loops, facts.isolated = built.loops, built.isolated
+        facts.duplicates = (equal - equal_loops) // (2 if both else 1) + equal_loops
+        most = int(degree[: vertices.masters].max()) if vertices.masters else 0
+        facts.largest_degree = self.comm.largest(most)
+        self._fingerprint = digest(known.n, known.directed, built.hashed, self.comm)
+
+    def hub(self) -> int:
+        found = next(iter(self._locals.values())).local
+        masters, degree, original = found.masters, found.degree, found.vertices.original  # type: ignore[attr-defined]
+        most, gid = -1, 0
+        if masters:
+            most = int(degree[:masters].max())
+            gid = int(original[:masters][degree[:masters] == most].min())
+        told = self.comm.allgather(np.array([most, -gid], np.int64))
+        return -int(max(told.tolist())[1])
+
+    @property
+    def block(self) -> EdgeBlock:
+        if self._host is None:
+            self._host = load(self.draft.facts.name, self.comm, self._options)
+        return self._host
+
+    @property
+    def evidence(self) -> Drawn:
+        """The edges, drawn again: nothing of the rows that runs work on. Values belong to the ranks that own them where
+        that is in order of gids."""
+        local = self._locals[self._policy].local
+        vertices, ends = local.vertices, np.zeros(2, np.int64)  # type: ignore[attr-defined]
+        if local.masters and self.comm.size > 1:
+            ends[:] = self.device.get(vertices.original[: local.masters][[0, -1]])
+        told = self.comm.allgather(np.array([local.masters, *ends], np.int64))
+        starts = np.cumsum(told[:, 0]) - told[:, 0]
+        inside = (told[:, 1] == starts) & (told[:, 2] - told[:, 1] == told[:, 0] - 1) | (told[:, 0] == 0)
+        if self.comm.size == 1 or inside.all():
+            return Drawn(self, int(starts[self.comm.rank]), local.masters)
+        first, stop = (self.n * rank // self.comm.size for rank in (self.comm.rank, self.comm.rank + 1))
+        return Drawn(self, first, stop - first)
+
+    def undirected(self) -> Graph:
+        if not self.directed:
+            return self
+        if self._undirected is None:
+            if self.weight_type is not None:
+                raise UsageError(
+                    f"{self.facts.name}: an edge with two weights, one for each way, takes both arcs to one GPU to "
+                    "tell the smaller; give --undirected, which weighs pairs, or --build host"
+                )
+            facts = replace(self.draft.facts, notes=[*self.facts.notes, "symmetrised: every arc goes both ways"])
+            plan = replace(self.draft, directed=False, both=True, keep_parallel=False, facts=facts)
+            both = BuiltGraph(plan, self.comm, self.device, self._policy, self._options, self._renumber)
+            told = replace(
+                self.facts, largest_degree=both.facts.largest_degree, duplicates_kept=False, notes=facts.notes
+            )
+            both._known.facts = told
+            both._options = replace(self._options, directed=False)
+            self._undirected = both
+        return self._undirected
+
+
+def _degrees(built: Built, vertices: Vertices, placement: Placement, comm: Comm, device):
+    """Out-degrees in the whole graph, by position: mirrors tell their owners of the arcs that leave them there, and
+    hear the sum. Collective."""
+    found = built.offsets[1:] - built.offsets[:-1]
+    if comm.size > 1:
+        found = found.astype(np.int64)
+        if placement.cut != "outgoing":
+            for peer, came in enumerate(comm.alltoallv(_of_mirrors(found, vertices, comm.size, device))):
+                if came.size:
+                    found[vertices.lids[peer]] += device.put(came)
+        told = [
+            device.get(found[vertices.lids[peer]]) if peer in vertices.lids else np.zeros(0, np.int64)
+            for peer in range(comm.size)
+        ]
+        for peer, heard in enumerate(comm.alltoallv(told)):
+            if heard.size:
+                first = vertices.mine[peer].first
+                found[first : first + heard.size] = device.put(heard)
+    narrow = not found.size or int(found.max()) < 1 << 32
+    return found.astype(np.uint32 if narrow else np.int64, copy=False)
+
+
+def _of_mirrors(column, vertices: Vertices, peers: int, device) -> list[np.ndarray]:
+    """What stands at the mirrors of each peer's masters: int64."""
+    return [
+        device.get(column[side.first : side.first + side.count])
+        if (side := vertices.mine.get(peer))
+        else np.zeros(0, np.int64)
+        for peer in range(peers)
+    ]

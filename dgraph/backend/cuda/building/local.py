@@ -1,0 +1,116 @@
+"""A rank's partition whose rows are on its GPU: the host copies what somebody on the host asks for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.building.rows import Built
+from dgraph.backend.cuda.building.vertices import Vertices
+from dgraph.backend.cuda.extent import Extent, sharing
+from dgraph.graph.block import Known
+from dgraph.graph.local import Csr, LocalGraph
+
+
+class BuiltRows(Csr):
+    """The rows on the host, by lid: copied when they are asked for. Sizes and the weights' figures need no copy."""
+
+    built: Built
+    order: Any
+    place: Any
+    device: Any
+
+    def __init__(self, built: Built, vertices: Vertices, device):
+        self.__dict__.update(built=built, order=vertices.order, place=vertices.place, device=device)
+
+    @property
+    def arcs(self) -> int:
+        return int(self.built.neighbours.size)
+
+    @property
+    def weight_type(self) -> np.dtype | None:
+        return None if self.built.weights is None else self.built.weights.dtype
+
+    def weight_range(self) -> tuple:
+        weights = self.built.weights
+        if weights is None or not weights.size:
+            return 0, 0, 0.0
+        low, high = (self.device.get(found)[()] for found in (weights.min(), weights.max()))
+        return low, high, float(weights.sum(dtype=np.float64))
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        starts = self.device.get(self.built.offsets).astype(np.int64)
+        if self.place is None:
+            return starts
+        out = np.zeros_like(starts)
+        np.cumsum(np.diff(starts)[self.device.get(self.place)], out=out[1:])
+        return out
+
+    @cached_property
+    def neighbours(self) -> np.ndarray:
+        found = self._by_lid(self.built.neighbours)
+        return found if self.order is None else self.device.get(self.order)[found]
+
+    @cached_property
+    def weights(self) -> np.ndarray | None:
+        return None if self.built.weights is None else self._by_lid(self.built.weights)
+
+    def _by_lid(self, column) -> np.ndarray:
+        found = self.device.get(column)
+        if self.place is None:
+            return found
+        starts = self.device.get(self.built.offsets).astype(np.int64)[:-1][self.device.get(self.place)]
+        lengths = np.diff(self.offsets)
+        return found[np.repeat(starts - self.offsets[:-1], lengths) + np.arange(found.size)]
+
+
+class BuiltLocal(LocalGraph):
+    """A partition that was built on a GPU.
+
+    Attributes:
+        built, vertices: what lies there.
+        degree: out-degrees in the whole graph, by position, on the device.
+        extent: its sizes; ``planned``: bytes that building was to take at most.
+    """
+
+    def __init__(self, whole: Known, built: Built, vertices: Vertices, degree, device, planned: int):
+        self.n, self.m, self.arcs, self.directed = whole.n, whole.m, whole.arcs, whole.directed
+        self.masters, self.mine, self.theirs = vertices.masters, vertices.mine, vertices.theirs
+        self.built, self.vertices, self.degree, self.device = built, vertices, degree, device
+        self.planned = planned
+        self.out = BuiltRows(built, vertices, device)
+        self.extent = Extent(
+            vertices.size, self.out.arcs,
+            weight=0 if built.weights is None else built.weights.itemsize,
+            ids=vertices.original.itemsize,
+            directed=whole.directed,
+            masters=vertices.masters,
+            renumbered=vertices.place is not None,
+            wide=built.offsets.itemsize == 8,
+            largest=built.longest,
+            spare=built.spare,
+            **sharing(self),
+        )  # fmt: skip
+
+    @property
+    def size(self) -> int:
+        return self.vertices.size
+
+    @cached_property
+    def gids(self) -> np.ndarray:  # type: ignore[override]
+        if self.masters == self.n:
+            return np.arange(self.n, dtype=np.int64)
+        return self.device.get(self.vertices.original).astype(np.int64)
+
+    @property
+    def original(self) -> np.ndarray:  # type: ignore[override]
+        """Generated graphs keep their gids as ids."""
+        return self.gids
+
+    @cached_property
+    def out_degree(self) -> np.ndarray:  # type: ignore[override]
+        place = self.vertices.place
+        return self.device.get(self.degree if place is None else self.degree[place]).astype(np.int64)

@@ -1,0 +1,124 @@
+// Which arcs lie on this rank, and which number a vertex has here.
+
+#define THREAD ((u64)blockIdx.x * BLOCK + threadIdx.x)
+#define THREADS ((u64)gridDim.x * BLOCK)
+
+DEVICE bool bit(const u32* words, u64 at) { return words[at >> 5] >> (at & 31) & 1; }
+DEVICE void set_bit(u32* words, u64 at) {
+    if (!bit(words, at)) atomicOr(words + (at >> 5), 1u << (at & 31));
+}
+
+// As partitioning/blocks.py and partitioning/hashed.py say.
+DEVICE u64 owner(u64 gid) {
+    if (!env.bounds) return (mix(gid + 0x9e3779b97f4a7c15ull) >> 32) * env.parts >> 32;
+    u64 low = 0, high = env.parts - 1;
+    while (low < high) {
+        const u64 middle = (low + high + 1) / 2;
+        if ((u64)env.bounds[middle] <= gid) low = middle;
+        else high = middle - 1;
+    }
+    return low;
+}
+
+// The part that holds an arc: as partitioning/placement.py, grid.py and hybrid.py say.
+DEVICE u64 holder(u64 u, u64 v) {
+    switch (env.cut) {
+    case CUT_INCOMING: return owner(v);
+    case CUT_GRID: return owner(u) / env.columns * env.columns + owner(v) % env.columns;
+    case CUT_HUBS: return owner(bit(env.hubs, u) ? v : u);
+    default: return owner(u);
+    }
+}
+
+// ``take(u, v)`` for every arc of the graph that is held here, parallel ones as often as they are drawn. Returns how
+// many self-loops this thread has drawn, wherever they lie.
+template <class F> DEVICE u64 arcs(bool everywhere, F take) {
+    u64 loops = 0;
+    for (u64 item = THREAD; item < env.items; item += THREADS) {
+        u64 u, v;
+        if (!EDGE(item, u, v)) continue;
+        loops += u == v;
+        if (u == v && !env.keep_loops) continue;
+        const bool all = everywhere || env.parts == 1;
+        if (all || holder(u, v) == env.rank) take(u, v);
+        if (env.both && u != v && (all || holder(v, u) == env.rank)) take(v, u);
+    }
+    return loops;
+}
+
+// The number of a gid among those that are here, ascending: itself on one rank.
+DEVICE u32 position(u64 gid) {
+    if (!env.before) return (u32)gid;
+    return env.before[gid >> 5] + __popc(env.words[gid >> 5] & (1u << (gid & 31)) - 1);
+}
+DEVICE u32 numbered(u32 position) { return env.lids ? env.lids[position] : position; }
+
+// Out-degrees (1: in-degrees) of gids ``low .. high``, parallel arcs counted as often as they are drawn.
+KERNEL degrees_of_slice(i64 incoming) {
+    arcs(true, [=](u64 u, u64 v) {
+        const u64 gid = incoming ? v : u;
+        if (gid >= env.low && gid < env.high) atomicAdd(env.counts + (gid - env.low), 1ull);
+    });
+}
+
+KERNEL mark(i64) {
+    arcs(false, [=](u64 u, u64 v) {
+        set_bit(env.rows, u);
+        set_bit(env.columns_here, v);
+    });
+}
+
+// Every vertex that this rank owns or has an arc of, a word a thread; and how many.
+KERNEL gather(i64) {
+    for (u64 w = THREAD; w < env.word_count; w += THREADS) {
+        u32 own = 0;
+        for (u64 i = 0; i < 32; i++) {
+            const u64 gid = w * 32 + i;
+            if (gid < env.n && owner(gid) == env.rank) own |= 1u << i;
+        }
+        env.words[w] = own | env.rows[w] | env.columns_here[w];
+        env.before[w + 1] = __popc(env.words[w]);
+    }
+}
+
+// Lids are grouped as graph/local.py has them: 0 masters, then for every owner mirrors that are columns, both, and rows.
+DEVICE u64 group(u64 gid) {
+    const u64 part = owner(gid);
+    if (part == env.rank) return 0;
+    return 1 + 3 * part + (bit(env.columns_here, gid) ? bit(env.rows, gid) : 2);
+}
+
+// 0: how many vertices of each group lie in each run of words. 1: their lids, where ``tally`` says how many are before.
+KERNEL number_groups(i64 assign) {
+    const u64 runs = (env.word_count + RUN - 1) / RUN;
+    for (u64 run = THREAD; run < runs; run += THREADS) {
+        for (u64 w = run * RUN; w < smaller((run + 1) * RUN, env.word_count); w++) {
+            u32 at = env.before[w];
+            for (u32 left = env.words[w]; left; left &= left - 1) {
+                const u64 gid = w * 32 + (__ffs(left) - 1);
+                u32* tally = env.tally + group(gid) * runs + run;
+                const u32 before = (*tally)++;
+                if (!assign) continue;
+                env.lids[at++] = before;
+                env.original[before] = (id_t)gid;
+            }
+        }
+    }
+}
+
+// gids in ``asked`` to lids, in place: all of them are here.
+KERNEL look_up(i64 count) {
+    for (u64 i = THREAD; i < (u64)count; i += THREADS) env.found[i] = numbered(position((u64)env.asked[i]));
+}
+
+KERNEL count(i64) {
+    arcs(false, [=](u64 u, u64 v) { atomicAdd(env.starts + numbered(position(u)) + 2, 1ull); });
+}
+
+// Row r is filled from ``starts[r + 1]`` on, which then has moved to the row's end.
+KERNEL fill(i64) {
+    const u64 loops = arcs(false, [=](u64 u, u64 v) {
+        env.targets[atomicAdd(env.starts + numbered(position(u)) + 1, 1ull)] = position(v);
+    });
+    if (loops) atomicAdd(env.counters + LOOPS, loops);
+}

@@ -1,0 +1,130 @@
+"""Where vertices and arcs of a graph that is still to be drawn lie: policies that follow from degrees alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import partitioning
+from dgraph.backend.cuda.building import kernels as at
+from dgraph.backend.cuda.building.draft import Draft
+from dgraph.backend.cuda.building.kernels import Kernels
+from dgraph.comm import Comm
+from dgraph.errors import UsageError
+from partitioning import Placement
+from partitioning.blocks import Blocks
+from partitioning.grid import Crossing
+from partitioning.hashed import Hashed
+from partitioning.hybrid import Spread
+
+ABLE = ("oec", "iec", "cvc", "hvc", "hash")
+
+HEAVY = 1.5
+"""``auto`` spreads hubs where one vertex has this times a part's share of the arcs."""
+
+
+@dataclass
+class Outline:
+    """What a policy is shown of a graph whose arcs nobody holds: rows ``first …`` by their lengths.
+
+    Lengths count every arc as often as it is drawn. Attributes are those of
+    :class:`~dgraph.graph.block.EdgeBlock` that the policies of ``ABLE`` read.
+    """
+
+    n: int
+    arcs: int
+    directed: bool
+    first: int
+    offsets: np.ndarray
+    in_degrees: np.ndarray | None
+
+    def in_offsets(self) -> np.ndarray:
+        """As ``offsets``, of the arcs that enter each row's vertex."""
+        if self.in_degrees is None:  # the same, as arcs go both ways
+            return self.offsets
+        return _running(self.in_degrees)
+
+
+def place(policy: str, draft: Draft, made: Kernels, comm: Comm) -> Placement:
+    """The placement of a policy, known to the kernels from then on; collective.
+
+    Raises:
+        UsageError: a policy that must see the arcs first, or none.
+    """
+    try:
+        name = partitioning.choose(policy).policy.name
+        if comm.size == 1:
+            return partitioning.plan(policy, None, 1, comm)
+    except partitioning.PolicyError as wrong:
+        raise UsageError(str(wrong)) from wrong
+    if name not in (*ABLE, "auto"):
+        raise UsageError(
+            f"policy {name!r} must see a graph before it places it, and GPUs draw each arc where it stays: "
+            f"take {', '.join(ABLE)}, or --build host"
+        )
+    with comm.together():
+        seen = _outline(draft, made, comm.rank, comm.size, entering=name == "iec")
+    seen.arcs = comm.total(int(seen.offsets[-1]))
+    if name == "auto":
+        return _told(_auto(seen, comm), made, draft)
+    try:
+        return _told(partitioning.plan(policy, seen, comm.size, comm), made, draft)
+    except partitioning.PolicyError as wrong:
+        raise UsageError(str(wrong)) from wrong
+
+
+def _auto(seen: Outline, comm: Comm) -> Placement:
+    largest = comm.largest(int(np.diff(seen.offsets).max(initial=0)))
+    if largest * comm.size > HEAVY * seen.arcs:
+        told = f"one vertex has {largest} of {seen.arcs} arcs: too many for one GPU's share"
+        return partitioning.plan("hvc", seen, comm.size, comm).because(told, told)
+    return partitioning.plan("oec", seen, comm.size, comm).because(
+        "GPUs draw each arc where it stays, and degrees are even enough for blocks"
+    )
+
+
+def _outline(draft: Draft, made: Kernels, rank: int, parts: int, entering: bool) -> Outline:
+    """Degrees of this rank's equal share of the vertices."""
+    first, stop = (draft.n * r // parts for r in (rank, rank + 1))
+
+    def degrees(incoming: int) -> np.ndarray:
+        counts = made.device.xp.zeros(max(stop - first, 1), np.uint64)
+        made.take(counts=counts)
+        made.set(low=first, high=stop)
+        made.launch("degrees_of_slice", incoming)
+        made.take(counts=None)
+        return made.device.get(counts)[: stop - first].astype(np.int64)
+
+    found = degrees(1) if entering and draft.directed else None
+    return Outline(draft.n, 0, draft.directed, first, _running(degrees(0)), found)
+
+
+def _running(lengths: np.ndarray) -> np.ndarray:
+    offsets = np.zeros(lengths.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def _told(placement: Placement, made: Kernels, draft: Draft) -> Placement:
+    """Tell the kernels; the placement itself."""
+    device, holder = made.device, placement.holder
+    cut = {"outgoing": at.CUT_OUTGOING, "incoming": at.CUT_INCOMING, "vertex": at.CUT_GRID}[placement.cut]
+    if isinstance(holder, Spread):
+        cut = at.CUT_HUBS
+        made.take(hubs=device.put(_bits(holder.hubs, draft.n)))
+    elif isinstance(holder, Crossing):
+        made.set(columns=holder.columns)
+    if isinstance(placement.owner, Blocks):
+        made.take(bounds=device.put(placement.owner.bounds.astype(np.int64)))
+    elif not isinstance(placement.owner, Hashed):
+        raise UsageError(f"policy {placement.policy!r} has no form that GPUs know; give --build host")
+    made.set(cut=cut)
+    return placement
+
+
+def _bits(gids: np.ndarray, n: int) -> np.ndarray:
+    """A set of gids as words of 32 bits."""
+    words = np.zeros(at.words(n), np.uint32)
+    np.bitwise_or.at(words, gids >> 5, np.uint32(1) << (gids & 31).astype(np.uint32))
+    return words

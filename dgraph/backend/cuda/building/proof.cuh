@@ -1,0 +1,81 @@
+// Whether distances and predecessors are those of shortest paths: the rules of dgraph/validate/tree.py, asked of the edges
+// as they are drawn. Nothing is read of the rows that a run walked, nor of who owns what in it.
+
+#if FLOATS
+#define FAR INFINITE
+DEVICE bool cut(double d) { return d > env.real_cutoff; }
+#else
+#define FAR 0x7fffffffffffffffll
+DEVICE bool cut(i64 d) { return d > env.cutoff; }
+#endif
+
+DEVICE void broken(int rule, bool is, u64 where) {
+    if (!is) return;
+    atomicAdd(env.broken + 2 * rule, 1ull);
+    atomicMin(env.broken + 2 * rule + 1, where);
+}
+
+DEVICE bool bit_of(const u32* words, u64 at) { return FRESH(words + (at >> 5)) >> (at & 31) & 1; }
+
+// What can be seen at a vertex alone; 1: and who has the arcs that it needs, with predecessors, 2: without.
+KERNEL prove_vertices(i64 with) {
+    for (u64 i = THREAD; i < env.high - env.low; i += THREADS) {
+        const u64 v = env.low + i;
+        const dist_t d = env.claimed[i];
+        const bool here = v == env.source, reached = d != FAR, child = reached && !here;
+        if (with == 2) {
+            broken(BROKEN_ALONE, child && !bit_of(env.tight, i), v);
+        } else if (with == 1) {
+            broken(BROKEN_ARC, child && !bit_of(env.joined, i), v);
+            broken(BROKEN_TIGHT, child && !bit_of(env.tight, i), v);
+        } else {
+            broken(BROKEN_SOURCE, here && d != 0, v);
+            broken(BROKEN_NEGATIVE, !(d >= 0), v);
+            broken(BROKEN_BEYOND, cut(d) && child, v);
+            if (!env.parents) continue;
+            const i64 p = env.parents[i];
+            broken(BROKEN_ROOT, here && p != -1, v);
+            broken(BROKEN_OUT, !reached && p != -1, v);
+            broken(BROKEN_NONE, child && (p < 0 || p >= (i64)env.n), v);
+        }
+    }
+}
+
+// Predecessors that lie in the window.
+KERNEL prove_predecessors(i64) {
+    for (u64 i = THREAD; i < env.high - env.low; i += THREADS) {
+        const u64 p = (u64)env.parents[i];
+        if (p < env.window_low || p >= env.window_high || env.claimed[i] == FAR || env.low + i == env.source) continue;
+        broken(BROKEN_LOST, env.window[p - env.window_low] == FAR, env.low + i);
+    }
+}
+
+// Every arc from a vertex of the window to one of this rank's slice.
+KERNEL prove_arcs(i64) {
+    arcs(true, [=](u64 u, u64 v) {
+        if (v < env.low || v >= env.high || u < env.window_low || u >= env.window_high) return;
+        const dist_t du = env.window[u - env.window_low], dv = env.claimed[v - env.low];
+        const bool tree = env.parents && (u64)env.parents[v - env.low] == u;
+        if (tree) set_bit(env.joined, v - env.low);
+        if (du == FAR) return;
+        dist_t weight;
+        weight_of(u, v, weight);
+#if FLOATS
+        const dist_t most = du + weight;
+#else
+        const dist_t most = du > FAR - weight ? FAR : du + weight;
+#endif
+        broken(BROKEN_SHORT, dv > most && !cut(most), u << 32 | v);
+        const bool exact = most == dv && dv != FAR;
+        if (!exact || env.parents && !tree) return;
+        if (tree || du < dv) set_bit(env.tight, v - env.low);
+        broken(PLATEAUS, du == dv, v);
+    });
+}
+
+// The weight of the arc from ``low`` to ``high``, into ``broken``.
+KERNEL tell_weight(i64) {
+    dist_t weight;
+    weight_of(env.low, env.high, weight);
+    if (!THREAD) *(dist_t*)env.broken = weight;
+}

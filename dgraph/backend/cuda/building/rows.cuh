@@ -1,0 +1,122 @@
+// From rows of targets as they were drawn to clean ones: sorted, merged, weighed, counted.
+
+// ``take(row, at)`` for the entries ``begin .. end``, which lie in rows ``first .. last``: a thread walks STRETCH of them.
+template <class F> DEVICE void walk(u64 first, u64 last, u64 begin, u64 end, F take) {
+    for (u64 at = begin + THREAD * STRETCH; at < end; at += THREADS * STRETCH) {
+        u64 low = first, high = last - 1;
+        while (low < high) {
+            const u64 middle = (low + high + 1) / 2;
+            if (env.starts[middle] <= at) low = middle;
+            else high = middle - 1;
+        }
+        for (u64 e = at; e < smaller(at + STRETCH, end); e++) {
+            while (env.starts[low + 1] <= e) low++;
+            take(low, e);
+        }
+    }
+}
+
+// A piece of the entries as keys that sort by row, then by target. ``keys[-1]`` is what came before it.
+KERNEL load(i64) {
+    walk(env.row, env.row_end, env.begin, env.end, [=](u64 row, u64 e) {
+        env.keys[e - env.begin] = row - env.row << 32 | env.targets[e];
+    });
+}
+
+// Which keys stay, and how many are equal to the one before them.
+KERNEL choose(i64 keep_parallel) {
+    u64 equal = 0, loops = 0;
+    for (u64 i = THREAD; i < env.end - env.begin; i += THREADS) {
+        const u64 key = env.keys[i];
+        const bool again = key == env.keys[(i64)i - 1];
+        env.kept[i] = !again || keep_parallel;
+        equal += again;
+        loops += again && numbered((u32)key) == (u32)(env.row + (key >> 32));
+    }
+    if (equal) atomicAdd(env.counters + EQUAL, equal);
+    if (loops) atomicAdd(env.counters + EQUAL_LOOPS, loops);
+}
+
+// ``kept`` now holds running sums: targets move to their places, which are never behind where they were read.
+KERNEL store(i64) {
+    for (u64 i = THREAD; i < env.end - env.begin; i += THREADS) {
+        const u32 before = i ? env.kept[i - 1] : 0;
+        if (env.kept[i] != before) env.targets[env.to + before] = numbered((u32)env.keys[i]);
+    }
+}
+
+KERNEL shift(i64) {
+    for (u64 row = env.row + THREAD; row < env.row_end; row += THREADS) {
+        const u64 at = env.starts[row] - env.begin;
+        env.starts[row] = env.to + (at ? env.kept[at - 1] : 0);
+    }
+}
+
+// What facts need: the longest row, entries that are self-loops, vertices here without any arc.
+KERNEL survey(i64) {
+    u64 most = 0, loops = 0;
+    for (u64 row = THREAD; row < env.row_end; row += THREADS) {
+        const u64 length = env.starts[row + 1] - env.starts[row];
+        most = larger(most, length);
+        if (length && env.touched) set_bit(env.touched, row);
+    }
+    if (env.touched || env.keep_loops)
+        walk(0, env.row_end, 0, env.end, [&](u64 row, u64 e) {
+            const u32 target = env.targets[e];
+            loops += target == row;
+            if (env.touched) set_bit(env.touched, target);
+        });
+    if (most) atomicMax(env.counters + MOST, most);
+    if (loops) atomicAdd(env.counters + KEPT_LOOPS, loops);
+}
+
+DEVICE u64 bits_of_ends(u64 u, u64 v) {
+    if (!env.directed && u > v) {
+        const u64 other = u;
+        u = v, v = other;
+    }
+    return mix(mix(env.weight_key + u) + v);
+}
+
+// The weight of an arc: a function of its ends, as graph/weigh.py and the generators have it.
+DEVICE void weight_of(u64 u, u64 v, double& weight) {
+    weight = smaller(env.bound[0] + env.bound[1] * fraction(bits_of_ends(u, v)), env.bound[2]);
+}
+DEVICE void weight_of(u64 u, u64 v, i64& weight) {
+    if (env.rule == RULE_UNIT) {
+        weight = 1;
+    } else if (env.rule == RULE_OWN) {
+        weight = WEIGHT(u, v);
+    } else {
+        const u64 bits = bits_of_ends(u, v);
+        const i64 octave = env.rule == RULE_SKEWED ? env.octaves[(bits >> 32) % env.octave_count] : 0;
+        weight = env.rule == RULE_SKEWED ? (1ll << octave) + (i64)((bits & 0xffffffffull) % (1ull << octave))
+                                         : env.least + (i64)(bits % env.width);
+    }
+}
+
+KERNEL weigh(i64) {
+    walk(0, env.row_end, 0, env.end, [=](u64 row, u64 e) {
+        const u64 u = (u64)env.original[row], v = (u64)env.original[env.targets[e]];
+        i64 whole;
+        if (env.rule == RULE_REALS) weight_of(u, v, ((double*)env.weights)[e]);
+        else if (env.weight_bytes == 8) weight_of(u, v, ((i64*)env.weights)[e]);
+        else weight_of(u, v, whole), ((int*)env.weights)[e] = (int)whole;
+    });
+}
+
+// The sum over arcs of graph/fingerprint.py.
+KERNEL hash(i64) {
+    u64 sum = 0;
+    walk(0, env.row_end, 0, env.end, [&](u64 row, u64 e) {
+        const u64 u = (u64)env.original[row], v = (u64)env.original[env.targets[e]];
+        u64 weight = 1;
+        if (env.weights) {
+            if (env.rule == RULE_REALS) weight = bits_of(((const double*)env.weights)[e] + 0.0);
+            else if (env.weight_bytes == 4) weight = (u64)(i64)((const int*)env.weights)[e];
+            else weight = (u64)((const i64*)env.weights)[e];
+        }
+        sum += mix(mix(mix(0x9e3779b97f4a7c15ull + u) + v) + weight);
+    });
+    atomicAdd(env.counters + HASH, sum);
+}

@@ -1,0 +1,159 @@
+"""Rows of arcs on the device: counted, filled, sorted, merged and weighed, without a list of arcs in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda.building import kernels as at
+from dgraph.backend.cuda.building.draft import Draft
+from dgraph.backend.cuda.building.kernels import Kernels
+from dgraph.backend.cuda.building.plan import building, demand, piece
+from dgraph.backend.cuda.building.vertices import Vertices
+from dgraph.backend.cuda.extent import WIDE
+from dgraph.comm import Comm
+
+
+@dataclass
+class Built:
+    """The rows of a rank on its GPU, by position.
+
+    Attributes:
+        offsets: int64, or uint32 below 2**31 arcs; shape (size + 1,).
+        neighbours: uint32; the merged arcs' room stays behind them: ``spare`` bytes.
+        weights: or None.
+        longest: arcs of the longest row.
+        loops, equal, equal_loops: self-loops drawn (everywhere); arcs here that were equal to others, and loops among
+            them; ``kept_loops``: self-loops that are in the rows.
+        hashed: the sum over arcs of ``graph/fingerprint.py``.
+    """
+
+    offsets: Any
+    neighbours: Any
+    weights: Any
+    spare: int
+    longest: int
+    loops: int
+    equal: int
+    equal_loops: int
+    kept_loops: int
+    hashed: np.uint64
+    isolated: int
+
+
+def rows(draft: Draft, vertices: Vertices, made: Kernels, comm: Comm) -> Built:
+    """The rows of this rank's vertices; collective, as it refuses on all ranks what fits on one of them only."""
+    device, xp, size = made.device, made.device.xp, vertices.size
+    with comm.together():
+        starts = xp.zeros(size + 2, np.uint64)
+        made.take(starts=starts)
+        if vertices.drawn is None:
+            made.launch("count")
+        else:
+            starts[2:], vertices.drawn = vertices.drawn, None
+        longest = int(starts.max())
+        xp.cumsum(starts, out=starts)
+        drawn = int(starts[-1])
+        need = _more(draft, vertices, drawn, longest, comm.size)
+        demand(need, device, f"{drawn:,} arcs")
+        targets = xp.empty(max(drawn, 1), np.uint32)
+        made.take(targets=targets)
+        made.launch("fill")
+        arcs = _cleaned(made, starts[:-1], targets, size, drawn, longest, draft.keep_parallel)
+        return _finished(draft, vertices, made, starts[:-1], targets, arcs)
+
+
+def _more(draft: Draft, vertices: Vertices, drawn: int, longest: int, parts: int) -> int:
+    """Bytes beside what is there by now."""
+    ids, weight = vertices.original.itemsize, 0 if draft.weight_type is None else draft.weight_type.itemsize
+    whole = building(draft.n, vertices.size, drawn, parts, ids=ids, weight=weight, longest=longest)
+    return whole - building(draft.n, vertices.size, 0, parts, ids=ids, weight=0)
+
+
+def _cleaned(made: Kernels, starts, targets, size: int, drawn: int, longest: int, keep: bool) -> int:
+    """Sort and merge every row, a piece after the other, in place; the arcs that are left."""
+    device, xp = made.device, made.device.xp
+    if not drawn:
+        return 0
+    length = piece(drawn)
+    marks = xp.arange(0, drawn, length, dtype=np.uint64)
+    firsts = np.unique(device.get(xp.searchsorted(starts, marks, side="right")).astype(np.int64) - 1)
+    edges = np.append(firsts, size)
+    ends = device.get(starts[device.put(edges)]).astype(np.int64)
+    room = min(drawn, length + min(longest, length))
+    keys, kept = xp.empty(room + 1, np.uint64), xp.empty(room, np.uint32)
+    made.take(keys=keys[1:], kept=kept)
+    to = 0
+
+    def take(row: int, row_end: int, begin: int, end: int, last: int = 0, ordered: bool = False) -> None:
+        """A piece of the entries. ``last``: entries of the piece before it, of the same row; ``ordered``: as it is."""
+        nonlocal to
+        made.set(row=row, row_end=row_end, begin=begin, end=end, to=to)
+        if last:
+            keys[:1] = keys[last : last + 1]
+        else:
+            keys[:1] = np.uint64(2**64 - 1)
+        made.launch("load")
+        if not ordered:
+            device.sort(keys[1 : end - begin + 1])
+        made.launch("choose", int(keep))
+        xp.cumsum(kept[: end - begin], dtype=np.uint32, out=kept[: end - begin])
+        made.launch("store")
+        if not last:
+            made.launch("shift")
+        to += int(kept[end - begin - 1])
+
+    for row, row_end, begin, end in zip(edges[:-1], edges[1:], ends[:-1], ends[1:], strict=True):
+        after = int(starts[int(row) + 1])
+        if after - begin > length:
+            device.sort(targets[begin:after])
+            for low in range(int(begin), after, length):
+                last = length if low > begin else 0
+                take(int(row), int(row) + 1, low, min(low + length, after), last, ordered=True)
+            row, begin = row + 1, after
+        if end > begin:
+            take(int(row), int(row_end), int(begin), int(end))
+        elif row_end > row:
+            starts[int(row) : int(row_end)] = np.uint64(to)
+    starts[size:] = np.uint64(to)
+    return to
+
+
+def _finished(draft: Draft, vertices: Vertices, made: Kernels, starts, targets, arcs: int) -> Built:
+    """Weights, the figures of the rows, and offsets in 32 bits where they fit."""
+    device, xp, size = made.device, made.device.xp, vertices.size
+    neighbours = targets[:arcs]
+    made.set(row=0, row_end=size, begin=0, end=arcs)
+    touched = None
+    if vertices.isolated is None:
+        touched = xp.zeros((size + 31) // 32, np.uint32)
+    made.take(touched=touched, keys=None, kept=None)
+    made.launch("survey")
+    weights = None
+    if draft.weight_type is not None:
+        weights = xp.empty(max(arcs, 1), draft.weight_type)
+        made.take(weights=weights)
+        made.launch("weigh")
+        weights = weights[:arcs]
+    made.launch("hash")
+    isolated = vertices.isolated
+    if touched is not None:
+        isolated = size - at.members(device.get(touched))
+    counters = made.counted()
+    offsets = starts.view(np.int64)
+    if arcs < WIDE:
+        offsets = offsets.astype(np.uint32)
+    made.take(starts=None, touched=None, targets=None, weights=None)
+    return Built(
+        offsets, neighbours, weights,
+        spare=targets.nbytes - neighbours.nbytes,
+        longest=int(counters[at.MOST]),
+        loops=int(counters[at.LOOPS]),
+        equal=int(counters[at.EQUAL]),
+        equal_loops=int(counters[at.EQUAL_LOOPS]),
+        kept_loops=int(counters[at.KEPT_LOOPS]),
+        hashed=counters.view(np.uint64)[at.HASH],
+        isolated=int(isolated or 0),
+    )  # fmt: skip

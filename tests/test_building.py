@@ -1,0 +1,195 @@
+"""Graphs that GPUs draw and build, on emulated ones: rows, weights, ids and facts of the host's build; runs on them."""
+
+import tracemalloc
+
+import emulated
+import numpy as np
+import pytest
+from emulated import Device, needs_compiler
+from simulated import on_ranks, succeed
+
+import dgraph
+from dgraph.backend.cuda.building import BuiltGraph, plan
+from dgraph.cli import main
+from dgraph.comm import SerialComm
+from dgraph.errors import UsageError
+from dgraph.graph.handle import Graph
+from dgraph.graph.options import LoadOptions
+
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+
+ALONE = [
+    ("rmat:7", {}),
+    ("rmat:7", {"weights": "1..9", "directed": False}),
+    ("rmat:6,permute=0,symmetric", {"keep_loops": True, "keep_parallel": True, "weights": "hash", "seed": 4}),
+    ("rmat-alb:6", {}),
+    ("gtgraph:6,symmetric", {"weights": "0.5..2.0"}),
+    ("kron:6,noise=0.05", {"weights": "dimacs", "keep_loops": True}),
+    ("uniform:7", {"keep_loops": True, "weights": "unit"}),
+    ("grid:5x6,torus", {"weights": "-5000000000..7000000000", "directed": True}),
+    ("road:9x11", {}), ("road:12x1", {}), ("roadnet:9x11", {"directed": True}), ("roadnet:20x2", {}),
+    ("bipartite:9x30", {}), ("star:50", {}), ("path:1", {}), ("tree:40,arity=3", {}), ("smallworld:60,k=4", {}),
+    ("rmat:0,edge_factor=1", {}),
+]  # fmt: skip
+
+
+def built(spec, comm=None, policy="auto", renumber=None, device=None, **options):
+    comm = comm or SerialComm()
+    return BuiltGraph.at(spec, comm, device or Device(seed=comm.rank + 1), policy, LoadOptions(**options), renumber)
+
+
+def check_alone(graph, spec, options):
+    want = Graph.load(spec, comm=SerialComm(), **options)
+    local = next(iter(graph._locals.values())).local
+    np.testing.assert_array_equal(local.out.offsets, want.block.offsets)
+    np.testing.assert_array_equal(local.out.neighbours, want.block.targets)
+    np.testing.assert_array_equal(local.out_degree, np.diff(want.block.offsets))
+    assert local.out.weight_type == want.weight_type
+    if want.weight_type is not None:
+        np.testing.assert_array_equal(local.out.weights, want.block.weights)
+        low, high, total = local.out.weight_range()
+        assert (low, high) == (want.block.weights.min(), want.block.weights.max())
+        assert total == pytest.approx(want.block.weights.sum())
+    check_known(graph, want)
+
+
+def check_known(graph, want):
+    assert vars(graph.facts) == vars(want.facts)
+    for name in ("n", "m", "arcs", "directed", "weight_type"):
+        assert getattr(graph, name) == getattr(want, name)
+    assert graph.hub() == want.hub()
+    assert graph.fingerprint() == want.fingerprint()
+
+
+@pytest.mark.parametrize(("spec", "options"), ALONE)
+def test_one_gpu_builds_what_the_host_builds(spec, options):
+    check_alone(built(spec, **options), spec, options)
+
+
+@pytest.mark.parametrize("least", [7, 50])
+@pytest.mark.parametrize("spec", ["rmat:7", "rmat-alb:6", "star:300", "uniform:7,symmetric"])
+def test_rows_are_sorted_piece_by_piece(spec, least, monkeypatch):
+    """Pieces shorter than a row, and than the hub's; with and without another numbering."""
+    monkeypatch.setattr(plan, "LEAST", least)
+    for renumber in (True, False):
+        check_alone(built(spec, renumber=renumber, keep_loops=True), spec, {"keep_loops": True})
+
+
+@pytest.mark.parametrize("mutant", [
+    ("again = key ==", "again = false && key =="),
+    ("loops += u == v", "loops += 0"),
+    ("env.to + (at ? env.kept[at - 1] : 0)", "env.to + (at ? env.kept[at] : 0)"),
+    ("numbered((u32)env.keys[i])", "(u32)env.keys[i]"),
+])  # fmt: skip
+def test_mutants_fail(mutant):
+    with pytest.raises(AssertionError):
+        check_alone(built("rmat:6", renumber=True, device=Device(mutant=mutant)), "rmat:6", {})
+
+
+@pytest.mark.parametrize(("spec", "ranks", "policy", "options"), [
+    ("rmat:7", 3, "oec", {"weights": "1..9"}),
+    ("rmat:7", 2, "iec", {"keep_parallel": True}),
+    ("rmat:7,symmetric", 4, "cvc", {"weights": "1..9", "keep_loops": True}),
+    ("rmat:7", 4, "hvc,threshold=20", {"weights": "0.5..2.0"}),
+    ("rmat:7", 3, "hash", {}),
+    ("rmat-alb:6", 3, "auto", {}),
+    ("path:2", 4, "cvc", {}),
+    ("road:9x11", 2, "auto", {}),
+])  # fmt: skip
+def test_gpus_build_what_the_host_builds(spec, ranks, policy, options):
+    parts = succeed(ranks, lambda comm: (graph := built(spec, comm, policy, **options), graph._locals[policy].local))
+    want = Graph.load(spec, comm=SerialComm(), **options)
+    src, dst, weights = [], [], []
+    for rank, (graph, local) in enumerate(parts):
+        check_known_facts(graph, want)
+        src.append(np.repeat(local.gids, np.diff(local.out.offsets)))
+        dst.append(local.gids[local.out.neighbours])
+        weights.append(local.out.weights)
+        np.testing.assert_array_equal(local.out_degree, np.diff(want.block.offsets)[local.gids])
+        check_mirrors(rank, local, [other for _, other in parts])
+    masters = np.concatenate([local.gids[: local.masters] for _, local in parts])
+    np.testing.assert_array_equal(np.sort(masters), np.arange(want.n))
+    order = np.lexsort((np.concatenate(dst), np.concatenate(src)))
+    np.testing.assert_array_equal(np.concatenate(src)[order], want.block.sources())
+    np.testing.assert_array_equal(np.concatenate(dst)[order], want.block.targets)
+    if want.weight_type is not None:
+        np.testing.assert_array_equal(np.concatenate(weights)[order], want.block.weights)
+
+
+def check_known_facts(graph, want):
+    """As :func:`check_known`, without what asks all ranks."""
+    assert vars(graph.facts) == vars(want.facts)
+    assert (graph.n, graph.m, graph.arcs, graph._fingerprint) == (want.n, want.m, want.arcs, want.fingerprint())
+
+
+def check_mirrors(rank, local, others):
+    """Both sides list the same vertices, and roles are slices."""
+    rows = np.diff(local.out.offsets) > 0
+    columns = np.bincount(local.out.neighbours, minlength=local.size) > 0
+    assert local.mirrors == sum(side.count for side in local.mine.values())
+    for peer, side in local.mine.items():
+        here, there = slice(side.first, side.first + side.count), others[peer].theirs[rank]
+        assert (there.count, there.columns, there.rows) == (side.count, side.columns, side.rows)
+        np.testing.assert_array_equal(local.gids[here], others[peer].gids[there.lids])
+        np.testing.assert_array_equal(rows[here], np.arange(side.count) >= side.rows)
+        np.testing.assert_array_equal(columns[here], np.arange(side.count) < side.columns)
+
+
+@pytest.mark.parametrize(("name", "spec", "options"), [
+    ("bfs", "rmat:7", {"source": 3}), ("sssp", "rmat:6,symmetric", {"source": 3, "weights": "1..9"}),
+    ("cc", "rmat:6", {}), ("pagerank", "uniform:6", {}),
+])  # fmt: skip
+def test_runs_give_the_same_answers(name, spec, options):
+    given = {"comm": SerialComm(), **options}
+    found = dgraph.run(name, spec, backend=emulated.backend(), build="device", validate=True, **given)
+    want = dgraph.run(name, spec, backend="cpu", **given)
+    for column, values in want.columns.items():
+        np.testing.assert_allclose(found.columns[column], values, rtol=1e-6 if name == "pagerank" else 0)
+    assert found.report["graph"] == want.report["graph"]
+
+
+def test_the_peak_is_planned(monkeypatch):
+    """With NumPy in CuPy's place, whose sorts need less."""
+    monkeypatch.setattr(plan, "LEAST", 1 << 10)
+    for weights, renumber in ((None, False), ("1..9", False), (None, True)):
+        device = Device()
+        built("uniform:9,edge_factor=40", renumber=renumber, device=device, weights=weights)  # compiles
+        tracemalloc.start()
+        try:
+            graph = built("uniform:9,edge_factor=40", renumber=renumber, device=device, weights=weights)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        planned = graph._locals["auto"].local.planned
+        assert 0.6 * planned < peak < 1.05 * planned + 40_000
+
+
+@pytest.mark.parametrize(("spec", "policy", "options", "told"), [
+    ("complete:9", "oec", {}, "runs on the host alone"),
+    ("rmat:5", "metis", {}, "must see a graph before it places it"),
+    ("rmat:5", "oce", {}, "unknown policy"),
+    ("rmat:5", "oec", {"order": "degree"}, "--order needs the edges on the host"),
+    ("web.txt", "oec", {}, "GPUs build generated graphs"),
+    ("rmat:12", "oec", {}, r"building [\d,]+ arcs needs [\d,]+ bytes of GPU memory, and 200,000 are free"),
+])  # fmt: skip
+def test_what_cannot_be_is_refused_on_every_rank(spec, policy, options, told):
+    """On two ranks, before anything large is allocated."""
+    errors = on_ranks(2, lambda comm: built(spec, comm, policy, device=Device(memory=200_000), **options))
+    for error in errors:
+        with pytest.raises(UsageError, match=told):
+            raise error
+
+
+def test_without_a_gpu(capsys, monkeypatch):
+    monkeypatch.setattr("dgraph.backend._has_gpu", lambda: False)
+    assert main(["bfs", "rmat:5", "--build", "device"]) == 2
+    assert "--build is about GPUs, and this run has none" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="--build device is about GPUs"):
+        dgraph.run("bfs", "rmat:5", source=0, build="device", backend="cpu", comm=SerialComm())
+    with pytest.raises(UsageError, match="the graph was built on GPUs"):
+        dgraph.run("bfs", built("rmat:5"), source=0, backend="cpu")
+
+
+def test_an_undirected_graph_with_two_weights_a_pair():
+    with pytest.raises(UsageError, match="an edge with two weights"):
+        built("rmat:5", weights="1..9").undirected()

@@ -1,0 +1,59 @@
+"""Communicators that a program makes, uses for a run, and frees: thousands of times, as a service does."""
+
+import numpy as np
+import pytest
+
+import dgraph
+from dgraph.comm import communicator, world
+from dgraph.errors import UsageError
+
+MANY = 2_500
+"""More than the communicators that MPICH has in all."""
+
+pytestmark = pytest.mark.mpi
+
+
+def split(key):
+    """All ranks again, in ascending order of ``key``."""
+    MPI = pytest.importorskip("mpi4py.MPI")
+    world()
+    return MPI.COMM_WORLD.Split(0, key)
+
+
+def test_a_communicator_is_known_again():
+    given = split(world().rank)
+    once = communicator(given)
+    assert communicator(given) is once
+    given.Free()
+
+
+def test_communicators_come_and_go():
+    """The order of ranks changes with every other one: what stayed of the last would answer for the wrong rank."""
+    for turn in range(MANY):
+        given = split(world().rank if turn % 2 else -world().rank)
+        comm = communicator(given)
+        assert (comm.rank, comm.size) == (given.rank, given.size)
+        if turn % 100 == 0:
+            twin = comm.twin()
+            assert twin.allgather(np.array([comm.rank])).tolist() == comm.allgather(np.array([comm.rank])).tolist()
+        given.Free()
+
+
+def test_runs_on_communicators_that_go():
+    want = dgraph.run("bfs", "path:9", source=0).gather()
+    for turn in range(3):
+        given = split(world().rank if turn % 2 else -world().rank)
+        found = dgraph.run("bfs", "path:9", source=0, comm=given).gather()
+        if given.rank == 0:
+            assert found["distance"].tolist() == list(range(9))
+        given.Free()
+    if world().rank == 0:
+        assert want["distance"].tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("wrong", [5, "world", "null"])
+def test_what_is_no_communicator_is_refused(wrong):
+    MPI = pytest.importorskip("mpi4py.MPI")
+    world()
+    with pytest.raises(UsageError, match="comm="):
+        communicator(MPI.COMM_NULL if wrong == "null" else wrong)
