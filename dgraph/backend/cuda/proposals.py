@@ -54,7 +54,7 @@ def _identity_of(s: CudaScope, field: str) -> str:
     return f"({accumulated(s, field)})({s.identity(field)})"
 
 
-def across(s: CudaScope) -> list[str]:
+def from_lane_xor(s: CudaScope) -> list[str]:
     return [f"return {{{listed(f'shuffle_xor(p.p{i}, mask)' for i in range(len(s.traced.proposes)))}}};"]
 
 

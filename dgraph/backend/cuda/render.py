@@ -37,7 +37,7 @@ def operators(t: Traced) -> str:
             _function("Proposal propose(const Globals& G, const Source& s, weight_t w, u32 v)", proposals.propose(s)),
             _function("Proposal identity()", proposals.identity(s)),
             _function("Proposal fold(const Proposal& a, const Proposal& p)", proposals.fold(s)),
-            _function("Proposal from_lane_xor(const Proposal& p, u32 mask)", proposals.across(s)),
+            _function("Proposal from_lane_xor(const Proposal& p, u32 mask)", proposals.from_lane_xor(s)),
             _function("bool is_identity(const Proposal& p)", proposals.is_identity(s)),
             _function("Proposal proposal_at(i64 i)", proposals.proposal_at(s)),
             _function("bool wants(const Globals& G, u32 v)", _value(s, t.cond)),
