@@ -107,7 +107,7 @@ def test_max_iter_is_the_parameter_where_there_is_one():
     ("line", "said"),
     [
         ("", "no algorithm named; known are pagerank, sssp"),
-        ("ssssp", "unknown algorithm 'ssssp': did you mean 'sssp'?"),
+        ("ssssp", "unknown algorithm or command 'ssssp': did you mean 'sssp'?"),
         ("--policy cvc sssp", "the algorithm comes first"),
         ("sssp --polcy cvc", "unknown option --polcy: did you mean --policy?"),
         ("sssp --pol cvc", "unknown option --pol"),

@@ -37,7 +37,9 @@ class Mistake:
 
 
 MISTAKES = {
-    "unknown algorithm": Mistake("bsf path:9", 2, ["unknown algorithm 'bsf'", "did you mean 'bfs'", "cc", "sssp"]),
+    "unknown algorithm": Mistake(
+        "bsf path:9", 2, ["unknown algorithm or command 'bsf'", "did you mean 'bfs'", "cc", "sssp"]
+    ),
     "unknown option": Mistake("bfs path:9 --polciy oec", 2, ["unknown option --polciy", "did you mean --policy"]),
     "unknown policy": Mistake(
         "bfs path:9 --policy ceo", 2, ["unknown policy 'ceo'", "known are auto, cvc, fennel, hash, hvc, iec, ldg"]

@@ -74,6 +74,7 @@ REFUSED = [
     ("a.txt", "1 2 1\n3 4\n", r"a\.txt:2: got '3 4'; column 3 of 3 is missing"),
     ("a.txt", "1 2 3 4\n", r"a\.txt:1: got '1 2 3 4'; it goes on after column 3"),
     ("a.txt", "a b\n1 2\n", r"a\.txt:1: got 'a b'; 'a' in column 1 is not a whole number"),
+    ("a.txt", "src dst\n1 2\n", r"a\.txt:1: .*or say that the file is otherwise: --header, .* --ids string"),
     ("a.txt", "1 2\x00\n", r"a\.txt:1: .*is not a whole number"),
     ("a.txt", "1 2\n9223372036854775808 1\n", r"a\.txt:2: .*id '9223372036854775808' is above 2\^63 - 1"),
     ("a.txt", b"\xff\xfe1\x00", r"a\.txt: the file is UTF-16 text; save it as UTF-8"),
@@ -118,6 +119,8 @@ def test_names_that_are_neither_file_nor_generator(tmp_path):
         loaded(written(tmp_path, "a.xyz", "1 2\n"), 2)
     with pytest.raises(UsageError, match="not a generator NAME:SIZE"):
         loaded("nothing", 2)
+    with pytest.raises(UsageError, match=r"rmat is a generator, and no size was given; write rmat:SCALE\["):
+        loaded("rmat", 2)
     with pytest.raises(UsageError, match="unknown generator 'rmatt': did you mean 'rmat'"):
         loaded("rmatt:10", 2)
     (tmp_path / "folder.gr").mkdir()

@@ -57,7 +57,10 @@ def _info(comm: Comm, given: dict[str, Any]) -> int:
         }
     elif not is_generator(spec):
         reader = FORMATS[suffix_of(spec)]
-        found |= {"format": f"{suffix_of(spec)}: {summary(reader).replace('``', '')}", "bytes": os.path.getsize(spec)}
+        found |= {
+            "format": f"{suffix_of(spec)}: {summary(reader).replace('``', '').removesuffix('.')}",
+            "bytes": os.path.getsize(spec),
+        }
     found |= {"fingerprint": graph.fingerprint(), "degrees": degrees(graph)}
     if "quick" not in given:
         found |= structure(graph)
@@ -118,7 +121,7 @@ def _text(found: dict[str, Any]) -> str:
         low, high = (0, 0) if at == 0 else (1 << (at - 1), (1 << at) - 1)
         lines.append(f"  {low if low == high else f'{low} .. {high}':>22}  {count:,} vertices")
     if "components" in found:
-        lines.append("components " + ", ".join(f"{key} {value:,}" for key, value in found["components"].items()))
+        lines.append(", ".join(f"{key} {value:,}" for key, value in found["components"].items()))
         lines.append(f"diameter at least {found['diameter_at_least']:,} (double sweep, directions ignored)")
     if "representations" in found:
         lines += _table(found["representations"])

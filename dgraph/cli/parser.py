@@ -80,7 +80,7 @@ def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | Task
         return str(said)
     if not first:
         raise UsageError(f"no algorithm named; known are {', '.join(sorted(algorithms))}; see {PROGRAM} --help")
-    raise unknown("algorithm", first, [*algorithms, *COMMANDS])
+    raise unknown("algorithm or command", first, [*algorithms, *COMMANDS])
 
 
 class _Version(argparse.Action):

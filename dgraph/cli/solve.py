@@ -66,9 +66,13 @@ def _solve(request: Request, comm: Comm) -> int:
     if limits:
         raise NotConverged(
             f"{request.algorithm} did not converge: it was stopped after {'; '.join(limits)}. What it had found "
-            "by then is printed, and written where that was asked for; allow more rounds, or a larger tolerance"
+            f"by then is printed, and written where that was asked for; allow more rounds{_or_tolerance(request)}"
         )
     return 0
+
+
+def _or_tolerance(request: Request) -> str:
+    return ", or a larger tolerance" if "tol" in ALGORITHMS[request.algorithm].parameters else ""
 
 
 def _style(request: Request) -> report.Style:

@@ -91,9 +91,11 @@ def _not_a_graph(spec: str) -> UsageError:
         return UsageError(
             f"{spec}: the format of a file is told by its suffix, and this one is not known; known: {known}"
         )
-    if ":" in spec:
-        from dgraph.graph.generate import GENERATORS
+    from dgraph.graph.generate import GENERATORS
 
+    if spec in GENERATORS:
+        return UsageError(f"{spec} is a generator, and no size was given; write {GENERATORS[spec].form}")
+    if ":" in spec:
         return unknown("generator", spec.partition(":")[0], GENERATORS)
     return UsageError(f"{spec}: no such file, and not a generator NAME:SIZE; files are known by suffix: {known}")
 

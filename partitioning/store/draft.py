@@ -72,7 +72,7 @@ class Draft:
         if not path.exists() and not path.is_symlink():
             return
         if not overwrite:
-            raise StoreError(f"{path} exists; choose another name, remove it, or ask for it to be overwritten")
+            raise StoreError(f"{path} exists; choose another name, remove it, or have it overwritten (--overwrite)")
         if not (path / MANIFEST).is_file():
             raise StoreError(f"{path} is not a store, so it is not overwritten; choose another name, or remove it")
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 DELIMITERS = ",;"
+ADVICE = ", or say that the file is otherwise: --header, --columns, --separator, --ids string"
 LIKE_A_HEADER = 10
 """Above so many edges, a first line whose second number is the number of lines after it is no coincidence."""
 
@@ -132,7 +133,8 @@ class EdgeForm:
         """The layout of a file whose first line has ``words`` columns."""
         columns = self.columns or ((SOURCE, TARGET, NUMBER) if words > 2 else (SOURCE, TARGET))
         names = {SOURCE: "SOURCE", TARGET: "TARGET", NUMBER: "WEIGHT", ANY: "-", REST: "…"}
-        return Layout(columns, " ".join(names[kind] for kind in columns), "", self.comments, self.delimiters)
+        example = " ".join(names[kind] for kind in columns)
+        return Layout(columns, example, "", self.comments, self.delimiters, advice=ADVICE)
 
 
 def edge_form(options: LoadOptions) -> EdgeForm:

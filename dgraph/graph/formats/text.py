@@ -31,6 +31,7 @@ class Layout:
         delimiters: what separates columns beside blanks.
         lowest, highest: ids.
         limit: why ids above ``highest`` cannot be.
+        advice: what else than the line may be wrong, for messages.
     """
 
     columns: tuple[int, ...]
@@ -41,6 +42,7 @@ class Layout:
     lowest: int = 0
     highest: int = scan.LARGEST
     limit: str = "ids fit 63 bits"
+    advice: str = ""
 
 
 @dataclass
@@ -195,7 +197,7 @@ def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, la
         scan.TOO_LOW: f"id {got} is too low: ids here begin at {layout.lowest}",
         scan.TOO_HIGH: f"id {got} is above {layout.highest}: {layout.limit}",
     }
-    return f"got {shown}; {reasons[wrong]}; a line is {layout.example!r}: correct or remove this one"
+    return f"got {shown}; {reasons[wrong]}; a line is {layout.example!r}: correct or remove this one{layout.advice}"
 
 
 def _kind(layout: Layout, column: int) -> str:
