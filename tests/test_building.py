@@ -1,21 +1,30 @@
 """Graphs that GPUs draw and build, on emulated ones: rows, weights, ids and facts of the host's build; runs on them."""
 
 import tracemalloc
+from importlib import import_module
 
 import emulated
 import numpy as np
+import oracles
 import pytest
 from emulated import Device, needs_compiler
 from simulated import on_ranks, succeed
 
 import dgraph
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda import CudaBackend, Options
 from dgraph.backend.cuda.building import BuiltGraph, plan
+from dgraph.backend.cuda.transports import Links
 from dgraph.cli import main
 from dgraph.comm import SerialComm
+from dgraph.engine import Context
 from dgraph.errors import UsageError
 from dgraph.graph.handle import Graph
 from dgraph.graph.options import LoadOptions
+from dgraph.report import Progress, Trace
 
+FAR = 2**31 - 1
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
 ALONE = [
@@ -148,6 +157,33 @@ def test_runs_give_the_same_answers(name, spec, options):
     assert found.report["graph"] == want.report["graph"]
 
 
+@pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("cvc", 4), ("hvc,threshold=9", 2)])
+def test_gpus_run_on_what_they_built(policy, ranks):
+    """Levels and distances between emulated GPUs, whose rows were never on a host."""
+    spec, options = "rmat:7", {"weights": "1..9"}
+
+    def work(comm):
+        graph = built(spec, comm, policy, **options)
+        backend = CudaBackend(0, 1, False, Options(), graph.device)
+        backend.links = Links(comm.twin(), {peer: "p2p" for peer in range(ranks) if peer != comm.rank})
+        local = graph._locals[policy].local
+        context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+        found = [context.run(Levels(source=3))["level"], context.run(Distances(source=3).retype(dist="int32"))["dist"]]
+        assert not {"neighbours", "weights", "offsets"} & vars(local.out).keys(), "rows were copied to the host"
+        return local.gids[: local.masters], found
+
+    src, dst, weights = (
+        (want := Graph.load(spec, comm=SerialComm(), **options).block).sources(),
+        want.targets,
+        want.weights,
+    )
+    levels = oracles.bfs(want.n, src, dst, 3)
+    distances = oracles.sssp(want.n, src, dst, weights, 3)
+    for gids, (level, dist) in succeed(ranks, work):
+        np.testing.assert_array_equal(np.where(level == FAR, -1, level), levels[gids])
+        np.testing.assert_array_equal(dist, [FAR if distances[gid] is None else distances[gid] for gid in gids])
+
+
 def test_the_peak_is_planned(monkeypatch):
     """With NumPy in CuPy's place, whose sorts need less."""
     monkeypatch.setattr(plan, "LEAST", 1 << 10)
@@ -193,3 +229,20 @@ def test_without_a_gpu(capsys, monkeypatch):
 def test_an_undirected_graph_with_two_weights_a_pair():
     with pytest.raises(UsageError, match="an edge with two weights"):
         built("rmat:5", weights="1..9").undirected()
+
+
+def test_the_command_builds_once_for_all_sources(monkeypatch, capsys):
+    made = []
+
+    def chosen(*args, device=None, **options):
+        made.append(device)
+        return CudaBackend(0, 1, True, Options(), device or Device())
+
+    monkeypatch.setattr(import_module("dgraph.run"), "choose_backend", chosen)
+    monkeypatch.setattr("dgraph.cli.solve.refuse_early", lambda *args, **options: None)
+    assert main(["bfs", "rmat:6", "--build", "device", "--source", "2,3", "--validate"]) == 0
+    told = capsys.readouterr()
+    assert "1024 edges drawn over 64 vertices" in told.out + told.err
+    assert told.err.count("validated: levels") == 2
+    assert made[0] is None
+    assert made[1] is made[2] is not None, "both runs are on the device of the build"

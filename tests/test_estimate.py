@@ -152,3 +152,17 @@ def test_what_takes_long_is_told(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("dgraph.backend.cpu.union_find._ready", set())
     assert main([*command, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_a_graph_that_gpus_draw_lies_there_once():
+    shape = shape_of("rmat:30")
+    given = {"parameters": {"source": 0, "return_predecessors": False}, "direction": "push", "gpu_memory": 139 << 30}
+    (brought, drawn) = (estimate("bfs", shape, 1, drawn=way, **given).gpu for way in (False, True))
+    assert drawn.graph < drawn.upload < 1.1 * drawn.graph
+    assert drawn.whole < 139 << 30 < 1.2 * drawn.whole
+    assert drawn.incoming == 0, "rounds that only push need no edges by target"
+    assert (
+        plan("bfs", shape_of("rmat:26")).gpu.upload
+        > 1.5 * estimate("bfs", shape_of("rmat:26"), 1, drawn=True, parameters={"source": 0}).gpu.upload
+    )
+    assert brought.graph == drawn.graph

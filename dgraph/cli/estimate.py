@@ -10,10 +10,12 @@ from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from dgraph.backend.choices import BUILDS, DEVICE
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.progress import progress_for
 from dgraph.comm import Comm
+from dgraph.engine import DIRECTIONS
 from dgraph.errors import UsageError, unknown
 from dgraph.report.lines import aligned, size
 
@@ -48,6 +50,8 @@ def task(words: Sequence[str]) -> Task:
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--directed", **flag(), help="as for a run")
     way.add_argument("--undirected", **flag(False, "directed"), help="as for a run")
+    parser.add_argument("--build", choices=BUILDS, help="as for a run: device counts what building takes of a GPU")
+    parser.add_argument("--direction", choices=DIRECTIONS, help="as for a run: push needs no edges by target")
     parser.add_argument("--memory", metavar="SIZE", help="of a rank, such as 16GiB: does it fit?")
     parser.add_argument("--gpu-memory", metavar="SIZE", help="of a rank's GPU: does the run fit?")
     parser.add_argument("--json", **flag(), help="the plans, as JSON")
@@ -95,7 +99,7 @@ def _tell(given: dict[str, Any]) -> int:
         shape = shape_of(
             given["graph"], weights=given.get("weights"), directed=given.get("directed"), progress=progress
         )
-        plans = [*_plans(names, policies, [int(text) for text in counts], shape, gpu_memory, progress)]
+        plans = [*_plans(names, policies, [int(text) for text in counts], shape, given, progress)]
     fits = [_within(plan.peak, memory) and _within(plan.gpu.whole, gpu_memory) for plan in plans]
     if "json" in given:
         told = [
@@ -112,7 +116,7 @@ def _tell(given: dict[str, Any]) -> int:
 
 
 def _plans(
-    names: Sequence[str], policies: Sequence[str], counts: Sequence[int], shape: Shape, gpu_memory: int | None,
+    names: Sequence[str], policies: Sequence[str], counts: Sequence[int], shape: Shape, given: dict[str, Any],
     progress: Progress,
 ) -> Iterator[Plan]:  # fmt: skip
     from dgraph.algorithms import ALGORITHMS
@@ -123,7 +127,8 @@ def _plans(
         yield estimate(
             name, shape, ranks, policy,
             parameters={"source": 0} if algorithm.needs_source else {}, undirected=algorithm.undirected,
-            gpu_memory=gpu_memory, progress=progress,
+            direction=given.get("direction", "auto"), gpu_memory=given.get("gpu_memory"),
+            drawn=given.get("build") == DEVICE, progress=progress,
         )  # fmt: skip
 
 
@@ -158,5 +163,5 @@ def _gpu_table(plans, limit: int) -> str:
     for plan in plans:
         figures = [size(plan.gpu.facts()[part]) for part in parts]
         lines.append([plan.algorithm, plan.policy, str(plan.ranks), *figures, f"{plan.gpu.whole / limit:.0%}"])
-    note = "a GPU's, at most; peak is upload, or graph to messages together; whole is that and what the driver takes"
+    note = "a GPU's, at most; peak is upload or building, or graph to messages; whole is that and what the driver takes"
     return "\n".join([*aligned(lines), "", note])

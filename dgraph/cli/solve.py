@@ -156,11 +156,11 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
             options.setdefault("weights", "hash")
         trace.choose("graph", spec, "none was named")
         progress.line(f"no graph was named: taking {spec}")
-    progress.phase("load", spec)
     if request.run.get("build") == DEVICE:
         placing = {name: request.run[name] for name in ("policy", "backend", "gpus") if name in request.run}
         graph = build_on_gpus(spec, comm=comm, trace=trace, progress=progress, **placing, **options)
     else:
+        progress.phase("load", spec)
         with trace("load"):
             graph = Graph.load(spec, comm=comm, **options)
     progress.line(describe(graph))

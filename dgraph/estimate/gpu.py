@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from dgraph.backend.cuda.building.kernels import gid_dtype
+from dgraph.backend.cuda.building.plan import building
 from dgraph.backend.cuda.extent import WIDE, Extent
 from dgraph.backend.cuda.messages import CHUNK_BITS
 from dgraph.backend.cuda.options import Options
@@ -25,7 +27,7 @@ class GpuPlan:
     """Bytes on one rank's GPU, at most; of several programs those of the most demanding one.
 
     Attributes:
-        upload: while the graph is brought there and vertices are numbered by degree.
+        upload: while the graph is brought there and vertices are numbered by degree; or while it is built there.
         graph: the rows that stay.
         incoming: edges by target as well, where a directed graph is pulled; while they are sorted, if that is more.
         state: fields, frontiers and worklists of a program, and an answer that is put into order.
@@ -55,13 +57,14 @@ class GpuPlan:
 
 def on_gpu(
     programs: Sequence[tuple[Traced, str]], shape: Shape, masters: int, mirrors: int, arcs: int, ranks: int,
-    limit: int | None = None,
+    limit: int | None = None, drawn: bool = False,
 ) -> GpuPlan:  # fmt: skip
     """The plan of a rank with so many masters, mirrors and arcs.
 
     Args:
         programs: what the algorithm runs, each with its direction.
         limit: bytes of the GPU: where numbering vertices by degree does not fit, they keep their numbers.
+        drawn: the graph is built there (``--build device``).
     """
     extent = Extent(
         masters + mirrors, arcs,
@@ -83,10 +86,16 @@ def on_gpu(
         )
     most = max(plans, key=lambda one: one.rounds)
     beside = most.rounds - most.graph - most.arrays - most.result
-    if extent.renumbered and limit is not None and most.upload + CONTEXT > limit:
-        return on_gpu(programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks)
+    upload = most.upload
+    if drawn:
+        upload = building(
+            shape.n, extent.size, arcs, ranks,
+            ids=gid_dtype(shape.n)[0].itemsize, weight=shape.weight, renumbered=extent.renumbered,
+        )  # fmt: skip
+    if extent.renumbered and limit is not None and max(upload, most.rounds if drawn else 0) + CONTEXT > limit:
+        return on_gpu(programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks, drawn=drawn)
     return GpuPlan(
-        upload=most.upload,
+        upload=upload,
         graph=most.graph,
         incoming=max(beside, 0),
         state=most.arrays + most.result,

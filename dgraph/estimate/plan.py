@@ -67,12 +67,13 @@ class Plan:
 def estimate(
     algorithm: str, shape: Shape, ranks: int, policy: str = "auto", *,
     parameters: dict[str, Any] | None = None, undirected: bool = False, direction: str = "auto",
-    gpu_memory: int | None = None, progress: Progress | None = None,
+    gpu_memory: int | None = None, drawn: bool = False, progress: Progress | None = None,
 ) -> Plan:  # fmt: skip
     """The plan of a run.
 
     Args:
         gpu_memory: bytes of a GPU, where that is known.
+        drawn: GPUs build the graph (``--build device``).
         progress: told what is compiled, where programs have not been yet.
         undirected: the algorithm needs an undirected graph; a directed one is held both ways meanwhile.
     """
@@ -104,7 +105,7 @@ def estimate(
         build=math.ceil(max(BUILDING * (rows + part) if ranks > 1 else 0, rows + part + checked)),
         rounds=math.ceil(before + graph + states + 2 * work.result * masters),
         graph=graph,
-        gpu=on_gpu(work.programs, solved, masters, mirrors, arcs, ranks, gpu_memory),
+        gpu=on_gpu(work.programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn),
     )  # fmt: skip
 
 

@@ -153,11 +153,12 @@ class CudaBackend(Backend):
         messages = self._messages(need)
         wanted = (need.rounds if there else need.peak) + messages
         if wanted > free:
+            other = "--direction push, which needs no edges by target, or " if need.incoming else ""
             raise UsageError(
                 f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
                 f"{wanted:,} bytes of GPU memory (bringing the graph there {need.upload:,}; the graph {need.graph:,}, "
                 f"its edges by target {need.incoming:,}, the program {need.arrays:,}, messages {messages:,}), and "
-                f"{free:,} are free on {device.name}; use more GPUs (python -m dgraph estimate tells how many)"
+                f"{free:,} are free on {device.name}; use {other}more GPUs (python -m dgraph estimate tells how many)"
             )
         self.planned = max(self.planned, built, need.rounds if built else need.peak)
 

@@ -98,7 +98,10 @@ def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
 
 def may_pull(traced: Traced, forced: str) -> bool:
     """Whether a program will ever walk edges backwards. ``forced``: its direction."""
-    return "pull" in traced.program.directions and (traced.once or traced.all or forced in ("pull", "flip"))
+    ways = traced.program.directions
+    if "pull" not in ways or (forced == "push" and "push" in ways):
+        return False
+    return traced.once or traced.all or forced in ("pull", "flip")
 
 
 def pieces(extent: Extent) -> int:

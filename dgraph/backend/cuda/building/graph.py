@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from dgraph.backend.cuda.building.draft import Draft, draft
-from dgraph.backend.cuda.building.kernels import Kernels
+from dgraph.backend.cuda.building.kernels import Kernels, gid_dtype
 from dgraph.backend.cuda.building.local import BuiltLocal
 from dgraph.backend.cuda.building.placing import place
-from dgraph.backend.cuda.building.plan import building
+from dgraph.backend.cuda.building.plan import building, renumbering_fits
 from dgraph.backend.cuda.building.proof import Drawn
 from dgraph.backend.cuda.building.rows import Built, rows
 from dgraph.backend.cuda.building.vertices import Vertices, spread, whole
@@ -83,8 +83,8 @@ class BuiltGraph(Graph):
         plan, renumber = self.draft, self._renumber
         if renumber is None:
             weight = 0 if plan.weight_type is None else plan.weight_type.itemsize
-            need = building(plan.n, plan.n, plan.arcs, 1, ids=4, weight=weight, renumbered=True)
-            renumber = None if need <= self.device.free() else False
+            fits = renumbering_fits(plan.n, plan.arcs, weight, gid_dtype(plan.n)[0].itemsize, self.device.free())
+            renumber = None if fits else False
         return whole(plan, made, renumber)
 
     def _learn(self, built: Built, vertices: Vertices, degree) -> None:

@@ -17,6 +17,16 @@ ORDERING = 48
 """Bytes a vertex while degrees are put in order."""
 
 
+WORKING = 80
+"""Bytes a vertex that the programs which take most will want beside the rows: sssp, where offsets are 64-bit."""
+
+
+def renumbering_fits(n: int, arcs: int, weight: int, ids: int, free: int) -> bool:
+    """Whether vertices of a whole graph may be numbered by degree, and a program still run beside it."""
+    rows = 8 * (n + 1) + (4 + weight) * arcs + (8 + ids + 4 + WORKING) * n
+    return max(rows, building(n, n, arcs, 1, ids=ids, weight=weight, renumbered=True)) <= free
+
+
 def piece(arcs: int) -> int:
     """Entries that are sorted at a time: few enough that the scratch is small beside the rows."""
     return min(SORTED, max(LEAST, arcs // 32))
