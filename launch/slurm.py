@@ -120,6 +120,10 @@ def _again(job: Job) -> Iterator[str]:
     yield "job=${job:-$SLURM_JOB_ID}  # of an array this task: one task's number can be the whole array's"
     yield "checkpoints=${DGRAPH_CHECKPOINTS:-checkpoints}/$job"
     yield 'set -- "$@" --checkpoint "$checkpoints" --checkpoint-every "${DGRAPH_CHECKPOINT_EVERY:-300s}" --resume auto'
+    if job.mpi == "pmi2":
+        yield "for _ in $(seq \"${SLURM_RESTART_COUNT:-0}\"); do  # MPICH's shared memory is named by job and step:"
+        yield "    srun --mpi=none --ntasks=1 --nodes=1 true || :  # what a killed run left must not be met again"
+        yield "done"
     yield "step="
     yield """trap 'asked=1; [ -z "$step" ] || kill -USR1 "$step"' USR1  # Slurm asks the batch shell alone"""
     yield f'{_start(job)} "$@" &'

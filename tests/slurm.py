@@ -5,6 +5,7 @@ Debian: apt-get install --no-install-recommends slurmctld slurmd slurm-client sl
 
 import contextlib
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -38,6 +39,7 @@ SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 CommunicationParameters=NoInAddrAny
 ReturnToService=2
+FirstJobId={first}
 JobRequeue=1
 KillWait=5
 PreemptType=preempt/partition_prio
@@ -62,7 +64,10 @@ def missing() -> str:
 
 
 class Slurm:
-    """Use it as a context; ``folder`` gets configuration, state and logs. ``more``: lines of configuration."""
+    """Use it as a context; ``folder`` gets configuration, state and logs. ``more``: lines of configuration.
+
+    Jobs' numbers are drawn: MPICH's shared memory is named by them, and that of a killed test may still be there.
+    """
 
     def __init__(self, folder: Path, more: str = ""):
         self.folder = folder
@@ -76,7 +81,13 @@ class Slurm:
         ]
         (folder / "slurm.conf").write_text(
             CONF.format(
-                host=host, controller=_free_port(), folder=folder, grace=GRACE, nodes="\n".join(nodes), more=more
+                host=host,
+                first=random.randrange(10_000, 60_000_000),
+                controller=_free_port(),
+                folder=folder,
+                grace=GRACE,
+                nodes="\n".join(nodes),
+                more=more,
             )
         )
         self.daemons = []

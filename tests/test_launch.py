@@ -142,7 +142,9 @@ def test_a_run_that_stopped_with_a_checkpoint_is_queued_again_twenty_times(ends,
     env = environment({"PATH": path, "SLURM_JOB_ID": "7", "SLURM_RESTART_COUNT": str(restarts)})
     done = subprocess.run(["bash", tmp_path / "job.sh", "cc", "a.el"], env=env, capture_output=True, text=True)
     assert done.returncode == ends
-    first, *more = done.stdout.splitlines()
+    lines = done.stdout.splitlines()
+    steps, (first, *more) = lines[:restarts], lines[restarts:]
+    assert set(steps) <= {"srun --mpi=none --ntasks=1 --nodes=1 true"}, "else the run has a killed one's step number"
     assert first.endswith("cc a.el --checkpoint checkpoints/7 --checkpoint-every 300s --resume auto")
     assert more == (["scontrol requeue 7"] if again else [])
 
@@ -278,6 +280,19 @@ def test_slurm_takes_a_job_back_and_it_goes_on_to_the_same_answer(cluster):
     job = submit_far(cluster)
     cluster.ask("scancel", "--signal=USR1", "--batch", job)
     goes_on(cluster, job, f"dgraph-{job}.out")
+    assert the_answer(cluster)
+
+
+@pytest.mark.starts_children
+def test_a_job_whose_ranks_were_killed_goes_on_when_it_is_queued_again(cluster):
+    """What they leave in shared memory is not taken for the new run's."""
+    job = submit_far(cluster)
+    cluster.ask("scancel", "--signal=KILL", f"{job}.0")
+    assert cluster.ended(job, 60)[0]["JobState"] == "FAILED"
+    cluster.ask("scontrol", "requeue", job)
+    cluster.start_again(job)
+    (state,) = cluster.ended(job, 150)
+    assert (state["JobState"], state["ExitCode"]) == ("COMPLETED", "0:0"), cluster.told()
     assert the_answer(cluster)
 
 
