@@ -121,7 +121,7 @@ def _again(job: Job) -> Iterator[str]:
     yield "checkpoints=${DGRAPH_CHECKPOINTS:-checkpoints}/$job"
     yield 'set -- "$@" --checkpoint "$checkpoints" --checkpoint-every "${DGRAPH_CHECKPOINT_EVERY:-300s}" --resume auto'
     if job.mpi == "pmi2":
-        yield "for _ in $(seq \"${SLURM_RESTART_COUNT:-0}\"); do  # MPICH's shared memory is named by job and step:"
+        yield 'for _ in $(seq "${SLURM_RESTART_COUNT:-0}"); do  # MPICH\'s shared memory is named by job and step:'
         yield "    srun --mpi=none --ntasks=1 --nodes=1 true || :  # what a killed run left must not be met again"
         yield "done"
     yield "step="

@@ -133,13 +133,12 @@ class LocalGraph:
         return self.masters if np.all(ids[1:] > ids[:-1]) else 0
 
     @cached_property
-    def known(self) -> np.ndarray:
-        """Vertices that other ranks know too: masters that are mirrors elsewhere, then this rank's mirrors (uint32)."""
-        elsewhere = np.zeros(self.masters, np.bool_)
+    def told(self) -> np.ndarray:
+        """Masters that other ranks hold rows of, and so read (uint32, ascending)."""
+        read = np.zeros(self.masters, np.bool_)
         for side in self.theirs.values():
-            elsewhere[side.lids] = True
-        own = np.flatnonzero(elsewhere)
-        return np.concatenate([own, np.arange(self.masters, self.size)]).astype(np.uint32)
+            read[side.lids[slice(*side.span("row"))]] = True  # type: ignore[index]
+        return np.flatnonzero(read).astype(np.uint32)
 
     @cached_property
     def entering(self) -> np.ndarray:

@@ -7,8 +7,9 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-INLINE = {"nogil": True, "error_model": "numpy", "forceinline": True}
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
+OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
+"""No counts of references: Numba takes locked additions for every array wherever a function is called."""
+INLINE = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
 
 
 def _pointer(context, builder, array_type, array, index, index_type):

@@ -13,24 +13,21 @@ from dgraph.backend.cpu.atomics import (
     fetch_add,
     fetch_min,
     load,
+    prefetch,
     replaced,
     store,
 )
-
-SAMPLED = 2
-"""Neighbours of every vertex that are joined first; on most graphs they already make the largest component."""
 
 PROBES = 1024
 """Vertices looked at to find the largest component."""
 
 CHUNK = 4096
 NOBODY = np.uint32(2**32 - 1)
-MANY = 8
-"""``heard`` are many if they are more than one in so many of the vertices that other ranks know."""
+AHEAD = 16
+"""Vertices between the one that is worked on and the one whose row is fetched."""
 
-LISTED, TOUCHED, FELL = np.uint8(1), np.uint8(2), np.uint8(4)
-"""In ``marks``: who is in the list of fallen vertices already, who in that of touched masters; roots whose label fell
-and whose members do not know."""
+FELL, TELLS = np.uint8(1), np.uint8(2)
+"""In ``marks``: roots that are listed as fallen; roots that have mirrors."""
 
 NEXT, LARGEST = 0, 64
 """Words of ``shared``: counters of the dealt chunks, 8 words apart; the root of the largest component."""
@@ -59,15 +56,18 @@ def flatten(t, threads, count, parent):
 
 
 @njit(**OPTIONS)
-def most_frequent(parent):
-    """The root that most of ``PROBES`` vertices, drawn with a fixed seed, have."""
-    roots, state = np.empty(PROBES, np.uint32), np.uint64(88172645463325252)
+def most_frequent(parent, roots):
+    """The root that most of ``PROBES`` vertices, drawn with a fixed seed, have. ``roots``: that many, scratch."""
+    state = np.uint64(88172645463325252)
     for i in range(PROBES):
         state ^= state << np.uint64(13)
         state ^= state >> np.uint64(7)
         state ^= state << np.uint64(17)
-        roots[i] = parent[np.int64(state % np.uint64(len(parent)))]
-    roots.sort()
+        root, j = parent[np.int64(state % np.uint64(len(parent)))], i
+        while j > 0 and roots[j - 1] > root:
+            roots[j] = roots[j - 1]
+            j -= 1
+        roots[j] = root
     best, most, run = roots[0], 0, 0
     for i in range(PROBES):
         run = run + 1 if i > 0 and roots[i] == roots[i - 1] else 1
@@ -77,52 +77,65 @@ def most_frequent(parent):
 
 
 @njit(**OPTIONS)
-def components(t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, left, shared, gate):
+def components(
+    t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, left, later, probes, shared, gate
+):
     """Thread t of ``threads``: trees of all arcs, and at each root the smallest original id of its tree.
 
-    Rows inside the largest component get no second look. What that misses is found at the arcs' other ends: a vertex
-    whose row has the arc's reverse sees it there; one of the last ``len(entering)``, which need not have a row, is told
-    by the count of its arcs: if fewer came than enter it, the missing ones leave the largest component.
+    Two arcs of every row first, which on most graphs already make the largest component; its rows get no second look.
+    What that misses is found at the arcs' other ends: a vertex whose row has the arc's reverse sees it there; one of
+    the last ``len(entering)``, which need not have a row, is told by the count of its arcs: if fewer came than enter
+    it, the missing ones leave the largest component.
 
     Args:
         entering: uint32, local arcs that enter each of the last vertices; the rows of the others have every reverse.
         ascending: vertices, the first ones, whose original ids ascend: a root among them has the smallest of theirs.
-        lowest: int64, one a vertex; valid at roots when this ends.
+        lowest: int64, ``original`` at first; right at roots when this ends.
         left: uint32, as long as ``entering``; scratch.
+        later, probes: uint32, two a row and PROBES; scratch.
     """
     size = len(parent)
     counted, alone = size - len(left), threads == 1
     rows = counted if counted > 0 else size
     first, last = size * t // threads, size * (t + 1) // threads
-    for v in range(first, last):
-        store(parent, v, np.uint32(v))
-        if v >= counted:
-            store(left, v - counted, load(entering, v - counted))
+    begin, end = rows * t // threads, rows * (t + 1) // threads
+    for v in range(begin, end):
+        if v + AHEAD < end:
+            prefetch(neighbours, load(offsets, v + AHEAD))
+        e, after = load(offsets, v), load(offsets, v + 1)
+        one = np.int64(load(neighbours, e)) if e < after else v
+        store(parent, v, np.uint32(v) if one > v else load(parent, one) if begin <= one < v else np.uint32(one))
+        store(later, 2 * v, np.uint32(max(one, v)))
+        store(later, 2 * v + 1, load(neighbours, e + 1) if e + 1 < after else np.uint32(v))
+    for v in range(max(first, counted), last):
+        if v >= rows:
+            store(parent, v, np.uint32(v))
+        store(left, v - counted, load(entering, v - counted))
     barrier(gate, threads)
-    for sample in range(SAMPLED):
-        while rows > 0:
-            begin = fetch_add(shared, NEXT + 8 * sample, CHUNK)
-            if begin >= rows:
-                break
-            for v in range(begin, min(begin + CHUNK, rows)):
-                e = load(offsets, v) + sample
-                if e < load(offsets, v + 1):
-                    join(parent, np.int64(v), np.int64(load(neighbours, e)), alone)
-        barrier(gate, threads)
-        flatten(t, threads, rows, parent)
-        barrier(gate, threads)
+    flatten(t, threads, rows, parent)
+    barrier(gate, threads)
+    while rows > 0:
+        begin = fetch_add(shared, NEXT, CHUNK)
+        if begin >= rows:
+            break
+        for v in range(begin, min(begin + CHUNK, rows)):
+            for i in range(2):
+                if load(later, 2 * v + i) != v:
+                    join(parent, np.int64(v), np.int64(load(later, 2 * v + i)), alone)
+    barrier(gate, threads)
+    flatten(t, threads, rows, parent)
+    barrier(gate, threads)
     if t == 0:
-        shared[LARGEST] = most_frequent(parent[:rows]) if size > 0 else 0
+        shared[LARGEST] = most_frequent(parent[:rows], probes) if size > 0 else 0
     barrier(gate, threads)
     largest = shared[LARGEST]
-    joined = SAMPLED if counted == size else 0
     while rows > 0:
-        begin = fetch_add(shared, NEXT + 8 * SAMPLED, CHUNK)
+        begin = fetch_add(shared, NEXT + 8, CHUNK)
         if begin >= rows:
             break
         for v in range(begin, min(begin + CHUNK, rows)):
             if np.int64(load(parent, v)) != largest:
-                for e in range(load(offsets, v) + joined, load(offsets, v + 1)):
+                for e in range(load(offsets, v), load(offsets, v + 1)):
                     u = np.int64(load(neighbours, e))
                     join(parent, np.int64(v), u, alone)
                     if u >= counted:
@@ -133,10 +146,6 @@ def components(t, threads, offsets, neighbours, entering, original, ascending, p
             join(parent, np.int64(v), largest, alone)
     barrier(gate, threads)
     flatten(t, threads, size, parent)
-    barrier(gate, threads)
-    for v in range(first, last):
-        if np.int64(load(parent, v)) == v:
-            store(lowest, v, load(original, v))
     barrier(gate, threads)
     for v in range(max(first, ascending), last):
         root = np.int64(load(parent, v))
@@ -155,105 +164,90 @@ def labelled(t, threads, parent, lowest, label, count):
 
 
 @njit(**OPTIONS)
-def known_labels(known, parent, lowest, label, original, masters, marks, fell, mirrors):
-    """Vertices that other ranks know get what their roots know; masters and mirrors that this lowered, how many."""
-    k = j = 0
-    for i in range(len(known)):
-        v = np.int64(known[i])
-        label[v] = lowest[parent[v]]
-        if label[v] < original[v]:
-            marks[v] |= LISTED
-            if v < masters:
-                fell[k] = v
-                k += 1
-            else:
-                mirrors[j] = v
-                j += 1
-    return k, j
+def fallen(vertices, parent, lowest, label, out, count):
+    """``vertices`` whose root knows a smaller label get it, and are listed in ``out`` from ``count`` on; new count."""
+    for i in range(len(vertices)):
+        v = np.int64(load(vertices, i))
+        low = load(lowest, np.int64(load(parent, v)))
+        if low < load(label, v):
+            store(label, v, low)
+            store(out, count, np.uint32(v))
+            count += 1
+    return count
 
 
 @njit(**OPTIONS)
-def lists(known, parent, head, following):
-    """The known vertices of every root as a list: ``head`` at the root, then ``following``; NOBODY ends it."""
-    for i in range(len(known)):
-        head[parent[known[i]]] = NOBODY
-    for i in range(len(known) - 1, -1, -1):
-        v = known[i]
-        following[v] = head[parent[v]]
-        head[parent[v]] = v
-
-
-@njit(**OPTIONS)
-def lowered(lids, positions, values, label, marks, touched, count, fell, k):
-    """Labels that mirrors had, into masters ``lids[positions]``; those that fell join both lists, once; new counts."""
-    for i in range(len(positions)):
-        v = np.int64(lids[positions[i]])
-        if values[i] < label[v]:
-            label[v] = values[i]
-            if not marks[v] & TOUCHED:
-                touched[count] = v
+def fallen_of(roots, head, following, first, last, budget, lowest, label, out):
+    """The same of vertices ``first .. last`` below ``roots``: how many, and whether ``budget`` looks were enough."""
+    count = 0
+    for i in range(len(roots)):
+        low, v = lowest[roots[i]], head[roots[i]]
+        while v != NOBODY:
+            if budget == 0:
+                return count, False
+            budget -= 1
+            if first <= v < last and low < label[v]:
+                label[v] = low
+                out[count] = v
                 count += 1
-            if not marks[v] & LISTED:
-                fell[k] = v
-                k += 1
-            marks[v] |= LISTED | TOUCHED
-    return count, k
+            v = following[v]
+    return count, True
 
 
 @njit(**OPTIONS)
-def hear(heard, label, parent, lowest, marks):
-    """Vertices whose label fell tell their roots; roots that did not know are marked."""
-    for i in range(len(heard)):
-        v = np.int64(heard[i])
-        root = parent[v]
-        marks[v] &= ~TOUCHED
-        if label[v] < lowest[root]:
-            lowest[root] = label[v]
-            marks[root] |= FELL
+def lists(vertices, parent, head, following):
+    """The vertices of every root as a list: ``head`` at the root, then ``following``; NOBODY ends it."""
+    for i in range(len(vertices)):
+        root = np.int64(load(parent, np.int64(load(vertices, i))))
+        store(following, np.int64(load(vertices, i)), load(head, root))
+        store(head, root, load(vertices, i))
+
+
+@njit(**OPTIONS)
+def mark(vertices, parent, marks):
+    """``marks`` of the vertices' roots become TELLS."""
+    for i in range(len(vertices)):
+        store(marks, np.int64(load(parent, np.int64(load(vertices, i)))), TELLS)
 
 
 @njit(**INLINE)
-def tell(v, low, label, masters, marks, fell, k, mirrors, j):
-    """A root's label to one of its vertices that other ranks know; a vertex that it lowers is listed, once."""
-    if label[v] > low:
-        label[v] = low
-        if not marks[v] & LISTED:
-            marks[v] |= LISTED
-            if v < masters:
-                fell[k] = v
-                k += 1
-            else:
-                mirrors[j] = v
-                j += 1
-    return k, j
+def lower(root, value, lowest, marks, roots, count):
+    """A label for a root; one that falls is listed, once."""
+    if value < load(lowest, root):
+        store(lowest, root, value)
+        if not load(marks, root) & FELL:
+            store(marks, root, load(marks, root) | FELL)
+            store(roots, count, np.uint32(root))
+            count += 1
+    return count
 
 
 @njit(**OPTIONS)
-def spread(heard, label, parent, lowest, head, following, masters, marks, fell, k, mirrors, j):
-    """From ``heard`` to all of their components that other ranks know: those that it lowers are listed, masters from
-    ``k`` and mirrors from ``j`` on; the new counts."""
-    hear(heard, label, parent, lowest, marks)
-    for i in range(len(heard)):
-        root = parent[heard[i]]
-        if not marks[root] & FELL:
-            continue
+def lowered(lids, positions, values, parent, lowest, marks, roots):
+    """What mirrors say of masters ``lids[positions]``, to their roots; those that fall are listed; how many."""
+    count = 0
+    for i in range(len(positions)):
+        root = np.int64(load(parent, np.int64(load(lids, np.int64(load(positions, i))))))
+        count = lower(root, load(values, i), lowest, marks, roots, count)
+    return count
+
+
+@njit(**OPTIONS)
+def heard(lids, label, parent, lowest, marks, roots):
+    """What mirrors ``lids`` heard, to their roots; likewise."""
+    count = 0
+    for i in range(len(lids)):
+        v = np.int64(load(lids, i))
+        count = lower(np.int64(load(parent, v)), load(label, v), lowest, marks, roots, count)
+    return count
+
+
+@njit(**OPTIONS)
+def taken(roots, marks):
+    """Roots that may be listed anew; how many of them have mirrors."""
+    count = 0
+    for i in range(len(roots)):
+        root = np.int64(roots[i])
         marks[root] &= ~FELL
-        member = head[root]
-        while member != NOBODY:
-            k, j = tell(np.int64(member), lowest[root], label, masters, marks, fell, k, mirrors, j)
-            member = following[member]
-    return k, j
-
-
-@njit(**OPTIONS)
-def spread_widely(heard, known, label, parent, lowest, masters, marks, fell, k, mirrors, j):
-    """The same by a look at all vertices that other ranks know: for ``heard`` that are many of them."""
-    hear(heard, label, parent, lowest, marks)
-    for i in range(len(known)):
-        v = np.int64(known[i])
-        root = parent[v]
-        if marks[root] & FELL:
-            k, j = tell(v, lowest[root], label, masters, marks, fell, k, mirrors, j)
-    for i in range(len(heard)):
-        marks[parent[heard[i]]] &= ~FELL
-    return k, j
+        count += marks[root] == TELLS
+    return count

@@ -1,9 +1,12 @@
 """A machine that finds connected components: union-find inside a rank, smallest labels between ranks.
 
 It stands for the rounds of any program whose ``kernel`` is "components": edges hand the smallest label on. The first
-round joins all local arcs; a later one only carries labels that fell from a component's few vertices which other
-ranks know to the others of them. So there are as many rounds as components lie in a row across ranks, and not as
+round joins all local arcs; a later one only carries labels from a tree's vertices which other ranks know to its root,
+and from there to the others of them. So there are as many rounds as components lie in a row across ranks, and not as
 many as the graph's diameter; on one rank there is one.
+
+Between exchanges only roots know a label. Mirrors get theirs just before they tell it, masters just before mirrors with
+rows are told: so a broadcast that overwrites a mirror with an older label does no harm.
 """
 
 from __future__ import annotations
@@ -18,6 +21,13 @@ from dgraph.backend.cpu.threads import Team
 from dgraph.backend.portable import Portable, between_rounds
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
+
+FIRST, WIDE = 2, 6
+"""Looks at all vertices that other ranks know: the first at mirrors and at masters; those before lists are made, which
+take about as long."""
+
+MANY = 8
+"""A walk along lists is given up after one in so many of those vertices: it takes longer than looking at all."""
 
 
 class UnionFind(SharedMachine):
@@ -38,58 +48,54 @@ class UnionFind(SharedMachine):
         self.edges = 0
         self._parent = np.empty(local.size, np.uint32)
         self._joined, self._named, self._ascending = False, local.original, local.ascending
-        self._known, self._entering = local.known, local.entering
-        own, away = len(self._known) - local.mirrors, local.mirrors
-        self._lowest = np.empty(0 if self._alone else local.size, np.int64)
-        self._marks = np.zeros(0 if self._alone else local.size, np.uint8)
+        self._alone = not (local.mine or local.theirs)
+        self._told, self._mirrors = local.told, np.arange(local.masters, local.size, dtype=np.uint32)
+        known = 0 if self._alone else local.size
+        self._lowest, self._marks = np.empty(known, np.int64), np.zeros(known, np.uint8)
+        self._fell, self._fell_mirrors = np.empty_like(self._told), np.empty_like(self._mirrors)
+        self._fallen = self._fallen_mirrors = 0
+        self._roots = np.empty(2 * known, np.uint32)
+        self._before = self._since = self._looks = 0
         self._lists: tuple[np.ndarray, np.ndarray] | None = None
-        self._fell, self._touched = np.empty(own, np.uint32), np.empty(own, np.uint32)
-        self._mirrors, self._heard = np.empty(away, np.uint32), np.empty(away, np.uint32)
-        self._fallen = self._touching = self._fallen_mirrors = self._hearing = 0
 
     @property
     def _label(self) -> np.ndarray:
         return self.state[self.field]
-
-    @property
-    def _alone(self) -> bool:
-        return self._known.size == 0
 
     # what the engine asks for
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, everything that the rounds will call."""
         one, nothing, ids, marks = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.int64), self._marks[:0]
-        self._join(1, one, nothing, nothing, ids, 0, nothing, ids, nothing)
+        self._join(1, one, nothing, nothing, ids, 0, nothing, ids)
         kernel.labelled(0, 1, nothing, ids, ids, 0)
-        kernel.known_labels(nothing, nothing, ids, ids, ids, 0, marks, nothing, nothing)
+        kernel.mark(nothing, nothing, marks)
+        kernel.fallen(nothing, nothing, ids, ids, nothing, 0)
         kernel.lists(nothing, nothing, nothing, nothing)
-        kernel.lowered(nothing, nothing, ids, ids, marks, nothing, 0, nothing, 0)
-        kernel.spread_widely(nothing, nothing, ids, nothing, ids, 0, marks, nothing, 0, nothing, 0)
-        kernel.spread(nothing, ids, nothing, ids, nothing, nothing, 0, marks, nothing, 0, nothing, 0)
+        kernel.fallen_of(nothing, nothing, nothing, 0, 0, 0, ids, ids, nothing)
+        kernel.lowered(nothing, nothing, ids, nothing, ids, marks, nothing)
+        kernel.heard(nothing, ids, nothing, ids, marks, nothing)
+        kernel.taken(nothing, marks)
         _ready.add(kernel.components)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Every vertex is its own component."""
         self._label[:] = self.local.original
+        if not self._alone:
+            self._lowest[:] = self.local.original
         self.active, self.edges = self.local.masters, int(self.local.out_degree[: self.local.masters].sum())
 
     def edge(self) -> None:
-        """The components of the local arcs; later what mirrors heard, inside their components."""
-        self._marks[self._fell[: self._fallen]] &= ~kernel.LISTED
-        self._fallen = 0
+        """The components of the local arcs; then mirrors get their roots' labels, which their masters will hear."""
         if not self._joined:
             self._first()
-            self._joined = True
-        else:
-            self._spread(self._heard[: self._hearing])
-            self._hearing = 0
+        self._fallen_mirrors = self._look(self._mirrors, self._fell_mirrors)
+        self._shift()
 
     def vertex(self) -> None:
-        """What masters heard, inside their components; masters whose label fell in this round are the frontier."""
-        self._spread(self._touched[: self._touching])
-        self._touching = 0
-        self.active, self.edges = self._fallen + self._fallen_mirrors, 0
+        """Masters that are read elsewhere get their roots' labels: those that fell are the frontier."""
+        self._fallen = self._look(self._told, self._fell)
+        self.active, self.edges = self._fallen + self._shift(), 0
 
     def fused(self, limit: int) -> int:
         """The one round that a graph without mirrors takes."""
@@ -134,10 +140,8 @@ class UnionFind(SharedMachine):
         """Join the local arcs anew, from the labels that are known; alone, the one round begins again."""
         self.round = kept.shared["round"]
         if not self._alone:
-            masters = self.local.masters
-            self._label[:masters] = kept.fields[self.field]
-            self._named, self._ascending = self.local.original.copy(), 0
-            self._named[:masters] = self._label[:masters]
+            self._label[: self.local.masters] = kept.fields[self.field]
+            self._named, self._ascending = self._label, 0
 
     # what the synchronisation asks for
 
@@ -149,24 +153,21 @@ class UnionFind(SharedMachine):
 
     def take_mirrors(self) -> np.ndarray:
         """lids of mirrors whose label fell."""
-        lids, self._fallen_mirrors = self._mirrors[: self._fallen_mirrors], 0
-        self._marks[lids] &= ~kernel.LISTED
-        return lids
+        return self._fell_mirrors[: self._fallen_mirrors]
 
     def reset(self, lids: np.ndarray | slice) -> None:
         """Nothing: combining a label twice does no harm."""
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
-        """Mirrors' labels into masters ``lids[positions]``."""
-        self._touching, self._fallen = kernel.lowered(
-            lids, positions, values[0], self._label, self._marks,
-            self._touched, self._touching, self._fell, self._fallen,
-        )  # fmt: skip
+        """Mirrors' labels, to the roots of masters ``lids[positions]``."""
+        room = self._roots[self._before + self._since :]
+        self._since += kernel.lowered(lids, positions, values[0], self._parent, self._lowest, self._marks, room)
 
     def join(self, lids: np.ndarray) -> None:
-        """Mirrors heard a new label."""
-        self._heard[self._hearing : self._hearing + len(lids)] = lids
-        self._hearing += len(lids)
+        """Mirrors heard a label, which is for their roots."""
+        if self._joined:
+            room = self._roots[self._before + self._since :]
+            self._since += kernel.heard(lids, self._label, self._parent, self._lowest, self._marks, room)
 
     # inside
 
@@ -174,46 +175,55 @@ class UnionFind(SharedMachine):
     def _threads(self) -> int:
         return self.team.size if len(self.local.out.neighbours) > kernel.CHUNK else 1
 
-    def _join(self, threads, offsets, neighbours, entering, original, ascending, parent, lowest, left) -> None:
+    def _join(self, threads, offsets, neighbours, entering, original, ascending, parent, lowest) -> None:
         shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
+        left, later, probes = (np.empty(n, np.uint32) for n in (len(entering), 2 * len(parent), kernel.PROBES))
         self.team.run(
-            kernel.components, threads, offsets, neighbours, entering, original, ascending, parent, lowest, left,
-            shared, gate,
+            kernel.components, threads, offsets, neighbours, entering, original, ascending, parent, lowest,
+            left, later, probes, shared, gate,
         )  # fmt: skip
 
     def _first(self) -> None:
-        local, label = self.local, self._label
-        lowest = label if self._alone else self._lowest
+        local = self.local
+        lowest = self._label if self._alone else self._lowest
+        if self._named is self._label:
+            lowest[:] = self._label
         neighbours = local.out.neighbours.view(np.uint32)
         self._join(
-            self._threads, local.out.offsets, neighbours, self._entering, self._named, self._ascending,
-            self._parent, lowest, np.empty_like(self._entering),
+            self._threads, local.out.offsets, neighbours, local.entering, self._named, self._ascending,
+            self._parent, lowest,
         )  # fmt: skip
         if self._alone:
-            self.team.run(kernel.labelled, self._threads, self._parent, label, label, local.size)
-            return
-        self._fallen, self._fallen_mirrors = kernel.known_labels(
-            self._known, self._parent, lowest, label, local.original, local.masters,
-            self._marks, self._fell, self._mirrors,
-        )  # fmt: skip
+            self.team.run(kernel.labelled, self._threads, self._parent, lowest, lowest, local.size)
+        kernel.mark(self._mirrors, self._parent, self._marks)
+        self._joined = True
 
-    def _spread(self, lids: np.ndarray) -> None:
-        """From vertices whose label fell to all of their components that other ranks know."""
-        if not len(lids):
-            return
-        if kernel.MANY * len(lids) > len(self._known):
-            self._fallen, self._fallen_mirrors = kernel.spread_widely(
-                lids, self._known, self._label, self._parent, self._lowest, self.local.masters, self._marks,
-                self._fell, self._fallen, self._mirrors, self._fallen_mirrors,
-            )  # fmt: skip
-            return
-        if self._lists is None:
-            self._lists = np.empty(self.local.size, np.uint32), np.empty(self.local.size, np.uint32)
-            kernel.lists(self._known, self._parent, *self._lists)
-        self._fallen, self._fallen_mirrors = kernel.spread(
-            lids, self._label, self._parent, self._lowest, *self._lists, self.local.masters, self._marks,
-            self._fell, self._fallen, self._mirrors, self._fallen_mirrors,
-        )  # fmt: skip
+    def _look(self, vertices: np.ndarray, out: np.ndarray) -> int:
+        """Vertices below a root that fell since the last look at them get its label; how many, listed in ``out``."""
+        roots, count, complete = self._roots[: self._before + self._since], 0, False
+        if self._looks >= FIRST and not len(roots):
+            return 0
+        if self._looks >= WIDE:
+            if self._lists is None:
+                self._lists = np.full(self.local.size, kernel.NOBODY), np.empty(self.local.size, np.uint32)
+                kernel.lists(self._told, self._parent, *self._lists)
+                kernel.lists(self._mirrors, self._parent, *self._lists)
+            least, beyond = (0, self.local.masters) if vertices is self._told else (self.local.masters, self.local.size)
+            count, complete = kernel.fallen_of(
+                roots, *self._lists, least, beyond, len(vertices) // MANY, self._lowest, self._label, out
+            )
+        if not complete:
+            count = kernel.fallen(vertices, self._parent, self._lowest, self._label, out, count)
+            self._looks += 1
+        return count
+
+    def _shift(self) -> int:
+        """Between two looks, one at mirrors, one at masters: each sees what fell since the last but one."""
+        fell = self._roots[self._before : self._before + self._since]
+        tell = kernel.taken(fell, self._marks)
+        self._roots[: self._since] = fell
+        self._before, self._since = self._since, 0
+        return tell
 
 
 _ready: set = set()
