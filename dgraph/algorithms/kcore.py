@@ -7,6 +7,7 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
 from dgraph.errors import UsageError
 from dgraph.program import ADD, Field, Global, Program, maximum, where
+from dgraph.program.way import Way
 
 
 class Peel(Program):
@@ -56,11 +57,33 @@ class Peel(Program):
         }
 
 
-@algorithm("kcore", Parameter("k", int, None, "only find the k-core of this k (default: every core number)"))
+class Estimate(Peel):
+    """The same by another way: estimates that begin with degrees, and fall until each has as many neighbours of as high
+    a one as it says."""
+
+    kernel = "estimates"
+
+
+VARIANTS = {"peeling": Way("kcore --variant peeling", anywhere=True), "estimates": Way("kcore --variant estimates")}
+"""peeling: what has few neighbours left is dropped, level by level. estimates: Montresor et al. 2013."""
+
+
+@algorithm(
+    "kcore",
+    Parameter("k", int, None, "only find the k-core of this k (default: every core number)"),
+    Parameter(
+        "variant", str, "peeling", "how; estimates that fall are for GPUs, and were not run on one yet",
+        choices=tuple(VARIANTS),
+    ),
+)  # fmt: skip
 class KCore(Algorithm):
     """Core numbers of an undirected graph, or the members of one k-core."""
 
     undirected = True
+
+    @property
+    def way(self):
+        return VARIANTS[self.variant]
 
     def check(self):
         if self.k is not None and self.k < 0:
@@ -68,7 +91,8 @@ class KCore(Algorithm):
 
     def run(self, ctx):
         first = 0 if self.k is None else max(self.k - 1, 0)
-        program = Peel(first=first, single=self.k is not None)
+        kind = Estimate if self.variant == "estimates" else Peel
+        program = kind(first=first, single=self.k is not None).walked(self.way)
         if ctx.largest(int(ctx.local.out_degree.max(initial=0))) >= 2**31:
             program = program.retype(core="int64")
         state = ctx.run(program)

@@ -11,6 +11,7 @@ from dgraph.backend.base import Backend
 from dgraph.backend.connect import Joined
 from dgraph.backend.cuda import binding
 from dgraph.backend.cuda.components import Components
+from dgraph.backend.cuda.estimates import Estimates
 from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
@@ -123,6 +124,8 @@ class CudaBackend(Backend):
             return Components(traced, self._graph(local), self.device)
         if self._joins(traced, local, direction):
             return Trees(traced, self._graph(local), self.device, options)
+        if self._free("estimates", traced, local, direction):
+            return Estimates(traced, self._graph(local), self.device, options)
         return Machine(traced, self._graph(local), self.device, direction, options)
 
     def _hooks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
@@ -131,8 +134,12 @@ class CudaBackend(Backend):
 
     def _joins(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Whether edges join trees, and are not walked round by round."""
-        free = direction == "auto" and self.options.schedule == "auto"  # a schedule walks a program's own rounds
-        return traced.program.kernel == "components" and free and not local.directed
+        return self._free("components", traced, local, direction)
+
+    def _free(self, kernel: str, traced: Traced, local: LocalGraph, direction: str) -> bool:
+        """Whether a program names these rounds, and a run may take them: a schedule walks the program's own."""
+        free = direction == "auto" and self.options.schedule == "auto"
+        return traced.program.kernel == kernel and free and not local.directed
 
     def _plan(self, traced: Traced, local: LocalGraph, direction: str, options: Options) -> None:
         """Refuse, before anything is allocated, what will not fit. Vertices that could be numbered by degree keep their

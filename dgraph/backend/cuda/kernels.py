@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dgraph.backend.cuda import layout as at
@@ -15,7 +17,7 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
 ONE_BLOCK = ("settle", "agreed", "conclude", "desert")
-TOGETHER = ("rounds", "across", "pack", "unpack")
+TOGETHER = ("rounds", "across", "pack", "unpack", "estimate")
 PERSISTENT = ("rounds", "across")
 """Kernels whose blocks wait for each other."""
 
@@ -48,7 +50,10 @@ class Kernels:
         names = [("phases", False)] + [("across", False)] * across
         if fused:
             names += [("phases", True), ("rounds", True)]
-        names += [(name, fused) for name in self._walkers(fused)]
+        self.ready(names + [(name, fused) for name in self._walkers(fused)])
+
+    def ready(self, names: Sequence[tuple[str, bool]]) -> None:
+        """Compile or load modules, each by its name and whether no vertex has mirrors."""
         self.device.prepare(self._text(*name) for name in names)
         for name in names:
             self._told(*name)
@@ -64,7 +69,7 @@ class Kernels:
         return [f"{chosen}:{way}" for way in ways + poured]
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
-        """Start a kernel of a module: "phases", "rounds", "across" or ``schedule:direction``."""
+        """Start a kernel of a module: "phases", "rounds", "across", "estimates" or ``schedule:direction``."""
         found = self._told(module, fused)
         cooperative = kernel in TOGETHER
         if blocks is None:
@@ -182,6 +187,8 @@ class Kernels:
             whole = text.rounds(self.traced, variant)
         elif name == "across":
             whole = text.across(self.traced, variant)
+        elif name == "estimates":
+            whole = text.estimates(self.traced, variant)
         else:
             whole = text.edges(self.traced, variant, schedule)
         return whole, f"{self.name}_{name.replace(':', '_')}"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend.cuda import estimates_layout, messages
 from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda import messages
 from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.options import Options
@@ -121,6 +121,7 @@ def wanted(
         "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
         "chunk_parts": (8 * len(t.proposes) * pieces, np.uint8),
         "record": (blocks * at.BLOCK if options.record else 0, np.int64),
+        **estimates_layout.wanted(t, extent),
     }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from dgraph.backend.cuda import layout, messages
+from dgraph.backend.cuda import estimates_layout, layout, messages
 from dgraph.backend.cuda.expressions import TYPES
 from dgraph.backend.cuda.quiet import ends_when_quiet, runs_locally
 from dgraph.backend.cuda.render import members, operators
@@ -76,7 +76,8 @@ class Variant:
 
 def environment(t: Traced) -> list[tuple[str, str]]:
     """The members of ``env``: (C++ type, name)."""
-    return [*GRAPH, *WORK, *(("const void*", f"inbox{i}") for i in range(len(t.proposes))), *members(t)]
+    return [*GRAPH, *WORK, *(("const void*", f"inbox{i}") for i in range(len(t.proposes))), *members(t),
+            *estimates_layout.members(t)]
 
 
 def phases(t: Traced, variant: Variant) -> str:
@@ -113,6 +114,12 @@ def across(t: Traced, variant: Variant) -> str:
     return _head(t, variant, persistent=True) + "\n".join(
         [ahead, *schedules, *_between(t), common("posting"), common("across")]
     )
+
+
+def estimates(t: Traced, variant: Variant) -> str:
+    """The kernels of core numbers as estimates."""
+    sizes = estimates_layout.constants() + messages.constants()
+    return _head(t, variant, persistent=True) + "\n".join([sizes, _schedule("warp_search"), common("estimates")])
 
 
 def _between(t: Traced) -> list[str]:
