@@ -8,6 +8,7 @@ from benchmarks import (
     anchors,
     contention,
     cpu,
+    estimates,
     gpu,
     loading,
     ranks,
@@ -60,6 +61,10 @@ WHAT = {
     "transports": (
         "messages between GPUs by size and transport; start it with mpirun, a rank a GPU",
         lambda asked: transports.measure(asked.repeat, asked.results),
+    ),
+    "estimates": (
+        "core numbers by peeling and by estimates: counts of rounds, exchanges and edges, no seconds",
+        lambda asked: estimates.measure(_named(asked.graphs, estimates.GRAPHS), asked.results),
     ),
     "store": (
         "a partitioned graph, written and opened",

@@ -1,10 +1,10 @@
-"""Core numbers as estimates that fall, on one GPU or between several: in tens of rounds, where dropping vertices level by
-level takes thousands.   [Montresor, De Pellegrini & Miorandi, TPDS 2013]
+"""Core numbers as estimates that fall, on one GPU or between several: in tens of rounds, where dropping vertices level
+by level takes thousands.   [Montresor, De Pellegrini & Miorandi, TPDS 2013]
 
-It stands for the rounds of a program whose ``kernel`` is "estimates": it has a field ``core``, a vertex's degree at first
-and in the end its core number, and a field ``lost`` of 64 bits; parameters ``first`` and ``single``, to look at no number
-above ``first`` + 1. Every edge of a master must be here, and none of a mirror. What ranks tell each other are estimates of
-masters that fell.
+It stands for the rounds of a program whose ``kernel`` is "estimates": it has a field ``core``, a vertex's degree at
+first and in the end its core number, and a field ``lost`` of 64 bits; parameters ``first`` and ``single``, to look at
+no number above ``first`` + 1. Every edge of a master must be here, and none of a mirror. What ranks tell each other are
+estimates of masters that fell.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Estimates(Machine):
     """Rounds of estimates. A rank goes on alone while it has little to do, then all exchange."""
 
     across_may_run = False
-    direction, waiting, round, done = "push", 0, 0, False  # type: ignore[assignment]
-    total_active = total_edges = 0  # type: ignore[assignment]
+    direction, waiting, round, done = "push", 0, 0, False
+    total_active = total_edges = 0
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
         if graph.links is not None and not graph.local.whole_rows:
@@ -56,7 +56,7 @@ class Estimates(Machine):
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> Exchange | None:
         """Messages from GPU to GPU. Collective."""
-        if not self.alone:
+        if self.graph.links is not None:
             self.courier = Fallen(self, comm, self.graph.links, plans, record)
         return self.courier
 

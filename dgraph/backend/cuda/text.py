@@ -76,8 +76,13 @@ class Variant:
 
 def environment(t: Traced) -> list[tuple[str, str]]:
     """The members of ``env``: (C++ type, name)."""
-    return [*GRAPH, *WORK, *(("const void*", f"inbox{i}") for i in range(len(t.proposes))), *members(t),
-            *estimates_layout.members(t)]
+    return [
+        *GRAPH,
+        *WORK,
+        *(("const void*", f"inbox{i}") for i in range(len(t.proposes))),
+        *members(t),
+        *estimates_layout.members(t),
+    ]
 
 
 def phases(t: Traced, variant: Variant) -> str:

@@ -1,10 +1,12 @@
-// Core numbers as estimates that fall. Every vertex begins with its degree, and falls to the largest h such that h of its
-// neighbours have estimates of h or more, until none falls.   [Montresor et al., TPDS 2013; Lü et al., Nat. Commun. 2016]
+// Core numbers as estimates that fall. Every vertex begins with its degree, and falls to the largest h such that h of
+// its neighbours have estimates of h or more, until none falls.   [Montresor et al., TPDS 2013; Lü et al., 2016]
 //
-// A round reads ``before`` and writes ``f_core``. ``f_lost`` holds a vertex's support: how many neighbours have estimates
-// as high as its own. A vertex that falls takes itself off the support of those neighbours that it falls below, and one
-// whose support becomes less than its estimate is looked at in the next round. A looked-at vertex that has not met its
-// estimate yet has support UNKNOWN, which nothing can take to the point where it would be listed twice.
+// A round reads ``before`` and writes ``f_core``. ``f_lost`` holds a vertex's support: how many neighbours have
+// estimates as high as its own. A vertex that falls takes itself off the support of those neighbours that it falls
+// below, and one whose support becomes less than its estimate is looked at in the next round. Where an estimate is only
+// a bound yet, support is UNKNOWN: the vertex is looked at again, and what is taken off cannot list it twice.
+//
+// What a phase reads was written before a barrier of the grid, which is an acquire: so plain loads see it.
 
 typedef decltype(+*env.f_core) core_value;
 #define UNKNOWN (-(1ll << 60))
@@ -132,7 +134,8 @@ struct Looking {
     __device__ void cut(i64* slot, u32 v, u64 degree) const {
         const u64 count = (degree + PIECE - 1) / PIECE, at = atomicAdd((u64*)(slot + PIECES_TAIL), count);
         const u64 hub = count > 1 ? atomicAdd((u64*)(slot + HUBS_TAIL), (u64)1) : 0;
-        for (u64 i = 0; i < count; i++) env.pieces[at + i] = v, env.piece_hubs[at + i] = (u32)hub, env.piece_at[at + i] = (u32)i;
+        for (u64 i = at; i < at + count; i++)
+            env.pieces[i] = v, env.piece_hubs[i] = (u32)hub, env.piece_at[i] = (u32)(i - at);
     }
 
     // ``list``: null for every master. Warps take some at a time, fewer where there are few.
@@ -341,7 +344,7 @@ KERNEL begin_estimates(i64 most) {
         env.f_core[v] = env.before[v] = (core_value)smaller((i64)env.degree[v], most);
 }
 
-// Edges into mirrors by mirror: how many (in ``back_offsets``, one place ahead), or, in places that these become, whose.
+// Edges into mirrors, by mirror: how many, in ``back_offsets`` one place ahead; then, where these begin, whose.
 KERNEL turn_edges(i64 fills) {
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.masters; v += threads()) {
         const bool mine = v < (u64)env.masters;
