@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.device_rounds import Exchanges
 from dgraph.backend.cuda.exchange import Exchange
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
@@ -37,7 +38,7 @@ class Estimates(Machine):
     total_active = total_edges = 0
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
-        if graph.links is not None and not graph.local.whole_rows:
+        if graph.links is not None and not whole_rows(graph):
             raise UsageError(
                 "estimates of core numbers need all edges of a vertex on one rank, and this partition cuts vertices or "
                 f"keeps edges at their targets; use --policy oec or metis, or {INSTEAD}"
@@ -70,8 +71,8 @@ class Estimates(Machine):
         self._launch("begin_estimates", most)
         if not self.alone:
             self._turn_edges()
-        self._read()
-        self._here = self.local.masters, int(self.local.out_degree[: self.local.masters].sum())
+        self.read()
+        self._here = self.local.masters, self.graph.edges
 
     def _turn_edges(self) -> None:
         """Edges into mirrors, by mirror."""
@@ -89,7 +90,7 @@ class Estimates(Machine):
 
     def vertex(self) -> None:
         """What the rounds came to: masters that others must hear of are :meth:`frontier`."""
-        self._read()
+        self.read()
         self._here = int(self.words[at.ACTIVE] + self.words[at.QUEUED]), int(self.words[at.EDGES])
         if self.courier is not None:
             self.courier.account()
@@ -98,7 +99,7 @@ class Estimates(Machine):
         """Up to ``limit`` rounds of the whole graph; how many."""
         first = self.round
         self._launch("estimate", min(limit, at.RING))
-        self._read()
+        self.read()
         self.round = int(self.words[at.ROUND])
         self.total_active, self.total_edges = int(self.words[at.QUEUED]), int(self.words[at.EDGES])
         self.done = self.total_active == 0
@@ -134,8 +135,18 @@ class Estimates(Machine):
         self.kernels.launch("estimates", kernel, argument, fused=self.alone)
 
 
+def whole_rows(graph: DeviceGraph) -> bool:
+    """Whether every edge that leaves a master is here, and none that leaves a mirror."""
+    masters = graph.local.masters
+    return int(graph.degree[:masters].sum(dtype=np.int64)) == int(graph.out.offsets[masters]) == graph.edges
+
+
 class Fallen(Exchange):
     """What estimates ask of an exchange: nothing is reduced, and masters that fell are told to all their mirrors."""
+
+    def across(self, limit: int, sync: Exchanges) -> bool:
+        """No rounds without the host."""
+        return False
 
     def reduce(self, fields: tuple[str, ...], role: str, dense: bool, failed: bool) -> None:
         """Nothing: support is counted where the vertex is."""
