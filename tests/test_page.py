@@ -19,7 +19,6 @@ from dgraph.report.series import KEPT_ROUNDS, PARTS, Rounds
 from dgraph.report.trace import Trace
 
 MEGABYTE = 1 << 20
-SPANS = (("load", 0.0, 0.4), ("solve", 0.45, 8.0))
 
 
 def made(ranks=4, rounds=6, seed=1, **graph):

@@ -67,7 +67,7 @@ def backend(
         "device_rounds": device_rounds or None,
         **choices,
     }
-    if takes_gpu(name, gpus=gpus, **given):
+    if _takes_gpu(name, gpus=gpus, **given):
         from dgraph.backend.cuda import CudaBackend
 
         gpu = CudaBackend(place, ranks_here, alone, _options(**given), device, gpus)
@@ -102,7 +102,7 @@ def refuse_early(
         "transport": None if transport in (AUTO, MPI_HOST) else transport,
         "build": build if build == DEVICE else None,
     }
-    if takes_gpu(name, gpus=gpus, **asked, **given):
+    if _takes_gpu(name, gpus=gpus, **asked, **given):
         from dgraph.backend.cuda.device import some
 
         some()
@@ -118,7 +118,7 @@ def _options(**given: object) -> Options:
     return Options(**(wanted | recording(wanted.pop("record", None))))  # type: ignore[arg-type]
 
 
-def takes_gpu(name: str, **about_gpus: object) -> bool:
+def _takes_gpu(name: str, **about_gpus: object) -> bool:
     """Whether the backend of this name is cuda here; options that are about GPUs are refused where it is not.
 
     Raises:

@@ -178,11 +178,6 @@ class DeviceGraph:
         theirs = self.local.theirs
         return {peer: self.device.put(theirs[peer].lids) for peer in sorted(theirs)}
 
-    @property
-    def chunks_shared(self) -> int:
-        """Chunks of positions, of the larger side."""
-        return self.extent.chunks
-
     @cached_property
     def told(self):
         """Which positions hold a master: offsets (masters + 1,) and, by master, positions counted over all peers, a
