@@ -13,7 +13,7 @@ from children import run
 
 from dgraph.backend.cuda.transports import aware
 from dgraph.cli import main
-from dgraph.comm import SerialComm, world
+from dgraph.comm import SerialComm, memory, world
 from dgraph.doctor import FAIL, OK, WARN, Finding, examine, gpus, host, launch
 from dgraph.doctor.checkup import _guarded, _merged
 
@@ -99,9 +99,9 @@ def test_sick_hosts(monkeypatch, tmp_path):
     assert "--bind-to none" in next(host._cores(4096)).cure
     monkeypatch.setattr("dgraph.backend.affinity.quota", lambda: 0.5)
     assert next(host._cores(1)).cure.startswith("give --threads 1")
-    monkeypatch.setattr(host, "_free_memory", lambda: 3 << 30)
+    monkeypatch.setattr(host, "free_memory", lambda: 3 << 30)
     assert [next(host._memory(ranks)).level for ranks in (3, 4)] == [OK, WARN]
-    monkeypatch.setattr(host, "_free_memory", lambda: None)
+    monkeypatch.setattr(host, "free_memory", lambda: None)
     assert next(host._memory(1)).level == WARN
     monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(64 << 20))
     assert "--shm-size" in next(host._shared_memory(2)).cure
@@ -131,9 +131,9 @@ def test_limits_of_a_container_count(monkeypatch, tmp_path):
     (tmp_path / "memory.max").write_text("2147483648\n")
     (tmp_path / "memory.current").write_text("1073741824\n")
     monkeypatch.setattr(
-        host, "Path", lambda *parts: Path(tmp_path, *parts[1:]) if parts[0] == "/sys/fs/cgroup" else Path(*parts)
+        memory, "Path", lambda *parts: Path(tmp_path, *parts[1:]) if parts[0] == "/sys/fs/cgroup" else Path(*parts)
     )
-    assert host._free_memory() == 1 << 30
+    assert memory.free_memory() == 1 << 30
 
 
 def test_slow_ranks_are_told():

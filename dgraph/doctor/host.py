@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dgraph import cache
 from dgraph.backend import affinity
+from dgraph.comm.memory import free_memory
 from dgraph.doctor.finding import Finding, fail, ok, warn
 from dgraph.errors import OutputError
 from dgraph.version import __version__
@@ -68,7 +69,7 @@ def _cores(ranks_here: int) -> Iterator[Finding]:
 
 
 def _memory(ranks_here: int) -> Iterator[Finding]:
-    free = _free_memory()
+    free = free_memory()
     if free is None:
         yield warn("memory", "cannot be told on this system", "see that each rank has a GiB and its part of the graph")
         return
@@ -77,26 +78,6 @@ def _memory(ranks_here: int) -> Iterator[Finding]:
         yield warn("memory", found, "start fewer ranks here, or free some")
     else:
         yield ok("memory", found)
-
-
-def _free_memory() -> int | None:
-    """Bytes that could be had: what the kernel calls available, or what is left to the control group."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        free = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return None
-    for most, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-    ):
-        try:
-            limit, taken = (Path("/sys/fs/cgroup", name).read_text().strip() for name in (most, used))
-            if limit != "max":
-                free = min(free, max(int(limit) - int(taken), 0))
-        except (OSError, ValueError):
-            continue
-    return free
 
 
 def _shared_memory(ranks_here: int) -> Iterator[Finding]:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
+from dgraph.comm.hosts import ranks_here
+from dgraph.comm.memory import free_memory
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.adopt import RawRows, adopt, check_mirrored
-from dgraph.graph.block import EdgeBlock
+from dgraph.graph.block import EdgeBlock, gid_type
 from dgraph.graph.clean import RawEdges, assemble
 from dgraph.graph.formats import FORMATS, read_edge_list, suffix_of
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.options import LoadOptions
 from dgraph.graph.order import by_degree
+
+LISTS = 1.5
+"""What is held at once, in lists of both ends of all edges: such a list, and the rows that it becomes."""
 
 if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
@@ -71,6 +77,7 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
         check_rule(options.weights)
     raw: RawEdges | RawRows
     if is_generator(spec):
+        _refuse_too_large(spec, comm)
         raw = generate(spec, comm)
     else:
         reader = FORMATS.get(suffix_of(spec))
@@ -81,6 +88,24 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
     if options.weights is not None:
         raw.weights = None
     return raw
+
+
+def _refuse_too_large(spec: str, comm: Comm) -> None:
+    """Refuse a generated graph whose edges cannot lie in the memory of this rank's host; collective. The system would
+    hand out the memory, and end the process without a word when it is written to."""
+    from dgraph.graph.generate import recipe_of
+
+    here = len(ranks_here(comm))
+    with comm.together():
+        recipe, _ = recipe_of(spec)
+        need = LISTS * 2 * gid_type(recipe.n).itemsize * recipe.items * here // comm.size
+        free = free_memory()
+        if free is not None and need > free:
+            raise UsageError(
+                f"{spec}: its {recipe.items:,} edges take {need / 2**30:,.1f} GiB or more while they are loaded, and "
+                f"{free / 2**30:,.1f} GiB are free on {socket.gethostname()} for {here} of {comm.size} ranks; use more "
+                "machines, or a smaller graph (python -m dgraph estimate says how many)"
+            )
 
 
 def _not_a_graph(spec: str) -> UsageError:
