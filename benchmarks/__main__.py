@@ -6,6 +6,7 @@ from pathlib import Path
 from benchmarks import (
     across,
     anchors,
+    building,
     contention,
     cpu,
     estimates,
@@ -66,6 +67,17 @@ WHAT = {
         "core numbers by peeling and by estimates: counts of rounds, exchanges and edges, no seconds",
         lambda asked: estimates.measure(_named(asked.graphs, estimates.GRAPHS), asked.results),
     ),
+    "building": (
+        "generated graphs drawn and built on GPUs, solved and validated there; start it with mpirun",
+        lambda asked: building.measure(
+            (asked.graphs or "rmat:24").split("+"),
+            asked.algorithm,
+            asked.policy,
+            asked.weights,
+            asked.repeat,
+            asked.results,
+        ),
+    ),
     "store": (
         "a partitioned graph, written and opened",
         lambda asked: store.measure(asked.repeat, asked.results),
@@ -86,7 +98,14 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", choices=WHAT)
-    parser.add_argument("--graphs", help=f"of {', '.join(GRAPHS)}; of gpu and schedules: {', '.join(anchors.RECIPES)}")
+    parser.add_argument(
+        "--graphs",
+        help=f"of {', '.join(GRAPHS)}; of gpu and schedules: {', '.join(anchors.RECIPES)}; "
+        "of building: NAME:SIZE[/push][/levels] with + between them",
+    )
+    parser.add_argument("--algorithm", default="bfs", help="of building (default bfs)")
+    parser.add_argument("--policy", default="auto", help="of building (default auto)")
+    parser.add_argument("--weights", help="of building, such as 1..255 (default none)")
     parser.add_argument("--repeat", type=int, default=5, help="rounds in which everything runs once (default 5)")
     parser.add_argument("--megabytes", type=int, default=1000, help="of load: size of the edge list (default 1000)")
     parser.add_argument("--from-scale", type=int, default=sizes.SCALES[0], help="of sizes: smallest R-MAT")

@@ -184,6 +184,24 @@ def test_gpus_run_on_what_they_built(policy, ranks):
         np.testing.assert_array_equal(dist, [FAR if distances[gid] is None else distances[gid] for gid in gids])
 
 
+def test_offsets_and_gids_of_64_bits(monkeypatch):
+    """As of 2**31 arcs a rank, and of more than 2**32 vertices."""
+    for module in ("building.rows", "graph"):
+        monkeypatch.setattr(f"dgraph.backend.cuda.{module}.WIDE", 1)
+    for module in ("kernels", "vertices"):
+        monkeypatch.setattr(f"dgraph.backend.cuda.building.{module}.gid_dtype", lambda n: (np.dtype(np.int64), "i64"))
+    graph = built("rmat:6", weights="1..9", renumber=False)
+    check_alone(graph, "rmat:6", {"weights": "1..9"})
+    local = graph._locals["auto"].local
+    assert local.extent.wide
+    assert local.extent.ids == local.built.offsets.itemsize == 8
+    found = dgraph.run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, Options(), graph.device), validate=True)
+    want = dgraph.run("bfs", "rmat:6", source=3, backend="cpu", comm=SerialComm())
+    np.testing.assert_array_equal(found.columns["predecessor"], want.columns["predecessor"])
+    parts = succeed(2, lambda comm: built("rmat:6", comm, "cvc")._fingerprint)
+    assert set(parts) == {want.report["graph"]["fingerprint"]}
+
+
 def test_the_peak_is_planned(monkeypatch):
     """With NumPy in CuPy's place, whose sorts need less."""
     monkeypatch.setattr(plan, "LEAST", 1 << 10)

@@ -35,7 +35,7 @@ MEMBERS = [
     *((f"{kind} {name}", 1) for kind, name in (
         ("const i64*", "bounds"), ("const u32*", "hubs"), ("u64*", "counts"), ("u64*", "counters"),
         ("u32*", "rows"), ("u32*", "columns_here"), ("u32*", "words"), ("u32*", "before"), ("u32*", "tally"),
-        ("u32*", "lids"), ("id_t*", "original"), ("const id_t*", "asked"), ("u32*", "found"), ("u64*", "starts"),
+        ("u32*", "lids"), ("vertex_id*", "original"), ("const vertex_id*", "asked"), ("u32*", "found"), ("u64*", "starts"),
         ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"), ("void*", "weights"),
         ("const i64*", "octaves"),
         ("const dist_t*", "claimed"), ("const dist_t*", "window"), ("const i64*", "parents"), ("u32*", "joined"),
@@ -58,7 +58,7 @@ def text(draft: Draft, proof: str | None = None) -> str:
     named += f"#define EDGE edge_{formula.name}\n"
     named += f"#define WEIGHT weight_{formula.name}\n" if formula.weighted else "#define WEIGHT(u, v) 0\n"
     members = "".join(f"    {member};\n" for member, _ in MEMBERS)
-    types = f"typedef {gid_dtype(draft.n)[1]} id_t;\ntypedef {proof or 'i64'} dist_t;\n"
+    types = f"typedef {gid_dtype(draft.n)[1]} vertex_id;\ntypedef {proof or 'i64'} dist_t;\n"
     named += f"#define FLOATS {int(proof == 'double')}\n"
     struct = f"{types}struct Env {{\n{members}}};\nCONSTANT Env env;\n"
     files = [(HERE / f"{name}.cuh").read_text() for name in ("edges", "place", "rows", *(["proof"] if proof else []))]

@@ -100,7 +100,7 @@ KERNEL number_groups(i64 assign) {
                 const u32 before = (*tally)++;
                 if (!assign) continue;
                 env.lids[at++] = before;
-                env.original[before] = (id_t)gid;
+                env.original[before] = (vertex_id)gid;
             }
         }
     }

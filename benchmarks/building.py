@@ -1,0 +1,80 @@
+"""Graphs that GPUs draw and build: seconds and memory of the build, then a solve and its proof on the same graph."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from pathlib import Path
+
+import dgraph
+from benchmarks import record
+from dgraph.comm import world
+from dgraph.report.trace import peak_memory
+
+GIB = 1 << 30
+HEAD = "| graph | ranks | arcs | build s | most GiB | stays GiB | planned GiB | solve ms | validate s | host GiB |"
+
+
+def measure(graphs: list[str], algorithm: str, policy: str, weights: str | None, repeat: int, folder: Path) -> None:
+    """Run under ``mpirun -n P`` with a GPU a rank; rank 0 writes ``building-P.json`` and ``.md``.
+
+    Args:
+        graphs: ``NAME:SIZE…``; after a slash options of the run, as in ``rmat:29/push``: its direction, and
+            ``levels``: no predecessors.
+    """
+    comm = world()
+    rows = [_row(*asked.partition("/")[::2], algorithm, policy, weights, repeat, comm) for asked in graphs]
+    if comm.rank == 0:
+        known = record.circumstances(("cupy-cuda13x", "mpi4py"))
+        known["command"] = f"mpirun -n {comm.size} {known['command']}"
+        record.write(folder, f"building-{comm.size}", {"circumstances": known, "rows": rows}, _table(rows))
+
+
+def _row(spec: str, words: str, algorithm: str, policy: str, weights: str | None, repeat: int, comm) -> dict:
+    gc.collect()  # what the graph before took of the GPU
+    asked = words.split("/") if words else []
+    more: dict = {"direction": "push"} if "push" in asked else {}
+    if "levels" in asked:
+        more["return_predecessors"] = False
+    comm.barrier()
+    began = time.perf_counter()
+    graph = dgraph.build_on_gpus(spec, comm=comm, policy=policy, **({"weights": weights} if weights else {}))
+    graph.device.wait()
+    comm.barrier()
+    built, peak, stays = time.perf_counter() - began, graph.device.peak, graph.device.used()
+    planned = graph._locals[policy].local.planned
+    if algorithm in ("bfs", "sssp"):
+        more["source"] = graph.hub()
+    runs = [
+        dgraph.run(algorithm, graph, policy=policy, validate=turn == repeat, **more).report
+        for turn in range(repeat + 1)
+    ]
+    seconds = [max(sum(rank["seconds"].get(part, 0) for part in PARTS) for rank in run["ranks"]) for run in runs[:-1]]
+    row = {
+        "graph": spec, "words": asked, "algorithm": algorithm, "policy": policy, "ranks": comm.size, "n": graph.n,
+        "arcs": graph.arcs, "fingerprint": graph.fingerprint(), "build": built,
+        "peak": comm.largest(peak), "stays": comm.largest(stays), "planned": comm.largest(planned),
+        "solve": statistics.median(seconds or [0]), "run_peak": comm.largest(graph.device.peak),
+        "validate": max(rank["seconds"].get("validate", 0) for rank in runs[-1]["ranks"]),
+        "validation": runs[-1]["outcome"]["validation"], "host": comm.largest(peak_memory()),
+    }  # fmt: skip
+    if comm.rank == 0:
+        print(_line(row), flush=True)
+    return row
+
+
+PARTS = ("compute", "pack", "exchange", "unpack", "agree")
+
+
+def _line(row: dict) -> str:
+    sizes = " | ".join(f"{row[name] / GIB:.2f}" for name in ("peak", "stays", "planned"))
+    return (
+        f"| {row['algorithm']} {'/'.join([row['graph'], *row['words']])} {row['policy']} | {row['ranks']} | "
+        f"{row['arcs']:,} | {row['build']:.2f} | {sizes} | {1e3 * row['solve']:.2f} | {row['validate']:.2f} | "
+        f"{row['host'] / GIB:.1f} |"
+    )
+
+
+def _table(rows: list[dict]) -> str:
+    return "\n".join([HEAD, "|-" * (HEAD.count("|") - 1) + "|", *map(_line, rows)]) + "\n"
