@@ -35,11 +35,10 @@ MEMBERS = [
     *((f"{kind} {name}", 1) for kind, name in (
         ("const i64*", "bounds"), ("const u32*", "hubs"), ("u64*", "counts"), ("u64*", "counters"),
         ("u32*", "rows"), ("u32*", "columns_here"), ("u32*", "words"), ("u32*", "before"), ("u32*", "tally"),
-        ("u32*", "lids"), ("vertex_id*", "original"), ("const vertex_id*", "asked"), ("u32*", "found"), ("u64*", "starts"),
-        ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"), ("void*", "weights"),
-        ("const i64*", "octaves"),
-        ("const dist_t*", "claimed"), ("const dist_t*", "window"), ("const i64*", "parents"), ("u32*", "joined"),
-        ("u32*", "tight"), ("u64*", "broken"),
+        ("u32*", "lids"), ("vertex_id*", "original"), ("const vertex_id*", "asked"), ("u32*", "found"),
+        ("u64*", "starts"), ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"),
+        ("void*", "weights"), ("const i64*", "octaves"), ("const dist_t*", "claimed"), ("const dist_t*", "window"),
+        ("const i64*", "parents"), ("u32*", "joined"), ("u32*", "tight"), ("u64*", "broken"),
     )),
 ]  # fmt: skip
 """Of ``env``: C++ type and name, and how many words of eight bytes."""
