@@ -15,7 +15,7 @@ from dgraph.algorithms.bfs import Hops, Levels
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import Options, messages, text
+from dgraph.backend.cuda import Options, layout, messages, text
 from dgraph.backend.cuda.exchange import Exchange
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.quiet import ends_when_quiet, runs_locally
@@ -83,6 +83,37 @@ def test_piles_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
     """What the pile's round counts must begin at nothing."""
     check(run(4, mesh(), [PROGRAMS["dist"]], policy="cvc", direction="push", options=Options(small=20)), ["dist"])
     assert calls
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+@pytest.mark.parametrize("policy", ["hash", "cvc"])
+def test_one_block_or_all_take_what_came(policy, rows, monkeypatch):
+    monkeypatch.setattr(messages, "FEW_ROWS", rows)
+    programs = {name: PROGRAMS[name] for name in ("level", "dist", "core")}
+    check(run(3, mesh(), programs.values(), policy=policy, direction="push"), programs)
+
+
+@pytest.mark.parametrize(("program", "each"), [(Levels(source=1), 1), (Labels(), 2)])
+def test_blocks_meet_seldom(program, each, monkeypatch):
+    """Once a round where a vertex takes one proposal and messages are short; twice where mirrors may still improve."""
+    met, across = [], Machine.across
+
+    def counted(self, limit):
+        first, before = self.round, self.words[layout.GATE]
+        across(self, limit)
+        met.append((self.words[layout.GATE] - before) / 2 / (self.round - first + 1))
+
+    monkeypatch.setattr(Machine, "across", counted)
+    run(2, path(), [program], policy="hash", direction="push")
+    assert len(met) == 2
+    assert all(each <= meetings < each + 0.1 for meetings in met)
+
+
+def test_mutants_fail():
+    """Far vertices that a message brings are lost."""
+    mutant = "if (far) far = begins_to_wait(v);", "far = false;"
+    with pytest.raises(AssertionError):
+        check(run(3, mesh(), [PROGRAMS["dist"]], policy="hash", direction="push", mutant=mutant), ["dist"])
 
 
 @pytest.mark.parametrize("policy", ["oec", "hash", "cvc"])

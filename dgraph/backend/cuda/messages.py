@@ -60,6 +60,9 @@ ASKED_ROLE, ASKED_REDUCES, ASKED_DENSE, ASKED_WHOLE, ASKED_MARKED, ASKED_JOINS, 
 )  # fmt: skip
 """Bits of the argument of ``pack`` and ``unpack``; below them, the fields that travel."""
 
+FEW_ROWS = 512
+"""Rows of all messages of an exchange that the first block takes by itself, so that no block waits for another one."""
+
 MOST_FIELDS = ASKED_ROLE
 
 

@@ -45,8 +45,9 @@ struct Across {
     i64 number, most_few, most, limit, forced, ranks;
     i64 tick, round, active, total, queued, edges, largest, near, unexplored, live_count, own_active, own_edges;
     i64 width, pile_edges, pile_rounds, since; // ``since``: the tick of the last exchange
-    bool swapped, far_swapped, live_swapped, whole;
+    bool swapped, far_swapped, live_swapped, whole, at_once; // ``at_once``: mirrors join a message when they are proposed to
     i64* slot; // counters of the frontier's list
+    i64 packing, waiting, unpacking; // nanoseconds of the first thread
 
     __device__ void open(i64 stop) {
         const i64 *c = env.control, *post = env.post;
@@ -64,6 +65,10 @@ struct Across {
         whole = FRESH(c + WHOLE);
         G = load_globals(round, active);
         slot = slot_of(tick - 1);
+        packing = waiting = unpacking = 0;
+        at_once = ONCE && !LOCAL && reduce.role;
+        for (i64 p = 0; p < env.peer_count; p++)
+            at_once = at_once && span_of(peer_of(p).mine, reduce.role).total() <= most_few;
     }
 
     // As ``settle`` leaves it behind a vertex phase.
@@ -79,6 +84,7 @@ struct Across {
         c[PILE] = near, c[FAR_SWAPPED] = far_swapped;
         c[WIDTH] = width, c[PILE_EDGES] = pile_edges, c[PILE_ROUNDS] = pile_rounds;
         for (int i = 0; i < SUMS; i++) c[SUMS_HERE + i] = FRESH(slot + SUMS_AT + 8 * i);
+        env.post[POST_PACKING] += packing, env.post[POST_WAITING] += waiting, env.post[POST_UNPACKING] += unpacking;
         store_globals(G);
     }
 
@@ -88,8 +94,10 @@ struct Across {
 
     __device__ void aim(Visit& visit) const {
         visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = 0;
+        visit.mail = at_once ? number + 1 : 0, visit.sent = false;
         visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
         visit.aim(slot_of(tick), swapped, far_swapped, held());
+        if (SORTS) visit.beyond.open(room.more.held[warp_in_block()][0], far_swapped ? env.far1 : env.far0, env.control + FAR);
         if (LOCAL) visit.second.tail = env.post + POST_MIRRORS, visit.mirror_stamp = (u32)since;
     }
 
@@ -104,64 +112,85 @@ struct Across {
         else if (WIDE) twc(visit, work, room.twc);
         else warp_search(visit, work, room.search);
         visit.close();
+        if (visit.sent) FENCE_SYSTEM();
+    }
+
+    // Rows that came from all peers; -1: too many for one block, or not counted.
+    __device__ i64 few_came() const {
+        i64 rows = 0;
+        bool heads = false;
+        for (i64 p = 0; p < env.peer_count; p++) {
+            const i64 many = (i64)(FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD);
+            heads |= many == COUNT_IN_HEAD, rows += many;
+        }
+        return heads || rows > FEW_ROWS ? -1 : rows;
     }
 
     // One exchange: all blocks write, the first posts and waits for what all peers posted; ``pending``: and for the totals
-    // of the round before, which were on their way. Whether anything came.
-    __device__ bool exchange(const Asked& a, const News& news, bool pending) {
+    // of the round before, which were on their way. ``take(p, at, step)`` takes every ``step``-th row from peer p; a few
+    // the first block takes by itself, its warps from several peers at a time. Whether all blocks took some, so that they
+    // have to meet before what came is complete.
+    template <class F> __device__ bool exchange(const Asked& a, const News& news, bool pending, const F& take) {
         const u64 start = NOW();
         number++;
-        const bool appends = !a.marked && news.count <= (u64)most_few;
+        const bool sent = at_once && a.reduces, appends = sent || (!a.marked && news.count <= (u64)most_few);
         if (!appends) pack_all(a, news, number, gate.due, room.pack);
-        else if (news.count) append(a, news, number, most_few);
+        else if (!sent && news.count) append(a, news, number, most_few);
         gate.around([&]() {
             if (appends) post_few(a, number);
             else post_all(a, number);
             const u64 posted = NOW();
-            if (pending) agreement.hear(room.totals, false);
-            all_heard(number);
+            if (pending) agreement.begin(room.totals), agreement.collect(room.totals, false);
+            wait_for_messages(number);
+            if (pending) agreement.keep(room.totals);
+            __syncthreads();
+            const u64 came = NOW();
+            if (few_came() > 0 && !FRESH(env.post + POST_LATE)) {
+                const u32 all = BLOCK / 32, each = larger(all / (u32)env.peer_count, 1u), warp = warp_in_block();
+                take((i64)(warp / each), (i64)(all / each), (u64)(warp % each * 32 + lane_id()), (u64)(each * 32));
+            }
             if (threadIdx.x) return;
             if (LOCAL && a.reduces) env.post[POST_MIRRORS] = 0;
-            env.post[POST_PACKING] += (i64)(posted - start), env.post[POST_WAITING] += (i64)(NOW() - posted);
+            packing += (i64)(posted - start), waiting += (i64)(came - posted), unpacking += (i64)(NOW() - came);
         });
         if (!appends && a.marked) mark_active(news, true);
-        const bool late = FRESH(env.post + POST_LATE) != 0;
-        u64 many = 0;
-        for (i64 p = 0; p < env.peer_count; p++) many |= FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD;
-        return many && !late;
+        if (few_came() >= 0 || FRESH(env.post + POST_LATE)) return false;
+        const u64 came = NOW();
+        take(0, 1, thread_rank(), threads());
+        if (thread_rank() == 0) unpacking += (i64)(NOW() - came);
+        return true;
     }
 
-    // Mirrors' proposals reach their masters. Whether there were any.
+    // Mirrors' proposals reach their masters.
     __device__ bool takes(bool pending) {
-        const News news = {env.mirrors, (u64)mirrors_touched(), (const u32*)0, 0};
-        if (!exchange(reduce, news, pending)) return false;
-        const u64 start = NOW();
-        Visit visit;
-        aim(visit);
-        for (i64 p = 0; p < env.peer_count; p++) combine_from(peer_of(p), incoming_any(reduce, p, number, most_few), visit);
-        visit.close();
-        if (thread_rank() == 0) env.post[POST_UNPACKING] += (i64)(NOW() - start);
-        return true;
+        const News news = {env.mirrors, at_once ? 0 : (u64)mirrors_touched(), (const u32*)0, 0};
+        return exchange(reduce, news, pending, [&](i64 first, i64 every, u64 at, u64 step) {
+            Visit visit;
+            aim(visit);
+            for (i64 p = first; p < env.peer_count; p += every)
+                combine_from(peer_of(p), incoming_any(reduce, p, number, most_few), visit, at, step);
+            visit.close();
+        });
     }
 
     // Mirrors hear of the frontier, and join it.
     __device__ void listen() {
-        if (tell.role) {
-            const u64 dirty = DIRTY ? (u64)FRESH(slot + DIRTY_TAIL) : (u64)own_active;
-            const bool comes = exchange(tell, {DIRTY ? env.dirty : queue(), dirty, queue(), (u64)own_active}, false);
-            const u64 start = NOW();
-            if (comes) {
+        if (!tell.role) return;
+        const u64 dirty = DIRTY ? (u64)FRESH(slot + DIRTY_TAIL) : (u64)own_active;
+        const News news = {DIRTY ? env.dirty : queue(), dirty, queue(), (u64)own_active};
+        if (exchange(tell, news, false, [&](i64 first, i64 every, u64 at, u64 step) {
                 Front front;
                 front.open(held()[0], swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, slot, TAIL);
-                for (i64 p = 0; p < env.peer_count; p++)
-                    take_from(tell, peer_of(p), incoming_any(tell, p, number, most_few), front);
+                for (i64 p = first; p < env.peer_count; p += every)
+                    take_from(tell, peer_of(p), incoming_any(tell, p, number, most_few), front, at, step);
                 front.close();
-                if (thread_rank() == 0) env.post[POST_UNPACKING] += (i64)(NOW() - start);
-                meet_all();
-            }
-        }
-        queued = listed(slot, TAIL), edges = listed_edges(slot, TAIL), largest = FRESH(slot + MOST);
+            }))
+            meet_all();
+        look();
     }
+
+    // The frontier as it stands.
+    __device__ void look() { queued = listed(slot, TAIL), edges = listed_edges(slot, TAIL), largest = FRESH(slot + MOST); }
 
     __device__ void fill() {
         for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS; k += BLOCK)
@@ -173,7 +202,8 @@ struct Across {
         gate.around([&]() {
             fill();
             agreement.post(room.totals, all_words);
-            agreement.hear(room.totals, all_words);
+            const i64 waited = agreement.hear(room.totals, all_words);
+            if (threadIdx.x == 0) waiting += waited;
         });
         if (blockIdx.x) agreement.stamp++;
         return totals_now();
@@ -190,7 +220,8 @@ struct Across {
     // The list that counters of this tick tell of becomes the frontier.
     __device__ void turn() {
         slot = slot_of(tick++), swapped = !swapped;
-        own_active = listed(slot, TAIL), own_edges = front_edges(slot);
+        look();
+        own_active = queued, own_edges = front_edges(slot);
     }
 
     // Where nothing is active: the lowest piles of all ranks become the frontier. Whether there was one.
@@ -222,13 +253,8 @@ struct Across {
     __device__ void run_locally() {
         if (!LOCAL || tell.role) return;
         while (true) {
-            if (PRIORITY && FRESH(slot_of(tick) + TOUCHED_TAIL) > 0) {
-                sort_pass(slot_of(tick), swapped, far_swapped, near, room.staging);
-                meet_all();
-            }
             if (listed(slot_of(tick), TAIL) == 0) return;
             turn();
-            queued = listed(slot, TAIL), edges = listed_edges(slot, TAIL), largest = FRESH(slot + MOST);
             if (blockIdx.x == 0) clear(slot_of(tick + 1));
             walk();
             meet_all();
@@ -237,12 +263,11 @@ struct Across {
 
     // The vertex phase; ``complete``: all blocks have met since the lists were written.
     __device__ bool applied(bool complete) {
-        if (!APPLY && !PRIORITY) return complete;
+        if (!APPLY) return complete;
         if (!complete) meet_all();
         i64* now = slot_of(tick);
         if (!whole && FRESH(now + TOUCHED_TAIL) == 0) return true;
-        if (APPLY) apply_pass(G, now, whole, swapped, live_swapped, live_count, room.staging, room.more);
-        else sort_pass(now, swapped, far_swapped, near, room.staging);
+        apply_pass(G, now, whole, swapped, live_swapped, live_count, room.staging, room.more);
         return false;
     }
 
@@ -271,11 +296,11 @@ KERNEL across(i64 limit) {
     while (true) {
         all.since = all.tick;
         all.walk();
-        all.meet_all();
+        if (!all.at_once) all.meet_all();
         all.run_locally();
         bool complete = true;
         if (all.reduce.role) complete = !all.takes(pending);
-        else if (pending) all.gate.around([&]() { all.agreement.hear(room.totals, false); });
+        else if (pending) all.gate.around([&]() { all.waiting += all.agreement.hear(room.totals, false); });
         if (pending) {
             // Where nothing was active, nobody has walked or said anything since.
             Totals t = totals_now();

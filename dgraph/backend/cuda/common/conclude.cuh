@@ -35,11 +35,11 @@ KERNEL conclude(i64 asked) {
     for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS + FLOAT_SUMS; k += BLOCK) t.mine[k] = total_found(k, stops);
     __syncthreads();
     agreement.post(t, whole);
-    agreement.hear(t, whole);
+    const i64 waited = agreement.hear(t, whole);
     for (int i = threadIdx.x; i < FLOAT_SUMS; i += BLOCK) room.sums[i] = agreement.float_sum(t, i);
     __syncthreads();
     if (threadIdx.x) return;
-    env.post[POST_STAMP] = agreement.stamp;
+    env.post[POST_STAMP] = agreement.stamp, env.post[POST_WAITING] += waited;
     const bool late = FRESH(env.post + POST_LATE) != 0;
     const i64 round = FRESH(c + ROUND), active = t.all[TOTAL_ACTIVES], edges = t.all[TOTAL_DEGREES];
     if (phase == LOWEST_FOUND) {

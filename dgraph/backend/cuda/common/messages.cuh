@@ -82,8 +82,8 @@ struct Message {
         if (kind != NOTHING && marked) bytes += padded(stride);
     }
 
-    // Every row: ``f(mine, position, row)``, by whole warps.
-    template <class F> __device__ void each(const F& f) const {
+    // Every row: ``f(mine, position, row)``, by whole warps; of one without bits, every ``step``-th from ``at`` on.
+    template <class F> __device__ void each(const F& f, u64 at = thread_rank(), u64 step = threads()) const {
         if (kind == BITSET) {
             for (u64 k = warp_rank(); k < (u64)span.chunks(); k += warps()) {
                 const u32 word = FRESH(bits + 32 * k + lane_id());
@@ -92,7 +92,7 @@ struct Message {
                 each_bit(span.chunk() + (i64)k, word, before, f);
             }
         } else if (kind != NOTHING) {
-            for (u64 i = thread_rank(); i - lane_id() < (u64)count; i += threads()) {
+            for (u64 i = at; i - lane_id() < (u64)count; i += step) {
                 const bool mine = i < (u64)count;
                 f(mine, kind == OFFSETS ? (i64)(mine ? FRESH(positions + i) : 0) : span.low + (i64)i, (i64)i);
             }
@@ -163,6 +163,7 @@ DEVICE void give_up(i64 rank) {
 
 // Whether a peer came to what ``ready`` looks for in time.
 template <class F> DEVICE bool heard(const Peer& peer, const F& ready) {
+    if (ready()) return true;
     const u64 began = NOW(), patience = (u64)FRESH(env.post + POST_PATIENCE);
     for (u32 looks = 0; !ready(); looks++) {
         WAIT_FOR_PEER();
@@ -192,25 +193,30 @@ DEVICE bool all_heard(i64 number) {
 
 // What both ends do with a message that came.
 
-DEVICE void combine_from(const Peer& peer, const Message& m, Visit& visit) {
+DEVICE void combine_from(const Peer& peer, const Message& m, Visit& visit, u64 at = thread_rank(), u64 step = threads()) {
     m.each([&](bool mine, i64 position, i64 row) {
         const u32 v = mine ? peer.lids[position] : 0;
-        bool near = false;
+        bool near = false, far = false;
         if (mine) {
             const Proposal p = proposal_in(m.values, row);
             near = !is_identity(p) && improves(v, p) && succeeded(p, attempt(v, p)) && !ALL;
+            far = SORTS && near && pile_of(v, p) > visit.nearest;
+            near = near && !far;
             if (FLAGGED && near) near = visit.begins_to_wait_for(v);
+            if (far) far = begins_to_wait(v);
         }
         if (ALL) return;
-        if (APPLY || PRIORITY) visit.touched.add(near, v);
+        if (TOUCHES) visit.touched.add(near, v);
         else visit.front.add(near, v);
-    });
+        if (SORTS) visit.beyond.add(far, v);
+    }, at, step);
 }
 
-DEVICE void take_from(const Asked& a, const Peer& peer, const Message& m, Front& front) {
+DEVICE void take_from(const Asked& a, const Peer& peer, const Message& m, Front& front, u64 at = thread_rank(),
+                      u64 step = threads()) {
     m.each([&](bool mine, i64 position, i64 row) {
         const u32 v = mine ? (u32)(peer.first + position) : 0;
         if (mine) take_row(m.values, a.fields, row, v);
         if (a.joins) front.add(mine && (!a.marked || FRESH(marks_of(m.values) + row)), v);
-    });
+    }, at, step);
 }

@@ -33,7 +33,7 @@ DEVICE Message few(const Asked& a, const Side& side, char* at, i64 many, i64 mos
     return m;
 }
 
-// By the first block.
+// By the first block. What it notes for itself comes behind what peers wait for.
 DEVICE void post_few(const Asked& a, i64 number) {
     for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
         u64* word = peer_of(p).signal + signal_word(number);
@@ -43,9 +43,17 @@ DEVICE void post_few(const Asked& a, i64 number) {
             TELL_SYSTEM(word, signal_value(number, 0)); // nothing stands before it
             continue;
         }
+        RELEASE_SYSTEM(word, signal_value(number, many));
         post[COUNTED] = 0, post[SENT_MESSAGES]++;
         post[SENT] += padded(4 * many) + many * width_of(a.fields, false);
-        RELEASE_SYSTEM(word, signal_value(number, many));
+    }
+}
+
+// By the last threads of the first block, while others listen to totals: until messages of all peers came.
+DEVICE void wait_for_messages(i64 number) {
+    for (i64 p = BLOCK - 1 - threadIdx.x; p < env.peer_count; p += BLOCK) {
+        const u64* word = peer_of(p).signals + signal_word(number);
+        heard(peer_of(p), [&]() { return ACQUIRE_SYSTEM(word) >> COUNT_BITS >= (u64)number; });
     }
 }
 
@@ -55,6 +63,27 @@ DEVICE Message incoming_any(const Asked& a, i64 p, i64 number, i64 most) {
     const i64 many = (i64)(FRESH(peer.signals + signal_word(number)) & COUNT_IN_HEAD);
     if (many == COUNT_IN_HEAD) return incoming(a, p, number);
     return few(a, a.arriving(peer), peer.inbox[number & 1], many, most);
+}
+
+// Rows for peers, by whole warps: a row at ``at`` where it names a peer, unless the role leaves the position out. Whether
+// this lane wrote one.
+DEVICE bool send(const Asked& a, Place at, i64 number, i64 most) {
+    if (at.p >= 0 && !span_of(a.leaving(peer_of(at.p)), a.role).holds(at.position)) at.p = -1;
+    for (u32 left = ballot(at.p >= 0); left;) {
+        const u32 leader = __ffs(left) - 1;
+        const i64 p = shuffle(at.p, leader);
+        const u32 same = ballot(at.p == p);
+        u64 base = 0;
+        if (lane_id() == leader) base = atomicAdd((u64*)(post_of(p) + COUNTED), (u64)__popc(same));
+        base = shuffle(base, leader);
+        if (at.p == p) {
+            const Peer& peer = peer_of(p);
+            const Message m = few(a, a.leaving(peer), peer.outbox[number & 1], 1, most);
+            put(a, peer, m, at.position, (i64)base + __popc(same & ((1u << lane_id()) - 1)));
+        }
+        left &= ~same;
+    }
+    return at.p >= 0;
 }
 
 // Proposals or values that a list names, as offsets, without counting them first.
@@ -68,26 +97,20 @@ DEVICE void append(const Asked& a, const News& news, i64 number, i64 most) {
         for (; ballot(e < last); e++) {
             Place at = {-1, 0};
             if (e < last) at = a.reduces ? place_of_mirror(v) : place_of_slot(env.told[e]);
-            if (at.p >= 0 && !span_of(a.leaving(peer_of(at.p)), a.role).holds(at.position)) at.p = -1;
-            for (u32 left = ballot(at.p >= 0); left;) {
-                const u32 leader = __ffs(left) - 1;
-                const i64 p = shuffle(at.p, leader);
-                const u32 same = ballot(at.p == p);
-                u64 base = 0;
-                if (lane_id() == leader) base = atomicAdd((u64*)(post_of(p) + COUNTED), (u64)__popc(same));
-                base = shuffle(base, leader);
-                if (at.p == p) {
-                    const Peer& peer = peer_of(p);
-                    const Message m = few(a, a.leaving(peer), peer.outbox[number & 1], 1, most);
-                    put(a, peer, m, at.position, (i64)base + __popc(same & ((1u << lane_id()) - 1)));
-                    wrote = true;
-                }
-                left &= ~same;
-            }
+            wrote |= send(a, at, number, most);
         }
     }
     if (wrote) FENCE_SYSTEM();
 }
+
+#if ACROSS
+DEVICE bool send_mirrors(bool hit, u32 v, i64 number) {
+    if (!ballot(hit)) return false;
+    Place at = {-1, 0};
+    if (hit) at = place_of_mirror(v);
+    return send(parsed(env.post[POST_REDUCE]), at, number, env.post[POST_FEW]);
+}
+#endif
 
 // What all ranks found together. ``lowest`` is only asked for where nothing is active.
 struct Totals {
@@ -130,11 +153,12 @@ struct Agreement {
         }
     }
 
-    // Leaves them where every block of this GPU finds them.
-    __device__ void hear(Totalled& t, bool whole) {
-        const u64 began = NOW();
+    __device__ void begin(Totalled& t) const {
         for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS; k += BLOCK) t.all[k] = t.mine[k];
         __syncthreads();
+    }
+
+    __device__ void collect(Totalled& t, bool whole) const {
         for (i64 i = threadIdx.x; i < jobs(whole); i += BLOCK) {
             const Peer& peer = peer_of(whole ? i : i / TOTAL_LIGHT);
             const u64* words = peer.signals + at();
@@ -153,10 +177,20 @@ struct Agreement {
                 else count(t.all + j, x);
             }
         }
+    }
+
+    // Leaves them where every block of this GPU finds them.
+    __device__ void keep(const Totalled& t) const {
         __syncthreads();
         for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS; k += BLOCK)
             env.post[k < TOTAL_SUMS ? POST_TOTALS + k : POST_SUMS + 8 * (k - TOTAL_SUMS)] = t.all[k];
-        if (threadIdx.x == 0) env.post[POST_WAITING] += (i64)(NOW() - began);
+    }
+
+    // Nanoseconds until all were there.
+    __device__ i64 hear(Totalled& t, bool whole) const {
+        const u64 began = NOW();
+        begin(t), collect(t, whole), keep(t);
+        return (i64)(NOW() - began);
     }
 
     // One sum of floats over ranks, in their order, so that all have the same bits; once all words were heard.

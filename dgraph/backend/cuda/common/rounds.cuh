@@ -51,7 +51,7 @@ KERNEL rounds(i64 asked) {
             bool met = false; // at least once a round: the counters of the round after the next are being cleared
             if (!ALL && queued > 0) {
                 Visit visit;
-                visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = 0;
+                visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = visit.mail = 0;
                 visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
                 visit.aim(slot, swapped, far_swapped, room.staging.held[warp_in_block()]);
                 const Work work = {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets,

@@ -49,6 +49,19 @@ DEVICE EdgeList edge_list(bool swapped) {
     return {env.scratch0 + skipped, (offset_t*)env.scratch2 + skipped};
 }
 
+// Rounds of several GPUs in one launch. There, and where no vertex has a mirror, a visit itself tells near vertices from far
+// ones; else a pass over what was touched does.
+#define ACROSS (PERSISTENT && !FUSED)
+#define SORTS (PRIORITY && (FUSED || ACROSS))
+#define TOUCHES (APPLY || (PRIORITY && !SORTS))
+
+#if ACROSS
+// Of a warp's lanes that hit, mirror v into the message that is being written (posting.cuh); whether this lane wrote.
+DEVICE bool send_mirrors(bool hit, u32 v, i64 number);
+#else
+DEVICE bool send_mirrors(bool, u32, i64) { return false; }
+#endif
+
 // Whether v was not in the far pile yet.
 DEVICE bool begins_to_wait(u32 v) {
     const u32 bit = 1u << (v & 31);
@@ -67,13 +80,14 @@ struct Visit {
     const u32* bits;
     u32* culled;
     Front front;
-    List touched, second;
-    i64 seen;
+    List touched, second, beyond; // ``second``: mirrors, or far vertices where there are none; ``beyond``: far ones else
+    i64 seen, mail;               // ``mail``: the message that mirrors join at once, 0: they are listed
+    bool sent;
 
     __device__ void open(const Globals& globals, i64 tick, i64 pile_now, u32 (*staging)[64]) {
         i64* slot = slot_of(tick);
         const i64* c = env.control;
-        G = globals, stamp = (u32)tick, nearest = pile_now, seen = 0;
+        G = globals, stamp = (u32)tick, nearest = pile_now, seen = mail = 0, sent = false;
         neighbours = PULLING ? env.in_neighbours : env.out_neighbours;
         weights = PULLING ? env.in_weights : env.out_weights;
         bits = active_bits();
@@ -82,7 +96,7 @@ struct Visit {
     }
 
     __device__ void aim(i64* slot, bool swapped, bool far_swapped, u32 (*staging)[64]) {
-        if (!ALL && (APPLY || (PRIORITY && !FUSED))) touched.open(staging[0], env.touched, slot + TOUCHED_TAIL);
+        if (!ALL && TOUCHES) touched.open(staging[0], env.touched, slot + TOUCHED_TAIL);
         else front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
         if (!FUSED) second.open(staging[1], env.mirrors, slot + MIRROR_TAIL);
         else if (PRIORITY) second.open(staging[1], far_swapped ? env.far1 : env.far0, env.control + FAR);
@@ -139,19 +153,21 @@ struct Visit {
         for (int k = 0; k < K; k++) {
             near[k] = near[k] && (SEEN ? !(before[k] >> (v[k] & 31) & 1) : succeeded(p[k], claim[k]));
             if (SEEN && near[k]) put(v[k], p[k]);
-            far[k] = PRIORITY && FUSED && near[k] && pile_of(v[k], p[k]) > nearest;
+            far[k] = SORTS && near[k] && (FUSED || v[k] < env.masters) && pile_of(v[k], p[k]) > nearest;
             near[k] = near[k] && !far[k];
         }
         for (int k = 0; k < K; k++) {
             if (FLAGGED) near[k] = near[k] && begins_to_wait_for(v[k]);
-            if (PRIORITY && FUSED) far[k] = far[k] && begins_to_wait(v[k]);
+            if (SORTS) far[k] = far[k] && begins_to_wait(v[k]);
         }
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
-            if (APPLY || (PRIORITY && !FUSED)) touched.add(near[k] && master, v[k]);
+            if (TOUCHES) touched.add(near[k] && master, v[k]);
             else front.add(near[k] && master, v[k]);
-            if (!FUSED) second.add(near[k] && !master, v[k]);
+            if (ACROSS && ONCE && mail) sent |= send_mirrors(near[k] && !master, v[k], mail);
+            else if (!FUSED) second.add(near[k] && !master, v[k]);
             else if (PRIORITY) second.add(far[k], v[k]);
+            if (ACROSS && SORTS) beyond.add(far[k], v[k]);
             if (POUR) pour(near[k], v[k]);
         }
     }
@@ -187,8 +203,9 @@ struct Visit {
     __device__ void close() {
         if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += seen;
         if (ALL) return;
-        if (APPLY || (PRIORITY && !FUSED)) touched.close();
+        if (TOUCHES) touched.close();
         else front.close();
         if (!FUSED || PRIORITY) second.close();
+        if (ACROSS && SORTS) beyond.close();
     }
 };
