@@ -20,7 +20,7 @@ from dgraph.version import __version__
 
 HOMES = {
     "run": "dgraph.run",
-    "build_on_gpus": "dgraph.run",
+    "build_on_gpus": "dgraph.backend.build",
     "Graph": "dgraph.graph.handle",
     "Result": "dgraph.result",
     "Comm": "dgraph.comm",

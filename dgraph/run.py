@@ -126,7 +126,10 @@ def run(
             trace.ranges = engine.ranges
             _tell_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)
         if build == DEVICE and not isinstance(graph, Graph):
-            graph = _built(graph, engine, comm, policy, loading, trace, progress)
+            trace.choose("build", DEVICE, "asked for")
+            with trace("build"):
+                progress.phase("build", graph)
+                graph = engine.build(graph, comm, policy, LoadOptions(**loading))
         with trace("load"):
             if not isinstance(graph, Graph):
                 progress.phase("load", graph)
@@ -180,37 +183,6 @@ def run(
             rounds=ctx.rounds,
             report=trace.collect(),
         )
-
-
-def build_on_gpus(
-    spec: str, *, comm=None, policy: str = "auto", backend: str = "auto", gpus: str | None = None,
-    trace: Trace | None = None, progress: Progress | None = None, **loading: Any,
-) -> Graph:  # fmt: skip
-    """A generated graph, made on the ranks' GPUs and placed there, for any number of runs; collective.
-
-    Args:
-        spec: ``NAME:SIZE[,option…]``.
-        policy, backend, gpus: as of :func:`run`.
-        loading: the fields of :class:`~dgraph.graph.options.LoadOptions`.
-
-    Raises:
-        UsageError: no GPU, no generator, what needs the edges on the host, too little memory.
-    """
-    comm = communicator(comm)
-    trace, progress = trace or Trace(comm), progress or Progress()
-    with comm.guarded():
-        here = ranks_here(comm)
-        with comm.together():
-            engine = choose_backend(backend, None, len(here), here.index(comm.rank), comm.size == 1, gpus=gpus)
-        return _built(spec, engine, comm, policy, loading, trace, progress)
-
-
-def _built(
-    spec: str, engine: Backend, comm: Comm, policy: str, loading: dict, trace: Trace, progress: Progress
-) -> Graph:
-    with trace("build"):
-        progress.phase("build", spec)
-        return engine.build(spec, comm, policy, LoadOptions(**loading))
 
 
 def _ascending(columns: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import emulated
 import numpy as np
 import oracles
 import pytest
+from devices import device_of, on_devices
 from emulated import Device, needs_compiler
 from simulated import on_ranks, succeed
 
@@ -70,18 +71,21 @@ def check_known(graph, want):
     assert graph.fingerprint() == want.fingerprint()
 
 
+@on_devices
 @pytest.mark.parametrize(("spec", "options"), ALONE)
-def test_one_gpu_builds_what_the_host_builds(spec, options):
-    check_alone(built(spec, **options), spec, options)
+def test_one_gpu_builds_what_the_host_builds(device, spec, options):
+    check_alone(built(spec, device=device_of(device), **options), spec, options)
 
 
+@on_devices
 @pytest.mark.parametrize("least", [7, 50])
 @pytest.mark.parametrize("spec", ["rmat:7", "rmat-alb:6", "star:300", "uniform:7,symmetric"])
-def test_rows_are_sorted_piece_by_piece(spec, least, monkeypatch):
+def test_rows_are_sorted_piece_by_piece(device, spec, least, monkeypatch):
     """Pieces shorter than a row, and than the hub's; with and without another numbering."""
     monkeypatch.setattr(plan, "LEAST", least)
     for renumber in (True, False):
-        check_alone(built(spec, renumber=renumber, keep_loops=True), spec, {"keep_loops": True})
+        made = built(spec, renumber=renumber, keep_loops=True, device=device_of(device))
+        check_alone(made, spec, {"keep_loops": True})
 
 
 @pytest.mark.parametrize("mutant", [
@@ -244,6 +248,19 @@ def test_without_a_gpu(capsys, monkeypatch):
         dgraph.run("bfs", built("rmat:5"), source=0, backend="cpu")
 
 
+@pytest.mark.parametrize("spec", ["rmat:6", "rmat-alb:6"])
+def test_an_undirected_graph_of_a_directed_one(spec):
+    """An edge where either arc was, parallel ones merged; the directed one is drawn again where it is asked for."""
+    graph, want = built(spec), Graph.load(spec, comm=SerialComm())
+    both = graph.undirected()
+    check_known(both, want.undirected())
+    np.testing.assert_array_equal(both.block.targets, want.undirected().block.targets)
+    assert not graph._locals, "the rows of both ways are not held beside those of one"
+    assert graph.hub() == want.hub()
+    found = dgraph.run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, Options(), graph.device))
+    assert found.report["graph"]["fingerprint"] == want.fingerprint()
+
+
 def test_an_undirected_graph_with_two_weights_a_pair():
     with pytest.raises(UsageError, match="an edge with two weights"):
         built("rmat:5", weights="1..9").undirected()
@@ -256,7 +273,8 @@ def test_the_command_builds_once_for_all_sources(monkeypatch, capsys):
         made.append(device)
         return CudaBackend(0, 1, True, Options(), device or Device())
 
-    monkeypatch.setattr(import_module("dgraph.run"), "choose_backend", chosen)
+    for name in ("dgraph.run", "dgraph.backend.build"):
+        monkeypatch.setattr(import_module(name), "choose_backend", chosen)
     monkeypatch.setattr("dgraph.cli.solve.refuse_early", lambda *args, **options: None)
     assert main(["bfs", "rmat:6", "--build", "device", "--source", "2,3", "--validate"]) == 0
     told = capsys.readouterr()

@@ -10,6 +10,7 @@ import partitioning
 from dgraph import output, report
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import refuse_early
+from dgraph.backend.build import build_on_gpus
 from dgraph.backend.choices import CHOICES, DEVICE
 from dgraph.checkpoint import clear, interval, listening
 from dgraph.cli.parser import Request
@@ -21,7 +22,7 @@ from dgraph.graph.generate import DEFAULT
 from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
 from dgraph.report import Progress, Trace
-from dgraph.run import build_on_gpus, run
+from dgraph.run import run
 
 ABOUT_GPUS = ("build", "transport", "gpus", "schedule", "record", "local_rounds", "device_rounds", *CHOICES)
 SUGGESTED = "the input suggests it, and none was named"
@@ -158,7 +159,10 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
         progress.line(f"no graph was named: taking {spec}")
     if request.run.get("build") == DEVICE:
         placing = {name: request.run[name] for name in ("policy", "backend", "gpus") if name in request.run}
-        graph = build_on_gpus(spec, comm=comm, trace=trace, progress=progress, **placing, **options)
+        trace.choose("build", DEVICE, "asked for")
+        progress.phase("build", spec)
+        with trace("build"):
+            graph = build_on_gpus(spec, comm=comm, **placing, **options)
     else:
         progress.phase("load", spec)
         with trace("load"):

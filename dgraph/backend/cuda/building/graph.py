@@ -17,12 +17,14 @@ from dgraph.backend.cuda.building.vertices import Vertices, spread, whole
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, Known
+from dgraph.graph.clean import symmetrised
 from dgraph.graph.fingerprint import digest
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.load import load
 from dgraph.graph.options import LoadOptions
 from partitioning import Placement
+from partitioning.blocks import Blocks
 
 
 class BuiltGraph(Graph):
@@ -41,6 +43,8 @@ class BuiltGraph(Graph):
         self.comm, self.device = comm, device
         self.draft, self._options, self._policy, self._renumber = plan, options, policy, renumber
         self._host: EdgeBlock | None = None
+        self._one_way: BuiltGraph | None = None
+        self._bounds: np.ndarray | None = None
         ids, facts = ConsecutiveIds(plan.n), replace(plan.facts, notes=list(plan.facts.notes))
         self._begin(Known(plan.n, 0, 0, plan.directed, plan.weight_type, ids, facts), None)
         self._locals[policy] = self.opened(policy)
@@ -64,6 +68,8 @@ class BuiltGraph(Graph):
             self.device.use()
             made = Kernels(plan, self.device, comm.rank, comm.size)
         placement = place(policy, plan, made, comm)
+        if isinstance(placement.owner, Blocks):
+            self._bounds = placement.owner.bounds
         vertices = spread(plan, made, comm) if comm.size > 1 else self._whole(made)
         built = rows(plan, vertices, made, comm)
         degree = _degrees(built, vertices, placement, comm, self.device)
@@ -95,40 +101,36 @@ class BuiltGraph(Graph):
         known.arcs, known.m = arcs, arcs if known.directed else (arcs - loops) // 2 + loops
         facts.loops, facts.isolated = built.loops, built.isolated
         facts.duplicates = (equal - equal_loops) // (2 if both else 1) + equal_loops
-        most = int(degree[: vertices.masters].max()) if vertices.masters else 0
-        facts.largest_degree = self.comm.largest(most)
+        own, most, hub = degree[: vertices.masters], -1, 0
+        if vertices.masters:
+            most = int(own.max())
+            hub = int(vertices.original[: vertices.masters][own == most].min())
+        told = self.comm.allgather(np.array([most, -hub], np.int64))
+        most, hub = max(told.tolist())
+        facts.largest_degree, self._hub = max(most, 0), -hub
         self._fingerprint = digest(known.n, known.directed, built.hashed, self.comm)
 
     def hub(self) -> int:
-        found = next(iter(self._locals.values())).local
-        masters, degree, original = found.masters, found.degree, found.vertices.original  # type: ignore[attr-defined]
-        most, gid = -1, 0
-        if masters:
-            most = int(degree[:masters].max())
-            gid = int(original[:masters][degree[:masters] == most].min())
-        told = self.comm.allgather(np.array([most, -gid], np.int64))
-        return -int(max(told.tolist())[1])
+        return self._hub
 
     @property
     def block(self) -> EdgeBlock:
         if self._host is None:
-            self._host = load(self.draft.facts.name, self.comm, self._options)
+            if self._one_way is not None:
+                self._host = symmetrised(self._one_way.block, self.comm)
+            else:
+                self._host = load(self.draft.facts.name, self.comm, self._options)
         return self._host
 
     @property
     def evidence(self) -> Drawn:
-        """The edges, drawn again: nothing of the rows that runs work on. Values belong to the ranks that own them where
-        that is in order of gids."""
-        local = self._locals[self._policy].local
-        vertices, ends = local.vertices, np.zeros(2, np.int64)  # type: ignore[attr-defined]
-        if local.masters and self.comm.size > 1:
-            ends[:] = self.device.get(vertices.original[: local.masters][[0, -1]])
-        told = self.comm.allgather(np.array([local.masters, *ends], np.int64))
-        starts = np.cumsum(told[:, 0]) - told[:, 0]
-        inside = (told[:, 1] == starts) & (told[:, 2] - told[:, 1] == told[:, 0] - 1) | (told[:, 0] == 0)
-        if self.comm.size == 1 or inside.all():
-            return Drawn(self, int(starts[self.comm.rank]), local.masters)
-        first, stop = (self.n * rank // self.comm.size for rank in (self.comm.rank, self.comm.rank + 1))
+        """The edges, drawn again: nothing of the rows that runs work on. A rank looks after the vertices that it owns,
+        where ranks own blocks, and else after its share of them."""
+        if self._bounds is None:
+            ends = [self.n * rank // self.comm.size for rank in range(self.comm.size + 1)]
+        else:
+            ends = self._bounds.tolist()
+        first, stop = ends[self.comm.rank : self.comm.rank + 2]
         return Drawn(self, first, stop - first)
 
     def undirected(self) -> Graph:
@@ -142,12 +144,13 @@ class BuiltGraph(Graph):
                 )
             facts = replace(self.draft.facts, notes=[*self.facts.notes, "symmetrised: every arc goes both ways"])
             plan = replace(self.draft, directed=False, both=True, keep_parallel=False, facts=facts)
+            self._locals.clear()  # drawn again, should a run ask for it
             both = BuiltGraph(plan, self.comm, self.device, self._policy, self._options, self._renumber)
             told = replace(
                 self.facts, largest_degree=both.facts.largest_degree, duplicates_kept=False, notes=facts.notes
             )
             both._known.facts = told
-            both._options = replace(self._options, directed=False)
+            both._one_way = self
             self._undirected = both
         return self._undirected
 
