@@ -222,6 +222,17 @@ def test_the_peak_is_planned(monkeypatch):
         assert 0.6 * planned < peak < 1.05 * planned + 40_000
 
 
+@pytest.mark.parametrize(("scale", "ranks", "weight", "renumbered"), [
+    (22, 1, 0, True), (24, 1, 4, True), (30, 1, 0, False), (29, 1, 4, True), (26, 2, 0, False), (30, 4, 8, False),
+])  # fmt: skip
+def test_at_most_half_as_much_again_as_what_stays(scale, ranks, weight, renumbered):
+    """R-MAT as drawn, 16 edges a vertex, all of which every rank knows of: while it is built and after."""
+    n = 1 << scale
+    arcs, vertices = 16 * n // ranks, n
+    stays = (4 + weight) * arcs + (8 if arcs >= 2**31 else 4) * vertices + (16 if renumbered else 8) * vertices
+    assert plan.building(n, vertices, arcs, ranks, ids=4, weight=weight, renumbered=renumbered) <= 1.5 * stays
+
+
 @pytest.mark.parametrize(("spec", "policy", "options", "told"), [
     ("complete:9", "oec", {}, "runs on the host alone"),
     ("rmat:5", "metis", {}, "must see a graph before it places it"),

@@ -19,6 +19,9 @@ from dgraph.backend.cuda.raw import Raw
 from dgraph.cache import folder, publish
 from dgraph.errors import UsageError
 
+LARGE = 2 << 30
+"""Bytes of an array from which on the host does not hold it a second time while it goes up."""
+
 
 def cupy():
     """CuPy, or an error that says how to get it."""
@@ -137,7 +140,12 @@ class CudaDevice:
         return int(total - free)
 
     def put(self, array):
-        """An array on this GPU; one that lies there is returned as it is."""
+        """An array on this GPU; one that lies there is returned as it is. CuPy copies an array to pinned memory first:
+        a large one goes up without that, in the driver's pieces."""
+        if isinstance(array, np.ndarray) and array.nbytes >= LARGE:
+            up = self.xp.empty(array.shape, array.dtype)
+            up.set(array)
+            return up
         return self.xp.asarray(array)
 
     def get(self, array) -> np.ndarray:

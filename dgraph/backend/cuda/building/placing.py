@@ -63,6 +63,8 @@ def place(policy: str, draft: Draft, made: Kernels, comm: Comm) -> Placement:
             f"policy {name!r} must see a graph before it places it, and GPUs draw each arc where it stays: "
             f"take {', '.join(ABLE)}, or --build host"
         )
+    if name == "hash":
+        return _told(partitioning.plan(policy, None, comm.size, comm), made, draft)
     with comm.together():
         seen = _outline(draft, made, comm.rank, comm.size, entering=name == "iec")
     seen.arcs = comm.total(int(seen.offsets[-1]))
