@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -135,7 +134,7 @@ def run(
                 progress.phase("load", graph)
                 graph = Graph.load(graph, comm=comm, **loading)
             trace.describe("graph", **vars(graph.facts))
-            work = _numbered(work, graph)
+            work = work if graph.ids.names is None else work.numbered(graph.ids.names, comm)
             if work.undirected and graph.directed:
                 graph = graph.undirected()
                 progress.line(f"{work.name} ignores directions: the graph was made undirected")
@@ -257,16 +256,6 @@ def _algorithm(algorithm: str | Algorithm | Program, parameters: dict[str, Any])
     if parameters:
         raise UsageError(f"{next(iter(parameters))}= belongs to an algorithm's name; this one was given its parameters")
     return ProgramAlgorithm(algorithm) if isinstance(algorithm, Program) else algorithm
-
-
-def _numbered(work: Algorithm, graph: Graph) -> Algorithm:
-    """The same from the vertex that a source in words is called, where vertices have names; collective."""
-    source = getattr(work, "source", None)
-    if graph.ids.names is None or not isinstance(source, str):
-        return work
-    work = copy(work)
-    work.source = graph.ids.names.find([source], graph.comm)[0]  # type: ignore[attr-defined]
-    return work
 
 
 def _check(what: str, value: str, known: tuple[str, ...]) -> None:

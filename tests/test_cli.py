@@ -11,7 +11,7 @@ import pytest
 
 from dgraph.cli.parser import Request, parse
 from dgraph.cli.progress import Plain, progress_for
-from dgraph.cli.sources import name_of, sources
+from dgraph.cli.sources import name_of, sources, weighted
 from dgraph.errors import DataError, OutputError, UsageError
 from dgraph.report import Progress
 
@@ -178,3 +178,17 @@ def test_a_log_has_a_line_a_phase_and_signs_of_life():
 def test_only_rank_0_speaks_and_only_when_asked():
     assert type(progress_for(1, False, 0.0)) is Progress
     assert type(progress_for(0, True, 0.0)) is Progress
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("7", [7]), ("1,2", [1, 2]), ("1=0.5,2=2", {1: 0.5, 2: 2.0}), ("3=1e-3", {3: 0.001})],
+)
+def test_vertices_and_their_weights_are_read(text, read):
+    assert weighted(text) == read
+
+
+@pytest.mark.parametrize("text", ["1=x", "a=1", "1,2=3", "="])
+def test_weights_of_vertices_that_are_none(text):
+    with pytest.raises(UsageError):
+        weighted(text)

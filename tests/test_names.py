@@ -156,3 +156,19 @@ def test_a_source_in_words_is_a_word_in_python_too(tmp_path):
         assert dict(zip(found["vertex"].tolist(), found["distance"].tolist(), strict=True))[b"carol"] == 1
     with pytest.raises(UsageError, match="'eve' is no vertex of the graph"):
         dgraph.run("bfs", path, ids="string", source="eve")
+
+
+@pytest.mark.parametrize("wanted", ["bob", "bob=2", "bob=2,carol=6"])
+def test_words_personalise_on_the_command_line(wanted, tmp_path, monkeypatch):
+    """As numbers of the same vertices do in Python."""
+    monkeypatch.chdir(tmp_path)
+    Path("people.txt").write_text("alice bob\nbob carol\ncarol alice\n")
+    line = ["pagerank", "people.txt", "--ids", "string", "--personalization", wanted, "-q", "-o", "ranks.npz"]
+    assert main(line) == 0
+    found = np.load("ranks.npz")
+    numbers = {1: 1.0, 2: 3.0} if "carol" in wanted else [1]
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], comm=world_of_one())
+    want = dgraph.run("pagerank", graph, personalization=numbers)
+    assert found["vertex"].tolist() == [b"alice", b"bob", b"carol"]
+    np.testing.assert_allclose(found["pagerank"], want.columns["pagerank"])
+    assert main([*line[:5], "eve=1"]) == 2

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dgraph.algorithms.distances import UNREACHED
+from dgraph.comm import Comm
 from dgraph.engine import Context
 from dgraph.errors import UsageError, unknown
+from dgraph.graph.names import Names
 from dgraph.graph.options import NAMES as LOAD_OPTIONS
 from dgraph.program import Program
 from dgraph.program.way import Way
@@ -77,6 +80,18 @@ class Algorithm(ABC):
     def check(self) -> None:  # noqa: B027 - most parameters need no check
         """Raise a :class:`UsageError` for parameters that are wrong on every graph."""
 
+    def numbered(self, names: Names, comm: Comm) -> Algorithm:
+        """The same, where parameters call vertices by words, with their numbers; collective.
+
+        Raises:
+            UsageError: a word that is no vertex's name.
+        """
+        out = copy(self)
+        for name, parameter in self.parameters.items():
+            if name == "source" or parameter.type == "vertices":
+                setattr(out, name, _numbers(getattr(self, name), names, comm))
+        return out
+
     @property
     def way(self) -> Way | None:
         """How its rounds want to be walked; None: as the run likes."""
@@ -130,6 +145,19 @@ class OnePass(Program):
 
     def step(self, g):
         return {"done": True}
+
+
+def _numbers(vertices: Any, names: Names, comm: Comm) -> Any:
+    """A vertex, several, or a number by vertex: numbers in place of words."""
+    if isinstance(vertices, str):
+        return names.find([vertices], comm)[0]
+    words = [word for word in vertices if isinstance(word, str)] if isinstance(vertices, (dict, list, tuple)) else []
+    if not words:
+        return vertices
+    known = dict(zip(words, names.find(words, comm), strict=True))
+    if isinstance(vertices, dict):
+        return {known.get(vertex, vertex): value for vertex, value in vertices.items()}
+    return [known.get(vertex, vertex) for vertex in vertices]
 
 
 SOURCE = Parameter("source", int, None, "vertex to start from, by its original id")

@@ -12,7 +12,6 @@ from dgraph.backend.connect import AUTO, TRANSPORTS
 from dgraph.checkpoint import RESUME
 from dgraph.cli.arguments import Parser, flag
 from dgraph.cli.commands import PROGRAM
-from dgraph.cli.sources import weighted
 from dgraph.engine import DIRECTIONS, SYNCS
 from dgraph.graph.options import EDGE_DATA, IDS, ORDERS
 from dgraph.report import STYLES
@@ -23,9 +22,6 @@ RUN = (
     "resume",
 )  # fmt: skip
 """Of :func:`dgraph.run`'s keywords, those that are options."""
-
-READERS = {"vertices": weighted}
-"""How a parameter whose type is not a Python type is read."""
 
 
 def add_load_options(graph: Any) -> None:
@@ -83,7 +79,7 @@ def add_parameters(group: Any, algorithm: Any) -> None:
         if parameter.type is bool:
             options["action"] = argparse.BooleanOptionalAction
         else:
-            options |= {"type": READERS.get(parameter.type, parameter.type), "choices": parameter.choices}
+            options |= {"type": str if parameter.type == "vertices" else parameter.type, "choices": parameter.choices}
             options["metavar"] = None if parameter.choices else parameter.name.upper()
         group.add_argument(*names, **options)
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from dgraph.cli.arguments import Parser, Said, summary
 from dgraph.cli.commands import COMMANDS, PROGRAM, Task, asked
 from dgraph.cli.options import RUN, add_parameters, add_run_options
-from dgraph.cli.sources import names, sources
+from dgraph.cli.sources import names, sources, weighted
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.options import load_options
 
@@ -130,15 +130,18 @@ def _request(parser: Parser, words: Sequence[str], algorithm: Any) -> Request:
     for name in ("max_rounds", "threads"):
         if given.get(name, 1) < 1:
             parser.error(f"got --{name.replace('_', '-')} {given[name]}, but it is 1 or more")
+    named = given.get("ids") == "string"
+    parameters = {name.removeprefix("parameter "): given[name] for name in given if name.startswith("parameter ")}
+    for name in parameters:
+        if algorithm.parameters[name].type == "vertices":
+            parameters[name] = weighted(parameters[name], named)
     return Request(
         algorithm=algorithm.name,
         graph=given.get("graph"),
         load=load_options(given),
         run={name: given[name] for name in RUN if name in given},
-        parameters={
-            name.removeprefix("parameter "): value for name, value in given.items() if name.startswith("parameter ")
-        },
-        sources=(names if given.get("ids") == "string" else sources)(given["source"]) if "source" in given else None,
+        parameters=parameters,
+        sources=(names if named else sources)(given["source"]) if "source" in given else None,
         output=given.get("output"),
         report=given.get("report"),
         quiet=given.get("quiet", False),

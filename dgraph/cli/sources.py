@@ -24,16 +24,17 @@ def names(text: str) -> list[str]:
     return [word for word, *_ in _words(text)]
 
 
-def weighted(text: str) -> list[int] | dict[int, float]:
-    """Vertex ids as in :func:`sources`, or with ``id=weight`` words a dict; raises as it does."""
+def weighted(text: str, named: bool = False) -> list[int] | list[str] | dict[int, float] | dict[str, float]:
+    """Vertex ids as in :func:`sources`, or with ``id=weight`` words a dict; ``named``: names in place of ids. Raises as
+    it does."""
     words = list(_words(text))
     if not any("=" in word for word, *_ in words):
-        return sources(text)
-    found = {}
+        return names(text) if named else sources(text)
+    found: dict = {}
     for word, where, error in words:
-        vertex, _, weight = word.partition("=")
+        vertex, _, weight = word.rpartition("=")
         try:
-            found[_id(vertex, where, error)] = float(weight)
+            found[vertex if named else _id(vertex, where, error)] = float(weight)
         except ValueError:
             raise error(f"{where}: got {word!r}; write id=weight for every vertex, or ids alone") from None
     return found
