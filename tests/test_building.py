@@ -249,6 +249,11 @@ def test_what_cannot_be_is_refused_on_every_rank(spec, policy, options, told):
             raise error
 
 
+def test_rows_alone_may_be_too_many():
+    with pytest.raises(UsageError, match=r"building 4,194,304 rows needs [\d,]+ bytes"):
+        built("rmat:22", device=Device(memory=1 << 20))
+
+
 def test_without_a_gpu(capsys, monkeypatch):
     monkeypatch.setattr("dgraph.backend._has_gpu", lambda: False)
     assert main(["bfs", "rmat:5", "--build", "device"]) == 2

@@ -70,6 +70,9 @@ KERNEL survey(i64) {
     if (loops) atomicAdd(env.counters + KEPT_LOOPS, loops);
 }
 
+// Of a row: itself where all vertices are here in order.
+DEVICE u64 gid_of(u64 row) { return env.original ? (u64)env.original[row] : row; }
+
 DEVICE u64 bits_of_ends(u64 u, u64 v) {
     if (!env.directed && u > v) {
         const u64 other = u;
@@ -97,7 +100,7 @@ DEVICE void weight_of(u64 u, u64 v, i64& weight) {
 
 KERNEL weigh(i64) {
     walk(0, env.row_end, 0, env.end, [=](u64 row, u64 e) {
-        const u64 u = (u64)env.original[row], v = (u64)env.original[env.targets[e]];
+        const u64 u = gid_of(row), v = gid_of(env.targets[e]);
         i64 whole;
         if (env.rule == RULE_REALS) weight_of(u, v, ((double*)env.weights)[e]);
         else if (env.weight_bytes == 8) weight_of(u, v, ((i64*)env.weights)[e]);
@@ -109,7 +112,7 @@ KERNEL weigh(i64) {
 KERNEL hash(i64) {
     u64 sum = 0;
     walk(0, env.row_end, 0, env.end, [&](u64 row, u64 e) {
-        const u64 u = (u64)env.original[row], v = (u64)env.original[env.targets[e]];
+        const u64 u = gid_of(row), v = gid_of(env.targets[e]);
         u64 weight = 1;
         if (env.weights) {
             if (env.rule == RULE_REALS) weight = bits_of(((const double*)env.weights)[e] + 0.0);

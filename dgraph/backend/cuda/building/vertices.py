@@ -48,6 +48,7 @@ def whole(draft: Draft, made: Kernels, renumber: bool | None) -> Vertices:
     """All vertices, on the one rank: by gid, or by falling degree. ``renumber``: None: where degrees are skewed."""
     _check(draft.n)
     xp, (gids, _) = made.device.xp, gid_dtype(draft.n)
+    demand((8 + gids.itemsize) * draft.n, made.device, f"{draft.n:,} rows")
     drawn = None
     if renumber is not False:
         degrees = xp.zeros(draft.n, np.uint64)
@@ -65,9 +66,7 @@ def whole(draft: Draft, made: Kernels, renumber: bool | None) -> Vertices:
             place[order] = xp.arange(draft.n, dtype=np.uint32)
             made.take(lids=place, original=order)
             return Vertices(draft.n, draft.n, order, order, place, drawn=drawn)
-    original = xp.arange(draft.n, dtype=gids)
-    made.take(original=original)
-    return Vertices(draft.n, draft.n, original, drawn=drawn)
+    return Vertices(draft.n, draft.n, xp.arange(draft.n, dtype=gids), drawn=drawn)
 
 
 def spread(draft: Draft, made: Kernels, comm: Comm) -> Vertices:
