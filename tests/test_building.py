@@ -38,7 +38,8 @@ ALONE = [
     ("uniform:7", {"keep_loops": True, "weights": "unit"}),
     ("grid:5x6,torus", {"weights": "-5000000000..7000000000", "directed": True}),
     ("road:9x11", {}), ("road:12x1", {}), ("roadnet:9x11", {"directed": True}), ("roadnet:20x2", {}),
-    ("bipartite:9x30", {}), ("star:50", {}), ("path:1", {}), ("tree:40,arity=3", {}), ("smallworld:60,k=4", {}),
+    ("bipartite:9x30", {}), ("star:50", {}), ("path:1", {}), ("complete:40", {}), ("tree:40,arity=3", {}),
+    ("smallworld:60,k=4", {}),
     ("rmat:0,edge_factor=1", {}),
 ]  # fmt: skip
 
@@ -234,7 +235,6 @@ def test_at_most_half_as_much_again_as_what_stays(scale, ranks, weight, renumber
 
 
 @pytest.mark.parametrize(("spec", "policy", "options", "told"), [
-    ("complete:9", "oec", {}, "runs on the host alone"),
     ("rmat:5", "metis", {}, "must see a graph before it places it"),
     ("rmat:5", "oce", {}, "unknown policy"),
     ("rmat:5", "oec", {"order": "degree"}, "--order needs the edges on the host"),

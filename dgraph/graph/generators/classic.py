@@ -48,7 +48,8 @@ def complete(n: int) -> Recipe:
             _fill_complete(n, u, u + 1 + first - u * (2 * n - u - 1) // 2, src, dst)
         return src, dst, None
 
-    return Recipe(n, items, False, edges, f"complete graph of {n} vertices")
+    formula = Formula("complete", (n, items))
+    return Recipe(n, items, False, edges, f"complete graph of {n} vertices", formula=formula)
 
 
 def tree(n: int, *, arity: int) -> Recipe:

@@ -52,7 +52,7 @@ def rmat(
         formula = Formula("noisy", (*words, int(shaken)), (a, b, c, noise))
     else:
         formula = Formula("rmat", (*words, *map(_bound, (a, a + b, a + b + c))))
-    return Recipe(n, items, not symmetric, edges, _note("R-MAT", n, items, symmetric), parallel, formula)
+    return Recipe(n, items, not symmetric, edges, _note("R-MAT", n, items, symmetric), formula, parallel)
 
 
 def _bound(share: float) -> int:

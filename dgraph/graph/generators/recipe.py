@@ -44,8 +44,8 @@ class Recipe:
         edges: ``edges(first, last)`` makes the edges of items first .. last-1: a pure function, so slices of any
             cut, put end to end, are the same list.
         note: what was generated, one sentence for the load line.
+        formula: the same, for kernels.
         parallel: parallel edges are part of the graph, and are kept.
-        formula: an edge for kernels; None: only ``edges`` can make it.
     """
 
     n: int
@@ -53,8 +53,8 @@ class Recipe:
     directed: bool
     edges: Callable[[int, int], Edges]
     note: str
+    formula: Formula
     parallel: bool = False
-    formula: Formula | None = None
 
 
 def empty_ends(n: int, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -62,7 +62,7 @@ def draft(spec: str, options: LoadOptions) -> Draft:
     """The draft of ``NAME:SIZE…``.
 
     Raises:
-        UsageError: no generator, or a graph that only the host can make.
+        UsageError: no generator, or an option that needs the edges on the host.
     """
     if not is_generator(spec):
         raise UsageError(f"{spec}: GPUs build generated graphs, NAME:SIZE; a file is read by the host: --build host")
@@ -71,8 +71,6 @@ def draft(spec: str, options: LoadOptions) -> Draft:
             flag = option.name.replace("_", "-")
             raise UsageError(f"--{flag} needs the edges on the host, and they are drawn on GPUs: give --build host")
     recipe, name = recipe_of(spec)
-    if recipe.formula is None:
-        raise UsageError(f"{spec}: this generator runs on the host alone; give --build host")
     directed = recipe.directed if options.directed is None else options.directed
     facts = LoadFacts(name=name, notes=[f"generated {recipe.note}"], loops_kept=options.keep_loops)
     if directed != recipe.directed:

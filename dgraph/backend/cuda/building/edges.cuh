@@ -138,6 +138,17 @@ DEVICE bool edge_star(u64 item, u64& u, u64& v) {
     return true;
 }
 
+// whole: n, edges. Counted from the last edge, the k-th source from the end has k + 1 edges.
+DEVICE bool edge_complete(u64 item, u64& u, u64& v) {
+    const u64 n = env.whole[0], left = env.whole[1] - 1 - item;
+    u64 k = (u64)((sqrt(8.0 * (double)left + 1.0) - 1.0) / 2.0);
+    while (k * (k + 1) / 2 > left) k--;
+    while ((k + 1) * (k + 2) / 2 <= left) k++;
+    u = n - 2 - k;
+    v = u + 1 + item - u * (2 * n - u - 1) / 2;
+    return true;
+}
+
 DEVICE bool edge_path(u64 item, u64& u, u64& v) {
     u = item, v = item + 1;
     return true;
