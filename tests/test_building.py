@@ -108,6 +108,7 @@ def test_mutants_fail(mutant):
     ("rmat:7", 3, "hash", {}),
     ("rmat-alb:6", 3, "auto", {}),
     ("path:2", 4, "cvc", {}),
+    ("path:2", 4, "oec", {}),
     ("road:9x11", 2, "auto", {}),
 ])  # fmt: skip
 def test_gpus_build_what_the_host_builds(spec, ranks, policy, options):
@@ -128,6 +129,24 @@ def test_gpus_build_what_the_host_builds(spec, ranks, policy, options):
     np.testing.assert_array_equal(np.concatenate(dst)[order], want.block.targets)
     if want.weight_type is not None:
         np.testing.assert_array_equal(np.concatenate(weights)[order], want.block.weights)
+
+
+@pytest.mark.parametrize("policy", ["oec", "iec", "cvc", "auto", "hvc,threshold=20"])
+def test_a_sample_shows_where_to_cut(policy, monkeypatch):
+    """Blocks by a sample are about as even as those by all degrees."""
+
+    def arcs(sample):
+        monkeypatch.setattr("dgraph.backend.cuda.building.placing.SAMPLE", sample)
+        parts = succeed(3, lambda comm: (graph := built("rmat:8", comm, policy), graph._locals[policy].local.out.arcs))
+        assert len({graph._fingerprint for graph, _ in parts}) == 1
+        return parts[0][0]._fingerprint, np.array([here for _, here in parts])
+
+    (want, even), (found, by_sample) = arcs(1 << 26), arcs(256)
+    assert want == found
+    assert by_sample.sum() == even.sum()
+    assert by_sample.max() < 1.3 * even.max()
+    if policy.startswith("hvc"):
+        np.testing.assert_array_equal(by_sample, even)
 
 
 def check_known_facts(graph, want):

@@ -70,7 +70,7 @@ class BuiltGraph(Graph):
         placement = place(policy, plan, made, comm)
         if isinstance(placement.owner, Blocks):
             self._bounds = placement.owner.bounds
-        vertices = spread(plan, made, comm) if comm.size > 1 else self._whole(made)
+        vertices = spread(plan, placement, made, comm) if comm.size > 1 else self._whole(made)
         built = rows(plan, vertices, made, comm)
         degree = _degrees(built, vertices, placement, comm, self.device)
         self._learn(built, vertices, degree)

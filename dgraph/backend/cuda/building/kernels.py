@@ -27,9 +27,9 @@ BROKEN_LOST, BROKEN_SHORT, BROKEN_ARC, BROKEN_TIGHT, BROKEN_ALONE, PLATEAUS, PRO
 MEMBERS = [
     (f"u64 whole[{WHOLE}]", WHOLE), (f"double real[{REAL}]", REAL), ("double bound[3]", 3),
     *((f"u64 {name}", 1) for name in (
-        "items", "n", "both", "directed", "keep_loops", "parts", "rank", "cut", "columns", "low", "high", "word_count",
-        "window_low", "window_high", "source", "row", "row_end", "begin", "end", "to", "rule", "weight_key", "width",
-        "weight_bytes", "octave_count",
+        "items", "step", "n", "both", "directed", "keep_loops", "parts", "rank", "cut", "columns", "low", "high",
+        "word_count", "window_low", "window_high", "source", "row", "row_end", "begin", "end", "to", "rule",
+        "weight_key", "width", "weight_bytes", "octave_count",
     )),
     ("i64 least", 1), ("i64 cutoff", 1), ("double real_cutoff", 1),
     *((f"{kind} {name}", 1) for kind, name in (
@@ -85,9 +85,9 @@ class Kernels:
         self.arrays: dict[str, Any] = {}
         formula, rule = draft.formula, draft.rule
         self._values: dict[str, object] = {
-            "whole": formula.whole, "real": formula.real, "items": draft.items, "n": draft.n, "both": draft.both,
-            "directed": draft.directed, "keep_loops": draft.keep_loops, "parts": parts, "rank": rank,
-            "word_count": words(draft.n), "octave_count": OCTAVES.size,
+            "whole": formula.whole, "real": formula.real, "items": draft.items, "step": 1, "n": draft.n,
+            "both": draft.both, "directed": draft.directed, "keep_loops": draft.keep_loops,
+            "parts": parts, "rank": rank, "word_count": words(draft.n), "octave_count": OCTAVES.size,
         }  # fmt: skip
         self.take(counters=self.counters, octaves=device.put(OCTAVES.astype(np.int64)))
         if draft.weight_type is not None:

@@ -32,9 +32,10 @@ DEVICE u64 holder(u64 u, u64 v) {
 
 // ``take(u, v)`` for every arc of the graph that is held here, parallel ones as often as they are drawn. Returns how
 // many self-loops this thread has drawn, wherever they lie.
+// Of a sample of the items, every ``step``-th.
 template <class F> DEVICE u64 arcs(bool everywhere, F take) {
     u64 loops = 0;
-    for (u64 item = THREAD; item < env.items; item += THREADS) {
+    for (u64 item = THREAD * env.step; item < env.items; item += THREADS * env.step) {
         u64 u, v;
         if (!EDGE(item, u, v)) continue;
         loops += u == v;
@@ -61,8 +62,10 @@ KERNEL degrees_of_slice(i64 incoming) {
     });
 }
 
+// Where rows are those of masters, a block from ``low`` on, they are counted at the same time.
 KERNEL mark(i64) {
     arcs(false, [=](u64 u, u64 v) {
+        if (env.counts) atomicAdd(env.counts + (u - env.low), 1ull);
         set_bit(env.rows, u);
         set_bit(env.columns_here, v);
     });

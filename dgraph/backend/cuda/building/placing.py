@@ -20,6 +20,9 @@ from partitioning.hybrid import Spread
 
 ABLE = ("oec", "iec", "cvc", "hvc", "hash")
 
+SAMPLE = 1 << 26
+"""Items of a sample that shows where blocks are to be cut: degrees of all are counted where hubs must be known."""
+
 HEAVY = 1.5
 """``auto`` spreads hubs where one vertex has this times a part's share of the arcs."""
 
@@ -28,7 +31,7 @@ HEAVY = 1.5
 class Outline:
     """What a policy is shown of a graph whose arcs nobody holds: rows ``first …`` by their lengths.
 
-    Lengths count every arc as often as it is drawn. Attributes are those of
+    Lengths count every arc as often as it is drawn, or are those of a sample. Attributes are those of
     :class:`~dgraph.graph.block.EdgeBlock` that the policies of ``ABLE`` read.
     """
 
@@ -66,37 +69,42 @@ def place(policy: str, draft: Draft, made: Kernels, comm: Comm) -> Placement:
     if name == "hash":
         return _told(partitioning.plan(policy, None, comm.size, comm), made, draft)
     with comm.together():
-        seen = _outline(draft, made, comm.rank, comm.size, entering=name == "iec")
+        step = 1 if name == "hvc" else max(draft.items // SAMPLE, 1)
+        seen = _outline(draft, made, comm.rank, comm.size, name == "iec", step)
     seen.arcs = comm.total(int(seen.offsets[-1]))
     if name == "auto":
-        return _told(_auto(seen, comm), made, draft)
+        return _told(_auto(seen, draft, made, comm), made, draft)
     try:
         return _told(partitioning.plan(policy, seen, comm.size, comm), made, draft)
     except partitioning.PolicyError as wrong:
         raise UsageError(str(wrong)) from wrong
 
 
-def _auto(seen: Outline, comm: Comm) -> Placement:
+def _auto(seen: Outline, draft: Draft, made: Kernels, comm: Comm) -> Placement:
     largest = comm.largest(int(np.diff(seen.offsets).max(initial=0)))
     if largest * comm.size > HEAVY * seen.arcs:
         told = f"one vertex has {largest} of {seen.arcs} arcs: too many for one GPU's share"
+        with comm.together():
+            arcs, seen = seen.arcs, _outline(draft, made, comm.rank, comm.size)
+        seen.arcs = arcs
         return partitioning.plan("hvc", seen, comm.size, comm).because(told, told)
     return partitioning.plan("oec", seen, comm.size, comm).because(
         "GPUs draw each arc where it stays, and degrees are even enough for blocks"
     )
 
 
-def _outline(draft: Draft, made: Kernels, rank: int, parts: int, entering: bool) -> Outline:
-    """Degrees of this rank's equal share of the vertices."""
+def _outline(draft: Draft, made: Kernels, rank: int, parts: int, entering: bool = False, step: int = 1) -> Outline:
+    """Degrees of this rank's equal share of the vertices; by every ``step``-th item, times ``step``."""
     first, stop = (draft.n * r // parts for r in (rank, rank + 1))
 
     def degrees(incoming: int) -> np.ndarray:
         counts = made.device.xp.zeros(max(stop - first, 1), np.uint64)
         made.take(counts=counts)
-        made.set(low=first, high=stop)
+        made.set(low=first, high=stop, step=step)
         made.launch("degrees_of_slice", incoming)
+        made.set(step=1)
         made.take(counts=None)
-        return made.device.get(counts)[: stop - first].astype(np.int64)
+        return made.device.get(counts)[: stop - first].astype(np.int64) * step
 
     found = degrees(1) if entering and draft.directed else None
     return Outline(draft.n, 0, draft.directed, first, _running(degrees(0)), found)

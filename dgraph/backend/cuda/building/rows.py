@@ -52,7 +52,7 @@ def rows(draft: Draft, vertices: Vertices, made: Kernels, comm: Comm) -> Built:
         if vertices.drawn is None:
             made.launch("count")
         else:
-            starts[2:], vertices.drawn = vertices.drawn, None
+            starts[2 : 2 + vertices.drawn.size], vertices.drawn = vertices.drawn, None
         longest = int(starts.max())
         xp.cumsum(starts, out=starts)
         drawn = int(starts[-1])

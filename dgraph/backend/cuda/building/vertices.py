@@ -16,6 +16,8 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.build import mirrors_of
 from dgraph.graph.local import Mirrors
+from partitioning import Placement
+from partitioning.blocks import Blocks
 
 
 @dataclass
@@ -28,7 +30,8 @@ class Vertices:
         order, place: as of :class:`~dgraph.backend.cuda.graph.DeviceGraph`, where vertices are numbered by degree.
         mine, theirs: as of :class:`~dgraph.graph.local.LocalGraph`.
         lids: by peer, the masters that it mirrors: uint32 on the device.
-        drawn: by position, the arcs drawn from it, uint64 on the device; None: not counted yet.
+        drawn: by position, the arcs drawn from it, uint64 on the device, none from those that it leaves out; None: not
+            counted yet.
         isolated: vertices of the whole graph without an arc; None: not known yet.
     """
 
@@ -69,7 +72,7 @@ def whole(draft: Draft, made: Kernels, renumber: bool | None) -> Vertices:
     return Vertices(draft.n, draft.n, xp.arange(draft.n, dtype=gids), drawn=drawn)
 
 
-def spread(draft: Draft, made: Kernels, comm: Comm) -> Vertices:
+def spread(draft: Draft, placement: Placement, made: Kernels, comm: Comm) -> Vertices:
     """Masters of this rank and the other ends of its arcs; collective. Kernels then translate gids."""
     device, xp = made.device, made.device.xp
     count, parts = words(draft.n), comm.size
@@ -78,7 +81,14 @@ def spread(draft: Draft, made: Kernels, comm: Comm) -> Vertices:
         rows, columns, here = (xp.zeros(count, np.uint32) for _ in range(3))
         before = xp.zeros(count + 1, np.uint32)
         made.take(rows=rows, columns_here=columns, words=here, before=before)
+        drawn = None
+        if placement.cut == "outgoing" and isinstance(placement.owner, Blocks):
+            low, high = placement.owner.bounds[comm.rank : comm.rank + 2].tolist()
+            drawn = xp.zeros(max(high - low, 1), np.uint64)
+            made.take(counts=drawn)
+            made.set(low=low)
         made.launch("mark")
+        made.take(counts=None)
         made.launch("gather")
         size = int(before.sum(dtype=np.int64))
         _check(size)
@@ -105,7 +115,10 @@ def spread(draft: Draft, made: Kernels, comm: Comm) -> Vertices:
         made.take(rows=None, columns_here=None, tally=None)
         del tally, rows, columns
     masters = int(counts[0])
-    found = Vertices(masters, size, original[:size], mine=mirrors_of(masters, counts[1:].reshape(parts, 3)))
+    drawn = None if drawn is None else drawn[:masters]
+    found = Vertices(
+        masters, size, original[:size], drawn=drawn, mine=mirrors_of(masters, counts[1:].reshape(parts, 3))
+    )
     found.isolated = isolated
     _meet(found, made, comm)
     return found
