@@ -111,3 +111,27 @@ def test_a_reader_that_leaves_early_is_no_fault(tmp_path):
     ran = run(["bash", "-c", command], tmp_path)
     assert ran.text.splitlines()[0] == "algorithms:"
     assert ran.text.splitlines()[1:] in (["0"], ["141"])
+
+
+SCRIPT = """
+import dgraph
+from dgraph.comm import world
+result = dgraph.run("bfs", "path:9", source=0)
+if world().rank == 1:
+    raise ValueError("a mistake in the script")
+world().barrier()
+"""
+
+
+def test_a_fault_in_a_users_script_ends_all_ranks(tmp_path):
+    ran = run([sys.executable, "-c", SCRIPT], tmp_path, timeout=40, ranks=3)
+    assert ran.code not in (0, None), ran.story()
+    assert "ValueError: a mistake in the script" in ran.text
+    assert ran.alive() == []
+
+
+def test_an_error_of_dgraph_in_a_users_script_is_every_ranks_own(tmp_path):
+    script = "import dgraph\ndgraph.run('bfs', 'path:9', source=99)"
+    ran = run([sys.executable, "-c", script], tmp_path, timeout=40, ranks=2)
+    assert ran.codes() == [1, 1], ran.story()
+    assert ran.text.count("UsageError: source 99 is no vertex") == 2

@@ -5,7 +5,7 @@ import sys
 
 from dgraph.comm.base import Comm
 from dgraph.comm.serial import SerialComm
-from dgraph.errors import UsageError
+from dgraph.errors import DgraphError, InternalError, UsageError
 
 STARTED_BY = {
     "PMI_SIZE": "mpiexec",
@@ -60,7 +60,23 @@ def _join() -> Comm:
             f"{name} says {count} ranks, but MPI has {comm.size}: some processes belong to another launch; "
             "start all ranks with one mpiexec or srun"
         )
-    return comm if comm.size > 1 else SerialComm()
+    if comm.size == 1:
+        return SerialComm()
+    _end_with_faults(comm)
+    return comm
+
+
+def _end_with_faults(comm: Comm) -> None:
+    """A fault that a user's script does not catch ends all ranks: the others would wait for messages that will not
+    come, and MPI's own end for this one. What dgraph raises is raised on all ranks, which end by themselves."""
+    show = sys.excepthook
+
+    def end(kind, fault, trace):
+        show(kind, fault, trace)
+        if not issubclass(kind, DgraphError):
+            comm.abort(InternalError.exit_code)
+
+    sys.excepthook = end
 
 
 def _launcher() -> tuple[str | None, int]:
