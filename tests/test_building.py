@@ -283,6 +283,34 @@ def test_without_a_gpu(capsys, monkeypatch):
         dgraph.run("bfs", built("rmat:5"), source=0, backend="cpu")
 
 
+@pytest.mark.parametrize("renumber", [True, False])
+def test_rows_are_copied_to_the_host_where_something_asks(renumber, monkeypatch):
+    monkeypatch.setattr("dgraph.backend.cuda.building.local.SOME", 10)
+    monkeypatch.setattr("dgraph.backend.cuda.building.graph.load", None)
+    options = {"weights": "1..9", "keep_loops": True}
+    graph = built("rmat:6,symmetric", renumber=renumber, **options)
+    check_blocks([graph.block], "rmat:6,symmetric", options)
+    assert not {"neighbours", "weights", "offsets"} & vars(graph._locals["auto"].local.out).keys()
+    if not renumber:
+        check_blocks(succeed(3, lambda comm: built("rmat:6", comm, **options).block), "rmat:6", options)
+
+
+def test_rows_are_made_on_the_host_where_ranks_hold_no_blocks():
+    check_blocks(succeed(2, lambda comm: built("rmat:6", comm, "cvc").block), "rmat:6", {})
+
+
+def check_blocks(blocks, spec, options):
+    want = Graph.load(spec, comm=SerialComm(), **options).block
+    assert [block.first for block in blocks] == [sum(b.rows for b in blocks[:k]) for k in range(len(blocks))]
+    for name in ("n", "m", "arcs", "directed"):
+        assert {getattr(block, name) for block in blocks} == {getattr(want, name)}
+    np.testing.assert_array_equal(np.concatenate([np.diff(block.offsets) for block in blocks]), np.diff(want.offsets))
+    np.testing.assert_array_equal(np.concatenate([block.targets for block in blocks]), want.targets)
+    assert blocks[0].targets.dtype == want.targets.dtype
+    if want.weights is not None:
+        np.testing.assert_array_equal(np.concatenate([block.weights for block in blocks]), want.weights)
+
+
 @pytest.mark.parametrize("spec", ["rmat:6", "rmat-alb:6"])
 def test_an_undirected_graph_of_a_directed_one(spec):
     """An edge where either arc was, parallel ones merged; the directed one is drawn again where it is asked for."""

@@ -16,19 +16,21 @@ from dgraph.backend.cuda.building.rows import Built, rows
 from dgraph.backend.cuda.building.vertices import Vertices, spread, whole
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
-from dgraph.graph.block import EdgeBlock, Known
+from dgraph.graph.block import EdgeBlock, Known, gid_type
 from dgraph.graph.clean import symmetrised
 from dgraph.graph.fingerprint import digest
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.load import load
+from dgraph.graph.local import LocalGraph
 from dgraph.graph.options import LoadOptions
 from partitioning import Placement
 from partitioning.blocks import Blocks
 
 
 class BuiltGraph(Graph):
-    """A graph that was drawn and built on GPUs. Rows by gid, on the host, are made there when something asks for them.
+    """A graph that was drawn and built on GPUs. Rows by gid are copied to the host when something asks for them, where
+    ranks hold blocks of them, and else made there.
 
     Attributes:
         device: this rank's GPU.
@@ -116,11 +118,30 @@ class BuiltGraph(Graph):
     @property
     def block(self) -> EdgeBlock:
         if self._host is None:
-            if self._one_way is not None:
+            local = self._blocks()
+            if local is not None:
+                self._host = self._taken(local)
+            elif self._one_way is not None:
                 self._host = symmetrised(self._one_way.block, self.comm)
             else:
                 self._host = load(self.draft.facts.name, self.comm, self._options)
         return self._host
+
+    def _blocks(self) -> LocalGraph | None:
+        """A partition that is there, whose ranks hold consecutive rows."""
+        able = (part.local for part in self._locals.values() if self.comm.size == 1 or part.policy == "oec")
+        return next(able, None)
+
+    def _taken(self, local: LocalGraph) -> EdgeBlock:
+        """The rows of a partition, copied to the host."""
+        alone, known = self.comm.size == 1, self._known
+        with self.comm.together():
+            gids = None if alone else local.gids.astype(gid_type(self.n))
+            offsets, targets, weights = local.out.taken(gids, local.masters)  # type: ignore[attr-defined]
+        first = self.comm.before(local.masters)
+        return EdgeBlock(
+            self.n, known.m, known.arcs, first, offsets, targets, weights, self.directed, self.ids, self.facts
+        )
 
     @property
     def evidence(self) -> Drawn:

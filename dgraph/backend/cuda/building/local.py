@@ -13,6 +13,9 @@ from dgraph.backend.cuda.extent import Extent, sharing
 from dgraph.graph.block import Known
 from dgraph.graph.local import Csr, LocalGraph
 
+SOME = 1 << 20
+"""Rows, or arcs, that are put into another order at a time."""
+
 
 class BuiltRows(Csr):
     """The rows on the host, by lid: copied when they are asked for. Sizes and the weights' figures need no copy."""
@@ -62,9 +65,28 @@ class BuiltRows(Csr):
         found = self.device.get(column)
         if self.place is None:
             return found
+        out, offsets = np.empty_like(found), self.offsets
         starts = self.device.get(self.built.offsets).astype(np.int64)[:-1][self.device.get(self.place)]
-        lengths = np.diff(self.offsets)
-        return found[np.repeat(starts - self.offsets[:-1], lengths) + np.arange(found.size)]
+        for low in range(0, starts.size, SOME):
+            ends = offsets[low : low + SOME + 1]
+            e = np.arange(ends[0], ends[-1])
+            e += np.repeat(starts[low : low + SOME] - ends[:-1], np.diff(ends))
+            out[ends[0] : ends[-1]] = found[e]
+        return out
+
+    def taken(self, gids: np.ndarray | None, masters: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Offsets, targets and weights of the masters' rows, by gid; nothing of them is kept here.
+
+        Args:
+            gids: by lid; None: lids are gids.
+        """
+        offsets, weights = self.offsets[: masters + 1], self.weights
+        targets = self.neighbours if gids is None else np.empty(self.arcs, gids.dtype)
+        for low in range(0, 0 if gids is None else self.arcs, SOME):
+            targets[low : low + SOME] = gids[self.neighbours[low : low + SOME]]  # type: ignore[index]
+        for name in ("offsets", "neighbours", "weights"):
+            self.__dict__.pop(name, None)
+        return offsets, targets, weights
 
 
 class BuiltLocal(LocalGraph):
