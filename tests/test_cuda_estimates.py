@@ -22,7 +22,7 @@ from dgraph.program import trace
 from dgraph.report import Progress, Trace
 
 pytestmark = pytest.mark.mpi_skip
-SHORT = {"TINY_ROW": 3, "WARP_ROW": 12, "PIECE": 32, "BINS": 32, "EXACT": 12}
+SHORT = {"TINY_ROW": 3, "WARP_ROW": 12, "PIECE": 32, "BINS": 32, "EXACT": 12, "MOST_CLAIMED": 40}
 """Sizes at which small graphs have every kind of row, and estimates beyond the bins of one value each."""
 
 

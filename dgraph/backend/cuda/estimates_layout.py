@@ -21,6 +21,9 @@ PIECE edges, a block each. A thread counts in hexadecimal digits, of which a wor
 BINS, EXACT = 256, 192
 """Bins in which neighbours' estimates are counted, and how many of them are of one estimate each."""
 
+TURNS, MOST_CLAIMED = 4, 256
+"""How often a warp takes vertices of a round, if all take as many; how many it takes at most."""
+
 CLAIMED, PIECES_TAIL, HUBS_TAIL = layout.LIVE_TAIL, layout.LISTED_TAIL, layout.SWEPT_TAIL
 """Counters of a round: vertices that warps took; pieces of long rows; rows of several pieces."""
 

@@ -138,29 +138,36 @@ struct Looking {
             env.pieces[i] = v, env.piece_hubs[i] = (u32)hub, env.piece_at[i] = (u32)(i - at);
     }
 
+    // A vertex of each lane that has one: alone, by the warp, or later.
+    __device__ void look_at(i64* slot, bool mine, u32 v) {
+        const offset_t e = mine ? env.out_offsets[v] : 0, last = mine ? env.out_offsets[v + 1] : 0;
+        const u64 degree = (u64)(last - e);
+        const i64 before = mine ? (i64)env.before[v] : 0;
+        Found f = {0, 0};
+        if (mine && degree <= TINY_ROW) f = found_alone(before, e, last);
+        for (u32 left = ballot(degree > TINY_ROW && degree <= WARP_ROW); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1;
+            const Found its = by_warp(shuffle(before, lane), shuffle(e, lane), shuffle(last, lane));
+            if (lane_id() == lane) f = its;
+        }
+        if (degree > WARP_ROW) cut(slot, v, degree);
+        settle(mine && degree <= WARP_ROW, v, before, f);
+    }
+
     // ``list``: null for every master. Warps take some at a time, fewer where there are few.
     __device__ void look(i64* slot, const u32* list, u64 count) {
-        const u64 some = smaller(larger(count / warps(), (u64)1), (u64)32);
+        const u64 some = smaller(larger(count / (TURNS * warps()), (u64)1), (u64)MOST_CLAIMED);
         while (true) {
             u64 first = 0;
             if (lane_id() == 0) first = atomicAdd((u64*)(slot + CLAIMED), some);
             first = shuffle(first, 0);
             if (first >= count) return;
-            const u64 i = first + lane_id();
-            const bool mine = lane_id() < some && i < count;
-            const u32 v = !mine ? 0 : list ? FRESH(list + i) : (u32)i;
-            const offset_t e = mine ? env.out_offsets[v] : 0, last = mine ? env.out_offsets[v + 1] : 0;
-            const u64 degree = (u64)(last - e);
-            const i64 before = mine ? (i64)env.before[v] : 0;
-            Found f = {0, 0};
-            if (mine && degree <= TINY_ROW) f = found_alone(before, e, last);
-            for (u32 left = ballot(degree > TINY_ROW && degree <= WARP_ROW); left; left &= left - 1) {
-                const u32 lane = __ffs(left) - 1;
-                const Found its = by_warp(shuffle(before, lane), shuffle(e, lane), shuffle(last, lane));
-                if (lane_id() == lane) f = its;
+            const u64 last = smaller(first + some, count);
+            for (u64 at = first; at < last; at += 32) {
+                const u64 i = at + lane_id();
+                const bool mine = i < last;
+                look_at(slot, mine, !mine ? 0 : list ? FRESH(list + i) : (u32)i);
             }
-            if (degree > WARP_ROW) cut(slot, v, degree);
-            settle(mine && degree <= WARP_ROW, v, before, f);
         }
     }
 
@@ -329,8 +336,9 @@ KERNEL estimate(i64 limit) {
             figure[0] = (i64)looked, figure[1] = listed_edges(slot, TAIL), figure[2] = PUSH, figure[3] = 0;
         }
         round++;
+        // Blocks that go on may add to what is looked at next, but only where some fell: so all blocks decide alike.
         if (fell + again == 0 || round >= end) break;
-        if (!FUSED && (fell + again > (u64)few || listed_edges(slot, TAIL) > few)) break;
+        if (!FUSED && (fell > (u64)few || listed_edges(slot, TAIL) > few)) break;
     }
     if (thread_rank()) return;
     c[GATE] = due, c[ROUND] = round;
