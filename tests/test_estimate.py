@@ -83,7 +83,7 @@ def test_the_plan_is_the_peak_of_a_run(words, tmp_path):
     ran = run([sys.executable, "-m", "dgraph", *words, "-q", "--report", out], tmp_path / "run", timeout=110)
     assert ran.code == 0, ran.story()
     peak = json.loads(out.read_text())["ranks"][0]["peak_memory_bytes"]
-    told = run([sys.executable, "-m", "dgraph", "estimate", *words[:2], "--json"], tmp_path / "plan", timeout=110)
+    told = run([sys.executable, "-m", "dgraph", "estimate", *words[:2], "--json", "-q"], tmp_path / "plan", timeout=110)
     assert told.code == 0, told.story()
     (planned,) = json.loads(told.logs()[0])["plans"]
     assert 0.9 * peak < planned["peak"] < 1.4 * peak
