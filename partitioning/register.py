@@ -93,8 +93,8 @@ def choose(text: str) -> Chosen:
     for word in words:
         key, _, value = word.partition("=")
         if key not in found.options:
-            known = _known(key, found.options) if found.options else "it has none"
-            raise PolicyError(f"policy {name!r} has no option {key!r}: {known}; write {name},option=value")
+            known = f"{_known(key, found.options)}; write {name},option=value" if found.options else "it has none"
+            raise PolicyError(f"policy {name!r} has no option {key!r}: {known}")
         option = found.options[key]
         try:
             given[key] = option.value(value)

@@ -28,6 +28,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=_Formatter, allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
 
     def error(self, message: str) -> NoReturn:
+        if message.endswith("expected one argument"):
+            message += " (one that begins with - is written behind =, such as --weights=-5..5)"
         raise UsageError(f"{message}; see {self.prog} --help")
 
     def print_help(self, file: Any = None) -> NoReturn:
