@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -127,6 +128,9 @@ class Device:
 
     def wait(self):
         pass
+
+    def on(self, stream):
+        return nullcontext()
 
     def mark(self):
         return time.perf_counter()

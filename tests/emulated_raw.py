@@ -74,7 +74,7 @@ class Raw:
     def pinned(self, size: int) -> np.ndarray:
         return np.full(size, 0xA5, np.uint8)
 
-    def stream(self) -> Stream:
+    def stream(self, urgent: bool = False) -> Stream:
         return Stream()
 
     def event(self) -> Event:

@@ -34,6 +34,8 @@ def backend(
     local_rounds: bool = False,
     device: object = None,
     device_rounds: bool = False,
+    overlap: bool = False,
+    across_limit: int | None = None,
     **choices: object,
 ) -> Backend:
     """The backend of this name; "auto" is cuda where there is a GPU and CuPy, else cpu.
@@ -51,6 +53,8 @@ def backend(
         local_rounds: GPUs run rounds of their own between exchanges.
         device: the GPU that a graph was built on: no other can work on it.
         device_rounds: GPUs agree on the ends of all rounds without the host.
+        overlap: they also walk and exchange at the same time.
+        across_limit: vertices and edges a rank of a round up to which GPUs stay in one kernel; None: as measured.
         choices: options of schedules, see ``dgraph.backend.choices``; None: not given.
 
     Raises:
@@ -65,6 +69,8 @@ def backend(
         "record": record,
         "local_rounds": local_rounds or None,
         "device_rounds": device_rounds or None,
+        "overlap": overlap or None,
+        "across_limit": across_limit,
         **choices,
     }
     if _takes_gpu(name, gpus=gpus, **given):

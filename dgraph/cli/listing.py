@@ -6,7 +6,7 @@ import json as encoder
 from collections.abc import Sequence
 from typing import Any
 
-from dgraph.backend.choices import BUILDS, CHOICES
+from dgraph.backend.choices import BUILDS, CHOICES, ROUNDS
 from dgraph.backend.connect import TRANSPORTS
 from dgraph.cli.arguments import flag, summary
 from dgraph.cli.commands import command_parser
@@ -70,6 +70,7 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             for name, row in SCHEDULES.items()
         ],
         "ways to build": [{"name": name, "help": text} for name, text in BUILDS.items()],
+        "rounds between GPUs": [{"name": f"--{name.replace('_', '-')}", "help": text} for name, text in ROUNDS.items()],
         "transports": [{"name": name, "help": text} for name, text in TRANSPORTS.items()],
         "generators": [
             {"name": name, "form": generator.form, "help": generator.help} for name, generator in GENERATORS.items()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.backend import BACKENDS
-from dgraph.backend.choices import BUILDS, CHOICES
+from dgraph.backend.choices import BUILDS, CHOICES, ROUNDS
 from dgraph.backend.connect import AUTO, TRANSPORTS
 from dgraph.checkpoint import RESUME
 from dgraph.cli.arguments import Parser, flag
@@ -18,8 +18,7 @@ from dgraph.report import STYLES
 
 RUN = (
     "policy", "build", "backend", "threads", "schedule", *CHOICES, "gpus", "allow_gpu_sharing", "transport", "record",
-    "local_rounds", "device_rounds", "direction", "sync", "max_rounds", "validate", "checkpoint", "checkpoint_every",
-    "resume",
+    *ROUNDS, "direction", "sync", "max_rounds", "validate", "checkpoint", "checkpoint_every", "resume",
 )  # fmt: skip
 """Of :func:`dgraph.run`'s keywords, those that are options."""
 
@@ -125,12 +124,9 @@ def add_run_options(parser: Parser, algorithm: Any = None) -> None:
         metavar="WHAT[,WHAT]",
         help="also of GPUs: load (edges by thread), time (seconds by kernel), ranges (for nsys)",
     )
-    run.add_argument(
-        "--local-rounds", **flag(), help="GPUs run rounds of their own between exchanges: for roads; the same answers"
-    )
-    run.add_argument(
-        "--device-rounds", **flag(), help="GPUs that reach each other agree on the ends of all rounds without the host"
-    )
+    for name in ("local_rounds", "device_rounds", "overlap"):
+        run.add_argument(f"--{name.replace('_', '-')}", **flag(), help=ROUNDS[name])
+    run.add_argument("--across-limit", type=int, metavar="N", help=ROUNDS["across_limit"])
     run.add_argument(
         "--direction",
         choices=DIRECTIONS,

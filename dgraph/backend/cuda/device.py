@@ -189,6 +189,10 @@ class CudaDevice:
     def wait(self) -> None:
         self.xp.cuda.get_current_stream().synchronize()
 
+    def on(self, stream: Any) -> Any:
+        """A context in which kernels are given to a stream of :meth:`Raw.stream`."""
+        return stream
+
     def mark(self):
         """A moment in the stream; see :meth:`between`."""
         event = self._events.pop() if self._events else self.xp.cuda.Event()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda import messages
 from dgraph.backend.cuda.options import ROUNDS_AHEAD
+from dgraph.backend.cuda.overlap import WALKER, Overlap
 from dgraph.backend.cuda.schedules import SCHEDULES
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class DeviceRounds:
 
     def __init__(self, exchange: Exchange, machine: Machine):
         self.exchange, self.machine = exchange, machine
+        self.overlap = Overlap(exchange, machine)
         flips = int(machine.words[at.FORCED]) == at.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
 
@@ -74,9 +76,13 @@ class DeviceRounds:
         else:
             ahead = min(ROUNDS_AHEAD, end - before) if self.steady else 1
             for _ in range(ahead):
-                name, calls = machine.walks()
-                machine.launch(*calls)
-                sync.reduce()
+                if self.overlap.cuts():
+                    name = WALKER
+                    self.overlap.walk()
+                else:
+                    name, calls = machine.walks()
+                    machine.launch(*calls)
+                    sync.reduce()
                 machine.launch(*machine.works(), self._conclude(at.APPLIED, end, stops))
                 if self.steady:
                     sync.broadcast()

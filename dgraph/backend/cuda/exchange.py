@@ -11,6 +11,7 @@ import numpy as np
 
 from dgraph.backend.cuda import messages as at
 from dgraph.backend.cuda.device_rounds import DeviceRounds, Exchanges, concluded_by_device
+from dgraph.backend.cuda.options import SMALL_ACROSS
 from dgraph.backend.cuda.transports import Links, Mailboxes
 from dgraph.comm import Comm
 from dgraph.errors import InternalError, UsageError
@@ -93,7 +94,7 @@ class Exchange:
     @property
     def _few(self) -> int:
         """Positions that may be sent as offsets without being counted first."""
-        return min(max(self.machine.options.small, 0), at.COUNT_IN_HEAD - 1)
+        return min(max(self.machine.options.small, 0), SMALL_ACROSS)
 
     def _totals(self) -> dict[str, int]:
         """Positions of each role over all ranks: an exchange of none does not take place."""
@@ -111,7 +112,7 @@ class Exchange:
         words[at.POST_NUMBER], words[at.POST_STAMP] = self.post.number, self.post.stamp
         words[at.POST_PATIENCE] = int(1e9 * patience())
         words[at.POST_FEW], words[at.POST_MOST] = self._few, self._most
-        words[at.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
+        self.pushed = words[at.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
         marked = push.frontier and self.machine.dirties
         words[at.POST_TELL] = self._asked(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)
         post[...] = device.put(words)
@@ -237,11 +238,16 @@ class Exchange:
         new = (words - self._seen).tolist()
         self._seen = words.copy()
         if self.direct:
+            hidden = new[at.POST_HIDDEN]
+            if hidden:
+                self.record.add("hidden", hidden * 1e-9)
             for name, word in (
-                ("pack", at.POST_PACKING), ("exchange", at.POST_WAITING), ("unpack", at.POST_UNPACKING)
+                ("exchange", at.POST_WAITING), ("unpack", at.POST_UNPACKING), ("pack", at.POST_PACKING)
             ):  # fmt: skip
-                self.record.add(name, new[word] * 1e-9)
-                self.record.add("compute", new[word] * -1e-9)
+                bare = max(new[word] - hidden, 0)
+                hidden -= new[word] - bare
+                self.record.add(name, bare * 1e-9)
+                self.record.add("compute", bare * -1e-9)
         for i, peer in enumerate(self.peers):
             if new[_peer_word(i, at.SENT_MESSAGES)]:
                 self.record.message(peer, new[_peer_word(i, at.SENT)], new[_peer_word(i, at.SENT_MESSAGES)])
@@ -252,7 +258,7 @@ def runs_across(machine: Machine) -> bool:
     links, traced, options = machine.graph.links, machine.traced, machine.options
     asked = options.schedule not in ("auto", "persistent")
     strict = asked or options.record or options.sweeps or options.pours > 0 or options.cull > 0
-    able = machine.across_may_run and not (traced.all or traced.float_sums or strict)
+    able = machine.walks_by_schedule and not (traced.all or traced.float_sums or strict)
     return able and links is not None and links.direct
 
 

@@ -25,6 +25,10 @@ CULLED = 1024
 SWEEP_BIT = 40
 """The bit of the argument of ``edges`` from which on it counts the sweeps of ``hierarchical``."""
 
+PIECE_BIT, PIECES_BIT = 48, 52
+"""Bits of the argument of ``edges`` from which on it names one of several pieces of the frontier's edges, and how many
+they are; 0: all edges."""
+
 # what ``settle`` comes after; SETTLED: nothing is left to settle
 STARTED, EDGES_VISITED, APPLIED, LOWEST_FOUND, OPENED, JOINED, SETTLED = range(7)
 

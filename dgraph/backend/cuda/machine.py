@@ -35,10 +35,10 @@ class Machine(Resumable):
         state: field → :class:`Column`, by lid.
         dirties: whether mirrors must hear of masters that are not active.
         courier: the exchange between GPUs; None: fields pass through host memory (``dgraph/sync``).
-        across_may_run: whether rounds that walk edges may take the place of this machine's.
+        walks_by_schedule: whether its rounds walk edges, so that others that do may take their place.
     """
 
-    across_may_run = True
+    walks_by_schedule = True
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
         if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:

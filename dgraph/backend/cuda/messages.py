@@ -39,7 +39,13 @@ LOOK_AROUND = 200_000_000
 WHOLE_ACROSS = 1 << 22
 """Vertices of each rank, on average, up to which a round that looks at every vertex stays in the kernel of many."""
 
-POST_PEERS, POST_PEER = 24 + 8 * MOST_SUMS, 8
+MOST_PIECES = 4
+POST_PIECES = POST_SUMS + 8 * MOST_SUMS
+POST_WALKED, POST_BEFORE, POST_HIDDEN = range(POST_PIECES + MOST_PIECES, POST_PIECES + MOST_PIECES + 3)
+"""Of a round in pieces: mirrors that were listed by the end of each; when the last was walked, and what exchanges had
+taken before the first, in nanoseconds; how many of them were hidden behind edges so far."""
+
+POST_PEERS, POST_PEER = POST_HIDDEN + 1, 8
 COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES = range(5)
 """Behind them, POST_PEER words a peer: positions of the message, values that found their place, bytes of the message;
 bytes and messages so far."""
@@ -59,6 +65,9 @@ ASKED_ROLE, ASKED_REDUCES, ASKED_DENSE, ASKED_WHOLE, ASKED_MARKED, ASKED_JOINS, 
     40, 42, 43, 44, 45, 46, 47, 48
 )  # fmt: skip
 """Bits of the argument of ``pack`` and ``unpack``; below them, the fields that travel."""
+
+ASKED_PIECE = 52
+"""From here on, 1 + the piece of a round whose mirrors are sent; 0: all of them."""
 
 FEW_ROWS = 512
 """Rows of all messages of an exchange that the first block takes by itself, so that no block waits for another one."""

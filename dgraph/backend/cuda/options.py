@@ -7,7 +7,7 @@ from copy import copy
 from dgraph.backend.choices import checked
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.errors import unknown
+from dgraph.errors import UsageError, unknown
 from dgraph.program.way import Way
 
 SMALL, SMALL_ACROSS = 1 << 21, 1 << 18
@@ -36,6 +36,8 @@ class Options:
         blocks: blocks of every launch whose number a choice is of; None: as many as run at once.
         local_rounds: a rank runs rounds of its own until it has nothing left to do, before it exchanges.
         device_rounds: GPUs agree on the ends of broad rounds, too, without the host.
+        overlap: and send the proposals of a piece of a broad round while they walk the next one.
+        across_limit: ``small`` of each of several ranks; None: as ``small``.
         given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
 
     Attributes:
@@ -60,6 +62,8 @@ class Options:
         blocks: int | None = None,
         local_rounds: bool = False,
         device_rounds: bool = False,
+        overlap: bool = False,
+        across_limit: int | None = None,
         **given: object,
     ):
         known = ("auto", "persistent", *SCHEDULES)
@@ -67,7 +71,12 @@ class Options:
             raise unknown("schedule", schedule, known)
         self.schedule, self.record, self.renumber, self.blocks = schedule, record, renumber, blocks
         self.alone, self.small = (SMALL, SMALL_ACROSS) if small is None else (small, small)
-        self.timed, self.ranges, self.local_rounds, self.device_rounds = timed, ranges, local_rounds, device_rounds
+        if across_limit is not None:
+            if across_limit < 0:
+                raise UsageError(f"--across-limit {across_limit} is no number of edges; give 0 or more")
+            self.small = across_limit
+        self.timed, self.ranges, self.local_rounds = timed, ranges, local_rounds
+        self.device_rounds, self.overlap = device_rounds or overlap, overlap
         self.values = checked(schedule, given)
         self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()

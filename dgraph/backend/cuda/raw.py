@@ -70,8 +70,9 @@ class Raw:
         """Host memory that copies reach at full speed, as bytes."""
         return np.frombuffer(self.xp.cuda.alloc_pinned_memory(size), np.uint8, size)
 
-    def stream(self) -> Any:
-        return self.xp.cuda.Stream(non_blocking=True)
+    def stream(self, urgent: bool = False) -> Any:
+        """``urgent``: its kernels' blocks go before those of others that wait for room."""
+        return self.xp.cuda.Stream(non_blocking=True, priority=-1 if urgent else None)
 
     def event(self) -> Any:
         return self.xp.cuda.Event(disable_timing=True)

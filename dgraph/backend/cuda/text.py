@@ -89,7 +89,7 @@ def phases(t: Traced, variant: Variant) -> str:
     """The kernels of single phases, and those of an exchange where vertices have mirrors."""
     head, files = _head(t, variant, persistent=False), [common(name) for name in ("pull", "phases", "scan")]
     if not variant.fused:
-        files += [*_between(t), *map(common, ("posting", "exchange", "conclude"))]
+        files += [*_between(t), *map(common, ("posting", "exchange", "overlap", "conclude"))]
         files += [common("trees")] * (t.program.kernel == "components")
     return head + "\n".join(files)
 

@@ -20,7 +20,7 @@ class Trees(Machine):
     """Rounds of a program whose ``kernel`` is "components", where ranks share vertices: in place of walking edges every
     vertex takes the smallest label of its tree. What is exchanged is the program's."""
 
-    across_may_run = False
+    walks_by_schedule = False
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
         super().__init__(traced, graph, device, "push", options)

@@ -98,7 +98,8 @@ struct Across {
         visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
         visit.aim(slot_of(tick), swapped, far_swapped, held());
         if (SORTS) visit.beyond.open(room.more.held[warp_in_block()][0], far_swapped ? env.far1 : env.far0, env.control + FAR);
-        if (LOCAL) visit.second.tail = env.post + POST_MIRRORS, visit.mirror_stamp = (u32)since;
+        visit.mirror_stamp = (u32)(LOCAL ? since : tick);
+        if (LOCAL) visit.second.tail = env.post + POST_MIRRORS;
     }
 
     __device__ i64 mirrors_touched() const { return FRESH(LOCAL ? env.post + POST_MIRRORS : slot_of(tick) + MIRROR_TAIL); }

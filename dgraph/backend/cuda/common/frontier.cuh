@@ -5,6 +5,12 @@ DEVICE Work frontier_work(i64 number) {
     if (PULLING) return {(const u32*)0, (const prefix_t*)0, env.in_offsets, (u64)env.rows, (u64)env.in_edges, number};
     if (ALL || SWEEP) return {(const u32*)0, (const prefix_t*)0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, number};
     const bool swapped = FRESH(c + SWAPPED) != 0;
+    const u64 pieces = (u64)(number >> PIECES_BIT & 15), piece = (u64)(number >> PIECE_BIT & 15);
+    if (pieces) {
+        const u64 edges = (u64)FRESH(c + LOCAL_EDGES);
+        return {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)FRESH(c + QUEUED),
+                edges * (piece + 1) / pieces, 0, edges * piece / pieces};
+    }
     return {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)FRESH(c + QUEUED),
             (u64)FRESH(c + LOCAL_EDGES), number};
 }

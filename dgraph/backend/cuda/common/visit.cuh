@@ -10,6 +10,7 @@ struct Work {
     const offset_t* offsets; // CSR of the edges that are walked
     u64 count, edges;
     i64 number;              // of the schedule's option: a threshold, a size
+    u64 from = 0;            // the first edge: ``warp_search`` may walk some of the list's edges
 
     __device__ u32 item(u64 i) const { return items ? LOAD(items + i) : (u32)i; }
     __device__ u64 start(u64 i) const { return items ? (u64)LOAD(sums + i) : (u64)offsets[i]; }
@@ -73,7 +74,7 @@ DEVICE bool begins_to_wait(u32 v) {
 // PULLING: the items are the v, and the edges are walked backwards.
 struct Visit {
     Globals G;
-    u32 stamp, mirror_stamp; // of this round; LOCAL: of mirrors, for as long as ranks run alone
+    u32 stamp, mirror_stamp; // of this round; of mirrors, for as long as they are not sent twice
     i64 nearest;
     const u32* neighbours;
     const weight_t* weights;
@@ -87,7 +88,7 @@ struct Visit {
     __device__ void open(const Globals& globals, i64 tick, i64 pile_now, u32 (*staging)[64]) {
         i64* slot = slot_of(tick);
         const i64* c = env.control;
-        G = globals, stamp = (u32)tick, nearest = pile_now, seen = mail = 0, sent = false;
+        G = globals, stamp = mirror_stamp = (u32)tick, nearest = pile_now, seen = mail = 0, sent = false;
         neighbours = PULLING ? env.in_neighbours : env.out_neighbours;
         weights = PULLING ? env.in_weights : env.out_weights;
         bits = active_bits();
@@ -196,7 +197,7 @@ struct Visit {
 
     // Whether v is not on the list of this round yet.
     __device__ bool begins_to_wait_for(u32 v) const {
-        const u32 mark = LOCAL && v >= env.masters ? mirror_stamp : stamp;
+        const u32 mark = !FUSED && v >= env.masters ? mirror_stamp : stamp;
         return (PERSISTENT || FRESH(env.stamps + v) != mark) && atomicExch(env.stamps + v, mark) != mark;
     }
 

@@ -20,7 +20,7 @@ DEVICE u64 search_by_warp(const Work& work, u64 edge) {
 }
 
 template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearchRoom&) {
-    for (u64 edge = warp_rank() * WARP_PIECE; edge < work.edges; edge += warps() * WARP_PIECE) {
+    for (u64 edge = work.from + warp_rank() * WARP_PIECE; edge < work.edges; edge += warps() * WARP_PIECE) {
         const u64 end = smaller(edge + WARP_PIECE, work.edges);
         u64 window = search_by_warp(work, edge), at = edge;
         while (at < end) {
