@@ -119,3 +119,7 @@ def test_vertices_are_dealt_to_the_stretches_that_hold_them(many):
     found = np.split(out, np.cumsum(counts))
     for start, end, positions in zip(starts, ends, found, strict=False):
         np.testing.assert_array_equal(positions + start, lids[(lids >= start) & (lids < end)])
+    inside = lids[(lids >= starts[-1]) & (lids < ends[-1])]  # one stretch has them all
+    kernels.count(inside, starts, ends, counts)
+    kernels.deal(inside, starts, ends, counts, out)
+    np.testing.assert_array_equal(out[: len(inside)] + starts[-1], inside)

@@ -144,9 +144,11 @@ class SharedMachine(Machine):
 
     Attributes:
         dirties: whether mirrors must hear of masters that are not active.
+        abreast: whether mirrors already hold, as rounds begin, what their masters would tell them.
     """
 
     dirties: bool
+    abreast = False
 
     @abstractmethod
     def edge(self) -> None:

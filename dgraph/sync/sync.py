@@ -117,10 +117,12 @@ class Sync:
         now = self.plans[self.machine.direction]
         roles = f"{now.refresh_role} {now.reduce_role}"
         if roles != self._roles:
+            known = self.machine.abreast and not (self._roles or self.full or self.poisoned)
             self._roles = roles
             if self.poisoned:
                 self._poison(now)
-            self._tell(now, now.refresh, now.refresh_role, failed, everything=True)
+            if not known:
+                self._tell(now, now.refresh, now.refresh_role, failed, everything=True)
         elif now.frontier or now.broadcast:
             self._tell(now, now.broadcast, now.broadcast_role, failed, everything=self.full)
 

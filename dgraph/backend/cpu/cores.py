@@ -9,13 +9,18 @@ levels k .. k + WINDOW - 1 may drop are *candidates*: found by one pass over all
 import numpy as np
 from numba import njit
 
-from dgraph.backend.cpu.atomics import INLINE, OPTIONS, barrier, fetch_add, load, load_acquire, store
+from dgraph.backend.cpu.atomics import INLINE, OPTIONS, added, barrier, fetch_add, load, load_acquire, prefetch, store
 
 WINDOW = 16
 """Levels whose candidates are found in one pass."""
 
 BUFFER = 4096
 CHUNK = 64
+AHEAD = 8
+"""Vertices between the one that is dropped and the one whose row is fetched."""
+
+NONE = np.iinfo(np.int64).max
+"""A level past all."""
 
 # words of ``shared``, 8 apart
 TAIL, CLAIMED, FALLEN, MIRRORS, FRONT, DROPPED, EDGES = range(0, 56, 8)
@@ -84,7 +89,7 @@ def find(t, threads, k, last, core, lists, counts, buffers, shared):
 
 
 @njit(**OPTIONS)
-def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log, buffers, shared):
+def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log, buffers, shared, alone):
     """Drop ``queue[start:end]`` and all that this leaves with k neighbours; mirrors count what they lost."""
     queue, fallen, mirrors, front = lists[0], lists[3], lists[4], lists[5]
     stack, fell, touched, gone = buffers[t, 0], buffers[t, 1], buffers[t, 2], buffers[t, 3]
@@ -95,6 +100,8 @@ def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log,
         if start + begin >= end:
             break
         for i in range(start + begin, min(start + begin + CHUNK, end)):
+            if i + AHEAD < end:
+                prefetch(neighbours, load(offsets, np.int64(load(queue, i + AHEAD))))
             store(stack, top, load(queue, i))
             top += 1
             while top > 0:
@@ -107,20 +114,20 @@ def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log,
                         g = put(gone, g, u, front, shared, FRONT)
                 for e in range(load(offsets, u), load(offsets, u + 1)):
                     v = np.int64(load(neighbours, e))
-                    if load(core, v) <= k:
-                        continue
-                    if v >= masters:
-                        if fetch_add(lost, v, 1) == 0:
+                    if v >= masters:  # one whose master is gone is never told, so it counts on
+                        if added(lost, v, 1, alone) == 0 and load(core, v) > k:
                             j = put(touched, j, v, mirrors, shared, MIRRORS)
                         continue
-                    before = fetch_add(core, v, -1)
+                    if load(core, v) <= k:
+                        continue
+                    before = added(core, v, -1, alone)
                     if before == k + 1:
                         store(stack, top, np.uint32(v))
                         top += 1
                         if top == BUFFER:
                             top = move(stack, BUFFER // 2, BUFFER, queue, shared, TAIL)
                     elif before <= k:
-                        fetch_add(core, v, 1)
+                        added(core, v, 1, alone)
                     elif before - 1 == last:
                         f = put(fell, f, v, fallen, shared, FALLEN)
     move(fell, 0, f, fallen, shared, FALLEN)
@@ -150,6 +157,46 @@ def lose(lids, positions, values, core, lists, shared):
 
 
 @njit(**OPTIONS)
+def lowest(k, core, degree, lists, counts, shared):
+    """Of the vertices that are left after level k, those with the fewest neighbours left: how many neighbours, how
+    many vertices, and the edges that leave them."""
+    live, candidates, fallen = lists[1], lists[2], lists[3]
+    level, count, edges = NONE, 0, 0
+    threads = len(counts)
+    for t in range(threads):
+        begin = len(live) * t // threads
+        for i in range(begin, begin + counts[t, 1]):
+            level, count, edges = fewest(np.int64(load(candidates, i)), k, core, degree, level, count, edges)
+    for i in range(shared[FALLEN_FROM], shared[FALLEN]):
+        level, count, edges = fewest(np.int64(load(fallen, i)), k, core, degree, level, count, edges)
+    if level == NONE:
+        for t in range(threads):
+            begin = len(live) * t // threads
+            for i in range(begin, begin + counts[t, 0]):
+                level, count, edges = fewest(np.int64(load(live, i)), k, core, degree, level, count, edges)
+    return level, count, edges
+
+
+@njit(**INLINE)
+def fewest(v, k, core, degree, level, count, edges):
+    """The same, v looked at too."""
+    left = np.int64(load(core, v))
+    if left > k and left <= level:
+        if left < level:
+            level, count, edges = left, 0, 0
+        count += 1
+        edges += load(degree, v)
+    return level, count, edges
+
+
+@njit(**OPTIONS)
+def forget(lids, lost):
+    """What mirrors lost has been told."""
+    for i in range(len(lids)):
+        store(lost, np.int64(load(lids, i)), lost.dtype.type(0))
+
+
+@njit(**OPTIONS)
 def peel(t, threads, graph, masters, core, lost, degree, lists, counts, buffers, shared, gate, fresh, limit, ring):
     """Thread t of ``threads``: what waits in the queue (``fresh``: what the level drops) and all that follows here.
 
@@ -168,7 +215,23 @@ def peel(t, threads, graph, masters, core, lost, degree, lists, counts, buffers,
         end = load_acquire(shared, TAIL)
         barrier(gate, threads)
         while head < end:
-            drop(t, k, last, head, end, graph, masters, core, lost, degree, lists, limit == 0, buffers, shared)
+            drop(
+                t,
+                k,
+                last,
+                head,
+                end,
+                graph,
+                masters,
+                core,
+                lost,
+                degree,
+                lists,
+                limit == 0,
+                buffers,
+                shared,
+                threads == 1,
+            )
             barrier(gate, threads)
             head, end = end, load_acquire(shared, TAIL)
             if t == 0:

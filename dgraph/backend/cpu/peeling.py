@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dgraph.backend.base import SharedMachine
+from dgraph.backend.base import NO_PILE, SharedMachine
 from dgraph.backend.cpu import cores as kernel
 from dgraph.backend.cpu.layout import RING
 from dgraph.backend.cpu.threads import Team
@@ -51,6 +51,7 @@ class Peeling(SharedMachine):
         self._shared, self._gate = np.zeros(kernel.SHARED, np.int64), np.zeros(16, np.int64)
         self._shared[[kernel.LEVEL, kernel.LAST]] = self._first, -1
         self._ring, self._fresh = np.zeros(3 * RING, np.int64), True
+        self._lowest = NO_PILE, 0, 0
 
     # what the engine asks for
 
@@ -61,13 +62,15 @@ class Peeling(SharedMachine):
             0, 1, (np.zeros(1, np.int64), empty), 0, self.core[:0], self.lost[:0], np.empty(0, np.int64), (empty,) * 6,
             0 * self._counts, self._buffers, self._shared.copy(), self._gate.copy(), True, 1, self._ring,
         )  # fmt: skip
+        kernel.lowest(0, self.core[:0], np.empty(0, np.int64), (empty,) * 6, self._counts[:0], self._shared)
+        kernel.forget(empty, self.lost[:0])
         kernel.lose(empty, empty, self.lost[:0], self.core[:0], (empty,) * 6, self._shared.copy())
         _ready.add((kernel.peel, self.core.dtype))
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Nothing is dropped yet."""
-        masters = self.local.masters
-        self.core[:masters] = self.local.out_degree[:masters]
+        masters, self.abreast = self.local.masters, True
+        self.core[:] = self.local.out_degree
         self.active, self.edges = masters, int(self.local.out_degree[:masters].sum())
 
     def edge(self) -> None:
@@ -98,16 +101,32 @@ class Peeling(SharedMachine):
         return np.array([self.active, self.edges, self._shared[kernel.DROPPED]], np.int64), np.empty(0)
 
     def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
-        """Take in the totals of all ranks: a level at which nobody dropped anything any more is over."""
+        """Take in the totals of all ranks."""
         self.total_active, self.total_edges = int(integers[0]), int(integers[1])
         if starting:
             return
         self.round += 1
         self._all_dropped, quiet = int(integers[2]), self.total_active == 0
         self.done = bool(integers[2] >= self.local.n or (self._single and quiet))
-        if quiet:
-            self._shared[kernel.LEVEL] += 1
-            self._fresh = True
+
+    @property
+    def waiting(self) -> int:
+        """Vertices that no level has dropped: a level at which nobody drops any more is over, and the next is the
+        lowest that drops any."""
+        return 0 if self._single else self.local.masters - int(self._shared[kernel.DROPPED])
+
+    def lowest_pile(self) -> int:
+        """The lowest level at which one of this rank's vertices is dropped."""
+        shared = self._shared
+        self._lowest = kernel.lowest(
+            shared[kernel.LEVEL], self.core, self.local.out_degree, self._lists, self._counts, shared
+        )
+        return self._lowest[0]
+
+    def open_pile(self, pile: int) -> None:
+        """Stand before this level."""
+        level, self.active, self.edges = self._lowest if self._lowest[0] == pile else (pile, 0, 0)
+        self._shared[kernel.LEVEL], self._fresh = level, True
 
     def globals(self) -> dict[str, int | float]:
         """The level."""
@@ -134,7 +153,7 @@ class Peeling(SharedMachine):
     def restore(self, kept: Portable) -> None:
         """Stand before a level, where what is left has as many neighbours or more; or, where the program's own rounds
         were stopped inside one, with those that the last round dropped before us."""
-        masters, shared = self.local.masters, self._shared
+        masters, shared, self.abreast = self.local.masters, self._shared, False
         values = dict(zip(self.traced.globals, kept.shared["integers"], strict=False))
         level = self._first + values["k"]
         self.core[:masters] = kept.fields["core"]
@@ -165,7 +184,10 @@ class Peeling(SharedMachine):
 
     def reset(self, lids: np.ndarray | slice) -> None:
         """What was sent is not sent again."""
-        self.lost[lids] = 0
+        if isinstance(lids, slice):
+            self.lost[lids] = 0
+        else:
+            kernel.forget(lids, self.lost)
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
         """What mirrors lost, off their masters ``lids[positions]``; those left with k neighbours wait."""

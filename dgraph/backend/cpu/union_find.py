@@ -80,7 +80,7 @@ class UnionFind(SharedMachine):
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Every vertex is its own component."""
-        self._label[:] = self.local.original
+        self._label[:], self.abreast = self.local.original, True
         if not self._alone:
             self._lowest[:] = self.local.original
         self.active, self.edges = self.local.masters, int(self.local.out_degree[: self.local.masters].sum())
@@ -138,7 +138,7 @@ class UnionFind(SharedMachine):
 
     def restore(self, kept: Portable) -> None:
         """Join the local arcs anew, from the labels that are known; alone, the one round begins again."""
-        self.round = kept.shared["round"]
+        self.round, self.abreast = kept.shared["round"], False
         if not self._alone:
             self._label[: self.local.masters] = kept.fields[self.field]
             self._named, self._ascending = self._label, 0
