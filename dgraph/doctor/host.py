@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
@@ -25,6 +26,9 @@ LEAST_MEMORY = 1 << 30
 LEAST_SHARED = 256 << 20
 """Bytes of /dev/shm: MPICH keeps its mailboxes there, some 30 MB a rank."""
 
+SEGMENTS = ("mpich_*", "vader_segment.*")
+"""What MPICH and Open MPI call theirs."""
+
 LEAST_DISK = 256 << 20
 """Bytes for compiled code, some 2 MB a program."""
 
@@ -35,6 +39,7 @@ def host_findings(ranks_here: int) -> Iterator[Finding]:
     yield from _cores(ranks_here)
     yield from _memory(ranks_here)
     yield from _shared_memory(ranks_here)
+    yield from _left_behind()
     yield from _cache()
     yield from _compiler()
 
@@ -90,6 +95,23 @@ def _shared_memory(ranks_here: int) -> Iterator[Finding]:
         yield warn("shared memory", found, "ranks of one host talk through it; in Docker: --shm-size=1g")
     else:
         yield ok("shared memory", found)
+
+
+def _left_behind(folder: Path = Path("/dev/shm")) -> Iterator[Finding]:
+    """Shared memory of MPI runs that were killed: a job of the same number and step would wait for it for ever."""
+    mapped = set()
+    for process in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):  # ended meanwhile, or another user's, who maps none of this one's
+            mapped |= {word for word in process.read_text().split() if word.startswith(str(folder))}
+    sizes = []
+    for file in (file for name in SEGMENTS for file in folder.glob(name)):
+        with contextlib.suppress(OSError):
+            if file.stat().st_uid == os.getuid() and str(file) not in mapped:
+                sizes.append(file.stat().st_size)
+    if sizes:
+        told = f"{len(sizes)} segments that ended MPI runs left in {folder}, {sum(sizes) / 2**20:,.0f} MiB"
+        where = " ".join(str(folder / name) for name in SEGMENTS)
+        yield warn("shared memory", told, f"while no MPI program of yours runs: rm -f {where}")
 
 
 def _cache() -> Iterator[Finding]:
