@@ -15,8 +15,9 @@ import dgraph
 import partitioning
 from dgraph.algorithms.kcore import Estimate, Peel
 from dgraph.backend.cuda import CudaBackend, Options, estimates_layout, nvrtc, text
+from dgraph.backend.cuda.estimates import Estimates
 from dgraph.engine import Context
-from dgraph.errors import UsageError
+from dgraph.errors import InternalError, UsageError
 from dgraph.graph.build import build
 from dgraph.program import trace
 from dgraph.report import Progress, Trace
@@ -85,13 +86,14 @@ def test_rows_of_every_length_alone(device, short):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("policy", "sync", "ranks", "direct", "small"), [
-    ("oec", "auto", 2, True, None), ("oec", "poison", 3, False, 40), ("hash", "full", 3, True, -1),
+@pytest.mark.parametrize(("policy", "sync", "ranks", "direct", "small", "device"), [
+    ("oec", "auto", 2, True, None, False), ("oec", "poison", 3, False, 40, True), ("hash", "full", 3, True, -1, False),
+    ("oec", "auto", 3, True, 60, True), ("hash", "poison", 2, True, None, True), ("hash", "auto", 4, True, 25, True),
 ])  # fmt: skip
-def test_between_ranks(policy, sync, ranks, direct, small, short):
-    """Where a rank goes on alone for long, for short, or not at all."""
+def test_between_ranks(policy, sync, ranks, direct, small, device, short):
+    """Where a rank goes on alone for long, for short, or not at all; and where GPUs exchange without their hosts."""
     for graph in (dense(), mesh()):
-        options = Options(small=small, blocks=3)
+        options = Options(small=small, blocks=3, device_rounds=device)
         (results,) = run(ranks, graph, [Estimate()], policy=policy, sync=sync, direct=direct, options=options)
         np.testing.assert_array_equal(field(results, "core", graph.n), core_numbers(graph))
 
@@ -118,12 +120,48 @@ def test_a_rank_goes_on_alone():
 
 
 @needs_compiler
+def test_exchanges_without_the_host_are_the_same(monkeypatch):
+    """As many rounds, as much to tell; the host is asked where that is much, and at the end."""
+    calls, across = [], Estimates.across
+
+    def counted(self, limit):
+        first = self.round
+        across(self, limit)
+        if self.courier.comm.rank == 0:
+            calls.append(self.round - first + 1)
+
+    monkeypatch.setattr(Estimates, "across", counted)
+    told = {}
+    for device in (False, True):
+        (results,) = run(3, dense(), [Estimate()], options=Options(small=50, device_rounds=device))
+        np.testing.assert_array_equal(field(results, "core", dense().n), core_numbers(dense()))
+        kept = results[0][2].rounds.kept
+        told[device] = results[0][1].rounds, len(kept)
+        assert all(state.finished for _, state, _ in results)
+    assert told[False] == told[True] == (sum(calls), sum(calls))
+    assert 1 < len(calls) < sum(calls)
+
+
+@needs_compiler
+def test_a_rank_that_does_not_answer_is_named(monkeypatch):
+    monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.3")
+    across = Estimates.across
+    monkeypatch.setattr(
+        Estimates, "across", lambda self, limit: None if self.courier.comm.rank else across(self, limit)
+    )
+    with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1 for more than 0.3 s"):
+        run(2, mesh(), [Estimate()], options=Options(device_rounds=True))
+
+
+@needs_compiler
+@pytest.mark.parametrize("device", [False, True])
 @pytest.mark.parametrize("limit", [1, 3])
-def test_a_limit_leaves_bounds(limit):
+def test_a_limit_leaves_bounds(limit, device):
     def limited(context):
         context.max_rounds = limit
 
-    (results,) = run(2, mesh(), [Estimate()], options=Options(small=-1), wrapped=limited)
+    options = Options(small=4 if device else -1, device_rounds=device)
+    (results,) = run(2, mesh(), [Estimate()], policy="hash", options=options, wrapped=limited)
     right, found = core_numbers(mesh()), field(results, "core", mesh().n)
     assert (found >= right).all()
     assert (found > right).any()
@@ -178,9 +216,10 @@ def test_without_a_gpu(monkeypatch):
     assert dgraph.run("kcore", graph, variant="peeling").summary["largest_core"] == 1
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
-def test_kernels_compile(architecture):
+@pytest.mark.parametrize(("architecture", "core", "fused"), [
+    ("sm_75", "int32", True), ("sm_80", "int32", False), ("sm_90", "int64", True), ("sm_100", "int64", False),
+])  # fmt: skip
+def test_kernels_compile(architecture, core, fused):
     pytest.importorskip("cuda.bindings.nvrtc")
-    for program, fused in ((Estimate(), True), (Estimate(), False), (Estimate().retype(core="int64"), False)):
-        whole = text.estimates(trace(program, None), text.Variant(fused=fused))
-        assert nvrtc.compiled(whole, architecture, "estimates")
+    whole = text.estimates(trace(Estimate().retype(core=core), None), text.Variant(fused=fused))
+    assert nvrtc.compiled(whole, architecture, "estimates")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend.cuda import estimates_layout, messages
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.device_rounds import Exchanges
 from dgraph.backend.cuda.exchange import Exchange
@@ -33,7 +34,7 @@ INSTEAD = "use --variant peeling"
 class Estimates(Machine):
     """Rounds of estimates. A rank goes on alone while it has little to do, then all exchange."""
 
-    across_may_run = False
+    walks_by_schedule = False
     direction, waiting, round, done = "push", 0, 0, False
     total_active = total_edges = 0
 
@@ -78,10 +79,8 @@ class Estimates(Machine):
         """Edges into mirrors, by mirror."""
         offsets = self.arrays.back_offsets
         self._launch("turn_edges", 0)
-        offsets[...] = self.device.xp.cumsum(offsets)
-        starts = offsets.copy()
+        offsets[...] = self.device.xp.cumsum(offsets, dtype=offsets.dtype)
         self._launch("turn_edges", 1)
-        offsets[...] = starts
 
     def edge(self) -> None:
         """Mirrors that fell, then rounds of this rank."""
@@ -90,8 +89,7 @@ class Estimates(Machine):
 
     def vertex(self) -> None:
         """What the rounds came to: masters that others must hear of are :meth:`frontier`."""
-        self.read()
-        self._here = int(self.words[at.ACTIVE] + self.words[at.QUEUED]), int(self.words[at.EDGES])
+        self._look()
         if self.courier is not None:
             self.courier.account()
 
@@ -105,6 +103,19 @@ class Estimates(Machine):
         self.done = self.total_active == 0
         self._notes += [Note("estimates")] * (self.round - first)
         return self.round - first
+
+    def across(self, limit: int) -> None:
+        """Rounds of all ranks' GPUs, up to the agreement on the last one or before round ``limit``."""
+        first = self.round
+        turns = min(limit - first, at.RING)
+        self._launch("estimate_across", first + (turns << estimates_layout.MOST_TURNS))
+        self._look()
+        self.round = int(self.words[estimates_layout.TURN])
+        self.note("estimates", self.round - first + 1)
+
+    def _look(self) -> None:
+        self.read()
+        self._here = int(self.words[at.ACTIVE] + self.words[at.QUEUED]), int(self.words[at.EDGES])
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """Vertices that fell, and their edges."""
@@ -145,8 +156,16 @@ class Fallen(Exchange):
     """What estimates ask of an exchange: nothing is reduced, and masters that fell are told to all their mirrors."""
 
     def across(self, limit: int, sync: Exchanges) -> bool:
-        """No rounds without the host."""
-        return False
+        """Rounds without the host, up to the agreement on the last one; whether there were any, on all ranks alike."""
+        if not (self.direct and self.machine.options.device_rounds):
+            return False
+        self.machine.across(limit)
+        self.account()
+        return True
+
+    def _tell_kernels(self, push: Any) -> None:
+        super()._tell_kernels(push)
+        self.machine.arrays.post[messages.POST_TELL] = self._asked(("core",), "any", joins=True)
 
     def reduce(self, fields: tuple[str, ...], role: str, dense: bool, failed: bool) -> None:
         """Nothing: support is counted where the vertex is."""

@@ -27,6 +27,9 @@ TURNS, MOST_CLAIMED = 4, 256
 CLAIMED, PIECES_TAIL, HUBS_TAIL = layout.LIVE_TAIL, layout.LISTED_TAIL, layout.SWEPT_TAIL
 """Counters of a round: vertices that warps took; pieces of long rows; rows of several pieces."""
 
+TURN, MOST_TURNS = layout.PILE, 40
+"""The control word that counts exchanges of all ranks; the bit of an argument from which on it says how many may be."""
+
 
 def constants() -> str:
     """These names as C++ constants."""

@@ -17,7 +17,7 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
 ONE_BLOCK = ("settle", "agreed", "conclude", "desert", "piece", "rejoin")
-TOGETHER = ("rounds", "across", "pack", "unpack", "estimate")
+TOGETHER = ("rounds", "across", "pack", "unpack", "estimate", "estimate_across")
 PERSISTENT = ("rounds", "across")
 """Kernels whose blocks wait for each other."""
 

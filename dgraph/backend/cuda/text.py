@@ -123,8 +123,11 @@ def across(t: Traced, variant: Variant) -> str:
 
 def estimates(t: Traced, variant: Variant) -> str:
     """The kernels of core numbers as estimates."""
-    sizes = estimates_layout.constants() + messages.constants()
-    return _head(t, variant, persistent=True) + "\n".join([sizes, _schedule("warp_search"), common("estimates")])
+    files = [estimates_layout.constants(), _schedule("warp_search"), *map(common, ("estimates", "falling"))]
+    if variant.fused:
+        return _head(t, variant, persistent=True) + "\n".join([messages.constants(), *files])
+    across = [common("posting"), *files, common("falling_across")]
+    return _head(t, variant, persistent=True) + "\n".join([*_between(t), *across])
 
 
 def _between(t: Traced) -> list[str]:
