@@ -57,7 +57,9 @@ WHAT = {
     ),
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
-        lambda asked: across.measure(_named(asked.graphs, across.GRAPHS), asked.repeat, asked.results),
+        lambda asked: across.measure(
+            _named(asked.graphs, across.GRAPHS), asked.ways.split(","), asked.repeat, asked.results
+        ),
     ),
     "transports": (
         "messages between GPUs by size and transport; start it with mpirun, a rank a GPU",
@@ -107,6 +109,7 @@ def main() -> None:
     parser.add_argument("--policy", default="auto", help="of building (default auto)")
     parser.add_argument("--weights", help="of building, such as 1..255 (default none)")
     parser.add_argument("--repeat", type=int, default=5, help="rounds in which everything runs once (default 5)")
+    parser.add_argument("--ways", default="plain", help=f"of across: some of {', '.join(across.WAYS)} (default plain)")
     parser.add_argument("--megabytes", type=int, default=1000, help="of load: size of the edge list (default 1000)")
     parser.add_argument("--from-scale", type=int, default=sizes.SCALES[0], help="of sizes: smallest R-MAT")
     parser.add_argument("--to-scale", type=int, default=sizes.SCALES[-1], help="of sizes: largest R-MAT")
