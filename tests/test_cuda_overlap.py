@@ -19,6 +19,7 @@ def cut(monkeypatch):
 
     def counted(self):
         walked.append(self.exchange.comm.rank)
+        assert self.machine.arrays.mirrors.size >= overlap.PIECES * self.machine.local.mirrors  # each once a piece
         walk(self)
 
     monkeypatch.setattr(overlap, "BROAD", 0)

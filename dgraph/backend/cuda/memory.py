@@ -97,6 +97,7 @@ def wanted(
     option = options[row.option] if row and row.option else ""
     sizes = Sizes(size, places, extent.wide, threads, blocks, option)
     scratch = row.scratch(sizes) if row else (0, 0, 0)
+    listed = size * (messages.MOST_PIECES if options.overlap else 1)  # a mirror is listed once a piece
     post = messages.POST_PEERS + messages.POST_PEER * extent.peers
     return {
         **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
@@ -106,7 +107,7 @@ def wanted(
         "queue0": (frontier, np.uint32), "queue1": (frontier, np.uint32),
         "sums0": (frontier, prefix), "sums1": (frontier, prefix),
         "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
-        "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if extent.mirrored else 0, np.uint32),
+        "touched": (frontier if lists else 0, np.uint32), "mirrors": (listed if extent.mirrored else 0, np.uint32),
         "marks": (extent.chunks << messages.CHUNK_BITS >> 5, np.uint32),
         "awake": ((extent.masters + 31) // 32 if extent.peers and not t.all else 0, np.uint32),
         "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
