@@ -184,7 +184,7 @@ def test_convert_and_info(tmp_path, capsys):
     assert all(row["lookup"] > 0 for row in costs.values())
     assert main(["info", "path:9", "--quick"]) == 0
     assert "  2 .. 3  7 vertices" in capsys.readouterr().out
-    assert read_edge_list.__doc__.split("\n")[0].replace("``", "") in _info(tmp_path, capsys)
+    assert read_edge_list.__doc__.split("\n")[0].replace("``", "").rstrip(".") in _info(tmp_path, capsys)
 
 
 def _info(tmp_path, capsys):
