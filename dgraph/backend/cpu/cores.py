@@ -141,52 +141,46 @@ def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log,
 def lose(lids, positions, values, core, lists, shared):
     """What mirrors lost, off their masters ``lids[positions]``; those left with k neighbours wait."""
     queue, fallen, k, last = lists[0], lists[3], shared[LEVEL], shared[LAST]
+    tail, end = shared[TAIL], shared[FALLEN]
     for i in range(len(positions)):
-        v = np.int64(lids[positions[i]])
-        before = np.int64(core[v])
+        v = np.int64(load(lids, np.int64(load(positions, i))))
+        before = np.int64(load(core, v))
         if before <= k:
             continue
-        left = max(before - values[i], k)
-        core[v] = left
+        left = max(before - np.int64(load(values, i)), k)
+        store(core, v, core.dtype.type(left))
         if left == k:
-            queue[shared[TAIL]] = v
-            shared[TAIL] += 1
+            store(queue, tail, np.uint32(v))
+            tail += 1
         elif before > last >= left:
-            fallen[shared[FALLEN]] = v
-            shared[FALLEN] += 1
+            store(fallen, end, np.uint32(v))
+            end += 1
+    shared[TAIL], shared[FALLEN] = tail, end
 
 
 @njit(**OPTIONS)
-def lowest(k, core, degree, lists, counts, shared):
-    """Of the vertices that are left after level k, those with the fewest neighbours left: how many neighbours, how
-    many vertices, and the edges that leave them."""
+def lowest(k, core, lists, counts, shared):
+    """The next level after k that drops a vertex; NONE if none is left."""
     live, candidates, fallen = lists[1], lists[2], lists[3]
-    level, count, edges = NONE, 0, 0
-    threads = len(counts)
+    level, threads = NONE, len(counts)
     for t in range(threads):
         begin = len(live) * t // threads
-        for i in range(begin, begin + counts[t, 1]):
-            level, count, edges = fewest(np.int64(load(candidates, i)), k, core, degree, level, count, edges)
-    for i in range(shared[FALLEN_FROM], shared[FALLEN]):
-        level, count, edges = fewest(np.int64(load(fallen, i)), k, core, degree, level, count, edges)
+        level = fewest(candidates, begin, begin + counts[t, 1], core, k, level)
+    level = fewest(fallen, shared[FALLEN_FROM], shared[FALLEN], core, k, level)
     if level == NONE:
         for t in range(threads):
             begin = len(live) * t // threads
-            for i in range(begin, begin + counts[t, 0]):
-                level, count, edges = fewest(np.int64(load(live, i)), k, core, degree, level, count, edges)
-    return level, count, edges
+            level = fewest(live, begin, begin + counts[t, 0], core, k, level)
+    return level
 
 
 @njit(**INLINE)
-def fewest(v, k, core, degree, level, count, edges):
-    """The same, v looked at too."""
-    left = np.int64(load(core, v))
-    if left > k and left <= level:
-        if left < level:
-            level, count, edges = left, 0, 0
-        count += 1
-        edges += load(degree, v)
-    return level, count, edges
+def fewest(vertices, first, last, core, k, level):
+    """The smaller of ``level`` and what is left, if more than k, of ``vertices[first:last]``."""
+    for i in range(first, last):
+        left = np.int64(load(core, np.int64(load(vertices, i))))
+        level = min(level, left if left > k else NONE)
+    return level
 
 
 @njit(**OPTIONS)

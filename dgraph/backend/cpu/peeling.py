@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dgraph.backend.base import NO_PILE, SharedMachine
+from dgraph.backend.base import SharedMachine
 from dgraph.backend.cpu import cores as kernel
 from dgraph.backend.cpu.layout import RING
 from dgraph.backend.cpu.threads import Team
@@ -51,7 +51,6 @@ class Peeling(SharedMachine):
         self._shared, self._gate = np.zeros(kernel.SHARED, np.int64), np.zeros(16, np.int64)
         self._shared[[kernel.LEVEL, kernel.LAST]] = self._first, -1
         self._ring, self._fresh = np.zeros(3 * RING, np.int64), True
-        self._lowest = NO_PILE, 0, 0
 
     # what the engine asks for
 
@@ -62,7 +61,7 @@ class Peeling(SharedMachine):
             0, 1, (np.zeros(1, np.int64), empty), 0, self.core[:0], self.lost[:0], np.empty(0, np.int64), (empty,) * 6,
             0 * self._counts, self._buffers, self._shared.copy(), self._gate.copy(), True, 1, self._ring,
         )  # fmt: skip
-        kernel.lowest(0, self.core[:0], np.empty(0, np.int64), (empty,) * 6, self._counts[:0], self._shared)
+        kernel.lowest(0, self.core[:0], (empty,) * 6, self._counts[:0], self._shared)
         kernel.forget(empty, self.lost[:0])
         kernel.lose(empty, empty, self.lost[:0], self.core[:0], (empty,) * 6, self._shared.copy())
         _ready.add((kernel.peel, self.core.dtype))
@@ -117,16 +116,11 @@ class Peeling(SharedMachine):
 
     def lowest_pile(self) -> int:
         """The lowest level at which one of this rank's vertices is dropped."""
-        shared = self._shared
-        self._lowest = kernel.lowest(
-            shared[kernel.LEVEL], self.core, self.local.out_degree, self._lists, self._counts, shared
-        )
-        return self._lowest[0]
+        return kernel.lowest(self._shared[kernel.LEVEL], self.core, self._lists, self._counts, self._shared)
 
     def open_pile(self, pile: int) -> None:
         """Stand before this level."""
-        level, self.active, self.edges = self._lowest if self._lowest[0] == pile else (pile, 0, 0)
-        self._shared[kernel.LEVEL], self._fresh = level, True
+        self._shared[kernel.LEVEL], self._fresh = pile, True
 
     def globals(self) -> dict[str, int | float]:
         """The level."""
