@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -15,7 +16,7 @@ from pathlib import Path
 def circumstances(libraries: tuple[str, ...] = ()) -> dict:
     """Machine, commit, command, versions, load."""
     return {
-        "command": "python -m benchmarks " + " ".join(sys.argv[1:]),
+        "command": f"python -m benchmarks {_words(sys.argv[1:])}",
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "--short", "HEAD") + (" with changes" if _git("status", "--porcelain") else ""),
         "processor": _processor(),
@@ -40,6 +41,13 @@ def write(folder: Path, name: str, document: dict, table: str) -> None:
     )
     (folder / f"{name}.md").write_text(head + table)
     print(table)
+
+
+def _words(argv: list[str]) -> str:
+    """A command line without the folder that its results go to: a figure does not depend on that path."""
+    kept = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    kept.add_argument("--results")
+    return " ".join(kept.parse_known_args(argv)[1])
 
 
 def _git(*words: str) -> str:
