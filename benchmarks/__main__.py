@@ -58,7 +58,13 @@ WHAT = {
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
         lambda asked: across.measure(
-            _named(asked.graphs, across.GRAPHS), asked.ways.split(","), asked.repeat, asked.results
+            _named(asked.graphs, across.GRAPHS),
+            _named(asked.algorithm, across.ALGORITHMS),
+            (asked.policy or "oec").split("+"),
+            asked.ways.split(","),
+            asked.sources,
+            asked.repeat,
+            asked.results,
         ),
     ),
     "transports": (
@@ -73,8 +79,8 @@ WHAT = {
         "generated graphs drawn and built on GPUs, solved and validated there; start it with mpirun",
         lambda asked: building.measure(
             (asked.graphs or "rmat:24").split("+"),
-            asked.algorithm,
-            asked.policy,
+            asked.algorithm or "bfs",
+            asked.policy or "auto",
             asked.weights,
             asked.repeat,
             asked.results,
@@ -105,11 +111,14 @@ def main() -> None:
         help=f"of {', '.join(GRAPHS)}; of gpu and schedules: {', '.join(anchors.RECIPES)}; "
         "of building: NAME:SIZE[/push][/levels] with + between them",
     )
-    parser.add_argument("--algorithm", default="bfs", help="of building (default bfs)")
-    parser.add_argument("--policy", default="auto", help="of building (default auto)")
+    parser.add_argument(
+        "--algorithm", help=f"of building (default bfs); of across: some of {', '.join(across.ALGORITHMS)}"
+    )
+    parser.add_argument("--policy", help="of building (default auto); of across (default oec), with + between them")
     parser.add_argument("--weights", help="of building, such as 1..255 (default none)")
     parser.add_argument("--repeat", type=int, default=5, help="rounds in which everything runs once (default 5)")
     parser.add_argument("--ways", default="plain", help=f"of across: some of {', '.join(across.WAYS)} (default plain)")
+    parser.add_argument("--sources", type=int, default=1, help="of across: sources a graph of the peers (default 1)")
     parser.add_argument("--megabytes", type=int, default=1000, help="of load: size of the edge list (default 1000)")
     parser.add_argument("--from-scale", type=int, default=sizes.SCALES[0], help="of sizes: smallest R-MAT")
     parser.add_argument("--to-scale", type=int, default=sizes.SCALES[-1], help="of sizes: largest R-MAT")

@@ -9,11 +9,27 @@ from pathlib import Path
 import numpy as np
 
 import dgraph
-from benchmarks import record
+from benchmarks import anchors, record
+from dgraph.backend import backend
+from dgraph.backend.cuda.options import Options
+from dgraph.comm import world
 
-GRAPHS = {"grid2500": "grid:2500x2500", "grid4900": "grid:4900x4900", "rmat22": "rmat:22", "rmat24": "rmat:24"}
+GRAPHS = {
+    "grid2500": "grid:2500x2500", "grid4900": "grid:4900x4900", "rmat22": "rmat:22", "rmat24": "rmat:24",
+    **dict.fromkeys(anchors.RECIPES, ""),
+}  # fmt: skip
+"""Name → generator; "": one of the graphs that the peers were measured on."""
+
 ALGORITHMS = ("bfs", "sssp", "cc", "pagerank", "kcore", "kcore estimates")
 """Names, some with a variant."""
+
+SETTINGS: dict[str, dict] = {
+    "bfs": {"return_predecessors": False},
+    "sssp": {"return_predecessors": False},
+    "pagerank": {"tol": 0, "max_iter": 20},
+}
+SYMMETRIC = ("cc", "kcore")
+"""What is left out on directed graphs of the peers, which have no such figures."""
 
 PARTS = ("compute", "pack", "exchange", "unpack", "agree")
 HIDDEN = "hidden"
@@ -28,38 +44,75 @@ WAYS: dict[str, dict] = {
     "overlap21": {"overlap": True, "across_limit": 1 << 21},
     "local": {"local_rounds": True},
 }
-"""Name → options of :func:`dgraph.run`."""
+"""Name → :class:`~dgraph.backend.cuda.options.Options`."""
 
 
-def measure(graphs: list[str], ways: list[str], repeat: int, folder: Path) -> None:
-    """Run under ``mpirun -n P`` with a GPU a rank; rank 0 writes ``across-P.json`` and ``.md``."""
-    rows = []
+def measure(
+    graphs: list[str], works: list[str], policies: list[str], ways: list[str], count: int, repeat: int, folder: Path
+) -> None:
+    """Run under ``mpirun -n P`` with a GPU a rank; rank 0 writes ``across-P.json`` and ``.md``.
+
+    Args:
+        works: of ``ALGORITHMS``. policies: as of :func:`dgraph.run`.
+        count: sources a graph, the first the vertex of most edges.
+    """
+    comm = world()
+    gpu = backend("cuda", None, comm.size, comm.rank, comm.size == 1)
+    rows, chosen = [], []
     for name in graphs:
-        graph = dgraph.Graph.load(GRAPHS[name], weights="1..255")
-        source = _source(graph)
-        for work, way in itertools.product(ALGORITHMS, ways):
+        graph, sources = _graph(name, count, gpu.device, comm)
+        for policy, work in itertools.product(policies, works):
             algorithm, _, variant = work.partition(" ")
-            more: dict = {"source": source, "return_predecessors": False} if algorithm in ("bfs", "sssp") else {}
-            more |= WAYS[way] | ({"variant": variant} if variant else {})
-            runs = [dgraph.run(algorithm, graph, policy="oec", **more) for _ in range(repeat + 1)][1:]
-            rows.append({"graph": name, "algorithm": work, "way": way, "rounds": runs[-1].rounds, **_figures(runs)})
-    comm = graph.comm
+            if not GRAPHS[name] and graph.directed and algorithm in SYMMETRIC:
+                continue
+            for way in ways:
+                more = SETTINGS.get(algorithm, {}) | ({"variant": variant} if variant else {})
+                more["backend"] = gpu.choosing(Options(**WAYS[way]))
+                each = [{"source": source} for source in sources] if algorithm in ("bfs", "sssp") else [{}]
+                row = {"graph": name, "policy": policy, "algorithm": work, "way": way}
+                row |= _measured(graph, algorithm, policy, more, each, repeat)
+                chosen = row.pop("chosen")
+                rows.append(row)
+                if comm.rank == 0:
+                    print(_line(row), flush=True)
+        graph = None  # before the next one is drawn
     if comm.rank == 0:
         known = record.circumstances(("cupy-cuda13x", "mpi4py"))
         known["command"] = f"mpirun -n {comm.size} {known['command']}"
-        chosen = [choice for choice in runs[-1].report["choices"] if choice["what"] in ("gpus", "transport")]
         record.write(
             folder, f"across-{comm.size}", {"circumstances": known, "chosen": chosen, "rows": rows}, _table(rows)
         )
 
 
-def _source(graph) -> int:
-    """The vertex of most out-edges, the first of equals."""
-    degrees = np.diff(graph.block.offsets)
-    at = int(degrees.argmax()) if degrees.size else 0
-    mine = [int(degrees[at]) if degrees.size else -1, graph.block.first + at]
-    every = graph.comm.allgather(np.array(mine, np.int64))
-    return int(every[every[:, 0].argmax(), 1])
+def _graph(name: str, count: int, device, comm) -> tuple[dgraph.Graph, list[int]]:
+    if not GRAPHS[name]:
+        return anchors.shared(name, count, device, comm)
+    graph = dgraph.Graph.load(GRAPHS[name], weights="1..255", comm=comm)
+    return graph, [graph.hub()]
+
+
+def _measured(graph, algorithm: str, policy: str, more: dict, each: list[dict], repeat: int) -> dict:
+    """Of all sources: the median run of the slowest, the medians, and a digest of the answers."""
+    found, digest = [], 0
+    for source in each:
+        runs = [dgraph.run(algorithm, graph, policy=policy, **source, **more) for _ in range(repeat + 1)]
+        digest = (31 * digest + _digest(runs[0])) % 2**64
+        found.append(_figures(runs[1:]) | {"rounds": runs[-1].rounds})
+    choices = [choice for choice in runs[-1].report["choices"] if choice["what"] in ("gpus", "transport")]
+    medians = [one["seconds"] for one in found]
+    slowest = found[medians.index(max(medians))]
+    return slowest | {"each": medians, "answer": f"{digest:016x}", "chosen": choices}
+
+
+def _digest(result) -> int:
+    """The same on any number of ranks: integers by vertex; ranks of pages as six digits of their sum of squares."""
+    vertex, values = list(result.columns.values())[:2]
+    if result.algorithm == "pagerank":
+        squares = result.comm.allreduce(np.square(values * result.comm.total(values.size)).sum(keepdims=True))
+        return int(1e6 * np.log(squares[0]))
+    value = np.where(np.isfinite(values), values, -1).astype(np.int64).view(np.uint64)
+    mixed = (vertex.view(np.uint64) + np.uint64(1)) * np.uint64(anchors.GOLDEN) ^ value * np.uint64(0xD6E8FEB86659FD93)
+    return int(result.comm.allgather(np.array([mixed.sum()], np.uint64)).sum(dtype=np.uint64))
 
 
 def _figures(runs: list) -> dict:
@@ -72,16 +125,18 @@ def _figures(runs: list) -> dict:
     return {"seconds": statistics.median(slowest), "parts": means, "bytes": sent}
 
 
+HEAD = f"| graph | policy | algorithm | way | rounds | ms | µs a round | {' | '.join(PARTS)} | {HIDDEN} | MB |"
+
+
 def _table(rows: list[dict]) -> str:
-    lines = [
-        f"| graph | algorithm | way | rounds | ms | µs a round | {' | '.join(PARTS)} | {HIDDEN} | MB |",
-        "|-" * (len(PARTS) + 8) + "|",
-    ]
-    for row in rows:
-        parts = " | ".join(f"{1e3 * row['parts'][part]:.2f}" for part in (*PARTS, HIDDEN))
-        each = 1e6 * row["seconds"] / max(row["rounds"], 1)
-        lines.append(
-            f"| {row['graph']} | {row['algorithm']} | {row['way']} | {row['rounds']:,} | {1e3 * row['seconds']:.2f} | "
-            f"{each:.1f} | {parts} | {row['bytes'] / 1e6:.2f} |"
-        )
-    return "\n".join(lines) + "\n"
+    return "\n".join([HEAD, "|-" * (HEAD.count("|") - 1) + "|", *map(_line, rows)]) + "\n"
+
+
+def _line(row: dict) -> str:
+    parts = " | ".join(f"{1e3 * row['parts'][part]:.2f}" for part in (*PARTS, HIDDEN))
+    low, high = (f"{1e3 * of(row['each']):.2f}" for of in (min, max))
+    return (
+        f"| {row['graph']} | {row['policy']} | {row['algorithm']} | {row['way']} | {row['rounds']:,} | "
+        f"{low if low == high else f'{low}–{high}'} | {1e6 * row['seconds'] / max(row['rounds'], 1):.1f} | {parts} | "
+        f"{row['bytes'] / 1e6:.2f} |"
+    )

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import dgraph
+from dgraph.comm import Comm
 from dgraph.graph.local import Csr, LocalGraph
 
 GOLDEN = 0x9E3779B97F4A7C15
@@ -75,6 +77,23 @@ def local(offsets, targets, weights, directed: bool) -> LocalGraph:
         n=n, m=arcs if directed else arcs // 2, arcs=arcs, masters=n, gids=ids, original=ids,
         out_degree=cp.diff(offsets), out=Csr(offsets, targets, weights), directed=directed,
     )  # fmt: skip
+
+
+def shared(name: str, count: int, device, comm: Comm) -> tuple[dgraph.Graph, list[int]]:
+    """The graph on all ranks and sources in it: each rank's GPU draws all of it, and the rank takes its rows."""
+    import cupy as cp
+
+    device.use()
+    made = graph(name)
+    chosen, out = sources(made, count), made.out
+    cuts = cp.searchsorted(out.offsets, cp.arange(1, comm.size) * (made.arcs / comm.size)).tolist()
+    first, last = [0, *cuts, made.n][comm.rank : comm.rank + 2]
+    low, high = int(out.offsets[first]), int(out.offsets[last])
+    mine = [(out.offsets[first : last + 1] - low).get(), out.neighbours[low:high].get(), out.weights[low:high].get()]
+    directed = made.directed
+    del made, out
+    device.pool.free_all_blocks()
+    return dgraph.Graph.from_csr(*mine, directed=directed, comm=comm, keep_loops=True, keep_parallel=True), chosen
 
 
 def sources(graph: LocalGraph, count: int) -> list[int]:

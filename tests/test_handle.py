@@ -164,6 +164,21 @@ def test_rows_that_are_not_clean_are_cleaned(directed, ranks):
     assert (graph.m, graph.facts.loops, graph.facts.duplicates) == ((4, 1, 2) if directed else (2, 1, 1))
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("falling", [False, True])
+def test_loops_and_parallel_edges_of_rows_stay_where_they_are_asked_for(directed, falling, ranks):
+    edges = [(0, 1, 3), (0, 2, 4), (0, 2, 5), (1, 0, 3), (2, 0, 4), (2, 0, 5), (2, 2, 1), (2, 2, 2)]
+    if falling:
+        edges[1], edges[2] = edges[2], edges[1]
+    rows, columns, weights = (np.array(each) for each in zip(*edges, strict=True))
+    matrix = scipy.sparse.csr_array((weights, columns, np.searchsorted(rows, np.arange(4))), shape=(3, 3))
+    keep = {"keep_loops": True, "keep_parallel": True}
+    graph = whole(ranks, lambda comm: Graph.from_csr(*rows_of(matrix, comm), directed=directed, comm=comm, **keep))
+    edges = [edge for edge in edges if directed or edge[0] <= edge[1]]
+    assert figures(graph) == cleaned(edges, directed, vertices=range(3), **keep)
+
+
 BAD_ROWS = [
     (([0, 1], [1]), {}, DataError, r"targets\[0\] is 1; it must be within 0 \.\. 0"),
     (([0, 2], [0]), {}, DataError, "offsets go from 0 to 2 over 1 targets"),

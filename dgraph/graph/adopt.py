@@ -12,7 +12,7 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.arrays import check_finite, check_range
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
-from dgraph.graph.clean import RawEdges, assemble, count_loops, tally
+from dgraph.graph.clean import RawEdges, assemble, count_loops, note_found, tally
 from dgraph.graph.fingerprint import arc_sums, weight_bits
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.rows import merge_parallel, sort_rows
@@ -77,10 +77,8 @@ def adopt(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock:
         targets, weights, equal, equal_loops = merge_parallel(
             offsets, targets, weights, raw.first, options.keep_parallel
         )
-    loops, equal, equal_loops = comm.allreduce(np.array([loops, equal, equal_loops], np.int64))
-    facts.loops, facts.loops_kept = int(loops), options.keep_loops
-    facts.duplicates = int((equal - equal_loops) // (1 if raw.directed else 2) + equal_loops)
-    facts.duplicates_kept = options.keep_parallel
+    note_found(facts, loops, equal, equal_loops, 1 if raw.directed else 2, comm)
+    facts.loops_kept, facts.duplicates_kept = options.keep_loops, options.keep_parallel
     ids = ConsecutiveIds(raw.n, raw.base)
     block = EdgeBlock(raw.n, 0, 0, raw.first, offsets, targets, weights, directed, ids, facts)
     tally(block, comm)

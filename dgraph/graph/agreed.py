@@ -48,10 +48,16 @@ def agreed_size(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) -> 
 
 
 @njit(cache=True)
-def is_clean(offsets, targets, first):
-    """Whether every row ascends, and has neither loop nor repetition."""
+def is_clean(offsets, targets, weights, first, loops, parallel):
+    """Whether every row ascends, equal targets by their weights, and has no loop and no repetition that is not kept."""
     for row in range(offsets.size - 1):
         for i in range(offsets[row], offsets[row + 1]):
-            if np.int64(targets[i]) == row + first or (i > offsets[row] and targets[i] <= targets[i - 1]):
+            if not loops and np.int64(targets[i]) == row + first:
+                return False
+            if i == offsets[row] or targets[i] > targets[i - 1]:
+                continue
+            if not parallel or targets[i] < targets[i - 1]:
+                return False
+            if weights is not None and weights[i] < weights[i - 1]:
                 return False
     return True

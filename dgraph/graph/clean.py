@@ -106,13 +106,22 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     first = int(cuts[comm.rank])
     sort_rows(offsets, targets, weights)
     targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, keep_parallel)
-    loops, equal, equal_loops = comm.allreduce(np.array([loops, equal, equal_loops], np.int64))
-    facts.loops, facts.loops_kept = int(loops), options.keep_loops
-    facts.duplicates = int((equal - equal_loops) // (2 if both else 1) + equal_loops)
-    facts.duplicates_kept = keep_parallel
+    note_found(facts, loops, equal, equal_loops, 2 if both else 1, comm)
+    facts.loops_kept, facts.duplicates_kept = options.keep_loops, keep_parallel
     block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ids, facts)
     tally(block, comm)
     return block
+
+
+def note_found(facts: LoadFacts, loops: int, equal: int, equal_loops: int, listed: int, comm: Comm) -> None:
+    """Loops, and edges beyond the first between two ends, by this rank's counts of entries; collective.
+
+    Args:
+        equal, equal_loops: entries like the one before them, and those of loops among them.
+        listed: how often an edge that is no loop is among all rows.
+    """
+    loops, equal, equal_loops = (int(count) for count in comm.allreduce(np.array([loops, equal, equal_loops])))
+    facts.loops, facts.duplicates = loops, (equal - equal_loops) // listed + equal_loops
 
 
 def tally(block: EdgeBlock, comm: Comm) -> None:

@@ -14,12 +14,13 @@ from dgraph.graph.adopt import check_mirrored
 from dgraph.graph.agreed import agreed_size, agreed_weights, is_clean
 from dgraph.graph.arrays import as_ids, as_weights, check_range
 from dgraph.graph.block import EdgeBlock, Known, LoadFacts, gid_type
-from dgraph.graph.clean import RawEdges, assemble, symmetrised, tally
+from dgraph.graph.clean import RawEdges, assemble, count_loops, note_found, symmetrised, tally
 from dgraph.graph.fingerprint import fingerprint
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load import describe, load, named
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.options import LoadOptions
+from dgraph.graph.rows import merge_parallel
 from partitioning.store import is_store
 
 
@@ -165,17 +166,29 @@ class Graph:
         return cls(assemble(raw, comm, options), comm)
 
     @classmethod
-    def from_csr(cls, offsets, targets, weights=None, *, directed: bool = True, comm=None) -> Graph:
+    def from_csr(
+        cls,
+        offsets,
+        targets,
+        weights=None,
+        *,
+        directed: bool = True,
+        comm=None,
+        keep_loops: bool = False,
+        keep_parallel: bool = False,
+    ) -> Graph:
         """The graph of rows of targets; each rank passes consecutive rows, rank 0 the first.
 
-        Without a copy where offsets are int64, targets int32 or uint32, every row ascends and has neither loop nor
-        repetition on any rank; else loops are dropped, parallel edges merged, rows sorted and spread anew.
+        Without a copy where offsets are int64, targets int32 or uint32, every row ascends (equal targets by their
+        weights) and has no loop or repetition that is not kept, on any rank; else loops are dropped, parallel edges
+        merged, rows sorted and spread anew.
 
         Args:
             offsets: shape (rows here + 1,), from 0.
             targets: shape (arcs here,), ids in the whole graph.
             weights: shape (arcs here,), real numbers, or None on every rank.
             directed: False: both arcs of every edge are among the rows, with the same weight (this is checked).
+            keep_loops, keep_parallel: keep self-loops; keep parallel edges, else the smallest weight stays.
         """
         comm = communicator(comm)
         with comm.together():
@@ -198,16 +211,20 @@ class Graph:
             if n == 0:
                 raise UsageError("offsets: no row on any rank; a graph has at least one vertex")
             check_range(targets, 0, n - 1, "targets")
-            clean = is_clean(offsets, targets, first)
+            clean = is_clean(offsets, targets, weights, first, keep_loops, keep_parallel)
         targets = targets.astype(gid_type(n), copy=False)
         block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ConsecutiveIds(n), LoadFacts("csr"))
         if comm.total(not clean):
             raw = RawEdges(
                 block.sources(), targets, weights, directed, n, mirrored=not directed, facts=LoadFacts("csr")
             )
-            block = assemble(raw, comm, LoadOptions())
+            block = assemble(raw, comm, LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel))
         else:
             tally(block, comm)
+            *_, equal, equal_loops = merge_parallel(offsets, targets, None, first, keep=True)
+            loops = count_loops(offsets, targets, first)
+            note_found(block.facts, loops, equal, equal_loops, 1 if directed else 2, comm)
+            block.facts.loops_kept, block.facts.duplicates_kept = keep_loops, keep_parallel
         if not directed:
             check_mirrored(block, comm, "csr")
         return cls(block, comm)
