@@ -99,6 +99,7 @@ class Context:
             self.rounds += known.rounds
             return known
         with self.record("compile"):
+            self.backend.prepare(self.local, self.comm)
             with self.comm.together():
                 traced = trace(program, self.local.out.weight_type)
                 machine = self.backend.machine(traced, self.local, self._direction(program))

@@ -98,6 +98,35 @@ def check(results, names=tuple(PROGRAMS)):
             np.testing.assert_array_equal(found, answer(name), err_msg=name)
 
 
+@pytest.mark.parametrize(("policy", "direction", "sync", "ranks", "direct"), COMBINATIONS[2:6])
+def test_answers_where_vertices_are_numbered_by_degree(policy, direction, sync, ranks, direct):
+    """Owners and mirrors put the same positions in the same order."""
+    numbered = Options(renumber=True)
+    check(run(ranks, mesh(), PROGRAMS.values(), policy=policy, direction=direction, sync=sync, direct=direct,
+              options=numbered))  # fmt: skip
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_skewed_graphs_are_numbered_by_degree_on_all_ranks_or_none(room):
+    star = simulated.graph(400, np.zeros(399, np.int64), np.arange(1, 400), directed=False)
+    numbered = []
+
+    def looked(context):
+        backend, prepare = context.backend, context.backend.prepare
+        if context.comm.rank == 1 and not room:
+            backend._skewed = lambda local: (True, False)
+
+        def noted(local, comm):
+            prepare(local, comm)
+            numbered.append(backend._numbered)
+
+        backend.prepare = noted
+
+    results = run(3, star, [Levels(source=1)], policy="hash", wrapped=looked)
+    assert numbered == [room] * 3
+    np.testing.assert_array_equal(field(results[0], "level", 400), np.minimum(np.arange(400), 1))
+
+
 @pytest.mark.parametrize(("policy", "direction", "sync", "ranks", "direct"), COMBINATIONS)
 def test_answers(policy, direction, sync, ranks, direct):
     check(run(ranks, mesh(), PROGRAMS.values(), policy=policy, direction=direction, sync=sync, direct=direct))

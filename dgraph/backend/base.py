@@ -199,6 +199,10 @@ class Backend(ABC):
     warning: str
     why = ""
 
+    def prepare(self, local: LocalGraph, comm: Comm) -> None:
+        """Agree on what all ranks must do alike with their parts of a graph; collective."""
+        return
+
     @abstractmethod
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
         """A machine for one program on this rank's graph, a :class:`SharedMachine` where ranks share vertices.

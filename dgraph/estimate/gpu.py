@@ -75,7 +75,7 @@ def on_gpu(
         chunks=(mirrors >> CHUNK_BITS) + ranks - 1,
         shared=mirrors,
         positions=mirrors,
-        renumbered=ranks == 1 and shape.skewed,
+        renumbered=shape.skewed and (ranks == 1 or not drawn),
         wide=arcs >= WIDE,
     )  # fmt: skip
     plans = []

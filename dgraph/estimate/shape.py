@@ -29,7 +29,7 @@ class Shape:
         directed: False: an edge is two arcs.
         weight: bytes a weight; 0: there are none.
         listed_weight: the same, of edges as they come: none where a rule makes the weights afterwards.
-        skewed: whether a few vertices may have most edges; a single GPU then numbers vertices by degree.
+        skewed: whether a few vertices may have most edges; GPUs then number vertices by degree.
     """
 
     n: int

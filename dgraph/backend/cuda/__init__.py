@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dgraph.backend.base import Backend
 from dgraph.backend.connect import Joined
 from dgraph.backend.cuda import binding
 from dgraph.backend.cuda.components import Components
 from dgraph.backend.cuda.estimates import Estimates
-from dgraph.backend.cuda.extent import Extent
+from dgraph.backend.cuda.extent import SKEWED, Extent
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
@@ -56,7 +58,8 @@ class CudaBackend(Backend):
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs: dict[int, tuple[Callable, DeviceGraph]] = {}
         self.device.ranged |= options.ranges
-        self.planned, self.renumber = 0, options.renumber
+        self.planned = 0
+        self._numbered = options.renumber
 
     def choosing(self, options: Options) -> CudaBackend:
         """The same GPU, with the graphs that are on it, under other options."""
@@ -115,6 +118,23 @@ class CudaBackend(Backend):
 
         return BuiltGraph.at(spec, comm, self.device, policy, options, self.options.renumber)
 
+    def prepare(self, local: LocalGraph, comm: Comm) -> None:
+        """Ranks number vertices by degree where some part of the graph is skewed and all GPUs have room for that, since
+        the two sides of a message count the same positions."""
+        self._numbered = self.options.renumber
+        if self.links is None or self._numbered is not None or hasattr(local, "built"):
+            return
+        known = self._graphs.get(id(local))
+        skewed, room = (known[1].extent.renumbered, True) if known else self._skewed(local)
+        skewed, cramped = comm.allreduce(np.array([skewed, not room], np.int64))
+        self._numbered = bool(skewed and not cramped)
+
+    def _skewed(self, local: LocalGraph) -> tuple[bool, bool]:
+        """Whether vertices should be numbered by degree, and whether there is room for it."""
+        extent = Extent.of(local, renumber=True)
+        fits = for_components(extent).upload <= self.device.free()
+        return int(local.out_degree.max(initial=0)) > SKEWED * max(local.arcs, 1) / max(local.n, 1), fits
+
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
         self.device.use()
         way = traced.program.way
@@ -151,10 +171,10 @@ class CudaBackend(Backend):
         def needs(extent: Extent) -> Plan:
             return for_components(extent) if hooks else for_rounds(traced, extent, direction, options, device.blocks)
 
-        extent = known[1].extent if known else Extent.of(local, self.renumber)
+        extent = known[1].extent if known else Extent.of(local, self._numbered)
         need, free = needs(extent), device.free() + (device.used() if there else 0)
-        if not there and extent.renumbered and need.upload > free and self.renumber is None:
-            self.renumber = False
+        if not there and extent.renumbered and need.upload > free and self._numbered is None:
+            self._numbered = False
             extent = replace(extent, renumbered=False)
             need = needs(extent)
         messages = self._messages(need)
@@ -180,6 +200,6 @@ class CudaBackend(Backend):
         known = self._graphs.get(key)
         if known is None or known[0]() is not local:
             forget = weakref.ref(local, lambda _: self._graphs.pop(key, None))
-            known = self._graphs[key] = forget, DeviceGraph(local, self.device, self.renumber)
+            known = self._graphs[key] = forget, DeviceGraph(local, self.device, self._numbered)
         known[1].links = self.links
         return known[1]

@@ -53,7 +53,7 @@ class Extent:
 
     @staticmethod
     def of(local: LocalGraph, renumber: bool | None = None) -> Extent:
-        """Of a graph; of one on the host ``renumber``: None: where degrees are skewed."""
+        """Of a graph; of one on the host ``renumber``: None: where degrees are skewed, and no rank has a part of it."""
         built = getattr(local, "extent", None)
         if built is not None:
             return built
@@ -62,7 +62,7 @@ class Extent:
         largest = int(degrees.max()) if degrees.size else 0
         whole = local.masters == local.n and not local.theirs and not local.mirrors
         if renumber is None:
-            renumber = largest > SKEWED * max(edges, 1) / max(size, 1)
+            renumber = whole and largest > SKEWED * max(edges, 1) / max(size, 1)
         return Extent(
             size, edges,
             weight=0 if local.out.weights is None else local.out.weights.itemsize,
@@ -70,7 +70,7 @@ class Extent:
             directed=local.directed,
             masters=local.masters,
             **sharing(local),
-            renumbered=renumber and whole and size > 1,
+            renumbered=renumber and size > 1,
             wide=edges >= WIDE,
             largest=largest,
         )  # fmt: skip

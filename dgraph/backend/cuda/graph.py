@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.extent import WIDE, Extent, chunks_of, fits_32
 from dgraph.backend.cuda.messages import CHUNK_BITS
 from dgraph.backend.cuda.transports import Links
-from dgraph.graph.local import LocalGraph
+from dgraph.graph.local import LocalGraph, Mirrors
 
 BINS = 10
 """Of the histogram of degrees that says how finely vertices are split."""
@@ -63,12 +64,14 @@ class DeviceGraph:
 
     def _upload(self, local: LocalGraph) -> None:
         device, xp = self.device, self.device.xp
-        offsets = device.put(local.out.offsets)
         self.order = self.place = None
         if self.extent.renumbered:
-            self.order = xp.argsort(offsets[:-1] - offsets[1:], kind="stable").astype(np.uint32)
+            sides = [(mirrors.first, mirrors) for _, mirrors in sorted(local.mine.items())]
+            cuts = [0, local.masters, *(first + cut for first, side in sides for cut in _groups(side))]
+            self.order = self._falling(local.out_degree, cuts)
             self.place = xp.empty(local.size, np.uint32)
             self.place[self.order] = xp.arange(local.size, dtype=np.uint32)
+        offsets = device.put(local.out.offsets)
         neighbours = device.put(local.out.neighbours.view(np.uint32))
         weights = None if local.out.weights is None else device.put(local.out.weights)
         if self.order is not None:
@@ -81,6 +84,14 @@ class DeviceGraph:
     def _narrow(self, values):
         """On the device, in 32 bits where all fit: what every vertex reads costs its width."""
         return self.device.put(values.astype(np.uint32 if fits_32(values) else np.int64, copy=False))
+
+    def _falling(self, degrees: np.ndarray, cuts: list[int]):
+        """What stands at each place where falling degrees decide between each two cuts; of equal ones the order."""
+        degrees, order = self.device.put(degrees), self.device.xp.empty(len(degrees), np.uint32)
+        for first, stop in filter(lambda cut: cut[0] < cut[1], pairwise(cuts)):
+            order[first:stop] = self.device.xp.argsort(-degrees[first:stop], kind="stable")
+            order[first:stop] += np.uint32(first)
+        return order
 
     def arranged(self, by_lid):
         """An array by lid as one by position."""
@@ -174,9 +185,15 @@ class DeviceGraph:
 
     @cached_property
     def lids(self) -> dict:
-        """By peer, the master at each position of the mirrors that it holds: uint32."""
-        theirs = self.local.theirs
-        return {peer: self.device.put(theirs[peer].lids) for peer in sorted(theirs)}
+        """By peer, the master at each position of the mirrors that it holds: uint32. The peer has put its mirrors in
+        order by the same degrees."""
+        return {peer: self._masters(side) for peer, side in sorted(self.local.theirs.items())}
+
+    def _masters(self, side: Mirrors):
+        lids = self.device.put(side.lids)
+        if self.place is None:
+            return lids
+        return self.place[lids[self._falling(self.local.out_degree[side.lids], _groups(side))]]
 
     @cached_property
     def told(self):
@@ -222,3 +239,8 @@ class DeviceGraph:
 
     def _where(self, wanted):
         return self.device.xp.flatnonzero(wanted).astype(np.uint32)
+
+
+def _groups(side: Mirrors) -> list[int]:
+    """Where positions of each group of mirrors begin and end."""
+    return [0, side.rows, side.columns, side.count]

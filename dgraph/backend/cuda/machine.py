@@ -280,26 +280,28 @@ class Machine(Resumable):
 
     def frontier(self) -> np.ndarray:
         """lids of active masters (uint32)."""
-        return self.device.get(self.arrays.queues[int(self.words[at.SWAPPED])][: self.words[at.ACTIVE]])
+        return self._lids(self.device.get(self.arrays.queues[int(self.words[at.SWAPPED])][: self.words[at.ACTIVE]]))
 
     def dirty(self) -> np.ndarray:
         """lids of masters that mirrors must hear of: active, or with a field that edges read changed."""
-        return self.device.get(self.arrays.dirty[: self.words[at.DIRTIED]]) if self.dirties else self.frontier()
+        if not self.dirties:
+            return self.frontier()
+        return self._lids(self.device.get(self.arrays.dirty[: self.words[at.DIRTIED]]))
 
     def take_mirrors(self) -> np.ndarray:
         """lids of mirrors that got a proposal in this round."""
-        return self.device.get(self.arrays.mirrors[: self.words[at.MIRRORS_TOUCHED]])
+        return self._lids(self.device.get(self.arrays.mirrors[: self.words[at.MIRRORS_TOUCHED]]))
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
         """Mirrors' proposals into masters ``lids[positions]``."""
         if len(positions):
-            self.kernels.send(lids, positions, values)
+            self.kernels.send(self._places(lids), positions, values)
             self.kernels.launch("phases", "combine", len(positions), fused=False)
 
     def join(self, lids: np.ndarray) -> None:
         """Mirrors join the frontier."""
         if len(lids):
-            self.kernels.send(lids)
+            self.kernels.send(self._places(lids))
             self.kernels.launch("phases", "join", len(lids), fused=False)
             self._phase(at.JOINED)
 

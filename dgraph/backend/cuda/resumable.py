@@ -57,7 +57,7 @@ class Resumable(Standing):
         self.device.clear(self.arrays.counters[slot : slot + at.SLOT])
         for word, value in ((at.ACTIVE, lids.size), (at.EDGES, self.local.out_degree[lids].sum()), (at.BITS, 0)):
             self.arrays.words[word] = int(value)
-        self.join(self._places(lids))
+        self.join(lids)
         if not lids.size:
             self._phase(at.JOINED)
 
