@@ -10,9 +10,11 @@ import numpy as np
 
 import dgraph
 from benchmarks import anchors, record
+from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend import backend
 from dgraph.backend.cuda.options import Options
 from dgraph.comm import world
+from dgraph.program import Program
 
 GRAPHS = {
     "grid2500": "grid:2500x2500", "grid4900": "grid:4900x4900", "rmat22": "rmat:22", "rmat24": "rmat:24",
@@ -20,14 +22,16 @@ GRAPHS = {
 }  # fmt: skip
 """Name → generator; "": one of the graphs that the peers were measured on."""
 
-ALGORITHMS = ("bfs", "sssp", "cc", "pagerank", "kcore", "kcore estimates")
-"""Names, some with a variant."""
+ALGORITHMS = ("bfs", "sssp", "cc", "pagerank", "pagerank single", "kcore", "kcore estimates")
+"""Names, some with a variant; ``pagerank single`` in 32-bit floats, as the peers' was measured."""
 
 SETTINGS: dict[str, dict] = {
     "bfs": {"return_predecessors": False},
     "sssp": {"return_predecessors": False},
     "pagerank": {"tol": 0, "max_iter": 20},
 }
+SINGLE = PageRank(tol=0.0, max_iter=20).retype(**dict.fromkeys(("rank", "share", "inflow"), "float32"))
+
 SYMMETRIC = ("cc", "kcore")
 """What is left out on directed graphs of the peers, which have no such figures."""
 
@@ -67,10 +71,13 @@ def measure(
                 continue
             for way in ways:
                 more = SETTINGS.get(algorithm, {}) | ({"variant": variant} if variant else {})
+                what: str | Program = algorithm
+                if variant == "single":
+                    what, more = SINGLE, {}
                 more["backend"] = gpu.choosing(Options(**WAYS[way]))
                 each = [{"source": source} for source in sources] if algorithm in ("bfs", "sssp") else [{}]
                 row = {"graph": name, "policy": policy, "algorithm": work, "way": way}
-                row |= _measured(graph, algorithm, policy, more, each, repeat)
+                row |= _measured(graph, what, policy, more, each, repeat)
                 chosen = row.pop("chosen")
                 rows.append(row)
                 if comm.rank == 0:
@@ -91,7 +98,7 @@ def _graph(name: str, count: int, device, comm) -> tuple[dgraph.Graph, list[int]
     return graph, [graph.hub()]
 
 
-def _measured(graph, algorithm: str, policy: str, more: dict, each: list[dict], repeat: int) -> dict:
+def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: list[dict], repeat: int) -> dict:
     """Of all sources: the median run of the slowest, the medians, and a digest of the answers."""
     found, digest = [], 0
     for source in each:
@@ -105,13 +112,14 @@ def _measured(graph, algorithm: str, policy: str, more: dict, each: list[dict], 
 
 
 def _digest(result) -> int:
-    """The same on any number of ranks: integers by vertex; ranks of pages as six digits of their sum of squares."""
+    """The same on any number of ranks: integers by vertex; ranks of pages as five digits of their sum of squares."""
     vertex, values = list(result.columns.values())[:2]
-    if result.algorithm == "pagerank":
-        squares = result.comm.allreduce(np.square(values * result.comm.total(values.size)).sum(keepdims=True))
-        return int(1e6 * np.log(squares[0]))
-    value = np.where(np.isfinite(values), values, -1).astype(np.int64).view(np.uint64)
-    mixed = (vertex.view(np.uint64) + np.uint64(1)) * np.uint64(anchors.GOLDEN) ^ value * np.uint64(0xD6E8FEB86659FD93)
+    if values.dtype.kind == "f":
+        values = values.astype(np.float64) * result.comm.total(values.size)
+        squares = result.comm.allreduce(np.square(values).sum(keepdims=True))
+        return int(1e5 * np.log(squares[0]))
+    value = values.astype(np.int64).view(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
+    mixed = (vertex.view(np.uint64) + np.uint64(1)) * np.uint64(anchors.GOLDEN) ^ value
     return int(result.comm.allgather(np.array([mixed.sum()], np.uint64)).sum(dtype=np.uint64))
 
 
