@@ -41,10 +41,10 @@ HIDDEN = "hidden"
 
 WAYS: dict[str, dict] = {
     "plain": {},
-    "device": {"device_rounds": True},
+    "host": {"host_rounds": True},
     "overlap": {"overlap": True},
     "limit21": {"across_limit": 1 << 21},
-    "device21": {"device_rounds": True, "across_limit": 1 << 21},
+    "limit23": {"across_limit": 1 << 23},
     "overlap21": {"overlap": True, "across_limit": 1 << 21},
     "local": {"local_rounds": True},
 }

@@ -49,7 +49,7 @@ def run(
     transport: str = "auto",
     record: str | None = None,
     local_rounds: bool = False,
-    device_rounds: bool = False,
+    host_rounds: bool = False,
     overlap: bool = False,
     across_limit: int | None = None,
     direction: str = "auto",
@@ -80,8 +80,8 @@ def run(
             (``docs/transports.md``).
         record: what else is recorded on GPUs: "load" (edges by thread), "time" (by kernel), "ranges" (for a profiler).
         local_rounds: GPUs run rounds of their own between exchanges where values only ever improve (``docs/gpu.md``).
-        device_rounds: GPUs that reach each other agree on the ends of all rounds without the host (``docs/gpu.md``).
-        overlap: the same, and a broad round that pushes is walked in pieces, whose messages travel meanwhile.
+        host_rounds: hosts agree on the ends of broad rounds, even where GPUs reach each other and do without.
+        overlap: a broad round that pushes is walked in pieces, whose messages travel meanwhile.
         across_limit: vertices and edges a rank of a round up to which GPUs that reach each other stay in one kernel.
         direction: "auto", "push", "pull", or "flip" (a test aid: every round the other way).
         sync: "auto"; "full" exchanges everything; "poison" (a test aid) fills what should not be read with garbage.
@@ -123,7 +123,7 @@ def run(
                 engine = choose_backend(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
                     masks=[masks[rank] for rank in here], schedule=schedule, gpus=gpus, record=record,
-                    local_rounds=local_rounds, device_rounds=device_rounds,
+                    local_rounds=local_rounds, host_rounds=host_rounds,
                     overlap=overlap, across_limit=across_limit, device=getattr(graph, "device", None),
                     **chosen,
                 )  # fmt: skip

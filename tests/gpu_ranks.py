@@ -16,12 +16,15 @@ from dgraph.report import Progress, Trace
 
 def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sync="auto", direct=True, blocks=2,
         options=None, wrapped=None, mutant=None):  # fmt: skip
-    """Every program on every rank: by program a list of (gids of masters, State, Trace), by rank."""
+    """Every program on every rank: by program a list of (gids of masters, State, Trace), by rank. Unless
+    ``options`` say otherwise hosts agree on the ends of rounds: the reference."""
 
     def work(comm):
         block = graph.block(comm)
         local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-        backend = CudaBackend(0, 1, False, options or Options(), Device(blocks, seed=7 * comm.rank + 1, mutant=mutant))
+        backend = CudaBackend(
+            0, 1, False, options or Options(host_rounds=True), Device(blocks, seed=7 * comm.rank + 1, mutant=mutant)
+        )
         name = "p2p" if direct else "mpi-host"
         chosen = {peer: name for peer in range(size) if peer != comm.rank}
         backend.links = Links(comm.twin(), chosen, not_direct="" if direct else "not asked for")

@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 def both(programs, size, **choices):
     """Results, and those of the host's loop."""
     small = choices.pop("small", -1)
-    ours = run(size, mesh(), programs, options=Options(device_rounds=True, small=small), **choices)
-    return ours, run(size, mesh(), programs, options=Options(small=small), **choices)
+    ours = run(size, mesh(), programs, options=Options(small=small), **choices)
+    return ours, run(size, mesh(), programs, options=Options(host_rounds=True, small=small), **choices)
 
 
 @pytest.mark.parametrize(("policy", "direction", "sync", "ranks", "small"), [
@@ -74,7 +74,7 @@ def host_work(program, **options):
 ])  # fmt: skip
 def test_a_round_asks_less_of_the_host(program, longer, host, device):
     """Of each broad round: launches, reads, agreements."""
-    for options, wanted in (({}, host), ({"device_rounds": True}, device)):
+    for options, wanted in (({"host_rounds": True}, host), ({}, device)):
         *work, rounds = host_work(longer, **options) - host_work(program, **options)
         assert tuple(np.array(work) / rounds) == wanted
 
@@ -84,7 +84,7 @@ def test_a_limit_of_rounds_is_met_exactly(limit):
     def limited(context):
         context.max_rounds = limit
 
-    (results,) = run(2, mesh(), [PageRank(tol=0.0, max_iter=12)], wrapped=limited, options=Options(device_rounds=True))
+    (results,) = run(2, mesh(), [PageRank(tol=0.0, max_iter=12)], wrapped=limited, options=Options())
     assert [(state.rounds, state.finished) for _, state, _ in results] == [(limit, False)] * 2
     src, dst, _ = mesh().arcs()
     np.testing.assert_allclose(
@@ -95,12 +95,12 @@ def test_a_limit_of_rounds_is_met_exactly(limit):
 def test_a_rank_that_wants_to_see_its_host_brings_all_back(monkeypatch):
     monkeypatch.setattr(device_rounds, "LOOK_AROUND", -1.0)
     programs = [PROGRAMS["rank"], PROGRAMS["dist"]]
-    check(run(2, mesh(), programs, options=Options(device_rounds=True, small=-1)), ["rank", "dist"])
+    check(run(2, mesh(), programs, options=Options(small=-1)), ["rank", "dist"])
 
 
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_components_by_trees(policy):
-    (results,) = run(3, mesh(), [Joined()], policy=policy, options=Options(device_rounds=True))
+    (results,) = run(3, mesh(), [Joined()], policy=policy, options=Options())
     check([results], ["label"])
 
 
@@ -115,12 +115,12 @@ def test_nobody_waits_for_a_rank_that_cannot_go_on(monkeypatch):
 
     monkeypatch.setattr(Machine, "walks", fails)
     with pytest.raises((MemoryError, InternalError), match=r"no room|waited for a message from rank 1"):
-        run(3, mesh(), [Levels(source=6)], direction="push", options=Options(device_rounds=True, small=-1))
+        run(3, mesh(), [Levels(source=6)], direction="push", options=Options(small=-1))
 
 
 def test_mutants_fail():
     """A rank's own sums stand for those of all."""
     mutant = "p < env.others ? FRESH(peer_of(p)", "false ? FRESH(peer_of(p)"
-    results = run(3, mesh(), [PROGRAMS["rank"]], mutant=mutant, options=Options(device_rounds=True, small=-1))
+    results = run(3, mesh(), [PROGRAMS["rank"]], mutant=mutant, options=Options(small=-1))
     with pytest.raises(AssertionError):
         check(results, ["rank"])

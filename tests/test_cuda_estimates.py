@@ -93,7 +93,7 @@ def test_rows_of_every_length_alone(device, short):
 def test_between_ranks(policy, sync, ranks, direct, small, device, short):
     """Where a rank goes on alone for long, for short, or not at all; and where GPUs exchange without their hosts."""
     for graph in (dense(), mesh()):
-        options = Options(small=small, blocks=3, device_rounds=device)
+        options = Options(small=small, blocks=3, host_rounds=not device)
         (results,) = run(ranks, graph, [Estimate()], policy=policy, sync=sync, direct=direct, options=options)
         np.testing.assert_array_equal(field(results, "core", graph.n), core_numbers(graph))
 
@@ -113,7 +113,7 @@ def test_a_rank_goes_on_alone():
     path = simulated.graph(61, at, at + 1, False)
     exchanges = {}
     for small in (None, -1):
-        (results,) = run(3, path, [Estimate()], options=Options(small=small))
+        (results,) = run(3, path, [Estimate()], options=Options(small=small, host_rounds=True))
         assert field(results, "core", 61).tolist() == [1] * 61
         exchanges[small] = results[0][1].rounds
     assert exchanges[None] < 8 < 25 < exchanges[-1]
@@ -133,7 +133,7 @@ def test_exchanges_without_the_host_are_the_same(monkeypatch):
     monkeypatch.setattr(Estimates, "across", counted)
     told = {}
     for device in (False, True):
-        (results,) = run(3, dense(), [Estimate()], options=Options(small=50, device_rounds=device))
+        (results,) = run(3, dense(), [Estimate()], options=Options(small=50, host_rounds=not device))
         np.testing.assert_array_equal(field(results, "core", dense().n), core_numbers(dense()))
         kept = results[0][2].rounds.kept
         told[device] = results[0][1].rounds, len(kept)
@@ -150,7 +150,7 @@ def test_a_rank_that_does_not_answer_is_named(monkeypatch):
         Estimates, "across", lambda self, limit: None if self.courier.comm.rank else across(self, limit)
     )
     with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1 for more than 0.3 s"):
-        run(2, mesh(), [Estimate()], options=Options(device_rounds=True))
+        run(2, mesh(), [Estimate()], options=Options())
 
 
 @needs_compiler
@@ -160,7 +160,7 @@ def test_a_limit_leaves_bounds(limit, device):
     def limited(context):
         context.max_rounds = limit
 
-    options = Options(small=4 if device else -1, device_rounds=device)
+    options = Options(small=4 if device else -1, host_rounds=not device)
     (results,) = run(2, mesh(), [Estimate()], policy="hash", options=options, wrapped=limited)
     right, found = core_numbers(mesh()), field(results, "core", mesh().n)
     assert (found >= right).all()
@@ -180,7 +180,7 @@ def test_mutants_fail(ranks, mutant, short):
     if ranks == 1:
         found = alone(dense(), Estimate(), device_of("emulated", 2, mutant))["core"]
     else:
-        (results,) = run(ranks, dense(), [Estimate()], mutant=mutant, options=Options(small=-1))
+        (results,) = run(ranks, dense(), [Estimate()], mutant=mutant, options=Options(small=-1, host_rounds=True))
         found = field(results, "core", dense().n)
     assert (found != core_numbers(dense())).any()
 

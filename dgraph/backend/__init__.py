@@ -33,7 +33,7 @@ def backend(
     record: str | None = None,
     local_rounds: bool = False,
     device: object = None,
-    device_rounds: bool = False,
+    host_rounds: bool = False,
     overlap: bool = False,
     across_limit: int | None = None,
     **choices: object,
@@ -52,8 +52,8 @@ def backend(
         record: what a GPU run records beside: "load", "time" and "ranges", with commas between them.
         local_rounds: GPUs run rounds of their own between exchanges.
         device: the GPU that a graph was built on: no other can work on it.
-        device_rounds: GPUs agree on the ends of all rounds without the host.
-        overlap: they also walk and exchange at the same time.
+        host_rounds: hosts agree on the ends of broad rounds, where GPUs could.
+        overlap: GPUs walk and exchange at the same time.
         across_limit: vertices and edges a rank of a round up to which GPUs stay in one kernel; None: as measured.
         choices: options of schedules, see ``dgraph.backend.choices``; None: not given.
 
@@ -68,7 +68,7 @@ def backend(
         "schedule": schedule,
         "record": record,
         "local_rounds": local_rounds or None,
-        "device_rounds": device_rounds or None,
+        "host_rounds": host_rounds or None,
         "overlap": overlap or None,
         "across_limit": across_limit,
         **choices,

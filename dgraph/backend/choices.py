@@ -73,8 +73,8 @@ BUILDS = {
 
 ROUNDS = {
     "local_rounds": "GPUs run rounds of their own between exchanges: for roads; the same answers",
-    "device_rounds": "GPUs that reach each other agree on the ends of all rounds without the host",
-    "overlap": "the same, and broad rounds that push are walked in pieces, whose messages travel meanwhile",
+    "host_rounds": "hosts agree on the ends of broad rounds, even where GPUs reach each other and do without",
+    "overlap": "broad rounds that push are walked in pieces, whose messages travel meanwhile",
     "across_limit": "vertices and edges a rank of the rounds that run in one kernel of all GPUs (default 262,144)",
 }
 """How rounds of several GPUs run: keywords of :func:`dgraph.run` → what they mean."""

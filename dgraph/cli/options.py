@@ -124,7 +124,7 @@ def add_run_options(parser: Parser, algorithm: Any = None) -> None:
         metavar="WHAT[,WHAT]",
         help="also of GPUs: load (edges by thread), time (seconds by kernel), ranges (for nsys)",
     )
-    for name in ("local_rounds", "device_rounds", "overlap"):
+    for name in ("local_rounds", "host_rounds", "overlap"):
         run.add_argument(f"--{name.replace('_', '-')}", **flag(), help=ROUNDS[name])
     run.add_argument("--across-limit", type=int, metavar="N", help=ROUNDS["across_limit"])
     run.add_argument(

@@ -24,7 +24,7 @@ from dgraph.graph.load import describe
 from dgraph.report import Progress, Trace
 from dgraph.run import run
 
-ABOUT_GPUS = ("build", "transport", "gpus", "schedule", "record", "local_rounds", "device_rounds", *CHOICES)
+ABOUT_GPUS = ("build", "transport", "gpus", "schedule", "record", "local_rounds", "host_rounds", *CHOICES)
 SUGGESTED = "the input suggests it, and none was named"
 
 

@@ -38,7 +38,7 @@ def concluded_by_device(machine: Machine) -> bool:
     """Whether GPUs agree on the ends of this program's rounds."""
     links, sums = machine.graph.links, len(machine.traced.sums)
     fits = sums <= messages.TOTALS_WORDS - messages.TOTAL_LIGHT - 1 - messages.TOTAL_SUMS
-    wanted = machine.options.device_rounds and not machine.options.record
+    wanted = not (machine.options.host_rounds or machine.options.record)
     return wanted and fits and links is not None and links.direct
 
 

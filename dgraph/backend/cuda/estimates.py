@@ -157,7 +157,7 @@ class Fallen(Exchange):
 
     def across(self, limit: int, sync: Exchanges) -> bool:
         """Rounds without the host, up to the agreement on the last one; whether there were any, on all ranks alike."""
-        if not (self.direct and self.machine.options.device_rounds):
+        if not self.direct or self.machine.options.host_rounds:
             return False
         self.machine.across(limit)
         self.account()

@@ -69,6 +69,9 @@ ASKED_ROLE, ASKED_REDUCES, ASKED_DENSE, ASKED_WHOLE, ASKED_MARKED, ASKED_JOINS, 
 ASKED_PIECE = 52
 """From here on, 1 + the piece of a round whose mirrors are sent; 0: all of them."""
 
+MOST_LOCAL = 16
+"""Rounds that a rank runs by itself, at most, before it exchanges: others may wait for what it found."""
+
 FEW_ROWS = 512
 """Rows of all messages of an exchange that the first block takes by itself, so that no block waits for another one."""
 

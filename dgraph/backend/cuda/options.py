@@ -35,8 +35,8 @@ class Options:
         renumber: number vertices by falling degree; None: where degrees are skewed.
         blocks: blocks of every launch whose number a choice is of; None: as many as run at once.
         local_rounds: a rank runs rounds of its own until it has nothing left to do, before it exchanges.
-        device_rounds: GPUs agree on the ends of broad rounds, too, without the host.
-        overlap: and send the proposals of a piece of a broad round while they walk the next one.
+        host_rounds: hosts agree on the ends of broad rounds, even where GPUs could.
+        overlap: GPUs send the proposals of a piece of a broad round while they walk the next one.
         across_limit: ``small`` of each of several ranks; None: as ``small``.
         given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
 
@@ -61,7 +61,7 @@ class Options:
         renumber: bool | None = None,
         blocks: int | None = None,
         local_rounds: bool = False,
-        device_rounds: bool = False,
+        host_rounds: bool = False,
         overlap: bool = False,
         across_limit: int | None = None,
         **given: object,
@@ -76,7 +76,11 @@ class Options:
                 raise UsageError(f"--across-limit {across_limit} is no number of edges; give 0 or more")
             self.small = across_limit
         self.timed, self.ranges, self.local_rounds = timed, ranges, local_rounds
-        self.device_rounds, self.overlap = device_rounds or overlap, overlap
+        if host_rounds and overlap:
+            raise UsageError(
+                "--overlap is about rounds that GPUs agree on, --host-rounds leaves that to hosts; give one"
+            )
+        self.host_rounds, self.overlap = host_rounds, overlap
         self.values = checked(schedule, given)
         self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()

@@ -250,11 +250,11 @@ struct Across {
     __device__ bool is_broad(const Totals& t) const { return t.active > most || t.edges > most; }
     __device__ i64 way(const Totals& t) const { return direction(PUSH, forced, t.active, active, t.edges, unexplored); }
 
-    // Rounds of this rank alone, until none of its own vertices is active. Mirrors that got proposals wait.
+    // Rounds of this rank alone, until none of its own vertices is active or others have waited long enough. Mirrors that
+    // got proposals wait; vertices that are still active are part of the next round.
     __device__ void run_locally() {
         if (!LOCAL || tell.role) return;
-        while (true) {
-            if (listed(slot_of(tick), TAIL) == 0) return;
+        for (i64 k = 0; k < MOST_LOCAL && listed(slot_of(tick), TAIL); k++) {
             turn();
             if (blockIdx.x == 0) clear(slot_of(tick + 1));
             walk();
