@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import weakref
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
@@ -95,13 +96,13 @@ class Device:
     def use(self):
         pass
 
-    def free(self) -> int:
+    def free(self, wanted: int = 0) -> int:
         return self.memory
 
     def used(self) -> int:
         return 0
 
-    held = taken = used
+    held = taken = elsewhere = used
 
     def forget_peak(self):
         pass
@@ -163,7 +164,7 @@ class Module:
     def __init__(self, library: Path, device: Device):
         with tempfile.NamedTemporaryFile(dir=_folder(), suffix=".own") as own:  # two devices must not share ``env``
             shutil.copyfile(library, own.name)
-            self.library, self.device = ctypes.CDLL(own.name), device
+            self.library, self.device = ctypes.CDLL(own.name), weakref.proxy(device)  # as on a GPU: no cycle
 
     def set_environment(self, words: np.ndarray) -> None:
         ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self.library, "env")), words.ctypes.data, words.nbytes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,10 +13,10 @@ from dgraph.backend.cuda import binding
 from dgraph.backend.cuda.components import Components
 from dgraph.backend.cuda.estimates import Estimates
 from dgraph.backend.cuda.extent import SKEWED, Extent
-from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.graph import DeviceGraph, Graphs
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.plan import Plan, for_components, for_rounds
+from dgraph.backend.cuda.plan import Plan, beside, for_components, for_rounds
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.backend.cuda.trees import Trees
 from dgraph.comm import Comm
@@ -56,7 +54,7 @@ class CudaBackend(Backend):
         self.how = "given"
         self.device = device or self._gpu(place, ranks_here, gpus)
         self.reason = f"{self.device.name}, {self.device.architecture}"
-        self._graphs: dict[int, tuple[Callable, DeviceGraph]] = {}
+        self._graphs = Graphs()
         self.device.ranged |= options.ranges
         self.planned = 0
         self._numbered = options.renumber
@@ -124,15 +122,16 @@ class CudaBackend(Backend):
         self._numbered = self.options.renumber
         if self.links is None or self._numbered is not None or hasattr(local, "built"):
             return
-        known = self._graphs.get(id(local))
-        skewed, room = (known[1].extent.renumbered, True) if known else self._skewed(local)
+        known = self._graphs.of(local)
+        skewed, room = (known.extent.renumbered, True) if known else self._skewed(local)
         skewed, cramped = comm.allreduce(np.array([skewed, not room], np.int64))
         self._numbered = bool(skewed and not cramped)
 
     def _skewed(self, local: LocalGraph) -> tuple[bool, bool]:
         """Whether vertices should be numbered by degree, and whether there is room for it."""
         extent = Extent.of(local, renumber=True)
-        fits = for_components(extent).upload <= self.device.free()
+        need = for_components(extent).upload
+        fits = need <= self.device.free(need)
         return int(local.out_degree.max(initial=0)) > SKEWED * max(local.arcs, 1) / max(local.n, 1), fits
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
@@ -164,28 +163,30 @@ class CudaBackend(Backend):
     def _plan(self, traced: Traced, local: LocalGraph, direction: str, options: Options) -> None:
         """Refuse, before anything is allocated, what will not fit. Vertices that could be numbered by degree keep their
         numbers where there is no room for that."""
-        known = self._graphs.get(id(local))
+        known = self._graphs.of(local)
         built, device = getattr(local, "planned", 0), self.device
         hooks, there = self._hooks(traced, local, direction), bool(known or built)
 
         def needs(extent: Extent) -> Plan:
             return for_components(extent) if hooks else for_rounds(traced, extent, direction, options, device.blocks)
 
-        extent = known[1].extent if known else Extent.of(local, self._numbered)
-        need, free = needs(extent), device.free() + (device.used() if there else 0)
-        if not there and extent.renumbered and need.upload > free and self._numbered is None:
+        extent = known.extent if known else Extent.of(local, self._numbered)
+        need = needs(extent)
+        if not there and extent.renumbered and self._numbered is None and need.upload > device.free(need.upload):
             self._numbered = False
             extent = replace(extent, renumbered=False)
             need = needs(extent)
         messages = self._messages(need)
         wanted = (need.rounds if there else need.peak) + messages
+        free = device.free(wanted - device.used() if there else wanted) + (device.used() if there else 0)
         if wanted > free:
             other = "--direction push, which needs no edges by target, or " if need.incoming else ""
             raise UsageError(
                 f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
                 f"{wanted:,} bytes of GPU memory (bringing the graph there {need.upload:,}; the graph {need.graph:,}, "
                 f"its edges by target {need.incoming:,}, the program {need.arrays:,}, messages {messages:,}), and "
-                f"{free:,} are free on {device.name}; use {other}more GPUs (python -m dgraph estimate tells how many)"
+                f"{free:,} are free on {device.name}{beside(device)}; use {other}more GPUs (python -m dgraph estimate "
+                "tells how many)"
             )
         self.planned = max(self.planned, built, need.rounds if built else need.peak)
 
@@ -196,10 +197,8 @@ class CudaBackend(Backend):
 
     def _graph(self, local: LocalGraph) -> DeviceGraph:
         """The graph on the GPU, kept as long as it lives on the host."""
-        key = id(local)
-        known = self._graphs.get(key)
-        if known is None or known[0]() is not local:
-            forget = weakref.ref(local, lambda _: self._graphs.pop(key, None))
-            known = self._graphs[key] = forget, DeviceGraph(local, self.device, self._numbered)
-        known[1].links = self.links
-        return known[1]
+        known = self._graphs.of(local)
+        if known is None:
+            known = self._graphs.keep(local, DeviceGraph(local, self.device, self._numbered))
+        known.links = self.links
+        return known

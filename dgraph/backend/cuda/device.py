@@ -6,14 +6,14 @@ import hashlib
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dgraph.backend.affinity import cores
-from dgraph.backend.cuda import nvrtc
+from dgraph.backend.cuda import nvrtc, pools
 from dgraph.backend.cuda.layout import BLOCK
 from dgraph.backend.cuda.raw import Raw
 from dgraph.cache import folder, publish
@@ -100,8 +100,8 @@ class CudaDevice:
         self.name, self.blocks = facts["name"].decode(), int(facts["multiProcessorCount"])
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
-        self.pool = self.xp.cuda.MemoryPool()
-        self.raw = Raw(self.xp, number, nccl)
+        self.pool = pools.pool_of(self)
+        self.raw = Raw(self.xp, number, nccl, partial(pools.give_back, self.xp, number))
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
         self._modules: dict[str, Module] = {}
@@ -111,16 +111,34 @@ class CudaDevice:
     def use(self) -> None:
         """Make this thread's new arrays lie on this GPU, in our own pool."""
         self._device.use()
-        self.xp.cuda.set_allocator(self._allocate)
+        self.xp.cuda.set_allocator(pools.allocator(self))
 
-    def _allocate(self, size: int):
-        memory = self.pool.malloc(size)
+    def allocate(self, size: int) -> Any:
+        """Memory of an array, for CuPy."""
+        try:
+            memory = self.pool.malloc(size)
+        except MemoryError:
+            self.give_back()
+            memory = self.pool.malloc(size)
         self.peak = max(self.peak, self.pool.used_bytes())
         return memory
 
-    def free(self) -> int:
-        """Bytes that can still be allocated."""
+    def free(self, wanted: int = 0) -> int:
+        """Bytes that can still be allocated; where they are fewer than ``wanted``, after :meth:`give_back`."""
+        if self._free() < wanted:
+            self.give_back()
+        return self._free()
+
+    def _free(self) -> int:
         return int(self._device.mem_info[0]) + self.pool.free_bytes()
+
+    def give_back(self) -> None:
+        """Return to the GPU what this process no longer uses of its memory."""
+        pools.give_back(self.xp, self.number)
+
+    def elsewhere(self) -> int:
+        """Bytes of this GPU that other devices of this process hold: those of other graphs."""
+        return pools.held(self.number, self.pool)
 
     def used(self) -> int:
         """Bytes of our arrays now; ``peak`` is the most they ever were, until :meth:`forget_peak`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -239,6 +241,28 @@ class DeviceGraph:
 
     def _where(self, wanted):
         return self.device.xp.flatnonzero(wanted).astype(np.uint32)
+
+
+class Graphs(dict[int, tuple[Callable, DeviceGraph]]):
+    """Graphs on a GPU by the ``id`` of those on the host: each is there no longer than the one on the host."""
+
+    def keep(self, local: LocalGraph, graph: DeviceGraph) -> DeviceGraph:
+        """Until ``local`` is gone, which ``graph`` does not keep from now on."""
+        key, own = id(local), weakref.ref(self)
+
+        def forget(_: weakref.ref) -> None:
+            kept = own()
+            if kept is not None:
+                kept.pop(key, None)
+
+        graph.local = weakref.proxy(local)
+        self[key] = weakref.ref(local, forget), graph
+        return graph
+
+    def of(self, local: LocalGraph) -> DeviceGraph | None:
+        """The one that is kept for ``local``."""
+        there, graph = self.get(id(local), (None, None))
+        return graph if there is not None and there() is local else None
 
 
 def _groups(side: Mirrors) -> list[int]:

@@ -47,7 +47,7 @@ class Arrays:
             pieces, _ = len(graph.chunks[0]), graph.long_rows
         arrays = wanted(t, graph.extent, pieces, pulls, options, device.blocks, device.threads)
         self.bytes = held(arrays)
-        free = device.free()
+        free = device.free(self.bytes)
         if self.bytes > free:
             raise UsageError(
                 f"{type(t.program).__name__} needs {self.bytes:,} bytes of GPU memory beside the graph, "

@@ -107,3 +107,9 @@ def may_pull(traced: Traced, forced: str) -> bool:
 def pieces(extent: Extent) -> int:
     """Pieces of the longest rows, at most."""
     return extent.edges // at.CHUNK + extent.edges // at.LONG_ROW
+
+
+def beside(device) -> str:
+    """Of an error: what other graphs of this process hold of a GPU."""
+    held = device.elsewhere()
+    return f", where other graphs of this process hold {held:,}: let go of them" if held else ""

@@ -30,20 +30,25 @@ class Raw:
 
     Args:
         nccl: what gives CuPy's module for NCCL, or None where there is none.
+        give_back: what makes room where there is no memory left.
 
     Attributes:
         names_are_bytes: whether CuPy's NCCL takes a unique id as bytes; before CuPy 14 it is a tuple of signed bytes.
     """
 
-    def __init__(self, xp: Any, number: int, nccl: Callable[[], Any]):
-        self.nccl = nccl
+    def __init__(self, xp: Any, number: int, nccl: Callable[[], Any], give_back: Callable[[], None]):
+        self.nccl, self._give_back = nccl, give_back
         self.xp, self.runtime, self.number = xp, xp.cuda.runtime, number
         self.names_are_bytes = int(xp.__version__.split(".")[0]) >= 14
 
     def malloc(self, size: int) -> int:
         """The address of ``size`` zeros or more."""
         size = -(-size // WHOLE) * WHOLE
-        address = int(self.runtime.malloc(size))
+        try:
+            address = int(self.runtime.malloc(size))
+        except self.runtime.CUDARuntimeError:  # the pools of arrays keep what these left
+            self._give_back()
+            address = int(self.runtime.malloc(size))
         self.runtime.memset(address, 0, size)
         self.runtime.deviceSynchronize()
         return address

@@ -10,7 +10,7 @@ from dgraph.backend.cuda.building.draft import Draft, draft
 from dgraph.backend.cuda.building.kernels import Kernels, gid_dtype
 from dgraph.backend.cuda.building.local import BuiltLocal
 from dgraph.backend.cuda.building.placing import place
-from dgraph.backend.cuda.building.plan import building, renumbering_fits
+from dgraph.backend.cuda.building.plan import building, renumbering
 from dgraph.backend.cuda.building.proof import Drawn
 from dgraph.backend.cuda.building.rows import Built, rows
 from dgraph.backend.cuda.building.vertices import Vertices, spread, whole
@@ -45,7 +45,7 @@ class BuiltGraph(Graph):
         self.comm, self.device = comm, device
         self.draft, self._options, self._policy, self._renumber = plan, options, policy, renumber
         self._host: EdgeBlock | None = None
-        self._one_way: BuiltGraph | None = None
+        self._both_ways = False
         self._bounds: np.ndarray | None = None
         ids, facts = ConsecutiveIds(plan.n), replace(plan.facts, notes=list(plan.facts.notes))
         self._begin(Known(plan.n, 0, 0, plan.directed, plan.weight_type, ids, facts), None)
@@ -91,8 +91,8 @@ class BuiltGraph(Graph):
         plan, renumber = self.draft, self._renumber
         if renumber is None:
             weight = 0 if plan.weight_type is None else plan.weight_type.itemsize
-            fits = renumbering_fits(plan.n, plan.arcs, weight, gid_dtype(plan.n)[0].itemsize, self.device.free())
-            renumber = None if fits else False
+            need = renumbering(plan.n, plan.arcs, weight, gid_dtype(plan.n)[0].itemsize)
+            renumber = None if need <= self.device.free(need) else False
         return whole(plan, made, renumber)
 
     def _learn(self, built: Built, vertices: Vertices, degree) -> None:
@@ -121,10 +121,9 @@ class BuiltGraph(Graph):
             local = self._blocks()
             if local is not None:
                 self._host = self._taken(local)
-            elif self._one_way is not None:
-                self._host = symmetrised(self._one_way.block, self.comm)
             else:
-                self._host = load(self.draft.facts.name, self.comm, self._options)
+                rows = load(self.draft.facts.name, self.comm, self._options)
+                self._host = symmetrised(rows, self.comm) if self._both_ways else rows
         return self._host
 
     def _blocks(self) -> LocalGraph | None:
@@ -171,7 +170,7 @@ class BuiltGraph(Graph):
                 self.facts, largest_degree=both.facts.largest_degree, duplicates_kept=False, notes=facts.notes
             )
             both._known.facts = told
-            both._one_way = self
+            both._both_ways = True
             self._undirected = both
         return self._undirected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dgraph.backend.cuda.plan import beside
 from dgraph.errors import UsageError
 
 SORTED = 1 << 26
@@ -21,10 +22,10 @@ WORKING = 80
 """Bytes a vertex that the programs which take most will want beside the rows: sssp, where offsets are 64-bit."""
 
 
-def renumbering_fits(n: int, arcs: int, weight: int, ids: int, free: int) -> bool:
-    """Whether vertices of a whole graph may be numbered by degree, and a program still run beside it."""
+def renumbering(n: int, arcs: int, weight: int, ids: int) -> int:
+    """Bytes with which vertices of a whole graph may be numbered by degree, and a program still run beside it."""
     rows = 8 * (n + 1) + (4 + weight) * arcs + (8 + ids + 4 + WORKING) * n
-    return max(rows, building(n, n, arcs, 1, ids=ids, weight=weight, renumbered=True)) <= free
+    return max(rows, building(n, n, arcs, 1, ids=ids, weight=weight, renumbered=True))
 
 
 def piece(arcs: int) -> int:
@@ -64,9 +65,9 @@ def demand(need: int, device, what: str) -> None:
     Raises:
         UsageError: with both figures.
     """
-    free = device.free()
+    free = device.free(need)
     if need > free:
         raise UsageError(
-            f"building {what} needs {need:,} bytes of GPU memory, and {free:,} are free on {device.name}; use more "
-            "GPUs (python -m dgraph estimate tells how many)"
+            f"building {what} needs {need:,} bytes of GPU memory, and {free:,} are free on {device.name}"
+            f"{beside(device)}; use more GPUs (python -m dgraph estimate tells how many)"
         )

@@ -1,0 +1,232 @@
+"""What is no longer used of a GPU's memory goes back before anything is refused: pools over a CuPy that has no GPU, and
+graphs on emulated ones."""
+
+import gc
+import weakref
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+from emulated import Device, needs_compiler
+
+import dgraph
+from dgraph.backend.cuda import CudaBackend, Options, pools
+from dgraph.backend.cuda import device as cuda
+from dgraph.backend.cuda.building import BuiltGraph
+from dgraph.backend.cuda.building.plan import demand
+from dgraph.backend.cuda.raw import WHOLE
+from dgraph.comm import SerialComm
+from dgraph.errors import UsageError
+from dgraph.graph.options import LoadOptions
+
+pytestmark = pytest.mark.mpi_skip
+TOTAL = 64 * WHOLE
+
+
+class Pool:
+    """As CuPy's: memory holds its pool weakly, and is lost to its user when the pool ends first."""
+
+    def __init__(self, gpu):
+        self.gpu, self.kept, self.used = gpu, 0, 0
+        self.weak = weakref.ref(self)  # one for all memory: gc clears those in garbage before it asks them
+        weakref.finalize(self, gpu.ended, self.__dict__)
+
+    def malloc(self, size):
+        taken = max(size - self.kept, 0)
+        if taken > self.gpu.free:
+            raise MemoryError(f"{size} bytes")
+        self.gpu.free -= taken
+        self.kept += taken - size
+        self.used += size
+        return Memory(self, size)
+
+    def free_all_blocks(self):
+        self.gpu.free += self.kept
+        self.kept = 0
+
+    def free_bytes(self):
+        return self.kept
+
+    def used_bytes(self):
+        return self.used
+
+    def total_bytes(self):
+        return self.used + self.kept
+
+
+class Memory:
+    def __init__(self, pool, size):
+        self.pool, self.size = pool.weak, size
+
+    def __del__(self):
+        pool = self.pool()
+        if pool is not None:
+            pool.used -= self.size
+            pool.kept += self.size
+
+
+class Gpu:
+    """A CuPy of one GPU."""
+
+    CUDARuntimeError = RuntimeError
+
+    def __init__(self):
+        self.free, self.lost = TOTAL, 0
+        self.spare = Pool(self)
+        self.get_default_memory_pool = lambda: self.spare
+        self.__version__ = "14.0"
+        runtime = SimpleNamespace(
+            CUDARuntimeError=RuntimeError, malloc=self.raw, memset=lambda *_: None, deviceSynchronize=lambda: None,
+            getDeviceProperties=lambda _: {"name": b"a GPU", "multiProcessorCount": 2, "major": 9, "minor": 0},
+        )  # fmt: skip
+        self.cuda = SimpleNamespace(
+            Device=self.device, MemoryPool=lambda: Pool(self), runtime=runtime, set_allocator=self.allocate_by
+        )
+
+    def device(self, number):
+        context = nullcontext()
+        context.use, context.__class__.mem_info = lambda: None, property(lambda _: (self.free, TOTAL))
+        return context
+
+    def allocate_by(self, allocator):
+        self.alloc = allocator
+
+    def raw(self, size):
+        if size > self.free:
+            raise RuntimeError("out of memory")
+        self.free -= size
+        return 4096
+
+    def ended(self, pool):
+        self.free += pool["kept"] + pool["used"]
+        self.lost += pool["used"]
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    made = Gpu()
+    monkeypatch.setattr(cuda, "cupy", lambda: made)
+    monkeypatch.setattr(pools, "_pools", {})
+    gc.collect()
+    gc.disable()
+    yield made
+    gc.enable()
+    assert not made.lost, "memory went while somebody used it"
+
+
+def using(gpu):
+    made = cuda.CudaDevice(0)
+    made.use()
+    return made
+
+
+def garbage(gpu, size):
+    """An array that only a cycle holds."""
+    held = [gpu.alloc(size)]
+    held.append(held)
+
+
+def test_a_device_leaves_with_its_last_user_and_so_does_its_memory(gpu):
+    for _ in range(5):
+        device = using(gpu)
+        array = gpu.alloc(TOTAL // 2)
+        del array, device
+        assert gpu.free == TOTAL
+        assert not pools._pools
+
+
+def test_an_array_keeps_the_pool_that_it_came_from(gpu):
+    device = using(gpu)
+    array = gpu.alloc(1000)
+    del device
+    assert gpu.free == TOTAL - 1000
+    del array
+    using(gpu)
+    assert not pools._pools
+    assert gpu.free == TOTAL
+
+
+def test_garbage_of_another_graph_is_given_back_before_a_refusal(gpu):
+    old = using(gpu)
+    garbage(gpu, 30 * WHOLE)
+    kept = gpu.alloc(10 * WHOLE)
+    _ = gpu.alloc(5 * WHOLE), gpu.spare.malloc(2 * WHOLE)
+    device = using(gpu)
+    del _
+    assert device.free() == TOTAL - 47 * WHOLE
+    assert device.free(TOTAL - 47 * WHOLE) == TOTAL - 47 * WHOLE, "nothing was wanting"
+    demand(54 * WHOLE, device, "a graph")
+    assert device.free() == 54 * WHOLE
+    assert device.elsewhere() == 10 * WHOLE
+    with pytest.raises(UsageError, match=r"113,246,208 are free on a GPU, where other graphs .* hold 20,971,520"):
+        demand(54 * WHOLE + 1, device, "a graph")
+    del kept, old
+    demand(TOTAL, device, "a graph")
+    assert device.elsewhere() == 0
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_an_allocation_that_was_not_planned_makes_room_for_itself(gpu, raw):
+    old = using(gpu)
+    garbage(gpu, 40 * WHOLE)
+    device = using(gpu)
+    if raw:
+        assert device.raw.malloc(64 * WHOLE) == 4096
+    else:
+        array = gpu.alloc(64 * WHOLE)
+        assert device.used() == device.peak == array.size
+    with pytest.raises((MemoryError, RuntimeError)):
+        old.raw.malloc(1)
+
+
+def test_memory_of_a_device_that_is_gone_is_nobody_elses(gpu):
+    device = using(gpu)
+    del device
+    array = gpu.alloc(100)
+    assert gpu.spare.used == array.size
+
+
+@pytest.fixture
+def no_gc():
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@needs_compiler
+@pytest.mark.parametrize(("name", "spec"), [
+    ("bfs", "rmat:5"), ("sssp", "rmat:5"), ("cc", "rmat:5"), ("cc", "grid:5x5"), ("kcore", "rmat:5"),
+    ("pagerank", "rmat:5"),
+])  # fmt: skip
+@pytest.mark.parametrize("validate", [True, False])
+def test_a_graph_and_its_runs_leave_without_a_collection(no_gc, name, spec, validate):
+    """No cycle holds what was built, what a run made of it, or the device."""
+    device = Device()
+    graph = BuiltGraph.at(spec, SerialComm(), device, "auto", LoadOptions())
+    backend = CudaBackend(0, 1, True, Options(), device)
+    given = {"source": 1} if name in ("bfs", "sssp") else {}
+    dgraph.run(name, graph, backend=backend, validate=validate, **given)
+    runs = [weakref.ref(each) for each in [backend, *(graph for _, graph in backend._graphs.values())]]
+    assert len(runs) == 2
+    del backend
+    assert not any(each() for each in runs)
+    left = [weakref.ref(each) for each in (device, graph, *(part.local for part in graph._locals.values()))]
+    del graph, device
+    assert not any(each() for each in left)
+
+
+class Crowded(Device):
+    """One that has room for whoever says how much is wanted."""
+
+    def free(self, wanted=0):
+        return 1 << 30 if wanted > self.memory else self.memory
+
+
+@needs_compiler
+@pytest.mark.parametrize("built", [True, False])
+@pytest.mark.parametrize("memory", [0, 2_000, 10_000, 40_000])
+def test_whoever_asks_what_is_free_says_what_it_wants(built, memory):
+    comm, device = SerialComm(), Crowded(memory=memory)
+    graph = BuiltGraph.at("star:300", comm, device, "auto", LoadOptions()) if built else "star:300"
+    ran = dgraph.run("bfs", graph, comm=comm, source=1, backend=CudaBackend(0, 1, True, Options(), device))
+    assert ran.report["ranks"][0]["gpu_memory"]["renumbered"], "there is room for that"
