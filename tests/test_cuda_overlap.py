@@ -83,6 +83,7 @@ def test_answers(policy, sync, ranks, cut):
     check(results, NAMES)
     assert {*cut} == {*range(ranks)}
     assert all(rank[2].seconds["hidden"] > 0 for result in results for rank in result)
+    assert all(any(rank[2].rounds.parts()["hidden"]) for result in results for rank in result)
 
 
 def test_exchanges_that_come_late(cut, late):

@@ -278,6 +278,21 @@ def test_a_trace_says_the_schedule_and_how_even_blocks_were(tmp_path):
     assert uneven[0]["args"] == {"fullest / mean": round(columns["fullest_block"][0] / columns["mean_block"][0], 3)}
 
 
+def test_a_trace_shows_messages_beside_the_edges_that_hide_them(tmp_path):
+    report = made(2, 3)
+    columns = report["ranks"][1]["rounds"]
+    hidden = [seconds / 2 for seconds in columns["compute"]]
+    columns["hidden"] = [hidden[0], 0.0, hidden[2]]
+    write_trace(report, tmp_path / "run.json")
+    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+    beside = [event for event in events if event.get("tid") == 1 and event["ph"] == "X"]
+    assert [(event["pid"], event["name"]) for event in beside] == [(1, "exchange")] * 2
+    computing = [e for e in events if (e["name"], e["pid"]) == ("compute", 1)]
+    for event, during in zip(beside, (computing[0], computing[2]), strict=True):
+        assert event["dur"] == pytest.approx(during["dur"] / 2, abs=0.01)
+        assert event["ts"] + event["dur"] == pytest.approx(during["ts"] + during["dur"], abs=0.01)
+
+
 # the command
 
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from dgraph.report.series import HIDDEN
 from dgraph.report.trace import PARTS
 from dgraph.report.write import replacing
 
@@ -31,7 +32,8 @@ def write_trace(report: dict, path: str | os.PathLike) -> None:
 def events(report: dict) -> Iterator[dict]:
     """Complete events, times in microseconds. Spans of a rank nest: solve holds its rounds, a round its parts.
 
-    Of a round only the sums of its parts are known; they are shown one after the other.
+    Of a round only the sums of its parts are known; they are shown one after the other. Messages that were under way
+    while edges were walked have a track of their own, and end where computing does.
     """
     ranks, kept = report["ranks"], report["rounds"]["kept"]
     last = max(rank["seconds"]["wall"] for rank in ranks)
@@ -44,6 +46,9 @@ def events(report: dict) -> Iterator[dict]:
         for span in rank.get("spans", ()):
             yield _span(number, span["name"], shift + span["start"], span["seconds"], {})
         columns = rank.get("rounds", {"start": []})
+        hidden = columns.get(HIDDEN, ())
+        if hidden:
+            yield {"ph": "M", "name": "thread_name", "pid": number, "tid": 1, "args": {"name": "messages beside edges"}}
         for at, (row, start) in enumerate(zip(kept, columns["start"], strict=False)):
             parts = [(name, columns[name][at]) for name in PARTS]
             facts = {key: row[key] for key in ("direction", "frontier_vertices", "frontier_edges")}
@@ -54,6 +59,9 @@ def events(report: dict) -> Iterator[dict]:
                 uneven = {"fullest / mean": round(columns["fullest_block"][at] / columns["mean_block"][at], 3)}
                 moment = round((shift + columns["start"][at]) * 1e6, 3)
                 yield {"ph": "C", "name": "thread blocks", "pid": number, "ts": moment, "args": uneven}
+            if hidden and hidden[at]:
+                beside = min(hidden[at], columns["compute"][at])
+                yield _span(number, "exchange", shift + start + columns["compute"][at] - beside, beside, {}, track=1)
             for name, seconds in parts:
                 if seconds:
                     yield _span(number, NAMES.get(name, name), shift + start, seconds, {})
@@ -64,6 +72,6 @@ def events(report: dict) -> Iterator[dict]:
                 yield {"ph": "C", "name": "frontier", "pid": 0, "ts": moment, "args": shown}
 
 
-def _span(rank: int, name: str, start: float, seconds: float, facts: dict) -> dict:
-    span = {"ph": "X", "name": name, "cat": "dgraph", "pid": rank, "tid": 0}
+def _span(rank: int, name: str, start: float, seconds: float, facts: dict, track: int = 0) -> dict:
+    span = {"ph": "X", "name": name, "cat": "dgraph", "pid": rank, "tid": track}
     return span | {"ts": round(start * 1e6, 3), "dur": round(seconds * 1e6, 3)} | ({"args": facts} if facts else {})

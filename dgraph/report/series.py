@@ -13,6 +13,9 @@ from dgraph.report.load import Loads
 PARTS = ("compute", "pack", "exchange", "unpack", "agree")
 """Of solve. ``exchange`` is time in which nothing else was done; ``agree`` is idle: the wait for the slowest rank."""
 
+HIDDEN = "hidden"
+"""Seconds of messages under way while edges were walked: of no part, since nobody waited for them."""
+
 KEPT_ROUNDS = 1024
 """At most, of few ranks."""
 
@@ -35,7 +38,7 @@ class Rounds:
         self.kept: list[tuple] = []
         self._timers = {} if timers is None else timers
         self._began, self._most = began, most
-        self._given = dict.fromkeys(PARTS, 0.0)
+        self._given = dict.fromkeys((*PARTS, HIDDEN), 0.0)
         self.schedules: dict[str, int] = {}
         self.loads = Loads()
 
@@ -115,8 +118,11 @@ class Rounds:
     def parts(self) -> dict[str, list[float]]:
         """This rank's start and parts of the rounds kept, and where edges were counted the fullest thread block of each
         and the mean of all."""
-        table = np.array([row[5:-1] for row in self.kept]).reshape(-1, 1 + len(PARTS))
-        columns = dict(zip(("start", *PARTS), np.maximum(table, 0.0).round(7).T.tolist(), strict=True))
+        names = ("start", *PARTS, HIDDEN)
+        table = np.array([row[5:-1] for row in self.kept]).reshape(-1, len(names))
+        columns = dict(zip(names, np.maximum(table, 0.0).round(7).T.tolist(), strict=True))
+        if not any(columns[HIDDEN]):
+            del columns[HIDDEN]
         if any(row[-1][1] for row in self.kept):
             columns["fullest_block"] = [row[-1][1] for row in self.kept]
             columns["mean_block"] = [round(row[-1][2], 3) for row in self.kept]

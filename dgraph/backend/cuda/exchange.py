@@ -11,7 +11,6 @@ import numpy as np
 
 from dgraph.backend.cuda import messages as at
 from dgraph.backend.cuda.device_rounds import DeviceRounds, Exchanges, concluded_by_device
-from dgraph.backend.cuda.options import SMALL_ACROSS
 from dgraph.backend.cuda.transports import Links, Mailboxes
 from dgraph.comm import Comm
 from dgraph.errors import InternalError, UsageError
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
 
 PATIENCE = "DGRAPH_PEER_TIMEOUT"
 """Environment variable: seconds that a GPU waits for another one's message."""
+
+FEW = 1 << 18
+"""Positions that a message may list as they come."""
 
 ACTIVE = 1
 """Bytes by which a message says whether a vertex is active."""
@@ -94,7 +96,7 @@ class Exchange:
     @property
     def _few(self) -> int:
         """Positions that may be sent as offsets without being counted first."""
-        return min(max(self.machine.options.small, 0), SMALL_ACROSS)
+        return min(max(self.machine.options.small, 0), FEW)
 
     def _totals(self) -> dict[str, int]:
         """Positions of each role over all ranks: an exchange of none does not take place."""

@@ -69,7 +69,7 @@ ASKED_ROLE, ASKED_REDUCES, ASKED_DENSE, ASKED_WHOLE, ASKED_MARKED, ASKED_JOINS, 
 ASKED_PIECE = 52
 """From here on, 1 + the piece of a round whose mirrors are sent; 0: all of them."""
 
-MOST_LOCAL = 16
+MOST_LOCAL = 128
 """Rounds that a rank runs by itself, at most, before it exchanges: others may wait for what it found."""
 
 FEW_ROWS = 512

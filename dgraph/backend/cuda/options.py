@@ -10,7 +10,7 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.errors import UsageError, unknown
 from dgraph.program.way import Way
 
-SMALL, SMALL_ACROSS = 1 << 21, 1 << 18
+SMALL, SMALL_ACROSS = 1 << 21, 1 << 20
 """Vertices and edges of a round that one kernel of many rounds walks, on one GPU and for each of several. The first is
 within 4 % of the best limit on every graph of ``python -m benchmarks tuning``."""
 
