@@ -83,12 +83,11 @@ def measure(
                 if comm.rank == 0:
                     print(_line(row), flush=True)
         graph = None  # before the next one is drawn
-    if comm.rank == 0:
-        known = record.circumstances(("cupy-cuda13x", "mpi4py"))
-        known["command"] = f"mpirun -n {comm.size} {known['command']}"
-        record.write(
-            folder, f"across-{comm.size}", {"circumstances": known, "chosen": chosen, "rows": rows}, _table(rows)
-        )
+        if comm.rank == 0:
+            known = record.circumstances(("cupy-cuda13x", "mpi4py"))
+            known["command"] = f"mpirun -n {comm.size} {known['command']}"
+            document = {"circumstances": known, "chosen": chosen, "rows": rows}
+            record.write(folder, f"across-{comm.size}", document, _table(rows))
 
 
 def _graph(name: str, count: int, device, comm) -> tuple[dgraph.Graph, list[int]]:
