@@ -124,6 +124,19 @@ def test_rounds_a_call_and_grids_do_not_show(device, name):
     assert len(rounds) == 1 or name in ("labels", "distances")  # these may hear of a value in the round it is set
 
 
+@pytest.mark.parametrize(("largest", "record", "wanted"), [
+    (2048, False, ["twc:push edges"]), (2049, False, ["alb:push edges", "alb:push edges_huge"]),
+    (2048, True, ["alb:push edges"]),
+])  # fmt: skip
+def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted):
+    """Unless its threads are counted."""
+    machine = machine_for(device_of("emulated", 2), "levels", "push", Options("alb", record=record))
+    words = machine.words.copy()
+    words[at.LOCAL_EDGES], words[at.LARGEST] = 3000, largest
+    calls = machine.kernels.edges("alb", False, fused=True, words=words)
+    assert [f"{module} {kernel}" for module, kernel, *_ in calls] == wanted
+
+
 @on_devices
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("direction", ["push", "pull", "flip"])

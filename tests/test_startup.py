@@ -15,8 +15,10 @@ from children import ROOT, environment, run
 import dgraph
 from dgraph import cache
 from dgraph.cache import publish
+from dgraph.cli import warmup
 from dgraph.cli.parser import parse
 from dgraph.cli.warmup import WEIGHTS, jobs
+from dgraph.comm import SerialComm
 from dgraph.errors import OutputError, UsageError
 
 HEAVY = {"numpy", "numba", "llvmlite", "scipy", "mpi4py", "pymetis", "rich"}
@@ -206,6 +208,22 @@ def test_warmup_is_of_all_algorithms_or_of_those_named(monkeypatch):
     planned = list(jobs(tuple(ALGORITHMS)))
     assert {name for name, *_ in planned} == set(ALGORITHMS)
     assert {kind for name, kind, _ in planned if name == "sssp"} == set(WEIGHTS)
+
+
+@pytest.mark.starts_children
+def test_warmup_compiles_in_children_where_there_are_cores(monkeypatch):
+    shared = []
+
+    class Pool(warmup.ProcessPoolExecutor):
+        def submit(self, work, job):
+            shared.append(job[1])
+            return super().submit(work, job)
+
+    monkeypatch.setattr(warmup, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(warmup, "cores", lambda: 4)
+    monkeypatch.setattr(warmup, "EACH", 1)
+    assert warmup.warmup(["bfs", "cc", "kcore"], ("cpu",), True, SerialComm()) == 0
+    assert shared == ["cc", "kcore"]
 
 
 @pytest.mark.starts_children

@@ -1,7 +1,8 @@
 """``python -m dgraph warmup``: compile ahead what runs will need, so that no job waits for a compiler.
 
 Tiny graphs go through the whole pipeline, of every type of weights that programs are compiled for. One rank a node
-works; then all ranks run each algorithm together once, which compiles the exchange between ranks.
+works, with children where there are cores for them; then all ranks run each algorithm together once, which compiles
+the exchange between ranks.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ import numpy as np
 
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import BACKENDS
+from dgraph.backend.affinity import cores
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.progress import progress_for
@@ -44,6 +48,12 @@ VARIANTS: dict[str, Sequence[Mapping[str, Any]]] = {
     "pagerank": ({}, {"personalization": [0]}),
 }
 """Parameters that choose another program; else an algorithm runs with its defaults."""
+
+Job = tuple[str, str, str, Mapping[str, Any]]
+"""Backend, algorithm, kind of weights, parameters."""
+
+EACH = 3
+"""Tiny runs for which a process of their own pays. It has two cores, and compiles side by side."""
 
 FILE = ("graph.wel", "0 1 2\n1 2 3\n")
 
@@ -89,14 +99,34 @@ def _alone(names: Sequence[str], backends: Sequence[str], progress: Progress) ->
         path = Path(place, FILE[0])
         path.write_text(FILE[1])
         Graph.load(str(path), comm=comm)
-    graphs: dict[str, Graph] = {}
-    todo = list(product(backends, jobs(names)))
-    for number, (backend, (name, kind, parameters)) in enumerate(todo, 1):
-        if kind not in graphs:
-            graphs[kind] = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], comm=comm)
-        of = [name, *([kind] if ALGORITHMS[name].weighted else []), *parameters, *([backend] if backends[1:] else [])]
-        progress.phase("compile", f"{', '.join(of)} ({number} of {len(todo)})")
-        run(name, graphs[kind], backend=backend, validate=True, **parameters, **_start(name))
+    first, *others = [(backend, *job) for backend, job in product(backends, jobs(names))]
+    whole = len(others) + 1
+    progress.phase("compile", f"{_told(first, backends)} (1 of {whole})")
+    _work(first)  # what all need is compiled before children look for it
+    children = min(cores() // 2, len(others) // EACH)
+    if children < 2:
+        for number, job in enumerate(others, 2):
+            progress.phase("compile", f"{_told(job, backends)} ({number} of {whole})")
+            _work(job)
+        return
+    with ProcessPoolExecutor(children, get_context("spawn")) as pool:
+        waiting = {pool.submit(_work, job): job for job in others}
+        for number, done in enumerate(as_completed(waiting), 2):
+            done.result()
+            progress.phase("compile", f"{_told(waiting[done], backends)} ({number} of {whole})")
+
+
+def _work(job: Job) -> None:
+    """Run one tiny graph."""
+    backend, name, kind, parameters = job
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], comm=SerialComm())
+    run(name, graph, backend=backend, validate=True, **parameters, **_start(name))
+
+
+def _told(job: Job, backends: Sequence[str]) -> str:
+    backend, name, kind, parameters = job
+    words = [name, *([kind] if ALGORITHMS[name].weighted else []), *parameters, *([backend] if backends[1:] else [])]
+    return ", ".join(words)
 
 
 def jobs(names: Sequence[str]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

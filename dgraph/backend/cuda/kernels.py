@@ -21,6 +21,9 @@ TOGETHER = ("rounds", "across", "pack", "unpack", "estimate", "estimate_across")
 PERSISTENT = ("rounds", "across")
 """Kernels whose blocks wait for each other."""
 
+HUGE_LEAST = 8 * at.BLOCK
+"""Edges of a vertex that a block walks sooner than another kernel is launched."""
+
 MOST_RESIDENT = 4
 """Blocks a multiprocessor of those that move much and meet seldom."""
 
@@ -66,7 +69,8 @@ class Kernels:
             return [] if self.traced.all else [f"{name}:push" for name in ahead(self.options, self.graph.wide)]
         ways = ["push"] * ("push" in self.traced.program.directions) + ["pull"] * self.arrays.pulls
         poured = ["pour"] * bool(fused and self.options.pours)
-        return [f"{chosen}:{way}" for way in ways + poured]
+        plain = [f"{SCHEDULES[chosen].plain}:push"] * bool(SCHEDULES[chosen].plain and "push" in ways)
+        return [f"{chosen}:{way}" for way in ways + poured] + plain
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
         """Start a kernel of a module: "phases", "rounds", "across", "estimates" or ``schedule:direction``."""
@@ -104,6 +108,9 @@ class Kernels:
         edges = self.graph.edges if whole else int(words[at.LOCAL_EDGES])
         number = self._number(row.option, edges, self._module(name, fused))
         largest = self.graph.longest(pulling) if whole else max(int(words[at.LARGEST]), at.LOW_DEGREE)
+        aside = bool(row.huge) and (whole or largest > number or number < at.LOW_DEGREE)
+        if row.plain and not aside and self.record is None:
+            return [(f"{row.plain}:{way}", "edges", 0)]
         if not (way == "pour" and self.poured) and (number or not row.optional):
             calls += [(name, kernel, number) for kernel in row.before]
         self.poured = way == "pour"
@@ -113,7 +120,7 @@ class Kernels:
             calls += [(name, "edges", number + (sweep << at.SWEEP_BIT)) for sweep in range(max(sweeps, 1))]
         else:
             calls.append((name, "edges", number))
-        if row.huge and (whole or largest > number or number < at.LOW_DEGREE):
+        if aside:
             if self.graph.wide:
                 calls += [(name, "scan_parts", at.HUGE_TAIL), (name, "scan_fill", at.HUGE_TAIL)]
             calls.append((name, "edges_huge"))
@@ -138,7 +145,7 @@ class Kernels:
             return int(value in ("on", "memory"))
         blocks = self.blocks(module, "edges")
         threads = blocks * at.BLOCK
-        return max(at.BLOCK, min(edges // blocks, threads)) if value == "auto" else threads
+        return max(HUGE_LEAST, min(edges // blocks, threads)) if value == "auto" else threads
 
     def tell(self, **values: int) -> None:
         """Members of ``env`` that are known later."""

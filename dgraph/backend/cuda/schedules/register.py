@@ -49,6 +49,7 @@ class Schedule:
         optional: whether they are only launched where the option's number is not 0.
         option: the option (``dgraph.backend.choices``) whose number its kernels get; "" for none.
         huge: the function of a second kernel, for the vertices that the first puts aside; "" for none.
+        plain: the schedule that walks the same edges by the same threads in a round where none is put aside.
         sweeps: whether its kernel is launched again and again, for at most ``option`` edges of every vertex.
         scratch: entries of ``scratch0``, ``scratch1`` (32-bit) and ``scratch2`` (64-bit).
     """
@@ -62,6 +63,7 @@ class Schedule:
     optional: bool = False
     option: str = ""
     huge: str = ""
+    plain: str = ""
     sweeps: bool = False
     scratch: Callable[[Sizes], tuple[int, int, int]] = _nothing
 
@@ -104,6 +106,7 @@ SCHEDULES = {
         Schedule(
             "dynamic_parallelism", "dynamic_warp, and huge vertices a grid of their own in a second launch",
             "001; BFS-4K", needs=("virtual_warp", "dynamic_warp"), option="grid_threshold", huge="own_grid",
+            plain="dynamic_warp",
         ),
         Schedule("edge_discover", "32 vertices a warp, whose edges its lanes walk side by side", "001; BFS-4K"),
         Schedule("twc", "small vertices a thread, medium ones a warp, large ones a block", "Merrill 2012; 002"),
@@ -134,7 +137,10 @@ SCHEDULES = {
             needs=("vertex", "expand_gather", "expand_balanced"), sums=True, option="expand_factor",
         ),
         Schedule("lb", "all edges over all threads, vertices found by binary search", "002", sums=True),
-        Schedule("alb", "twc, and lb for huge vertices", "002", needs=("twc", "lb"), option="alb_threshold", huge="lb"),
+        Schedule(
+            "alb", "twc, and lb for huge vertices", "002",
+            needs=("twc", "lb"), option="alb_threshold", huge="lb", plain="twc",
+        ),
         Schedule(
             "steal", "a queue of vertices a block, and blocks without work steal", "003",
             before=("deal",), scratch=lambda s: (s.vertices // s.threads + 1, 0, 3 * s.blocks),
