@@ -47,6 +47,9 @@ WAYS: dict[str, dict] = {
     "limit23": {"across_limit": 1 << 23},
     "overlap21": {"overlap": True, "across_limit": 1 << 21},
     "local": {"local_rounds": True},
+    "reach2": {"reach": 2},
+    "reach": {"reach": 4},
+    "reach8": {"reach": 8},
 }
 """Name → :class:`~dgraph.backend.cuda.options.Options`."""
 

@@ -20,6 +20,7 @@ typedef long long i64;
 #define DEVICE static inline
 #define __device__
 #define KERNEL extern "C" void
+#define KERNEL_OF(resident) KERNEL
 #define CONSTANT
 #define INFINITE __builtin_inf()
 #define HIDDEN(x)

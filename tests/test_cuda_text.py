@@ -88,6 +88,9 @@ def test_kernels_compile(architecture):
             assert nvrtc.compiled(how(traced), architecture, f"{type(PROGRAMS[i]).__name__} {kind}")
     for wide in (False, True):
         assert nvrtc.compiled(components(wide), architecture, "components")
+        for resident in (2, 8):
+            searching = text.Variant(wide=wide, fused=False, reach=resident)
+            assert nvrtc.compiled(text.reach(trace(Levels(), None), searching), architecture, "reach")
     assert nvrtc.compiled(selftest.text(), architecture, "probe")
     for spec in ("rmat:20", "gtgraph:33", "road:9x9", "roadnet:9x9", "smallworld:9"):
         plan = draft(spec, LoadOptions())

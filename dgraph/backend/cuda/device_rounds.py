@@ -70,7 +70,10 @@ class DeviceRounds:
     def _turn(self, end: int, stops: bool, sync: Exchanges) -> bool:
         """What the host starts before it looks: whether rounds go on."""
         machine, before = self.machine, self.machine.round
-        if self.exchange.is_small():
+        if self.exchange.reaches and (before == 0 or not self.exchange.is_small()):
+            name = "persistent"
+            machine.launch(("reach", "reach", end), self._conclude(at.SETTLED, end, stops))
+        elif self.exchange.is_small():
             name = "persistent"
             machine.launch(("across", "across", end), self._conclude(at.SETTLED, end, stops))
         else:

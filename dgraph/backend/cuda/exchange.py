@@ -11,6 +11,7 @@ import numpy as np
 
 from dgraph.backend.cuda import messages as at
 from dgraph.backend.cuda.device_rounds import DeviceRounds, Exchanges, concluded_by_device
+from dgraph.backend.cuda.quiet import tells_who
 from dgraph.backend.cuda.transports import Links, Mailboxes
 from dgraph.comm import Comm
 from dgraph.errors import InternalError, UsageError
@@ -82,9 +83,10 @@ class Exchange:
         self._spoken = self._totals()
         self._most = _times(machine.options.small, comm.size)
         self._across = runs_across(machine)
+        self.reaches = reaches(machine)
         self._timer: AbstractContextManager = record("compute")
         self._rounds = DeviceRounds(self, machine) if concluded_by_device(machine) else None
-        self._tell_kernels(plans["push"])
+        self._tell_kernels(plans)
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
         """The most bytes of a message to or from a peer, whatever phase and direction it belongs to."""
@@ -105,7 +107,8 @@ class Exchange:
         mine = np.array([sum(high - low for low, high in each) for each in spans], np.int64)
         return dict(zip(roles, self.comm.allreduce(mine).tolist(), strict=True), none=0)
 
-    def _tell_kernels(self, push: Any) -> None:
+    def _tell_kernels(self, plans: Mapping[str, Any]) -> None:
+        push = plans["push"]
         device, graph, post = self.device, self.graph, self.machine.arrays.post
         others = [*self.peers, *(r for r in range(self.comm.size) if r != self.comm.rank and r not in self.peers)]
         self._table = device.put(np.array([self._row(peer) for peer in others], np.uint64).view(np.int64))
@@ -117,6 +120,12 @@ class Exchange:
         self.pushed = words[at.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
         marked = push.frontier and self.machine.dirties
         words[at.POST_TELL] = self._asked(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)
+        pull = plans["pull"]
+        for word, role, reduces in (
+            (0, push.reduce_role, True), (1, push.broadcast_role, False), (2, pull.reduce_role, True),
+            (3, _either(pull.broadcast_role, pull.reduce_role), False),  # a mirror that is reached looks for no edge
+        ):  # fmt: skip
+            words[at.POST_REACH + word] = self._asked((), role, reduces=reduces)
         post[...] = device.put(words)
         self._seen = words
         self.machine.kernels.tell(
@@ -262,6 +271,16 @@ def runs_across(machine: Machine) -> bool:
     strict = asked or options.record or options.sweeps or options.pours > 0 or options.cull > 0
     able = machine.walks_by_schedule and not (traced.all or traced.float_sums or strict)
     return able and links is not None and links.direct
+
+
+def reaches(machine: Machine) -> bool:
+    """Whether GPUs may run this program as a whole in one kernel."""
+    return machine.options.reach > 0 and runs_across(machine) and tells_who(machine.traced)
+
+
+def _either(a: str, b: str) -> str:
+    """The role of mirrors that have one of two."""
+    return a if b in ("none", a) else b if a == "none" else "any"
 
 
 def _times(small: int, ranks: int) -> int:

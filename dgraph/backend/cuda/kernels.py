@@ -17,7 +17,7 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
 ONE_BLOCK = ("settle", "agreed", "conclude", "desert", "piece", "rejoin")
-TOGETHER = ("rounds", "across", "pack", "unpack", "estimate", "estimate_across")
+TOGETHER = ("rounds", "across", "reach", "pack", "unpack", "estimate", "estimate_across")
 PERSISTENT = ("rounds", "across")
 """Kernels whose blocks wait for each other."""
 
@@ -48,9 +48,10 @@ class Kernels:
         self._sent: tuple = ()
         self._token = object()
 
-    def load(self, fused: bool, across: bool) -> None:
-        """Compile or load what every run calls. ``across``: rounds of several GPUs may run without the host."""
-        names = [("phases", False)] + [("across", False)] * across
+    def load(self, fused: bool, across: bool, reach: bool = False) -> None:
+        """Compile or load what every run calls. ``across``: rounds of several GPUs may run without the host; ``reach``:
+        and those of a search as a whole."""
+        names = [("phases", False)] + [("across", False)] * across + [("reach", False)] * reach
         if fused:
             names += [("phases", True), ("rounds", True)]
         self.ready(names + [(name, fused) for name in self._walkers(fused)])
@@ -73,7 +74,7 @@ class Kernels:
         return [f"{chosen}:{way}" for way in ways + poured] + plain
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
-        """Start a kernel of a module: "phases", "rounds", "across", "estimates" or ``schedule:direction``."""
+        """Start a kernel of a module: "phases", "rounds", "across", "reach", "estimates" or ``schedule:direction``."""
         found = self._told(module, fused)
         cooperative = kernel in TOGETHER
         if blocks is None:
@@ -92,7 +93,8 @@ class Kernels:
         if kernel == "rounds" and self.options.one_block:
             return 1
         each = 1 if kernel in PERSISTENT else module.resident(kernel)
-        return self.device.blocks * (min(each, MOST_RESIDENT) if kernel in TOGETHER else each)
+        most = self.options.reach if kernel == "reach" else MOST_RESIDENT
+        return self.device.blocks * (min(each, most) if kernel in TOGETHER else each)
 
     def grid(self, module: str, *, fused: bool) -> int:
         """Blocks that walk edges by a schedule."""
@@ -187,6 +189,7 @@ class Kernels:
             pour=way == "pour",
             cull=self.options.cull,
             local=self.options.local_rounds,
+            reach=self.options.reach,
         )
         if name == "phases":
             whole = text.phases(self.traced, variant)
@@ -194,6 +197,8 @@ class Kernels:
             whole = text.rounds(self.traced, variant)
         elif name == "across":
             whole = text.across(self.traced, variant)
+        elif name == "reach":
+            whole = text.reach(self.traced, variant)
         elif name == "estimates":
             whole = text.estimates(self.traced, variant)
         else:

@@ -10,7 +10,7 @@ import numpy as np
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.choose import schedule
 from dgraph.backend.cuda.columns import Column
-from dgraph.backend.cuda.exchange import Exchange, runs_across
+from dgraph.backend.cuda.exchange import Exchange, reaches, runs_across
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
@@ -99,7 +99,7 @@ class Machine(Resumable):
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, what the rounds will call."""
-        self.kernels.load(self.local.mirrors == 0, across=runs_across(self))
+        self.kernels.load(self.local.mirrors == 0, across=runs_across(self), reach=reaches(self))
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""

@@ -45,7 +45,13 @@ POST_WALKED, POST_BEFORE, POST_HIDDEN = range(POST_PIECES + MOST_PIECES, POST_PI
 """Of a round in pieces: mirrors that were listed by the end of each; when the last was walked, and what exchanges had
 taken before the first, in nanoseconds; how many of them were hidden behind edges so far."""
 
-POST_PEERS, POST_PEER = POST_HIDDEN + 1, 8
+POST_REACH = POST_HIDDEN + 1
+POST_SEEN = POST_REACH + 4
+SMALL_IN_A_ROW = 8
+"""Of a search in one kernel: what reduce and broadcast are asked for in a round that pushes, and in one that pulls; the
+round up to which the bits of who is reached are kept; small rounds in a row that it runs at most."""
+
+POST_PEERS, POST_PEER = POST_SEEN + 1, 8
 COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES = range(5)
 """Behind them, POST_PEER words a peer: positions of the message, values that found their place, bytes of the message;
 bytes and messages so far."""

@@ -38,6 +38,8 @@ class Options:
         host_rounds: hosts agree on the ends of broad rounds, even where GPUs could.
         overlap: GPUs send the proposals of a piece of a broad round while they walk the next one.
         across_limit: ``small`` of each of several ranks; None: as ``small``.
+        reach: a search of which only who is reached travels (bfs) runs in one kernel of all GPUs, its broad rounds too,
+            of so many blocks a multiprocessor; 0: it does not.
         given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
 
     Attributes:
@@ -64,6 +66,7 @@ class Options:
         host_rounds: bool = False,
         overlap: bool = False,
         across_limit: int | None = None,
+        reach: int = 0,
         **given: object,
     ):
         known = ("auto", "persistent", *SCHEDULES)
@@ -80,7 +83,7 @@ class Options:
             raise UsageError(
                 "--overlap is about rounds that GPUs agree on, --host-rounds leaves that to hosts; give one"
             )
-        self.host_rounds, self.overlap = host_rounds, overlap
+        self.host_rounds, self.overlap, self.reach = host_rounds, overlap, 0 if host_rounds else reach
         self.values = checked(schedule, given)
         self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()

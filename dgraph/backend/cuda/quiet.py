@@ -23,6 +23,13 @@ def runs_locally(t: Traced) -> bool:
     return improves and t.flagged and not (t.apply or t.step or t.globals or _asked(t))
 
 
+def tells_who(t: Traced) -> bool:
+    """Whether all that ranks must hear of a round is who is new: a vertex takes one proposal, the same from each of its
+    neighbours over every edge, and nothing is summed."""
+    ends = frozenset().union(*(x.loads(handle) for x in t.edge.values() for handle in "uev"))
+    return t.once and not (ends or t.sums or t.priority or t.live)
+
+
 def _asked(t: Traced) -> frozenset[str]:
     """Globals and built-ins that texts of a round read."""
     texts = [*t.edge.values(), *(t.apply or {}).values(), t.cond, t.priority, t.live]

@@ -33,7 +33,7 @@ WORK = [
     ("u32*", "queue0"), ("u32*", "queue1"), ("prefix_t*", "sums0"), ("prefix_t*", "sums1"),
     ("u32*", "huge"), ("prefix_t*", "huge_sums"), ("i64*", "scanned"),
     ("u32*", "touched"), ("u32*", "mirrors"), ("u32*", "dirty"), ("u32*", "stamps"), ("u32*", "waiting"),
-    ("u32*", "seen"),
+    ("u32*", "seen"), ("u32*", "hits"),
     ("u32*", "far0"), ("u32*", "far1"), ("u32*", "live0"), ("u32*", "live1"), ("u32*", "bits0"), ("u32*", "bits1"),
     ("Proposal*", "chunk_parts"), ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
     ("u32*", "scratch0"), ("u32*", "scratch1"), ("u64*", "scratch2"),
@@ -59,6 +59,7 @@ class Variant:
         pour: a vertex that joins the frontier hands its edges to the next list of edges at once.
         cull: how proposals to one vertex are thinned out: sum of CULL_WARP and CULL_HASH.
         local: a rank runs rounds of its own until nothing is left to do, before it exchanges.
+        reach: blocks a multiprocessor of the kernel of whole searches.
     """
 
     wide: bool = False
@@ -72,6 +73,7 @@ class Variant:
     pour: bool = False
     cull: int = 0
     local: bool = False
+    reach: int = 4
 
 
 def environment(t: Traced) -> list[tuple[str, str]]:
@@ -121,6 +123,14 @@ def across(t: Traced, variant: Variant) -> str:
     )
 
 
+def reach(t: Traced, variant: Variant) -> str:
+    """The kernel of a search that several GPUs run as a whole."""
+    schedules = map(_schedule, ("warp_search", "twc"))
+    return _head(t, variant, persistent=True, reach=True) + "\n".join(
+        [*schedules, *_between(t), *map(common, ("posting", "pull", "bitsets", "reach"))]
+    )
+
+
 def estimates(t: Traced, variant: Variant) -> str:
     """The kernels of core numbers as estimates."""
     files = [estimates_layout.constants(), _schedule("warp_search"), *map(common, ("estimates", "falling"))]
@@ -134,7 +144,7 @@ def _between(t: Traced) -> list[str]:
     return [messages.constants(), messages.operators(t), common("messages"), common("packing")]
 
 
-def _head(t: Traced, variant: Variant, persistent: bool) -> str:
+def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) -> str:
     known = {
         **{name: int(value) for name, value in constants(t).items()},
         "CAN_PUSH": int("push" in t.program.directions),
@@ -147,6 +157,7 @@ def _head(t: Traced, variant: Variant, persistent: bool) -> str:
         "POUR": int(variant.pour),
         "CULL": 0 if persistent else variant.cull,
         "PERSISTENT": int(persistent),
+        "REACH": variant.reach * reach,
         "LOCAL": int(variant.local and persistent and runs_locally(t)),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())

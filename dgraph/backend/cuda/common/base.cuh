@@ -9,6 +9,7 @@ typedef unsigned long long u64;
 typedef long long i64;
 #define DEVICE static __device__ __forceinline__
 #define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK)
+#define KERNEL_OF(resident) extern "C" __global__ void __launch_bounds__(BLOCK, resident)
 #define SHARED(type, name) __shared__ type name
 #define INFINITE __longlong_as_double(0x7ff0000000000000ll)
 #define WAIT()

@@ -8,9 +8,9 @@ struct Staging {
 DEVICE bool is_over() { return (FRESH(env.control + DONE) | FRESH(env.control + LEFT)) != 0; }
 
 DEVICE i64* slot_of(i64 tick) { return env.counters + (tick & 3) * SLOT; }
-// Where a vertex takes one proposal and no more, and all of them are here, a bit a vertex says whether it has: the bits
-// of a graph of 2**27 vertices stay in a large GPU's cache, its fields do not.
-#define SEEN (ONCE && FUSED)
+// Where a vertex takes one proposal and no more, and all of them are here or its kernel keeps account of them, a bit a
+// vertex says whether it has: the bits of a graph of 2**27 vertices stay in a large GPU's cache, its fields do not.
+#define SEEN (ONCE && (FUSED || REACH))
 DEVICE bool is_seen(u32 v) { return LOAD(env.seen + (v >> 5)) >> (v & 31) & 1; }
 
 // By one block.

@@ -37,10 +37,9 @@ struct Puller {
 };
 
 // Vertices, 32 a warp: each walks a few edges alone, then the warp walks the rest of the long ones together.
-// Who changed is a bit of ``next``.
-DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
-    const u64 rows = (u64)env.rows, words = (rows + 31) / 32;
-    i64 awake = 0, edges = 0;
+// ``keep(i, v, hit, a)`` by whole warps: whether vertex v of the i-th 32 was proposed to, and what.
+template <class F> DEVICE void pull_words(const Puller& puller, u64 rows, const F& keep) {
+    const u64 words = (rows + 31) / 32;
     for (u64 i = warp_rank(); i < words; i += warps()) {
         const u32 v = (u32)(32 * i) + lane_id();
         const bool wanted = v < rows && (SEEN ? !is_seen(v) : !COND || wants(puller.G, v));
@@ -56,6 +55,14 @@ DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
             const bool more = puller.take_together(shuffle(e, lane), shuffle(last, lane), shuffle(v, lane), rest);
             if (lane == lane_id() && more) a = hit ? fold(a, rest) : rest, hit = true;
         }
+        keep(i, v, hit, a);
+    }
+}
+
+// Who changed is a bit of ``next``.
+DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
+    i64 awake = 0, edges = 0;
+    pull_words(puller, (u64)env.rows, [&](u64 i, u32 v, bool hit, const Proposal& a) {
         const bool changed = hit && commit(v, a);
         const u32 word = ballot(changed);
         if (lane_id() == 0) {
@@ -63,7 +70,7 @@ DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
             if (SEEN && word) env.seen[i] |= word;
         }
         if (changed && (FUSED || v < env.masters)) awake++, edges += (i64)(env.out_offsets[v + 1] - env.out_offsets[v]);
-    }
+    });
     awake = warp_sum(awake), edges = warp_sum(edges);
     if (FUSED && awake && lane_id() == 0) {
         count(slot + AWAKE, awake);

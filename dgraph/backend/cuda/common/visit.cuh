@@ -153,7 +153,7 @@ struct Visit {
         if (ALL) return;
         for (int k = 0; k < K; k++) {
             near[k] = near[k] && (SEEN ? !(before[k] >> (v[k] & 31) & 1) : succeeded(p[k], claim[k]));
-            if (SEEN && near[k]) put(v[k], p[k]);
+            if (SEEN && near[k] && (FUSED || v[k] < env.masters)) put(v[k], p[k]);
             far[k] = SORTS && near[k] && (FUSED || v[k] < env.masters) && pile_of(v[k], p[k]) > nearest;
             near[k] = near[k] && !far[k];
         }
@@ -165,7 +165,7 @@ struct Visit {
             const bool master = FUSED || v[k] < env.masters;
             if (TOUCHES) touched.add(near[k] && master, v[k]);
             else front.add(near[k] && master, v[k]);
-            if (ACROSS && ONCE && mail) sent |= send_mirrors(near[k] && !master, v[k], mail);
+            if (ACROSS && ONCE && !REACH && mail) sent |= send_mirrors(near[k] && !master, v[k], mail);
             else if (!FUSED) second.add(near[k] && !master, v[k]);
             else if (PRIORITY) second.add(far[k], v[k]);
             if (ACROSS && SORTS) beyond.add(far[k], v[k]);

@@ -1,0 +1,101 @@
+// Who is new, said between GPUs: a bit a position, or, of few, the positions. No value travels: what a vertex takes is
+// told by the round.
+
+DEVICE u32* bits_in(char* box) { return (u32*)(box + HEADER); }
+
+// Of bits 32 i … 32 i + 31 those that a span holds.
+DEVICE u32 within(const Span& span, i64 i) {
+    const i64 low = larger(span.low - 32 * i, 0ll), high = smaller(span.high - 32 * i, 32ll);
+    return low < high ? (u32)(~0ull >> (64 - (high - low)) << low) : 0;
+}
+
+DEVICE u32 held_bits(const u32* bits, const Span& span, i64 i) {
+    const u32 mask = within(span, i);
+    return mask ? FRESH(bits + i) & mask : 0;
+}
+
+// 32 bits from bit ``at`` on, which may be less than 0; those that the span does not hold are 0.
+DEVICE u32 window(const u32* bits, const Span& span, i64 at) {
+    const i64 i = at >> 5;
+    const u32 shift = (u32)at & 31, word = held_bits(bits, span, i) >> shift;
+    return shift ? word | held_bits(bits, span, i + 1) << (32 - shift) : word;
+}
+
+// Mirrors' bits to their owners: a peer's mirrors stand in the order of its positions.
+DEVICE void write_mirrors(const Asked& a, const u32* bits, i64 number) {
+    const Span mirrors = {env.masters, env.rows};
+    for (i64 p = 0; p < env.peer_count; p++) {
+        const Peer& peer = peer_of(p);
+        const Span span = span_of(peer.mine, a.role);
+        u32* out = bits_in(peer.outbox[number & 1]);
+        for (i64 i = (span.low >> 5) + (i64)thread_rank(); 32 * i < span.high; i += (i64)threads())
+            out[i] = window(bits, mirrors, peer.first + 32 * i); // the owner knows which it asked for
+    }
+    FENCE_SYSTEM();
+}
+
+// Masters' bits to where they have mirrors.
+DEVICE void write_masters(const Asked& a, const u32* bits, i64 number) {
+    for (i64 p = 0; p < env.peer_count; p++) {
+        const Peer& peer = peer_of(p);
+        const Span span = span_of(peer.theirs, a.role);
+        u32* out = bits_in(peer.outbox[number & 1]);
+        for (i64 k = span.chunk() + (i64)warp_rank(); k << CHUNK_BITS < span.high; k += (i64)warps()) {
+            u32 mine = 0;
+            for (u32 j = 0; j < 32; j++) {
+                const i64 position = (k << CHUNK_BITS) + 32 * j + lane_id();
+                const bool has = span.holds(position);
+                const u32 v = has ? peer.lids[position] : 0, word = ballot(has && bits[v >> 5] >> (v & 31) & 1);
+                if (lane_id() == j) mine = word;
+            }
+            const i64 i = 32 * k + lane_id();
+            if (within(span, i)) out[i] = mine;
+        }
+    }
+    FENCE_SYSTEM();
+}
+
+// By the first block, when all have written.
+DEVICE void post_bits(const Asked& a, i64 number) {
+    for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
+        const Peer& peer = peer_of(p);
+        const Span span = span_of(a.leaving(peer), a.role);
+        i64* post = post_of(p);
+        RELEASE_SYSTEM(peer.signal + signal_word(number), signal_value(number, span.total() > 0 ? COUNT_IN_HEAD : 0));
+        post[SENT] += (span.total() + 7) / 8, post[SENT_MESSAGES] += span.total() > 0;
+    }
+}
+
+// What peer p says: how many positions, or COUNT_IN_HEAD where it is bits.
+DEVICE i64 said_by(i64 p, i64 number) { return (i64)(FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD); }
+
+// Every position that peer p names: ``f(mine, position)``, by whole warps.
+template <class F> DEVICE void each_named(const Asked& a, i64 p, i64 number, i64 most, const F& f) {
+    const Peer& peer = peer_of(p);
+    const i64 many = said_by(p, number);
+    if (many != COUNT_IN_HEAD) {
+        few(a, a.arriving(peer), peer.inbox[number & 1], many, most).each([&](bool mine, i64 position, i64) {
+            f(mine, position);
+        });
+        return;
+    }
+    const Span span = span_of(a.arriving(peer), a.role);
+    const u32* bits = bits_in(peer.inbox[number & 1]);
+    for (i64 k = span.chunk() + (i64)warp_rank(); k << CHUNK_BITS < span.high; k += (i64)warps()) {
+        const u32 word = held_bits(bits, span, 32 * k + lane_id());
+        if (ballot(word != 0)) Message::each_bit(k, word, 0, [&](bool mine, i64 position, i64) { f(mine, position); });
+    }
+}
+
+// Of lids 32 i … 32 i + 31 the mirrors that peers name; their messages are bits.
+DEVICE u32 mirrors_named(const Asked& a, i64 number, i64 i) {
+    u32 word = 0;
+    for (i64 p = 0; p < env.peer_count; p++) {
+        const Peer& peer = peer_of(p);
+        const Span span = span_of(peer.mine, a.role);
+        const i64 at = 32 * i - peer.first;
+        if (at < span.high && at + 32 > span.low && said_by(p, number))
+            word |= window(bits_in(peer.inbox[number & 1]), span, at);
+    }
+    return word;
+}

@@ -1,0 +1,227 @@
+"""A search that emulated GPUs run as a whole, in one kernel: rounds that push and pull, small and broad ones."""
+
+from functools import cache
+
+import numpy as np
+import oracles
+import pytest
+import simulated
+from emulated import needs_compiler
+from gpu_ranks import field, run
+
+from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.algorithms.cc import Labels
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda import Options, messages
+from dgraph.backend.cuda.kernels import Kernels
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.quiet import tells_who
+from dgraph.errors import InternalError
+from dgraph.program import trace
+
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+FAR = 2**31 - 1
+POLICIES = ("oec", "iec", "cvc", "hvc,threshold=4", "hash")
+ALWAYS_BITS, ALWAYS_POSITIONS = 0, 1 << 18
+
+
+@cache
+def crowd(directed: bool):
+    """A path into a crowd, and one that leads out of it to a star: bfs from 200 pushes, pulls and pushes again, and
+    small rounds are followed by a broad one."""
+    some = simulated.skewed(150, 900, directed)
+    into, out, back = np.arange(200, 206), np.arange(210, 240), np.arange(239, 245)
+    src = np.concatenate([some.src, into, [206], [140], out, back, [245]])
+    dst = np.concatenate([some.dst, into + 1, [0], [210], out + 1, back + 1, [300]])
+    burst = np.arange(301, 390)
+    src, dst = np.append(src, np.full(burst.size, 300)), np.append(dst, burst)
+    src, dst = np.append(src, burst[:-1]), np.append(dst, burst[1:])
+    return simulated.graph(400, src[src != dst], dst[src != dst], directed)
+
+
+def stairs():
+    """Layers of ten vertices, each joined to all of the next: a twentieth of the edges a round, until few are left."""
+    width, layers = 10, 20
+    here, there = np.arange(width).repeat(width), np.tile(np.arange(width), width)
+    step = width * np.arange(layers).repeat(width * width)
+    src, dst = np.tile(here, layers) + step, np.tile(there, layers) + step + width
+    top = width * (layers + 1)
+    return simulated.graph(top + 1, np.append(src, np.full(width, top)), np.append(dst, np.arange(width)))
+
+
+def levels(graph, source, most=FAR):
+    src, dst, _ = graph.arcs()
+    found = oracles.bfs(graph.n, src, dst, source)
+    return np.where((found < 0) | (found > most), FAR, found)
+
+
+def kept(results):
+    return [row[:4] for row in results[0][2].rounds.kept]
+
+
+def both(size, graph, source=200, **choices):
+    """The search, and the reference: rounds that hosts agree on, over the same frontiers. They go the same ways, too,
+    but for small rounds that are walked before all know which way is better (across.cuh)."""
+    options = choices.pop("options", Options(reach=4))
+    mutant = choices.pop("mutant", None)
+    (ours,) = run(size, graph, [Levels(source=source + 1)], options=options, mutant=mutant, **choices)
+    (hosts,) = run(size, graph, [Levels(source=source + 1)], options=Options(host_rounds=True, small=-1), **choices)
+    np.testing.assert_array_equal(field(ours, "level", graph.n), levels(graph, source))
+    np.testing.assert_array_equal(field(hosts, "level", graph.n), levels(graph, source))
+    ways = slice(0, 4, 1 if options.small <= 0 else 2)
+    assert [row[ways] for row in kept(ours)] == [row[ways] for row in kept(hosts)]
+    assert [row[3] for row in kept(ours)] == [row[3] for row in kept(hosts)]
+    return ours
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """Kernels that rank 0 launched."""
+    names, launch = [], Kernels.launch
+
+    def noted(self, module, kernel, *args, **more):
+        if self.graph.local.gids[0] == 0:
+            names.append(kernel)
+        return launch(self, module, kernel, *args, **more)
+
+    monkeypatch.setattr(Kernels, "launch", noted)
+    return names
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_every_policy_comes_to_the_levels_of_the_oracle(size, policy, directed):
+    ways = [row[1] for row in kept(both(size, crowd(directed), policy=policy))]
+    changes = [way for way, before in zip(ways, [None, *ways], strict=False) if way != before]
+    assert changes[:3] == ["push", "pull", "push"]
+
+
+@pytest.mark.parametrize("small", [ALWAYS_BITS, 5, ALWAYS_POSITIONS])
+@pytest.mark.parametrize("direction", ["push", "pull", "flip"])
+@pytest.mark.parametrize("policy", ["oec", "iec", "hash"])
+def test_every_direction_and_kind_of_message(policy, direction, small):
+    for directed in (True, False):
+        both(3, crowd(directed), policy=policy, direction=direction, options=Options(reach=4, small=small))
+
+
+@pytest.mark.parametrize("choice", [{"sync": "poison"}, {"sync": "full"}, {"blocks": 1}, {"blocks": 3}])
+def test_syncs_and_grids(choice):
+    for directed in (True, False):
+        both(3, crowd(directed), policy="cvc", **choice)
+
+
+def test_directions_change_as_hosts_would_change_them():
+    for policy in ("oec", "cvc"):
+        both(2, stairs(), source=210, policy=policy, options=Options(reach=4, small=0))
+
+
+def test_where_vertices_are_numbered_by_degree():
+    for policy in ("oec", "hash"):
+        both(4, crowd(False), policy=policy, options=Options(reach=4, renumber=True))
+
+
+@pytest.mark.parametrize(("directed", "without", "within"), [(True, (24, 7), (6, 4)), (False, (27, 7), (9, 4))])
+def test_a_search_asks_its_host_once(directed, without, within, monkeypatch, launched):
+    """Launches and reads of a run, beside those of rounds that the host looks at."""
+    looks, read = [], Machine.read
+
+    def noted(self):
+        looks.extend([self.round] if self.local.gids[0] == 0 else [])
+        read(self)
+
+    monkeypatch.setattr(Machine, "read", noted)
+    for reach, wanted in ((0, without), (4, within)):
+        (found,) = run(2, simulated.skewed(150, 900, directed), [Levels(source=1)], options=Options(reach=reach))
+        assert [row[1] for row in kept(found)] == ["pull"] * 3 + ["push"]
+        assert (len(launched), len(looks)) == wanted
+        assert launched.count("reach") == bool(reach)
+        launched.clear(), looks.clear()
+
+
+def test_small_rounds_in_a_row_are_left_to_their_kernel_and_broad_ones_taken_back(launched):
+    """What was reached meanwhile is looked up again."""
+    both(3, crowd(True), policy="oec", options=Options(reach=4, small=20))
+    rounds = [name for name in launched if name in ("reach", "across")]
+    assert rounds[0] == "reach"
+    assert "across" in rounds
+    assert "reach" in rounds[rounds.index("across") :]
+
+
+@pytest.mark.parametrize("limit", range(1, 12))
+def test_a_limit_of_rounds_is_met_exactly(limit):
+    """The frontier is a list for whoever goes on."""
+
+    def limited(context):
+        context.max_rounds = limit
+
+    (results,) = run(2, crowd(True), [Levels(source=201)], wrapped=limited, options=Options(reach=4))
+    np.testing.assert_array_equal(field(results, "level", 400), levels(crowd(True), 200, limit))
+    assert [(state.rounds, state.finished) for _, state, _ in results] == [(limit, False)] * 2
+
+
+def test_a_limit_of_the_program_is_not_overrun():
+    (results,) = run(2, crowd(True), [Levels(source=201, limit=9)], options=Options(reach=4))
+    np.testing.assert_array_equal(field(results, "level", 400), levels(crowd(True), 200, 9))
+
+
+def test_ranks_that_want_to_see_their_hosts_after_every_round(monkeypatch):
+    monkeypatch.setattr(messages, "LOOK_AROUND", -1)
+    for policy in ("oec", "cvc"):
+        for directed in (True, False):
+            both(3, crowd(directed), policy=policy)
+
+
+def test_programs_of_which_only_who_is_reached_travels():
+    weight = np.dtype(np.int32)
+    may = {type(p).__name__: tells_who(trace(p, weight)) for p in (Levels(), Parents(), Labels(), Distances())}
+    assert may == {"Levels": True, "Parents": False, "Labels": False, "Distances": False}
+
+
+def test_hosts_that_agree_keep_their_rounds(launched):
+    assert Options(reach=4, host_rounds=True).reach == 0
+    run(2, crowd(True), [Levels(source=201)], options=Options(reach=4, host_rounds=True))
+    assert "reach" not in launched
+
+
+def test_a_rank_that_does_not_answer_is_named(monkeypatch):
+    """Rank 1 skips the kernel, as if it hung: rank 0 gives up, and all ranks say so."""
+    monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.3")
+    launch = Kernels.launch
+
+    def skips(self, module, kernel, *args, **more):
+        if not (module == "reach" and self.graph.local.gids[0]):
+            launch(self, module, kernel, *args, **more)
+
+    monkeypatch.setattr(Kernels, "launch", skips)
+    with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1 for more than 0.3 s"):
+        run(2, crowd(True), [Levels(source=201)], options=Options(reach=4))
+
+
+MUTANTS = {
+    "what was reached is not looked up again": ("if (FRESH(post + POST_SEEN) != round) look_again();", "", True),
+    "bits are no list": ("if (way == PUSH && mode == PULL) bits_to_list();", "", False),
+    "a list is no bits": ("if (way == PULL && mode == PUSH) list_to_bits(own_active);", "", False),
+    "mirrors do not hear": ("& masters_in((u64)i)) | word;", "& masters_in((u64)i));", False),
+    "mirrors' bits are not moved to positions": ("peer.first + 32 * i);", "32 * i);", False),
+    "a span's last word is whole": ("? FRESH(bits + i) & mask : 0", "? FRESH(bits + i) : 0", False),
+    "hits on mirrors stay": ("env.hits[i] = word & ~own;", "env.hits[i] = 0;", False),
+    "a vertex is reached by every message": ("return !is_seen(v) && !(atomicOr", "return true || !(atomicOr", False),
+    "edges that are walked stay unexplored": ("if (way == PUSH) unexplored -= total;", "", False),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutants_fail(name):
+    old, new, returns = MUTANTS[name]
+
+    def search():
+        for policy in ("oec", "hash"):
+            for directed in (True, False):
+                for small in [20] if returns else [ALWAYS_BITS, ALWAYS_POSITIONS]:
+                    options = Options(reach=4, small=small)
+                    both(3, crowd(directed), policy=policy, options=options, mutant=(old, new))
+        both(2, stairs(), source=210, options=Options(reach=4, small=0), mutant=(old, new))
+
+    with pytest.raises(AssertionError):
+        search()
