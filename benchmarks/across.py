@@ -32,6 +32,9 @@ SETTINGS: dict[str, dict] = {
 }
 SINGLE = PageRank(tol=0.0, max_iter=20).retype(**dict.fromkeys(("rank", "share", "inflow"), "float32"))
 
+ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp"), "overlap": ("bfs", "sssp", "cc")}
+"""Ways that make no difference to other algorithms, by name without digits."""
+
 SYMMETRIC = ("cc", "kcore")
 """What is left out on directed graphs of the peers, which have no such figures."""
 
@@ -73,6 +76,8 @@ def measure(
             if not GRAPHS[name] and graph.directed and algorithm in SYMMETRIC:
                 continue
             for way in ways:
+                if algorithm not in ABOUT.get(way.rstrip("0123456789"), ALGORITHMS):
+                    continue
                 more = SETTINGS.get(algorithm, {}) | ({"variant": variant} if variant else {})
                 what: str | Program = algorithm
                 if variant == "single":
