@@ -7,6 +7,7 @@ import emulated
 import numpy as np
 import oracles
 import pytest
+from building_checks import built, check_parts
 from devices import device_of, on_devices
 from emulated import Device, needs_compiler
 from simulated import on_ranks, succeed
@@ -15,14 +16,13 @@ import dgraph
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda import CudaBackend, Options
-from dgraph.backend.cuda.building import BuiltGraph, plan
+from dgraph.backend.cuda.building import plan
 from dgraph.backend.cuda.transports import Links
 from dgraph.cli import main
 from dgraph.comm import SerialComm
 from dgraph.engine import Context
 from dgraph.errors import UsageError
 from dgraph.graph.handle import Graph
-from dgraph.graph.options import LoadOptions
 from dgraph.report import Progress, Trace
 
 FAR = 2**31 - 1
@@ -42,11 +42,6 @@ ALONE = [
     ("smallworld:60,k=4", {}),
     ("rmat:0,edge_factor=1", {}),
 ]  # fmt: skip
-
-
-def built(spec, comm=None, policy="auto", renumber=None, device=None, **options):
-    comm = comm or SerialComm()
-    return BuiltGraph.at(spec, comm, device or Device(seed=comm.rank + 1), policy, LoadOptions(**options), renumber)
 
 
 def check_alone(graph, spec, options):
@@ -114,22 +109,7 @@ def test_mutants_fail(mutant):
 ])  # fmt: skip
 def test_gpus_build_what_the_host_builds(spec, ranks, policy, options):
     parts = succeed(ranks, lambda comm: (graph := built(spec, comm, policy, **options), graph._locals[policy].local))
-    want = Graph.load(spec, comm=SerialComm(), **options)
-    src, dst, weights = [], [], []
-    for rank, (graph, local) in enumerate(parts):
-        check_known_facts(graph, want)
-        src.append(np.repeat(local.gids, np.diff(local.out.offsets)))
-        dst.append(local.gids[local.out.neighbours])
-        weights.append(local.out.weights)
-        np.testing.assert_array_equal(local.out_degree, np.diff(want.block.offsets)[local.gids])
-        check_mirrors(rank, local, [other for _, other in parts])
-    masters = np.concatenate([local.gids[: local.masters] for _, local in parts])
-    np.testing.assert_array_equal(np.sort(masters), np.arange(want.n))
-    order = np.lexsort((np.concatenate(dst), np.concatenate(src)))
-    np.testing.assert_array_equal(np.concatenate(src)[order], want.block.sources())
-    np.testing.assert_array_equal(np.concatenate(dst)[order], want.block.targets)
-    if want.weight_type is not None:
-        np.testing.assert_array_equal(np.concatenate(weights)[order], want.block.weights)
+    check_parts(parts, Graph.load(spec, comm=SerialComm(), **options))
 
 
 @pytest.mark.parametrize("policy", ["oec", "iec", "cvc", "auto", "hvc,threshold=20"])
@@ -148,25 +128,6 @@ def test_a_sample_shows_where_to_cut(policy, monkeypatch):
     assert by_sample.max() < 1.3 * even.max()
     if policy.startswith("hvc"):
         np.testing.assert_array_equal(by_sample, even)
-
-
-def check_known_facts(graph, want):
-    """As :func:`check_known`, without what asks all ranks."""
-    assert vars(graph.facts) == vars(want.facts)
-    assert (graph.n, graph.m, graph.arcs, graph._fingerprint) == (want.n, want.m, want.arcs, want.fingerprint())
-
-
-def check_mirrors(rank, local, others):
-    """Both sides list the same vertices, and roles are slices."""
-    rows = np.diff(local.out.offsets) > 0
-    columns = np.bincount(local.out.neighbours, minlength=local.size) > 0
-    assert local.mirrors == sum(side.count for side in local.mine.values())
-    for peer, side in local.mine.items():
-        here, there = slice(side.first, side.first + side.count), others[peer].theirs[rank]
-        assert (there.count, there.columns, there.rows) == (side.count, side.columns, side.rows)
-        np.testing.assert_array_equal(local.gids[here], others[peer].gids[there.lids])
-        np.testing.assert_array_equal(rows[here], np.arange(side.count) >= side.rows)
-        np.testing.assert_array_equal(columns[here], np.arange(side.count) < side.columns)
 
 
 @pytest.mark.parametrize(("name", "spec", "options"), [
@@ -245,13 +206,15 @@ def test_the_peak_is_planned(monkeypatch):
 
 @pytest.mark.parametrize(("scale", "ranks", "weight", "renumbered"), [
     (22, 1, 0, True), (24, 1, 4, True), (30, 1, 0, False), (29, 1, 4, True), (26, 2, 0, False), (30, 4, 8, False),
+    (26, 2, 0, True), (30, 4, 0, True), (30, 4, 8, True), (31, 8, 4, True),
 ])  # fmt: skip
 def test_at_most_half_as_much_again_as_what_stays(scale, ranks, weight, renumbered):
     """R-MAT as drawn, 16 edges a vertex, all of which every rank knows of: while it is built and after."""
     n = 1 << scale
     arcs, vertices = 16 * n // ranks, n
     stays = (4 + weight) * arcs + (8 if arcs >= 2**31 else 4) * vertices + (16 if renumbered else 8) * vertices
-    assert plan.building(n, vertices, arcs, ranks, ids=4, weight=weight, renumbered=renumbered) <= 1.5 * stays
+    given = {"ids": 4, "weight": weight, "renumbered": renumbered, "group": n // ranks}
+    assert plan.building(n, vertices, arcs, ranks, **given) <= 1.5 * stays
 
 
 @pytest.mark.parametrize(("spec", "policy", "options", "told"), [

@@ -75,7 +75,7 @@ def on_gpu(
         chunks=(mirrors >> CHUNK_BITS) + ranks - 1,
         shared=mirrors,
         positions=mirrors,
-        renumbered=shape.skewed and (ranks == 1 or not drawn),
+        renumbered=shape.skewed,
         wide=arcs >= WIDE,
     )  # fmt: skip
     plans = []
@@ -91,6 +91,7 @@ def on_gpu(
         upload = building(
             shape.n, extent.size, arcs, ranks,
             ids=gid_dtype(shape.n)[0].itemsize, weight=shape.weight, renumbered=extent.renumbered,
+            group=max(masters, mirrors // max(ranks - 1, 1)),
         )  # fmt: skip
     if extent.renumbered and limit is not None and max(upload, most.rounds if drawn else 0) + CONTEXT > limit:
         return on_gpu(programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks, drawn=drawn)

@@ -63,14 +63,13 @@ class DeviceGraph:
         self.order, self.place = vertices.order if vertices.place is not None else None, vertices.place
         self.out = Rows(built.offsets, built.neighbours, built.weights)
         self.original, self.degree = vertices.original, local.degree
+        self.lids = vertices.lids
 
     def _upload(self, local: LocalGraph) -> None:
         device, xp = self.device, self.device.xp
         self.order = self.place = None
         if self.extent.renumbered:
-            sides = [(mirrors.first, mirrors) for _, mirrors in sorted(local.mine.items())]
-            cuts = [0, local.masters, *(first + cut for first, side in sides for cut in _groups(side))]
-            self.order = self._falling(local.out_degree, cuts)
+            self.order = falling(device.put(local.out_degree), cuts_of(local), xp)
             self.place = xp.empty(local.size, np.uint32)
             self.place[self.order] = xp.arange(local.size, dtype=np.uint32)
         offsets = device.put(local.out.offsets)
@@ -86,14 +85,6 @@ class DeviceGraph:
     def _narrow(self, values):
         """On the device, in 32 bits where all fit: what every vertex reads costs its width."""
         return self.device.put(values.astype(np.uint32 if fits_32(values) else np.int64, copy=False))
-
-    def _falling(self, degrees: np.ndarray, cuts: list[int]):
-        """What stands at each place where falling degrees decide between each two cuts; of equal ones the order."""
-        degrees, order = self.device.put(degrees), self.device.xp.empty(len(degrees), np.uint32)
-        for first, stop in filter(lambda cut: cut[0] < cut[1], pairwise(cuts)):
-            order[first:stop] = self.device.xp.argsort(-degrees[first:stop], kind="stable")
-            order[first:stop] += np.uint32(first)
-        return order
 
     def arranged(self, by_lid):
         """An array by lid as one by position."""
@@ -195,7 +186,8 @@ class DeviceGraph:
         lids = self.device.put(side.lids)
         if self.place is None:
             return lids
-        return self.place[lids[self._falling(self.local.out_degree[side.lids], _groups(side))]]
+        degrees = self.device.put(self.local.out_degree[side.lids])
+        return self.place[lids[falling(degrees, groups_of(side), self.device.xp)]]
 
     @cached_property
     def told(self):
@@ -265,6 +257,21 @@ class Graphs(dict[int, tuple[Callable, DeviceGraph]]):
         return graph if there is not None and there() is local else None
 
 
-def _groups(side: Mirrors) -> list[int]:
+def falling(degrees, cuts: list[int], xp):
+    """What stands at each place where falling degrees decide between each two cuts; of equal ones the order. uint32."""
+    order = xp.empty(len(degrees), np.uint32)
+    for first, stop in filter(lambda cut: cut[0] < cut[1], pairwise(cuts)):
+        order[first:stop] = xp.argsort(-degrees[first:stop], kind="stable")
+        order[first:stop] += np.uint32(first)
+    return order
+
+
+def cuts_of(part: Any) -> list[int]:
+    """Where masters, and groups of mirrors, of a :class:`LocalGraph` begin and end; or of what will be one."""
+    sides = [mirrors for _, mirrors in sorted(part.mine.items())]
+    return [0, part.masters, *(side.first + cut for side in sides for cut in groups_of(side))]
+
+
+def groups_of(side: Mirrors) -> list[int]:
     """Where positions of each group of mirrors begin and end."""
     return [0, side.rows, side.columns, side.count]

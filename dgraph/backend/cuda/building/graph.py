@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dgraph.backend.cuda.building.degrees import degrees, largest_group, order
 from dgraph.backend.cuda.building.draft import Draft, draft
 from dgraph.backend.cuda.building.kernels import Kernels, gid_dtype
 from dgraph.backend.cuda.building.local import BuiltLocal
@@ -24,7 +25,6 @@ from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.load import load
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.options import LoadOptions
-from partitioning import Placement
 from partitioning.blocks import Blocks
 
 
@@ -72,9 +72,13 @@ class BuiltGraph(Graph):
         placement = place(policy, plan, made, comm)
         if isinstance(placement.owner, Blocks):
             self._bounds = placement.owner.bounds
-        vertices = spread(plan, placement, made, comm) if comm.size > 1 else self._whole(made)
+        if comm.size > 1:
+            vertices = spread(plan, placement, made, comm)
+            order(plan, vertices, placement, made, comm, self._renumber)
+        else:
+            vertices = self._whole(made)
         built = rows(plan, vertices, made, comm)
-        degree = _degrees(built, vertices, placement, comm, self.device)
+        degree = degrees(built, vertices, placement, comm, self.device)
         self._learn(built, vertices, degree)
         planned = building(
             plan.n, vertices.size, built.neighbours.size + built.spare // 4, comm.size,
@@ -82,6 +86,7 @@ class BuiltGraph(Graph):
             weight=0 if built.weights is None else built.weights.itemsize,
             longest=built.longest,
             renumbered=vertices.place is not None,
+            group=largest_group(vertices),
         )  # fmt: skip
         local = BuiltLocal(self._known, built, vertices, degree, self.device, planned)  # type: ignore[arg-type]
         return Partitioned(placement.policy, placement.reason, placement.warning, local)
@@ -91,7 +96,7 @@ class BuiltGraph(Graph):
         plan, renumber = self.draft, self._renumber
         if renumber is None:
             weight = 0 if plan.weight_type is None else plan.weight_type.itemsize
-            need = renumbering(plan.n, plan.arcs, weight, gid_dtype(plan.n)[0].itemsize)
+            need = renumbering(plan.n, plan.n, plan.arcs, 1, weight=weight, ids=gid_dtype(plan.n)[0].itemsize)
             renumber = None if need <= self.device.free(need) else False
         return whole(plan, made, renumber)
 
@@ -173,35 +178,3 @@ class BuiltGraph(Graph):
             both._both_ways = True
             self._undirected = both
         return self._undirected
-
-
-def _degrees(built: Built, vertices: Vertices, placement: Placement, comm: Comm, device):
-    """Out-degrees in the whole graph, by position: mirrors tell their owners of the arcs that leave them there, and
-    hear the sum. Collective."""
-    found = built.offsets[1:] - built.offsets[:-1]
-    if comm.size > 1:
-        found = found.astype(np.int64)
-        if placement.cut != "outgoing":
-            for peer, came in enumerate(comm.alltoallv(_of_mirrors(found, vertices, comm.size, device))):
-                if came.size:
-                    found[vertices.lids[peer]] += device.put(came)
-        told = [
-            device.get(found[vertices.lids[peer]]) if peer in vertices.lids else np.zeros(0, np.int64)
-            for peer in range(comm.size)
-        ]
-        for peer, heard in enumerate(comm.alltoallv(told)):
-            if heard.size:
-                first = vertices.mine[peer].first
-                found[first : first + heard.size] = device.put(heard)
-    narrow = not found.size or int(found.max()) < 1 << 32
-    return found.astype(np.uint32 if narrow else np.int64, copy=False)
-
-
-def _of_mirrors(column, vertices: Vertices, peers: int, device) -> list[np.ndarray]:
-    """What stands at the mirrors of each peer's masters: int64."""
-    return [
-        device.get(column[side.first : side.first + side.count])
-        if (side := vertices.mine.get(peer))
-        else np.zeros(0, np.int64)
-        for peer in range(peers)
-    ]

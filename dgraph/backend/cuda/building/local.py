@@ -125,7 +125,8 @@ class BuiltLocal(LocalGraph):
     def gids(self) -> np.ndarray:  # type: ignore[override]
         if self.masters == self.n:
             return np.arange(self.n, dtype=np.int64)
-        return self.device.get(self.vertices.original).astype(np.int64)
+        original, place = self.vertices.original, self.vertices.place
+        return self.device.get(original if place is None else original[place]).astype(np.int64)
 
     @property
     def original(self) -> np.ndarray:  # type: ignore[override]

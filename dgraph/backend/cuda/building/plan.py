@@ -17,15 +17,20 @@ SORTING = 24
 ORDERING = 48
 """Bytes a vertex while degrees are put in order."""
 
+NUMBERED = 20, 4
+"""Bytes a vertex of several ranks meanwhile: arcs from it, its degree, the order; and of what is put in order then."""
 
 WORKING = 80
 """Bytes a vertex that the programs which take most will want beside the rows: sssp, where offsets are 64-bit."""
 
 
-def renumbering(n: int, arcs: int, weight: int, ids: int) -> int:
-    """Bytes with which vertices of a whole graph may be numbered by degree, and a program still run beside it."""
-    rows = 8 * (n + 1) + (4 + weight) * arcs + (8 + ids + 4 + WORKING) * n
-    return max(rows, building(n, n, arcs, 1, ids=ids, weight=weight, renumbered=True))
+def renumbering(
+    n: int, vertices: int, arcs: int, parts: int, *, ids: int, weight: int, longest: int = 0, group: int = 0
+) -> int:
+    """Bytes with which vertices may be numbered by degree, and a program still run beside them; as :func:`building`."""
+    rows = 8 * (vertices + 1) + (4 + weight) * arcs + (8 + ids + 4 + WORKING) * vertices
+    built = building(n, vertices, arcs, parts, ids=ids, weight=weight, longest=longest, renumbered=True, group=group)
+    return max(rows, built)
 
 
 def piece(arcs: int) -> int:
@@ -40,8 +45,9 @@ def sets(n: int, vertices: int, parts: int) -> int:
 
 
 def building(
-    n: int, vertices: int, arcs: int, parts: int, *, ids: int, weight: int, longest: int = 0, renumbered: bool = False
-) -> int:
+    n: int, vertices: int, arcs: int, parts: int, *, ids: int, weight: int, longest: int = 0, renumbered: bool = False,
+    group: int = 0,
+) -> int:  # fmt: skip
     """The most bytes at once.
 
     Args:
@@ -49,12 +55,16 @@ def building(
         arcs: that are held here, parallel ones as often as they are drawn.
         ids, weight: bytes of a gid and of a weight.
         longest: arcs of the longest row: one that is longer than a piece is sorted by itself.
+        renumbered: vertices are numbered by degree, on several ranks ``group`` of them at a time, at most.
     """
     order = 8 * vertices if renumbered else 0
     rows, whole = 8 * (vertices + 2) + 4 * arcs, piece(arcs)
     scratch = max(SORTING * min(arcs, whole + min(longest, whole)), 4 * longest if longest > whole else 0)
     held = sets(n, vertices, parts) + order + ids * vertices
     ordering = ORDERING * n if renumbered else 0
+    if renumbered and parts > 1:
+        here, moved = NUMBERED
+        ordering = sets(n, vertices, parts) + (ids + here) * vertices + max(ORDERING * group, moved * vertices)
     # After sorting: weights, degrees, offsets once more where 32 bits hold them.
     return max(ordering, held + rows + max(scratch, weight * arcs + 8 * vertices + n // 8))
 

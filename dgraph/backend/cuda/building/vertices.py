@@ -28,8 +28,8 @@ class Vertices:
         masters, size: how many; masters and mirrors.
         original: by position in the rows, the gid; on the device.
         order, place: as of :class:`~dgraph.backend.cuda.graph.DeviceGraph`, where vertices are numbered by degree.
-        mine, theirs: as of :class:`~dgraph.graph.local.LocalGraph`.
-        lids: by peer, the masters that it mirrors: uint32 on the device.
+        mine, theirs: as of :class:`~dgraph.graph.local.LocalGraph`, by lid.
+        lids: by peer, the masters that it mirrors, by position on both sides: uint32 on the device.
         drawn: by position, the arcs drawn from it, uint64 on the device, none from those that it leaves out; None: not
             counted yet.
         isolated: vertices of the whole graph without an arc; None: not known yet.

@@ -1,0 +1,150 @@
+"""GPUs of several ranks that number the vertices of what they build by falling degree."""
+
+import random
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import oracles
+import pytest
+from building_checks import built, check_parts
+from emulated import Device, needs_compiler
+from simulated import succeed
+
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda import CudaBackend, Options
+from dgraph.backend.cuda.building import plan
+from dgraph.backend.cuda.graph import cuts_of
+from dgraph.backend.cuda.transports import Links
+from dgraph.comm import SerialComm
+from dgraph.engine import Context
+from dgraph.graph.handle import Graph
+from dgraph.report import Progress, Trace
+
+FAR = 2**31 - 1
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+
+
+def drawn(spec, ranks, policy, renumber=True, **options):
+    """Every rank's graph and part of it."""
+    return succeed(ranks, lambda comm: part(built(spec, comm, policy, renumber, **options)))
+
+
+def part(graph):
+    (partition,) = graph._locals.values()
+    return graph, partition.local
+
+
+def check_order(locals_, degrees):
+    """Degrees, of edges as they were drawn, fall within masters and each group of mirrors; of equal ones the order
+    stays; the two sides of a message list the same vertices."""
+    for rank, local in enumerate(locals_):
+        order, place = local.vertices.order, local.vertices.place
+        np.testing.assert_array_equal(order[place], np.arange(local.size))
+        np.testing.assert_array_equal(local.vertices.original, local.gids[order])
+        for first, stop in pairwise(cuts_of(local)):
+            assert np.all((first <= order[first:stop]) & (order[first:stop] < stop))
+            keys = np.stack([-degrees[local.gids[order[first:stop]]], order[first:stop].astype(np.int64)])
+            np.testing.assert_array_equal(np.lexsort(keys[::-1]), np.arange(stop - first))
+        for peer, side in local.mine.items():
+            here, there = local.vertices.original[side.first : side.first + side.count], locals_[peer].vertices
+            np.testing.assert_array_equal(there.original[there.lids[rank]], here)
+
+
+def a_case(seed):
+    """Spec, ranks, policy and options of a load, by chance."""
+    rng = random.Random(seed)
+    spec = rng.choice(["rmat:6", "rmat:7,symmetric", "rmat-alb:5", "gtgraph:6", "star:70", "uniform:6", "roadnet:9x8"])
+    policy = rng.choice(["oec", "iec", "cvc", "hvc,threshold=9", "hash"])
+    options = {"keep_loops": rng.random() < 0.5, "keep_parallel": rng.random() < 0.3}
+    if rng.random() < 0.6:
+        options["weights"] = rng.choice(["1..9", "0.5..2.0", "hash", "dimacs"])
+    if rng.random() < 0.3:
+        options["directed"] = False
+    return spec, rng.choice([2, 3, 4]), policy, options
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_graph_by_chance_is_the_hosts(seed):
+    spec, ranks, policy, options = a_case(seed)
+    parts = drawn(spec, ranks, policy, **options)
+    check_parts(parts, Graph.load(spec, comm=SerialComm(), **options))
+    whole = Graph.load(spec, comm=SerialComm(), **{**options, "keep_parallel": True})
+    check_order([local for _, local in parts], np.diff(whole.block.offsets))
+
+
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("iec", 2), ("cvc", 4), ("hvc,threshold=9", 2), ("hash", 3)])
+def test_answers_on_it(policy, ranks, direct):
+    """Through the peers' memory, and through the host's, which counts lids and not positions."""
+    spec, options = "rmat:7", {"weights": "1..9"}
+
+    def work(comm):
+        graph, local = part(built(spec, comm, policy, True, **options))
+        backend = CudaBackend(0, 1, False, Options(), graph.device)
+        name = "p2p" if direct else "mpi-host"
+        chosen = {peer: name for peer in range(ranks) if peer != comm.rank}
+        backend.links = Links(comm.twin(), chosen, not_direct="" if direct else "not asked for")
+        context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
+        programs = Levels(source=3), Distances(source=3).retype(dist="int32"), PageRank()
+        found = [context.run(each)[name] for each, name in zip(programs, ("level", "dist", "rank"), strict=True)]
+        return local.gids[: local.masters], found
+
+    want = Graph.load(spec, comm=SerialComm(), **options).block
+    src, dst = want.sources(), want.targets
+    levels, distances = oracles.bfs(want.n, src, dst, 3), oracles.sssp(want.n, src, dst, want.weights, 3)
+    ranks_of = oracles.pagerank(want.n, src, dst, tol=1e-6)
+    for gids, (level, dist, rank) in succeed(ranks, work):
+        np.testing.assert_array_equal(np.where(level == FAR, -1, level), levels[gids])
+        np.testing.assert_array_equal(dist, [FAR if distances[gid] is None else distances[gid] for gid in gids])
+        np.testing.assert_allclose(rank, ranks_of[gids], rtol=1e-4)
+
+
+@pytest.mark.parametrize(("spec", "skewed"), [("star:300", True), ("rmat-alb:6", True), ("grid:9x9", False)])
+@pytest.mark.parametrize("policy", ["oec", "hash"])
+def test_degrees_decide(spec, skewed, policy):
+    parts = drawn(spec, 3, policy, None)
+    assert [local.extent.renumbered for _, local in parts] == [skewed] * 3
+    check_parts(parts, Graph.load(spec, comm=SerialComm()))
+
+
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+def test_one_rank_without_room_decides_for_all(policy):
+    class Cramped(Device):
+        def free(self, wanted=0):
+            return min(super().free(), plan.renumbering(301, 120, 0, 3, ids=4, weight=0) // 2)
+
+    def work(comm):
+        return part(built("star:300", comm, policy, None, device=Cramped() if comm.rank == 1 else Device()))
+
+    parts = succeed(3, work)
+    assert not any(local.extent.renumbered for _, local in parts)
+    check_parts(parts, Graph.load("star:300", comm=SerialComm()))
+
+
+@pytest.mark.parametrize("renumber", [True, False])
+def test_rows_by_gid_are_the_hosts(renumber):
+    graphs = succeed(3, lambda comm: built("rmat:6", comm, "oec", renumber, weights="1..9").block)
+    want = Graph.load("rmat:6", comm=SerialComm(), weights="1..9").block
+    np.testing.assert_array_equal(np.concatenate([block.targets for block in graphs]), want.targets)
+    np.testing.assert_array_equal(np.concatenate([block.weights for block in graphs]), want.weights)
+    np.testing.assert_array_equal(np.concatenate([np.diff(block.offsets) for block in graphs]), np.diff(want.offsets))
+
+
+@pytest.mark.parametrize(("policy", "factor"), [("oec", 40), ("hash", 4)])
+def test_the_peak_of_ranks_is_planned(policy, factor, monkeypatch):
+    """Of two ranks together, with NumPy in CuPy's place, whose sorts need less; messages lie on the host."""
+    monkeypatch.setattr(plan, "LEAST", 1 << 10)
+    spec = f"uniform:14,edge_factor={factor}"
+    drawn(spec, 2, policy)  # compiles
+    tracemalloc.start()
+    try:
+        parts = drawn(spec, 2, policy)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    planned = sum(local.planned for _, local in parts)
+    told = sum(8 * (local.size - local.masters) for _, local in parts)
+    assert 0.5 * planned < peak < 1.05 * planned + 2 * told + 100_000
