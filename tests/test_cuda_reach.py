@@ -178,8 +178,18 @@ def test_programs_of_which_only_who_is_reached_travels():
     assert may == {"Levels": True, "Parents": False, "Labels": False, "Distances": False}
 
 
+@pytest.mark.parametrize("hub", [True, False])
+def test_skewed_graphs_are_searched_so_unless_told_otherwise(hub, launched):
+    to = np.arange(1, 400)
+    graph = simulated.graph(400, np.zeros(399, np.int64) if hub else to - 1, to, directed=False)
+    (results,) = run(3, graph, [Levels(source=1)], policy="hash", options=Options())
+    np.testing.assert_array_equal(
+        field(results, "level", 400), np.minimum(np.arange(400), 1) if hub else np.arange(400)
+    )
+    assert ("reach" in launched) == hub
+
+
 def test_hosts_that_agree_keep_their_rounds(launched):
-    assert Options(reach=4, host_rounds=True).reach == 0
     run(2, crowd(True), [Levels(source=201)], options=Options(reach=4, host_rounds=True))
     assert "reach" not in launched
 

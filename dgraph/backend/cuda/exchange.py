@@ -275,7 +275,7 @@ def runs_across(machine: Machine) -> bool:
 
 def reaches(machine: Machine) -> bool:
     """Whether GPUs may run this program as a whole in one kernel."""
-    return machine.options.reach > 0 and runs_across(machine) and tells_who(machine.traced)
+    return machine.options.reaching(machine.graph.extent) > 0 and runs_across(machine) and tells_who(machine.traced)
 
 
 def _either(a: str, b: str) -> str:

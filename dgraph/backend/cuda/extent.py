@@ -62,7 +62,7 @@ class Extent:
         largest = int(degrees.max()) if degrees.size else 0
         whole = local.masters == local.n and not local.theirs and not local.mirrors
         if renumber is None:
-            renumber = whole and largest > SKEWED * max(edges, 1) / max(size, 1)
+            renumber = whole and size > 1 and largest > SKEWED * max(edges, 1) / max(size, 1)
         return Extent(
             size, edges,
             weight=0 if local.out.weights is None else local.out.weights.itemsize,
@@ -70,7 +70,7 @@ class Extent:
             directed=local.directed,
             masters=local.masters,
             **sharing(local),
-            renumbered=renumber and size > 1,
+            renumbered=bool(renumber),
             wide=edges >= WIDE,
             largest=largest,
         )  # fmt: skip

@@ -93,7 +93,7 @@ class Kernels:
         if kernel == "rounds" and self.options.one_block:
             return 1
         each = 1 if kernel in PERSISTENT else module.resident(kernel)
-        most = self.options.reach if kernel == "reach" else MOST_RESIDENT
+        most = self.options.reaching(self.graph.extent) if kernel == "reach" else MOST_RESIDENT
         return self.device.blocks * (min(each, most) if kernel in TOGETHER else each)
 
     def grid(self, module: str, *, fused: bool) -> int:
@@ -189,7 +189,7 @@ class Kernels:
             pour=way == "pour",
             cull=self.options.cull,
             local=self.options.local_rounds,
-            reach=self.options.reach,
+            reach=self.options.reaching(self.graph.extent),
         )
         if name == "phases":
             whole = text.phases(self.traced, variant)

@@ -112,7 +112,7 @@ def wanted(
         "awake": ((extent.masters + 31) // 32 if extent.peers and not t.all else 0, np.uint32),
         "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
         "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
-        "hits": ((size + 31) // 32 if t.once and options.reach > 0 and extent.mirrored else 0, np.uint32),
+        "hits": ((size + 31) // 32 if t.once and options.reaching(extent) > 0 and extent.mirrored else 0, np.uint32),
         "waiting": ((size + 31) // 32 if piled else 0, np.uint32),
         "far0": (size if piled else 0, np.uint32), "far1": (size if piled else 0, np.uint32),
         "live0": (size if t.live is not None else 0, np.uint32),

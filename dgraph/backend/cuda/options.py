@@ -6,6 +6,7 @@ from copy import copy
 
 from dgraph.backend.choices import checked
 from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.errors import UsageError, unknown
 from dgraph.program.way import Way
@@ -13,6 +14,9 @@ from dgraph.program.way import Way
 SMALL, SMALL_ACROSS = 1 << 21, 1 << 20
 """Vertices and edges of a round that one kernel of many rounds walks, on one GPU and for each of several. The first is
 within 4 % of the best limit on every graph of ``python -m benchmarks tuning``."""
+
+REACH = 4
+"""Blocks a multiprocessor of a kernel that runs a whole search."""
 
 ROUNDS_AHEAD = 8
 """Rounds of a program over all vertices that are started before the host looks at one."""
@@ -39,7 +43,7 @@ class Options:
         overlap: GPUs send the proposals of a piece of a broad round while they walk the next one.
         across_limit: ``small`` of each of several ranks; None: as ``small``.
         reach: a search of which only who is reached travels (bfs) runs in one kernel of all GPUs, its broad rounds too,
-            of so many blocks a multiprocessor; 0: it does not.
+            of so many blocks a multiprocessor; 0: it does not; None: as :meth:`reaching` has it.
         given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
 
     Attributes:
@@ -66,7 +70,7 @@ class Options:
         host_rounds: bool = False,
         overlap: bool = False,
         across_limit: int | None = None,
-        reach: int = 0,
+        reach: int | None = None,
         **given: object,
     ):
         known = ("auto", "persistent", *SCHEDULES)
@@ -83,10 +87,16 @@ class Options:
             raise UsageError(
                 "--overlap is about rounds that GPUs agree on, --host-rounds leaves that to hosts; give one"
             )
-        self.host_rounds, self.overlap, self.reach = host_rounds, overlap, 0 if host_rounds else reach
+        self.host_rounds, self.overlap, self.reach = host_rounds, overlap, reach
         self.values = checked(schedule, given)
         self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()
+
+    def reaching(self, extent: Extent) -> int:
+        """``reach`` of a graph; it is the same on all its ranks. Searches of few broad rounds gain."""
+        if self.host_rounds:
+            return 0
+        return self.reach if self.reach is not None else REACH * extent.renumbered
 
     def __getitem__(self, name: str) -> str | int:
         return self.values[name]
