@@ -1,6 +1,9 @@
 // Who is new, said between GPUs: a bit a position, or, of few, the positions. No value travels: what a vertex takes is
 // told by the round.
 
+// Words of positions that a warp looks at together: loads of one kind are under way at once.
+#define WORDS_AT_ONCE 8
+
 DEVICE u32* bits_in(char* box) { return (u32*)(box + HEADER); }
 
 // Of bits 32 i … 32 i + 31 those that a span holds.
@@ -42,11 +45,19 @@ DEVICE void write_masters(const Asked& a, const u32* bits, i64 number) {
         u32* out = bits_in(peer.outbox[number & 1]);
         for (i64 k = span.chunk() + (i64)warp_rank(); k << CHUNK_BITS < span.high; k += (i64)warps()) {
             u32 mine = 0;
-            for (u32 j = 0; j < 32; j++) {
-                const i64 position = (k << CHUNK_BITS) + 32 * j + lane_id();
-                const bool has = span.holds(position);
-                const u32 v = has ? peer.lids[position] : 0, word = ballot(has && bits[v >> 5] >> (v & 31) & 1);
-                if (lane_id() == j) mine = word;
+            for (u32 j = 0; j < 32; j += WORDS_AT_ONCE) {
+                bool has[WORDS_AT_ONCE];
+                u32 v[WORDS_AT_ONCE];
+                for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
+                    const i64 position = (k << CHUNK_BITS) + 32 * (j + w) + lane_id();
+                    has[w] = span.holds(position);
+                    v[w] = has[w] ? peer.lids[position] : 0;
+                }
+                for (u32 w = 0; w < WORDS_AT_ONCE; w++) has[w] = has[w] && bits[v[w] >> 5] >> (v[w] & 31) & 1;
+                for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
+                    const u32 word = ballot(has[w]);
+                    if (lane_id() == j + w) mine = word;
+                }
             }
             const i64 i = 32 * k + lane_id();
             if (within(span, i)) out[i] = mine;
@@ -69,21 +80,32 @@ DEVICE void post_bits(const Asked& a, i64 number) {
 // What peer p says: how many positions, or COUNT_IN_HEAD where it is bits.
 DEVICE i64 said_by(i64 p, i64 number) { return (i64)(FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD); }
 
-// Every position that peer p names: ``f(mine, position)``, by whole warps.
+// Every position that peer p names: ``f(mine, position)`` by whole warps, of arrays as long as each other.
 template <class F> DEVICE void each_named(const Asked& a, i64 p, i64 number, i64 most, const F& f) {
     const Peer& peer = peer_of(p);
     const i64 many = said_by(p, number);
     if (many != COUNT_IN_HEAD) {
         few(a, a.arriving(peer), peer.inbox[number & 1], many, most).each([&](bool mine, i64 position, i64) {
-            f(mine, position);
+            const bool alone[1] = {mine};
+            const i64 at[1] = {position};
+            f(alone, at);
         });
         return;
     }
     const Span span = span_of(a.arriving(peer), a.role);
     const u32* bits = bits_in(peer.inbox[number & 1]);
     for (i64 k = span.chunk() + (i64)warp_rank(); k << CHUNK_BITS < span.high; k += (i64)warps()) {
-        const u32 word = held_bits(bits, span, 32 * k + lane_id());
-        if (ballot(word != 0)) Message::each_bit(k, word, 0, [&](bool mine, i64 position, i64) { f(mine, position); });
+        const u32 word = held_bits(bits, span, 32 * k + lane_id()), busy = ballot(word != 0);
+        for (u32 j = 0; j < 32; j += WORDS_AT_ONCE) {
+            if (!(busy >> j & ((1u << WORDS_AT_ONCE) - 1))) continue;
+            bool mine[WORDS_AT_ONCE];
+            i64 position[WORDS_AT_ONCE];
+            for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
+                mine[w] = shuffle(word, j + w) >> lane_id() & 1;
+                position[w] = (k << CHUNK_BITS) + 32 * (j + w) + lane_id();
+            }
+            f(mine, position);
+        }
     }
 }
 

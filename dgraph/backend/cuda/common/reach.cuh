@@ -23,7 +23,8 @@ struct Reach {
     u64 began;
     i64 number, most_few, most, limit, forced;
     i64 tick, round, mode, active, total, queued, edges, unexplored, own_active, own_edges;
-    i64 small; // rounds in a row that the kernel of small rounds could have run
+    bool leaves; // where hosts agree, and not where the next round begins
+    i64 small;   // rounds in a row that the kernel of small rounds could have run
     bool swapped, bits_swapped;
     i64* slot;                           // counters of the frontier
     i64 packing, waiting, unpacking;     // nanoseconds of the first thread
@@ -50,6 +51,7 @@ struct Reach {
         if (thread_rank()) return;
         i64 *c = env.control, *post = env.post;
         c[GATE] = gate.due, post[POST_NUMBER] = number, post[POST_STAMP] = agreement.stamp, post[POST_SEEN] = round + 1;
+        c[LEFT] = leaves ? TO_HOST : 0;
         c[TICK] = tick, c[ROUND] = round, c[MODE] = mode, c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = total;
         c[UNEXPLORED] = unexplored, c[ACTIVE] = own_active, c[EDGES] = own_edges, c[SWAPPED] = swapped;
         c[QUEUED] = queued, c[LOCAL_EDGES] = edges, c[LARGEST] = FRESH(slot + MOST), c[BITS_SWAPPED] = bits_swapped;
@@ -74,9 +76,13 @@ struct Reach {
                    second ? env.sums1 : env.sums0, counters, TAIL);
     }
 
-    __device__ static bool reached_first(u32 v) {
-        const u32 bit = 1u << (v & 31);
-        return !is_seen(v) && !(atomicOr(env.seen + (v >> 5), bit) & bit);
+    // Which of K vertices are reached for the first time.
+    template <int K> __device__ static void keep_new(bool (&mine)[K], const u32 (&v)[K]) {
+        u32 before[K];
+        for (int k = 0; k < K; k++) mine[k] = mine[k] && !is_seen(v[k]);
+        for (int k = 0; k < K; k++)
+            if (mine[k]) before[k] = atomicOr(env.seen + (v[k] >> 5), 1u << (v[k] & 31));
+        for (int k = 0; k < K; k++) mine[k] = mine[k] && !(before[k] >> (v[k] & 31) & 1);
     }
 
     // Which masters are reached, after rounds that did not keep account of it.
@@ -205,15 +211,20 @@ struct Reach {
         Front front;
         open_list(front, true, slot_of(tick));
         for (i64 p = 0; p < env.peer_count; p++)
-            each_named(a, p, number, most_few, [&](bool mine, i64 position) {
-                const u32 v = mine ? peer_of(p).lids[position] : 0;
-                const bool first = mine && reached_first(v);
-                if (first) put(v, propose(G, Source(), (weight_t)1, v));
-                if (mode == PUSH) {
-                    front.add(first, v);
-                } else if (first) {
-                    atomicOr(next + (v >> 5), 1u << (v & 31));
-                    awake++, degrees += (i64)env.degree[v];
+            each_named(a, p, number, most_few, [&](const auto& named, const auto& position) {
+                constexpr int K = sizeof(named);
+                bool mine[K];
+                u32 v[K];
+                for (int k = 0; k < K; k++) mine[k] = named[k], v[k] = mine[k] ? peer_of(p).lids[position[k]] : 0;
+                keep_new(mine, v);
+                for (int k = 0; k < K; k++) {
+                    if (mine[k]) put(v[k], propose(G, Source(), (weight_t)1, v[k]));
+                    if (mode == PUSH) {
+                        front.add(mine[k], v[k]);
+                    } else if (mine[k]) {
+                        atomicOr(next + (v[k] >> 5), 1u << (v[k] & 31));
+                        awake++, degrees += (i64)env.degree[v[k]];
+                    }
                 }
             });
         if (mode == PUSH) front.close();
@@ -247,10 +258,12 @@ struct Reach {
             Front front;
             open_list(front, false, slot);
             for (i64 p = 0; p < env.peer_count; p++)
-                each_named(a, p, number, most_few, [&](bool mine, i64 position) {
-                    const u32 v = mine ? (u32)(peer_of(p).first + position) : 0;
-                    if (mine) reached_first(v);
-                    front.add(mine, v);
+                each_named(a, p, number, most_few, [&](const auto& mine, const auto& position) {
+                    for (int k = 0; k < (int)sizeof(mine); k++) {
+                        const u32 v = mine[k] ? (u32)(peer_of(p).first + position[k]) : 0;
+                        if (mine[k]) atomicOr(env.seen + (v >> 5), 1u << (v & 31));
+                        front.add(mine[k], v);
+                    }
                 });
             front.close();
         }
@@ -288,14 +301,15 @@ struct Reach {
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
     }
 
-    // Whether the next round is begun here: as ``conclude`` does it.
+    // Whether the next round is begun here: as ``conclude`` does it, which has nothing to do where ranks leave.
     __device__ bool goes_on(const Totals& t) {
         Globals next = G;
         next.round += 1, next.active = t.active;
         const Decision decision = step(next);
         const i64 way = direction(mode, forced, t.active, active, t.edges, unexplored);
         small = way == PUSH && t.active <= most && t.edges <= most ? small + 1 : 0;
-        if (t.late || t.stops || round + 1 >= limit || decision.done || small > SMALL_IN_A_ROW) {
+        leaves = t.late || t.stops || round + 1 >= limit || decision.done;
+        if (leaves || small > SMALL_IN_A_ROW) {
             if (mode == PULL && own_active) bits_to_list();
             return false;
         }
