@@ -93,7 +93,7 @@ def measure(
         graph = None  # before the next one is drawn
         if comm.rank == 0:
             known = record.circumstances(("cupy-cuda13x", "mpi4py"))
-            known["command"] = f"mpirun -n {comm.size} {known['command']}"
+            known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {gpu.device.name}"}
             document = {"circumstances": known, "chosen": chosen, "rows": rows}
             record.write(folder, f"across-{comm.size}", document, _table(rows))
 

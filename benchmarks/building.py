@@ -27,7 +27,7 @@ def measure(graphs: list[str], algorithm: str, policy: str, weights: str | None,
     rows = [_row(*asked.partition("/")[::2], algorithm, policy, weights, repeat, comm) for asked in graphs]
     if comm.rank == 0:
         known = record.circumstances(("cupy-cuda13x", "mpi4py"))
-        known["command"] = f"mpirun -n {comm.size} {known['command']}"
+        known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {rows[0]['gpu']}"}
         record.write(folder, f"building-{comm.size}", {"circumstances": known, "rows": rows}, _table(rows))
 
 
@@ -52,6 +52,7 @@ def _row(spec: str, words: str, algorithm: str, policy: str, weights: str | None
     ]
     seconds = [max(sum(rank["seconds"].get(part, 0) for part in PARTS) for rank in run["ranks"]) for run in runs[:-1]]
     row = {
+        "gpu": graph.device.name,
         "graph": spec, "words": asked, "algorithm": algorithm, "policy": policy, "ranks": comm.size, "n": graph.n,
         "arcs": graph.arcs, "fingerprint": graph.fingerprint(), "build": built,
         "peak": comm.largest(peak), "stays": comm.largest(stays), "planned": comm.largest(planned),

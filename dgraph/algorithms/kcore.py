@@ -72,7 +72,7 @@ VARIANTS = {"peeling": Way("kcore --variant peeling", anywhere=True), "estimates
     "kcore",
     Parameter("k", int, None, "only find the k-core of this k (default: every core number)"),
     Parameter(
-        "variant", str, "peeling", "how; estimates that fall are for GPUs, and were not run on one yet",
+        "variant", str, "peeling", "how; estimates that fall are for several GPUs",
         choices=tuple(VARIANTS),
     ),
 )  # fmt: skip
