@@ -18,6 +18,7 @@ from benchmarks import (
     store,
     transports,
     tuning,
+    turns,
 )
 from benchmarks.graphs import GRAPHS
 
@@ -46,6 +47,10 @@ WHAT = {
     "schedules": (
         "every schedule on one GPU: time, memory, load of blocks",
         lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
+    ),
+    "turns": (
+        "alb against twc on one GPU, in turns",
+        lambda asked: turns.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
     ),
     "tuning": (
         "rounds of one GPU under the schedules that auto chooses among, on graphs of other seeds",
@@ -108,7 +113,7 @@ def main() -> None:
     parser.add_argument("what", choices=WHAT)
     parser.add_argument(
         "--graphs",
-        help=f"of {', '.join(GRAPHS)}; of gpu and schedules: {', '.join(anchors.RECIPES)}; "
+        help=f"of {', '.join(GRAPHS)}; of gpu, schedules and turns: {', '.join(anchors.RECIPES)}; "
         "of building: NAME:SIZE[/push][/levels] with + between them",
     )
     parser.add_argument(

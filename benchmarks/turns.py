@@ -1,0 +1,50 @@
+"""Two schedules on one GPU, in turns: what a few per cent are, where runs one after the other differ by more."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+from benchmarks import anchors, record
+from benchmarks.schedules import WORK, Entry, solve
+from dgraph.backend.cuda.graph import DeviceGraph
+
+PAIR = ("twc", "alb")
+UNCOUNTED = 2
+"""Runs of each that load kernels and warm caches."""
+
+
+def measure(graphs: list[str], repeat: int, folder: Path) -> None:
+    """Run both ``repeat`` times on every graph and piece of work, and write ``turns.json`` and ``turns.md``."""
+    from dgraph.backend.cuda.device import CudaDevice
+
+    device = CudaDevice(0)
+    device.use()
+    rows = []
+    for name in graphs:
+        local = anchors.graph(name)
+        graph = DeviceGraph(local, device)
+        source = anchors.sources(local, 1)[0]
+        for short, work in WORK.items():
+            times: dict[str, list[float]] = {schedule: [] for schedule in PAIR}
+            for turn in range(repeat + UNCOUNTED):
+                for schedule in PAIR if turn % 2 else PAIR[::-1]:
+                    times[schedule].append(solve(Entry(schedule).machine(device, graph, work, source)))
+            rows.append({"graph": name, "work": short} | {key: each[UNCOUNTED:] for key, each in times.items()})
+            print(_line(rows[-1]), flush=True)
+        del graph, local
+        device.pool.free_all_blocks()
+    where = record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}
+    record.write(folder, "turns", {"circumstances": where, "rows": rows}, _table(rows))
+
+
+def _table(rows: list[dict]) -> str:
+    first, second = PAIR
+    head = f"| graph | work | {first} ms (least) | {second} ms (least) | {second} ÷ {first} |"
+    return "\n".join([head, "|-|-|-|-|-|", *map(_line, rows)]) + "\n"
+
+
+def _line(row: dict) -> str:
+    medians = [1e3 * statistics.median(row[schedule]) for schedule in PAIR]
+    cells = [f"{median:,.2f} ({1e3 * min(row[key]):,.2f})" for key, median in zip(PAIR, medians, strict=True)]
+    return f"| {row['graph']} | {row['work']} | {' | '.join(cells)} | {medians[1] / medians[0]:.3f} |"
