@@ -11,9 +11,11 @@ from building_checks import built, check_parts
 from emulated import Device, needs_compiler
 from simulated import succeed
 
+import dgraph
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
+from dgraph.backend.connect import Joined
 from dgraph.backend.cuda import CudaBackend, Options
 from dgraph.backend.cuda.building import plan
 from dgraph.backend.cuda.graph import cuts_of
@@ -100,6 +102,36 @@ def test_answers_on_it(policy, ranks, direct):
         np.testing.assert_array_equal(np.where(level == FAR, -1, level), levels[gids])
         np.testing.assert_array_equal(dist, [FAR if distances[gid] is None else distances[gid] for gid in gids])
         np.testing.assert_allclose(rank, ranks_of[gids], rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_algorithms_by_chance(seed):
+    """Answers are the host's, and certificates hold, whatever carries messages."""
+    spec, ranks, policy, options = a_case(seed)
+    rng = random.Random(seed)
+    name, direct, hosts = rng.choice(["bfs", "sssp", "cc", "pagerank", "kcore"]), seed % 3 > 0, rng.random() < 0.5
+    given = {"source": 3} if name in ("bfs", "sssp") else {}
+    if name in ("cc", "kcore"):
+        options = {**options, "directed": False, "weights": None}
+
+    def work(comm):
+        graph = built(spec, comm, policy, True, **options)
+        backend = CudaBackend(0, 1, False, Options(host_rounds=hosts), graph.device)
+        chosen = {peer: "p2p" if direct else "mpi-host" for peer in range(ranks) if peer != comm.rank}
+
+        def connect(*_):
+            backend.links = Links(comm.twin(), chosen, not_direct="" if direct else "not asked for")
+            return Joined("as asked for", "a test")
+
+        backend.connect = connect
+        return dgraph.run(name, graph, policy=policy, backend=backend, validate=True, **given).columns
+
+    want = dgraph.run(name, Graph.load(spec, comm=SerialComm(), **options), backend="cpu", **given).columns
+    found = succeed(ranks, work)
+    order = np.argsort(np.concatenate([columns["vertex"] for columns in found]))
+    for column in want.keys() - {"predecessor"}:  # of which several may be right
+        here = np.concatenate([columns[column] for columns in found])[order]
+        np.testing.assert_allclose(here, want[column], rtol=1e-6 if name == "pagerank" else 0)
 
 
 @pytest.mark.parametrize(("spec", "skewed"), [("star:300", True), ("rmat-alb:6", True), ("grid:9x9", False)])
