@@ -124,7 +124,8 @@ def run(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
                     masks=[masks[rank] for rank in here], schedule=schedule, gpus=gpus, record=record,
                     local_rounds=local_rounds, host_rounds=host_rounds,
-                    overlap=overlap, across_limit=across_limit, device=getattr(graph, "device", None),
+                    overlap=overlap, across_limit=across_limit,
+                    device=graph.device if isinstance(graph, Graph) else None,
                     **chosen,
                 )  # fmt: skip
             trace.ranges = engine.ranges

@@ -42,6 +42,8 @@ class Graph:
 
     stored = False
     """Whether it comes from a store, with a partition that may be had without placing and building."""
+    device: Any = None
+    """This rank's GPU, where the graph was built on GPUs: no other can work on it."""
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.comm = comm
