@@ -76,10 +76,11 @@ def test_one_gpu_builds_what_the_host_builds(device, spec, options):
 
 @on_devices
 @pytest.mark.parametrize("least", [7, 50])
-@pytest.mark.parametrize("spec", ["rmat:7", "rmat-alb:6", "star:300", "uniform:7,symmetric"])
+@pytest.mark.parametrize("spec", ["rmat:7", "rmat-alb:6", "star:300", "grid:9x9"])
 def test_rows_are_sorted_piece_by_piece(device, spec, least, monkeypatch):
     """Pieces shorter than a row, and than the hub's; with and without another numbering."""
     monkeypatch.setattr(plan, "LEAST", least)
+    monkeypatch.setattr("dgraph.backend.cuda.building.degrees.SOME", least)
     for renumber in (True, False):
         made = built(spec, renumber=renumber, keep_loops=True, device=device_of(device))
         check_alone(made, spec, {"keep_loops": True})
@@ -202,6 +203,25 @@ def test_the_peak_is_planned(monkeypatch):
             tracemalloc.stop()
         planned = graph._locals["auto"].local.planned
         assert 0.6 * planned < peak < 1.05 * planned + 40_000
+
+
+@pytest.mark.parametrize("weights", [None, "1..9"])
+@pytest.mark.parametrize("factor", [2, 8])
+def test_the_peak_of_wide_offsets_is_planned(weights, factor, monkeypatch):
+    """What is made of the rows when they lie there is made piece by piece."""
+    for name in ("building.rows", "building.plan", "graph"):
+        monkeypatch.setattr(f"dgraph.backend.cuda.{name}.WIDE", 1)
+    monkeypatch.setattr("dgraph.backend.cuda.building.degrees.SOME", 1000)
+    monkeypatch.setattr(plan, "LEAST", 1 << 10)
+    spec = f"uniform:15,edge_factor={factor}"
+    built(spec, renumber=False, weights=weights)  # compiles
+    tracemalloc.start()
+    try:
+        graph = built(spec, renumber=False, weights=weights)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0.9 * graph._locals["auto"].local.planned < peak < graph._locals["auto"].local.planned + 20_000
 
 
 @pytest.mark.parametrize(("scale", "ranks", "weight", "renumbered"), [

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from dgraph.backend.cuda.building.draft import Draft
 from dgraph.backend.cuda.building.kernels import Kernels
@@ -15,20 +16,43 @@ from dgraph.backend.cuda.building.plan import renumbering, sets
 from dgraph.backend.cuda.building.rows import Built
 from dgraph.backend.cuda.building.vertices import Vertices
 from dgraph.backend.cuda.extent import SKEWED
-from dgraph.backend.cuda.graph import cuts_of, falling, groups_of
+from dgraph.backend.cuda.graph import SOME, cuts_of, falling, groups_of
 from dgraph.comm import Comm
 from partitioning import Placement
 
 
 def degrees(built: Built, vertices: Vertices, placement: Placement, comm: Comm, device):
     """Out-degrees of this rank's vertices, by position; uint32 where that is enough. Collective."""
-    found = built.offsets[1:] - built.offsets[:-1]
-    if comm.size > 1:
-        found = found.astype(np.int64)
-        _gather(found, vertices, placement, comm, device)
-        _tell(found, vertices, comm, device)
+    if comm.size == 1:
+        return _lengths(built, np.uint32 if built.longest < 1 << 32 else np.int64, device.xp)
+    found = _lengths(built, np.int64, device.xp)
+    _gather(found, vertices, placement, comm, device)
+    _tell(found, vertices, comm, device)
     narrow = not found.size or int(found.max()) < 1 << 32
     return found.astype(np.uint32 if narrow else np.int64, copy=False)
+
+
+def _lengths(built: Built, dtype: DTypeLike, xp):
+    """Arcs of every row, without a second array of another dtype."""
+    ends = built.offsets
+    found = xp.empty(ends.size - 1, dtype)
+    for first in range(0, found.size, SOME):
+        stop = min(first + SOME, found.size)
+        found[first:stop] = ends[first + 1 : stop + 1] - ends[first:stop]
+    return found
+
+
+def busiest(degree, vertices: Vertices) -> tuple[int, int]:
+    """The largest degree of this rank's masters, and the smallest gid that has it; -1 and 0 where there is none."""
+    if not vertices.masters:
+        return -1, 0
+    own, gids = degree[: vertices.masters], vertices.original
+    most, found = int(own.max()), []
+    for first in range(0, own.size, SOME):  # not at once: what marks and counts them takes bytes a vertex
+        here = own[first : first + SOME] == most
+        if here.any():
+            found.append(int(gids[first : first + here.size][here].min()))
+    return most, min(found)
 
 
 def _gather(found, vertices: Vertices, placement: Placement, comm: Comm, device) -> None:

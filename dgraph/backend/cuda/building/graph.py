@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dgraph.backend.cuda.building.degrees import degrees, largest_group, order
+from dgraph.backend.cuda.building.degrees import busiest, degrees, largest_group, order
 from dgraph.backend.cuda.building.draft import Draft, draft
 from dgraph.backend.cuda.building.kernels import Kernels, gid_dtype
 from dgraph.backend.cuda.building.local import BuiltLocal
@@ -108,10 +108,7 @@ class BuiltGraph(Graph):
         known.arcs, known.m = arcs, arcs if known.directed else (arcs - loops) // 2 + loops
         facts.loops, facts.isolated = built.loops, built.isolated
         facts.duplicates = (equal - equal_loops) // (2 if both else 1) + equal_loops
-        own, most, hub = degree[: vertices.masters], -1, 0
-        if vertices.masters:
-            most = int(own.max())
-            hub = int(vertices.original[: vertices.masters][own == most].min())
+        most, hub = busiest(degree, vertices)
         told = self.comm.allgather(np.array([most, -hub], np.int64))
         most, hub = max(told.tolist())
         facts.largest_degree, self._hub = max(most, 0), -hub

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dgraph.backend.cuda.extent import WIDE
 from dgraph.backend.cuda.plan import beside
 from dgraph.errors import UsageError
 
@@ -65,8 +66,9 @@ def building(
     if renumbered and parts > 1:
         here, moved = NUMBERED
         ordering = sets(n, vertices, parts) + (ids + here) * vertices + max(ORDERING * group, moved * vertices)
-    # After sorting: weights, degrees, offsets once more where 32 bits hold them.
-    return max(ordering, held + rows + max(scratch, weight * arcs + 8 * vertices + n // 8))
+    # After sorting: weights, degrees, which ranks add up in 64 bits, offsets once more where 32 bits hold them.
+    last = 8 if parts == 1 or arcs < WIDE else 12
+    return max(ordering, held + rows + max(scratch, weight * arcs + last * vertices + n // 8))
 
 
 def demand(need: int, device, what: str) -> None:
