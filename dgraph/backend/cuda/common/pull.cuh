@@ -17,15 +17,9 @@ struct Puller {
 
     __device__ bool take(offset_t e, u32 u, u32 v, Proposal& a) const {
         if (RECORD) seen++;
-        if (!is_active(u)) return false;
-        add(e, u, v, a);
-        return true;
-    }
-
-    __device__ bool is_active(u32 u) const { return ALL || (bits[u >> 5] >> (u & 31) & 1); }
-
-    __device__ void add(offset_t e, u32 u, u32 v, Proposal& a) const {
+        if (!ALL && !(bits[u >> 5] >> (u & 31) & 1)) return false;
         a = fold(a, propose(G, at_source(G, u), WEIGHTED ? env.in_weights[e] : (weight_t)1, v));
+        return true;
     }
 
     // Edges first … last of v by the whole warp; every lane gets the folded proposal.
@@ -42,56 +36,33 @@ struct Puller {
     }
 };
 
-// From edge e of v on: each thread walks a few edges alone, then the warp walks the rest of the long rows together.
-DEVICE void pull_rest(const Puller& puller, offset_t e, offset_t last, u32 v, Proposal& a, bool& hit) {
-    const offset_t alone = last - e > ALONE ? e + ALONE : last;
-    for (; e < alone && !(ONCE && hit); e++) hit |= puller.take(e, v, a);
-    for (u32 left = ballot(e < last && !(ONCE && hit)); left; left &= left - 1) {
-        const u32 lane = __ffs(left) - 1;
-        Proposal rest;
-        const bool more = puller.take_together(shuffle(e, lane), shuffle(last, lane), shuffle(v, lane), rest);
-        if (lane == lane_id() && more) a = hit ? fold(a, rest) : rest, hit = true;
-    }
-}
-
-// Vertices, 32 a warp.
-// A warp looks at K × 32 of them at a time: what leads to their first edges is under way together.
+// Vertices, 32 a warp: each walks a few edges alone, then the warp walks the rest of the long ones together.
 // ``keep(i, v, hit, a)`` by whole warps: whether vertex v of the i-th 32 was proposed to, and what.
-template <int K, class F> DEVICE void pull_words(const Puller& puller, u64 rows, const F& keep) {
+template <class F> DEVICE void pull_words(const Puller& puller, u64 rows, const F& keep) {
     const u64 words = (rows + 31) / 32;
-    for (u64 i = K * warp_rank(); i < words; i += K * warps()) {
-        u32 v[K], u[K];
-        bool wanted[K], hit[K];
-        offset_t e[K], last[K];
-        Proposal a[K];
-        for (int k = 0; k < K; k++) {
-            v[k] = (u32)(32 * (i + k)) + lane_id(), hit[k] = false, a[k] = identity();
-            wanted[k] = (K == 1 || i + k < words) && v[k] < rows;
-            wanted[k] = wanted[k] && (SEEN ? !is_seen(v[k]) : !COND || wants(puller.G, v[k]));
+    for (u64 i = warp_rank(); i < words; i += warps()) {
+        const u32 v = (u32)(32 * i) + lane_id();
+        const bool wanted = v < rows && (SEEN ? !is_seen(v) : !COND || wants(puller.G, v));
+        offset_t e = wanted ? env.in_offsets[v] : 0;
+        const offset_t last = wanted ? env.in_offsets[v + 1] : 0;
+        const offset_t alone = last - e > ALONE ? e + ALONE : last;
+        Proposal a = identity();
+        bool hit = false;
+        for (; e < alone && !(ONCE && hit); e++) hit |= puller.take(e, v, a);
+        for (u32 left = ballot(e < last && !(ONCE && hit)); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1;
+            Proposal rest;
+            const bool more = puller.take_together(shuffle(e, lane), shuffle(last, lane), shuffle(v, lane), rest);
+            if (lane == lane_id() && more) a = hit ? fold(a, rest) : rest, hit = true;
         }
-        for (int k = 0; k < K; k++) {
-            e[k] = wanted[k] ? env.in_offsets[v[k]] : 0;
-            last[k] = wanted[k] ? env.in_offsets[v[k] + 1] : 0;
-        }
-        if (K > 1) {
-            for (int k = 0; k < K; k++) u[k] = e[k] < last[k] ? env.in_neighbours[e[k]] : 0;
-            for (int k = 0; k < K; k++) hit[k] = e[k] < last[k] && puller.is_active(u[k]);
-            for (int k = 0; k < K; k++) {
-                if (hit[k]) puller.add(e[k], u[k], v[k], a[k]);
-                if (e[k] < last[k]) e[k]++;
-            }
-        }
-        for (int k = 0; k < K && (k == 0 || i + k < words); k++) {
-            pull_rest(puller, e[k], last[k], v[k], a[k], hit[k]);
-            keep(i + k, v[k], hit[k], a[k]);
-        }
+        keep(i, v, hit, a);
     }
 }
 
 // Who changed is a bit of ``next``.
 DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
     i64 awake = 0, edges = 0;
-    pull_words<1>(puller, (u64)env.rows, [&](u64 i, u32 v, bool hit, const Proposal& a) {
+    pull_words(puller, (u64)env.rows, [&](u64 i, u32 v, bool hit, const Proposal& a) {
         const bool changed = hit && commit(v, a);
         const u32 word = ballot(changed);
         if (lane_id() == 0) {

@@ -5,8 +5,6 @@
 // owners; the agreement, which says where the next round goes; and then mirrors hear who is new, as far as that way asks
 // for it. ``env.seen`` has a bit for every vertex that is known to be reached: every such master, some such mirrors.
 
-#define PULLED_AT_ONCE 4
-
 struct ReachRoom {
     Staging staging;
     Totalled totals;
@@ -140,8 +138,7 @@ struct Reach {
     __device__ void push() {
         if (queued == 0) return;
         Visit visit;
-        visit.G = G, visit.stamp = visit.mirror_stamp = (u32)tick;
-        visit.nearest = visit.seen = visit.mail = 0, visit.sent = false;
+        visit.G = G, visit.stamp = visit.mirror_stamp = (u32)tick, visit.nearest = visit.seen = visit.mail = 0, visit.sent = false;
         visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
         visit.aim(slot_of(tick), swapped, false, room.staging.held[warp_in_block()]);
         const Work work = {queue(), swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)queued, (u64)edges, 0};
@@ -163,8 +160,7 @@ struct Reach {
         u32* next = next_bits();
         i64 awake = 0, degrees = 0;
         const Puller puller = {G, bits()};
-        const u64 rows = (u64)(whole ? env.rows : env.masters);
-        pull_words<PULLED_AT_ONCE>(puller, rows, [&](u64 i, u32 v, bool hit, const Proposal& a) {
+        pull_words(puller, (u64)(whole ? env.rows : env.masters), [&](u64 i, u32 v, bool hit, const Proposal& a) {
             const bool mine = hit && v < env.masters;
             if (mine) put(v, a), awake++, degrees += (i64)env.degree[v];
             const u32 word = ballot(hit), own = ballot(mine);
