@@ -131,6 +131,18 @@ def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
     assert policy == "cvc" or all(few < many for many, few in zip(*rounds, strict=True))
 
 
+def test_a_rank_exchanges_after_so_many_rounds_of_its_own(monkeypatch):
+    """Each rank's stretch of the path is longer than the bound: one that has none exchanges once a stretch."""
+    program, block = Hops(source=1), PATH // 2
+    exchanges = []
+    for most in (4, 1000):
+        monkeypatch.setattr(messages, "MOST_LOCAL", most)
+        (results,) = run(2, path(), [program], options=Options(local_rounds=True))
+        np.testing.assert_array_equal(field(results, "level", PATH + 1), np.arange(PATH + 1))
+        exchanges.append(results[0][1].rounds)
+    assert exchanges[0] >= block // 5 > exchanges[1]
+
+
 def test_programs_that_may_run_locally():
     weight = np.dtype(np.int32)
     may = {type(p).__name__: runs_locally(trace(p, weight)) for p in (Levels(), Hops(), Labels(), Distances(), Peel())}
