@@ -80,7 +80,7 @@ DEVICE void post_bits(const Asked& a, i64 number) {
 // What peer p says: how many positions, or COUNT_IN_HEAD where it is bits.
 DEVICE i64 said_by(i64 p, i64 number) { return (i64)(FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD); }
 
-// Every position that peer p names: ``f(mine, position)`` by whole warps, of arrays as long as each other.
+// Every position that peer p names: ``f(mine, position, many)`` by whole warps, of 1 or WORDS_AT_ONCE of them.
 template <class F> DEVICE void each_named(const Asked& a, i64 p, i64 number, i64 most, const F& f) {
     const Peer& peer = peer_of(p);
     const i64 many = said_by(p, number);
@@ -88,7 +88,7 @@ template <class F> DEVICE void each_named(const Asked& a, i64 p, i64 number, i64
         few(a, a.arriving(peer), peer.inbox[number & 1], many, most).each([&](bool mine, i64 position, i64) {
             const bool alone[1] = {mine};
             const i64 at[1] = {position};
-            f(alone, at);
+            f(alone, at, 1);
         });
         return;
     }
@@ -104,7 +104,7 @@ template <class F> DEVICE void each_named(const Asked& a, i64 p, i64 number, i64
                 mine[w] = shuffle(word, j + w) >> lane_id() & 1;
                 position[w] = (k << CHUNK_BITS) + 32 * (j + w) + lane_id();
             }
-            f(mine, position);
+            f(mine, position, WORDS_AT_ONCE);
         }
     }
 }

@@ -76,13 +76,13 @@ struct Reach {
                    second ? env.sums1 : env.sums0, counters, TAIL);
     }
 
-    // Which of K vertices are reached for the first time.
-    template <int K> __device__ static void keep_new(bool (&mine)[K], const u32 (&v)[K]) {
-        u32 before[K];
-        for (int k = 0; k < K; k++) mine[k] = mine[k] && !is_seen(v[k]);
-        for (int k = 0; k < K; k++)
+    // Which of these vertices are reached for the first time.
+    __device__ static void keep_new(bool* mine, const u32* v, int many) {
+        u32 before[WORDS_AT_ONCE];
+        for (int k = 0; k < many; k++) mine[k] = mine[k] && !is_seen(v[k]);
+        for (int k = 0; k < many; k++)
             if (mine[k]) before[k] = atomicOr(env.seen + (v[k] >> 5), 1u << (v[k] & 31));
-        for (int k = 0; k < K; k++) mine[k] = mine[k] && !(before[k] >> (v[k] & 31) & 1);
+        for (int k = 0; k < many; k++) mine[k] = mine[k] && !(before[k] >> (v[k] & 31) & 1);
     }
 
     // Which masters are reached, after rounds that did not keep account of it.
@@ -211,13 +211,12 @@ struct Reach {
         Front front;
         open_list(front, true, slot_of(tick));
         for (i64 p = 0; p < env.peer_count; p++)
-            each_named(a, p, number, most_few, [&](const auto& named, const auto& position) {
-                constexpr int K = sizeof(named);
-                bool mine[K];
-                u32 v[K];
-                for (int k = 0; k < K; k++) mine[k] = named[k], v[k] = mine[k] ? peer_of(p).lids[position[k]] : 0;
-                keep_new(mine, v);
-                for (int k = 0; k < K; k++) {
+            each_named(a, p, number, most_few, [&](const bool* named, const i64* position, int many) {
+                bool mine[WORDS_AT_ONCE];
+                u32 v[WORDS_AT_ONCE];
+                for (int k = 0; k < many; k++) mine[k] = named[k], v[k] = mine[k] ? peer_of(p).lids[position[k]] : 0;
+                keep_new(mine, v, many);
+                for (int k = 0; k < many; k++) {
                     if (mine[k]) put(v[k], propose(G, Source(), (weight_t)1, v[k]));
                     if (mode == PUSH) {
                         front.add(mine[k], v[k]);
@@ -258,8 +257,8 @@ struct Reach {
             Front front;
             open_list(front, false, slot);
             for (i64 p = 0; p < env.peer_count; p++)
-                each_named(a, p, number, most_few, [&](const auto& mine, const auto& position) {
-                    for (int k = 0; k < (int)sizeof(mine); k++) {
+                each_named(a, p, number, most_few, [&](const bool* mine, const i64* position, int many) {
+                    for (int k = 0; k < many; k++) {
                         const u32 v = mine[k] ? (u32)(peer_of(p).first + position[k]) : 0;
                         if (mine[k]) atomicOr(env.seen + (v >> 5), 1u << (v & 31));
                         front.add(mine[k], v);
