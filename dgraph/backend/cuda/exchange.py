@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dgraph.backend.cuda import layout
 from dgraph.backend.cuda import messages as at
 from dgraph.backend.cuda.device_rounds import DeviceRounds, Exchanges, concluded_by_device
 from dgraph.backend.cuda.quiet import tells_who
@@ -176,10 +177,12 @@ class Exchange:
         return True
 
     def is_small(self) -> bool:
-        """Whether the next round may run in the kernel of many: a push that is small on all ranks together."""
-        machine = self.machine
+        """Whether the next round may run in the kernel of many: a push that is small on all ranks together, and a pass
+        over few vertices if it is one over all that live. The kernel goes on by the same rule."""
+        machine, words = self.machine, self.machine.words
         small = max(machine.total_active, machine.total_edges) <= self._most
-        return self._across and small and machine.direction == "push"
+        looks = int(words[layout.TOTAL_LIVE]) if words[layout.WHOLE] else 0
+        return self._across and small and looks <= at.WHOLE_ACROSS * self.comm.size and machine.direction == "push"
 
     def _reducing(self, fields: tuple[str, ...], role: str, dense: bool = False, failed: bool = False) -> int:
         monoids = [self.machine.traced.fields[name].reduce for name in fields]

@@ -65,7 +65,7 @@ class Machine(Resumable):
 
     def _fill_controls(self, forced: str) -> None:
         words = np.zeros(self.arrays.words.size, np.int64)
-        words[at.UNEXPLORED] = self.local.arcs
+        words[at.UNEXPLORED], words[at.TOTAL_LIVE] = self.local.arcs, self.local.n
         words[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[forced]
         words[at.WHOLE] = int("whole" in (self.traced.step or {}))
         words[at.WIDTH] = int(self.traced.program.widens)

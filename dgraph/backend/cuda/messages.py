@@ -27,17 +27,18 @@ POST_GO, POST_STAMP, POST_REDUCE, POST_TELL, POST_FEW, POST_MOST, POST_MIRRORS =
 a round are asked for, the longest list that is sent uncounted, the most vertices and edges of a frontier, mirrors that
 got proposals in rounds of this rank alone."""
 
-POST_TOTALS, POST_SUMS = 13, 18
-TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_WAITING, TOTAL_LOWEST, TOTAL_SUMS = range(6)
+POST_TOTALS, POST_SUMS = 13, 19
+TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_WAITING, TOTAL_LOWEST, TOTAL_LIVES, TOTAL_SUMS = range(7)
 TOTAL_LIGHT, STAMP_BITS = 4, 16
 """What all ranks found in a round: active vertices, their edges, ranks that want to see the host, ranks where vertices
-wait, the lowest pile, and sums. The first TOTAL_LIGHT are all that most agreements need."""
+wait, the lowest pile, vertices that a round over all looks at, and sums. The first TOTAL_LIGHT are all that most
+agreements need."""
 
 LOOK_AROUND = 200_000_000
 """Nanoseconds of rounds before a rank wants to see the host, for signals and for what it tells the user."""
 
 WHOLE_ACROSS = 1 << 22
-"""Vertices of each rank, on average, up to which a round that looks at every vertex stays in the kernel of many."""
+"""Vertices of each rank, on average, up to which a round over all that live runs in the kernel of many."""
 
 MOST_PIECES = 4
 POST_PIECES = POST_SUMS + 8 * MOST_SUMS

@@ -17,12 +17,13 @@ struct AcrossRoom {
     };
 };
 
-// What this rank found: word ``k`` of its totals.
-DEVICE i64 total_here(const i64* slot, int k, bool stops) {
+// What this rank found: word ``k`` of its totals. ``lives``: vertices that a round over all would look at.
+DEVICE i64 total_here(const i64* slot, int k, bool stops, i64 lives) {
     if (k == TOTAL_ACTIVES) return listed(slot, TAIL);
     if (k == TOTAL_DEGREES) return front_edges(slot);
     if (k == TOTAL_STOPS) return stops;
     if (k == TOTAL_WAITING) return PRIORITY ? (i64)(FRESH(env.control + FAR) > 0) : 0;
+    if (k == TOTAL_LIVES) return lives;
     return k == TOTAL_LOWEST ? FRESH(slot + FAR_MIN) : FRESH(slot + SUMS_AT + 8 * (k - TOTAL_SUMS));
 }
 
@@ -45,6 +46,7 @@ struct Across {
     i64 number, most_few, most, limit, forced, ranks;
     i64 tick, round, active, total, queued, edges, largest, near, unexplored, live_count, own_active, own_edges;
     i64 width, pile_edges, pile_rounds, since; // ``since``: the tick of the last exchange
+    i64 total_live; // where LIVE
     bool swapped, far_swapped, live_swapped, whole, at_once; // ``at_once``: mirrors join a message when they are proposed to
     i64* slot; // counters of the frontier's list
     i64 packing, waiting, unpacking; // nanoseconds of the first thread
@@ -62,7 +64,7 @@ struct Across {
         unexplored = FRESH(c + UNEXPLORED), live_count = FRESH(c + LIVE_COUNT), own_active = own_edges = 0;
         width = FRESH(c + WIDTH), pile_edges = FRESH(c + PILE_EDGES), pile_rounds = FRESH(c + PILE_ROUNDS);
         swapped = FRESH(c + SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED), live_swapped = FRESH(c + LIVE_SWAPPED);
-        whole = FRESH(c + WHOLE);
+        whole = FRESH(c + WHOLE), total_live = FRESH(c + TOTAL_LIVE);
         G = load_globals(round, active);
         slot = slot_of(tick - 1);
         packing = waiting = unpacking = 0;
@@ -81,6 +83,7 @@ struct Across {
         c[ACTIVE] = own_active, c[EDGES] = own_edges, c[SWAPPED] = swapped, c[DIRTIED] = FRESH(slot + DIRTY_TAIL);
         c[QUEUED] = listed(slot, TAIL), c[LOCAL_EDGES] = listed_edges(slot, TAIL), c[LARGEST] = FRESH(slot + MOST);
         c[LIVE_COUNT] = live_count, c[LIVE_SWAPPED] = live_swapped, c[WHOLE] = whole;
+        if (LIVE) c[TOTAL_LIVE] = total_live;
         c[PILE] = near, c[FAR_SWAPPED] = far_swapped;
         c[WIDTH] = width, c[PILE_EDGES] = pile_edges, c[PILE_ROUNDS] = pile_rounds;
         for (int i = 0; i < SUMS; i++) c[SUMS_HERE + i] = FRESH(slot + SUMS_AT + 8 * i);
@@ -194,8 +197,9 @@ struct Across {
     __device__ void look() { queued = listed(slot, TAIL), edges = listed_edges(slot, TAIL), largest = FRESH(slot + MOST); }
 
     __device__ void fill() {
+        const i64 lives = !LIVE ? 0 : whole ? FRESH(slot + LIVE_TAIL) : live_count;
         for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS; k += BLOCK)
-            room.totals.mine[k] = total_here(slot, k, NOW() - began > LOOK_AROUND);
+            room.totals.mine[k] = total_here(slot, k, NOW() - began > LOOK_AROUND, lives);
         __syncthreads();
     }
 
@@ -247,6 +251,7 @@ struct Across {
         return !t.late && t.active && !is_broad(t);
     }
 
+    __device__ i64 looks() const { return LIVE ? total_live : env.n; } // vertices of a round over all
     __device__ bool is_broad(const Totals& t) const { return t.active > most || t.edges > most; }
     __device__ i64 way(const Totals& t) const { return direction(PUSH, forced, t.active, active, t.edges, unexplored); }
 
@@ -280,7 +285,7 @@ struct Across {
         with_sums(next, env.post + POST_SUMS);
         next.round += 1, next.active = t.active;
         const Decision decision = step(next);
-        if (decision.done || way(t) == PULL || is_broad(t) || (decision.whole && env.n > WHOLE_ACROSS * ranks))
+        if (decision.done || way(t) == PULL || is_broad(t) || (decision.whole && looks() > WHOLE_ACROSS * ranks))
             return false;
         count_round(t);
         G = decision.G, whole = decision.whole;
@@ -331,7 +336,8 @@ KERNEL across(i64 limit) {
             all.G.round += 1, pending = true;
         } else {
             all.slot = slot_of(all.tick);
-            Totals t = all.agree(SUMS > 0);
+            Totals t = all.agree(SUMS > 0 || LIVE);
+            if (LIVE) all.total_live = t.lives;
             all.turn();
             if (LIVE && all.whole) all.live_count = FRESH(all.slot + LIVE_TAIL), all.live_swapped = !all.live_swapped;
             if (!all.goes_on(t)) break;

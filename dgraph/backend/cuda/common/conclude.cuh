@@ -16,6 +16,7 @@ DEVICE i64 total_found(int k, bool stops) {
     if (k == TOTAL_STOPS) return stops;
     if (k == TOTAL_WAITING) return PRIORITY && FRESH(c + FAR) > 0;
     if (k == TOTAL_LOWEST) return FRESH(c + LOWEST_PILE) - FAR_BASE;
+    if (k == TOTAL_LIVES) return FRESH(c + LIVE_COUNT);
     k -= TOTAL_SUMS;
     return k < SUMS ? FRESH(c + SUMS_HERE + k) : (i64)bits_of(FRESH(env.float_sums + k - SUMS));
 }
@@ -31,7 +32,7 @@ KERNEL conclude(i64 asked) {
     __syncthreads();
     Agreement agreement = {FRESH(env.post + POST_STAMP)};
     Totalled& t = room.totals;
-    const bool whole = SUMS + FLOAT_SUMS > 0 || phase == LOWEST_FOUND;
+    const bool whole = SUMS + FLOAT_SUMS > 0 || LIVE || phase == LOWEST_FOUND;
     for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS + FLOAT_SUMS; k += BLOCK) t.mine[k] = total_found(k, stops);
     __syncthreads();
     agreement.post(t, whole);
@@ -47,6 +48,7 @@ KERNEL conclude(i64 asked) {
         if (late || t.all[TOTAL_LOWEST] == 0) c[LEFT] = TO_HOST;
         return;
     }
+    if (LIVE) c[TOTAL_LIVE] = t.all[TOTAL_LIVES];
     Floats floats = no_floats();
     for (int i = 0; i < FLOAT_SUMS; i++) floats.s[i] = room.sums[i];
     Globals G = globals_with(t.all + TOTAL_SUMS, floats);

@@ -112,16 +112,16 @@ DEVICE bool send_mirrors(bool hit, u32 v, i64 number) {
 }
 #endif
 
-// What all ranks found together. ``lowest`` is only asked for where nothing is active.
+// What all ranks found together. ``lowest`` is only asked for where nothing is active, ``lives`` where LIVE.
 struct Totals {
-    i64 active, edges, stops, waiting, lowest;
+    i64 active, edges, stops, waiting, lowest, lives;
     bool late;
 };
 
 DEVICE Totals totals_now() {
     const i64* t = env.post + POST_TOTALS;
     return {FRESH(t + TOTAL_ACTIVES), FRESH(t + TOTAL_DEGREES), FRESH(t + TOTAL_STOPS), FRESH(t + TOTAL_WAITING),
-            FRESH(t + TOTAL_LOWEST), FRESH(env.post + POST_LATE) != 0};
+            FRESH(t + TOTAL_LOWEST), FRESH(t + TOTAL_LIVES), FRESH(env.post + POST_LATE) != 0};
 }
 
 // Behind the words that are counted, sums of floats, as bits: each rank adds them in the order of ranks.
