@@ -276,7 +276,7 @@ class Run:
 
     def _totals(self) -> tuple[np.ndarray, np.ndarray, int]:
         """Sums over ranks in one exchange: integers by allreduce; with floats, everything gathered and added in rank
-        order, so that every rank has the same bits."""
+        order, so that every rank has the same bits. Minima take an allreduce of their own."""
         machine, failed = self.machine, self.error is not None
         integers, floats = machine.totals()
         wish = self.context.keeper.wish() if self.context.keeper else 0
@@ -289,6 +289,8 @@ class Run:
                 floats += np.ascontiguousarray(part).view(np.float64)
         else:
             whole = self.comm.allreduce(mine)
+        if machine.minima:
+            whole[-machine.minima :] = self.comm.allreduce(mine[-machine.minima :], "min")
         if whole[0]:
             self.comm.agree(self.error)
         self.wishes = int(whole[2])

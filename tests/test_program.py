@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dgraph.errors import UsageError
-from dgraph.program import ADD, ALL, INF, MIN, Field, Global, Program, TraceError, maximum, minimum, trace, where
+from dgraph.program import ADD, ALL, INF, MAX, MIN, Field, Global, Program, TraceError, maximum, minimum, trace, where
 from dgraph.sync import plan
 
 
@@ -176,6 +176,12 @@ def test_refused_declarations():
         Field("complex128")
     with pytest.raises(UsageError, match="int64 and float64"):
         Global("int32")
+    with pytest.raises(UsageError, match="with ADD, with MIN or not at all, got MAX"):
+        Global("int64", reduce=MAX)
+    with pytest.raises(UsageError, match="MIN in int64, got float64"):
+        Global("float64", reduce=MIN)
+    with pytest.raises(UsageError, match="keep=True is for sums"):
+        Global("int64", reduce=MIN, keep=True)
     with pytest.raises(UsageError, match="'id', which is built in"):
         variant(Levels, id=Field("int32"))()
     with pytest.raises(UsageError, match="unknown parameter of Levels 'sorce': did you mean 'source'"):

@@ -31,10 +31,12 @@ class Machine(ABC):
 
     Attributes:
         state: field → values by lid, masters before mirrors; NumPy arrays, or what can be indexed and assigned so.
+        minima: how many of the last integers of :meth:`totals` are the least over ranks, and no sums.
     """
 
     traced: Traced
     state: Mapping[str, Any]
+    minima = 0
 
     @property
     @abstractmethod
@@ -80,7 +82,7 @@ class Machine(ABC):
 
     @abstractmethod
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """This rank's part of the round's totals: integers [active, edges, sums …], float sums."""
+        """This rank's part of the round's totals: integers [active, edges, sums …, minima …], float sums."""
 
     @abstractmethod
     def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:

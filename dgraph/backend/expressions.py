@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from dgraph.program import Traced
+from dgraph.program import Field, Global, Traced
 from dgraph.program.expr import Expr
-from dgraph.program.trace import KINDS
+from dgraph.program.trace import GRAPH, KINDS
 
 LOWEST = {"int32": -(2**31), "uint32": 0}
 HIGHEST = {"int32": 2**31 - 1, "uint32": 2**32 - 1}
@@ -29,18 +29,20 @@ class Scope(ABC):
         self.traced = traced
 
     def kind(self, field: str | None) -> str:
-        """The kind that a field's values are computed in."""
-        return KINDS[self.traced.fields[field].dtype][0] if field else "int"
+        """The kind that values of a field or global are computed in."""
+        return KINDS[self._declared(field).dtype][0] if field else "int"
 
     def identity(self, field: str) -> str:
         """What an accumulator of this field starts from."""
         return self.number(self.traced.fields[field].identity)
 
     def infinity(self, field: str | None) -> str:
-        """What INF stands for beside this field."""
-        if field not in self.traced.fields:
-            field = self.traced.proposes[0]
-        return self.number(self.traced.fields[field].infinity)
+        """What INF stands for beside this field or global."""
+        known = field in self.traced.fields or field in self.traced.globals
+        return self.number(self._declared(field if field and known else self.traced.proposes[0]).infinity)
+
+    def _declared(self, name: str) -> Field | Global:
+        return self.traced.fields[name] if name in self.traced.fields else self.traced.globals[name]
 
     @abstractmethod
     def leaf(self, role: str, name: str) -> str:
@@ -88,7 +90,7 @@ class Body:
         self.names: dict[tuple, str] = {}
 
     def text(self, x: Expr, field: str | None = None) -> str:
-        """x in its own kind. ``field``: whose identity INF stands for."""
+        """x in its own kind. ``field``: of which field or global INF is the end."""
         if x.op == "const":
             return self.scope.literal(x.args[0])
         if x.op == "inf":
@@ -161,7 +163,8 @@ class Body:
 
     @staticmethod
     def _field(x: Expr) -> str | None:
-        return x.args[1] if x.op == "load" and x.args[0] in "uv" else None
+        named = x.op == "load" and (x.args[0] in "uv" or (x.args[0] == "g" and x.args[1] not in GRAPH))
+        return x.args[1] if named else None
 
 
 def _has_inf(x: Expr) -> bool:

@@ -7,6 +7,10 @@ from dgraph.program import Traced
 LAST_PILE = 4 * 10**18
 """Below ``FAR_BASE`` of either layout; vertices beyond it share one pile."""
 
+TOP = 2**63 - 1
+"""A minimum is counted as ``x ^ TOP``: how far x lies below TOP, a number without a sign. The least x is the farthest,
+and a cleared counter, 0, says that there was none."""
+
 
 def constants(t: Traced) -> dict[str, bool | int]:
     """Names that the text of the rounds asks for, and their values."""
@@ -23,5 +27,6 @@ def constants(t: Traced) -> dict[str, bool | int]:
         "DIRTY": bool(t.dirty),
         "CAN_PULL": "pull" in t.program.directions,
         "SUMS": len(t.integer_sums),
+        "MINIMA": len(t.minima),
         "FLOAT_SUMS": len(t.float_sums),
     }

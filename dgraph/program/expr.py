@@ -129,7 +129,7 @@ class Expr:
 
 
 INF = Expr("inf", (), "inf")
-"""The largest value of the field that it meets; the smallest of a MAX field."""
+"""The largest value of the field or global that it meets; the smallest of a MAX field."""
 
 
 def lift(value: Any) -> Expr:

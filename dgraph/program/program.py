@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dgraph.errors import UsageError, unknown
-from dgraph.program.monoid import MAX, MIN, Monoid
+from dgraph.program.monoid import ADD, MAX, MIN, Monoid
 from dgraph.program.way import Way
 
 BUILTINS = ("id", "out_degree")
@@ -66,7 +66,7 @@ class Global:
         dtype: int64 or float64.
         init: its value before ``init`` runs.
         reduce: ADD: what ``init`` and ``apply`` return under its name is summed over the vertices, anew each round;
-            None: only ``step`` writes it.
+            MIN, of int64: the least of it, INF where no vertex said any; None: only ``step`` writes it.
         keep: with ADD: the sum goes on over rounds.
     """
 
@@ -79,9 +79,18 @@ class Global:
         name = np.dtype(self.dtype).name
         if name not in ("int64", "float64"):
             raise UsageError(f"a global cannot be {name}; int64 and float64 are known")
-        if self.reduce is not None and self.reduce.name != "add":
-            raise UsageError(f"a global reduces with ADD or not at all, got {self.reduce!r}")
+        if self.reduce not in (None, ADD, MIN):
+            raise UsageError(f"a global reduces with ADD, with MIN or not at all, got {self.reduce!r}")
+        if self.reduce is MIN and name != "int64":
+            raise UsageError(f"a global reduces with MIN in int64, got {name}; floats can only be added up")
+        if self.reduce is MIN and self.keep:
+            raise UsageError("keep=True is for sums; let step(self, g) hand the least so far on to another global")
         object.__setattr__(self, "dtype", name)
+
+    @property
+    def infinity(self) -> int | float:
+        """What INF stands for beside this global: its largest value."""
+        return MIN.identity(self.dtype)
 
 
 class Program:

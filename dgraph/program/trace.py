@@ -12,6 +12,7 @@ import numpy as np
 
 from dgraph.errors import unknown
 from dgraph.program.expr import Expr, TraceError, lift, load
+from dgraph.program.monoid import MIN
 from dgraph.program.program import ALL, BUILTINS, Field, Global, Program
 
 KINDS = {
@@ -71,13 +72,19 @@ class Traced:
 
     @property
     def sums(self) -> list[str]:
-        """Globals that are summed over vertices."""
+        """Globals that are summed over vertices, or the least of them found."""
         return [name for name, g in self.globals.items() if g.reduce]
 
     @property
     def integer_sums(self) -> list[str]:
-        """Those that are int64."""
-        return [name for name in self.sums if self.globals[name].dtype == "int64"]
+        """Those that are int64, the :attr:`minima` last."""
+        names = [name for name in self.sums if self.globals[name].dtype == "int64"]
+        return [name for name in names if name not in self.minima] + self.minima
+
+    @property
+    def minima(self) -> list[str]:
+        """Those that reduce by MIN."""
+        return [name for name, g in self.globals.items() if g.reduce is MIN]
 
     @property
     def float_sums(self) -> list[str]:

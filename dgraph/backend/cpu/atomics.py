@@ -97,6 +97,7 @@ def _read_modify_write(operation, doc):
 fetch_add = _read_modify_write("add", "Add to an integer; the value before.")
 fetch_or = _read_modify_write("or", "Or into an integer; the value before.")
 fetch_min = _read_modify_write("min", "Lower a signed integer; the value before.")
+fetch_umax = _read_modify_write("umax", "Raise an integer as if it had no sign; the value before.")
 fetch_fadd = _read_modify_write("fadd", "Add to a float; the value before.")
 swap = _read_modify_write("xchg", "Replace an integer; the value before.")
 

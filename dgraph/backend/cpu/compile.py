@@ -21,8 +21,8 @@ import numpy as np
 from numba import njit
 
 from dgraph.backend.cpu.atomics import (
-    INLINE, OPTIONS, added, barrier, fetch_add, fetch_min, joined, load, load_acquire, marked, prefetch, raised,
-    replaced, saturating_add, saturating_subtract, store, trailing_zeros,
+    INLINE, OPTIONS, added, barrier, fetch_add, fetch_min, fetch_umax, joined, load, load_acquire, marked, prefetch,
+    raised, replaced, saturating_add, saturating_subtract, store, trailing_zeros,
 )
 from dgraph.backend.cpu.layout import *
 

@@ -12,6 +12,7 @@ from dgraph.backend.cpu.compile import module_for
 from dgraph.backend.cpu.expressions import NUMPY
 from dgraph.backend.cpu.pace import LARGE, SMALL, Pace
 from dgraph.backend.cpu.threads import Team
+from dgraph.backend.paths import TOP
 from dgraph.backend.standing import Standing
 from dgraph.errors import UsageError
 from dgraph.graph.local import Csr, LocalGraph
@@ -33,7 +34,7 @@ class Machine(Standing):
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
-        self.module = module_for(traced)
+        self.module, self.minima = module_for(traced), len(traced.minima)
         self._pace = Pace()
         size, blocks = local.size, local.masters // at.BLOCK + 1
         fields = traced.fields
@@ -167,11 +168,14 @@ class Machine(Standing):
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """This rank's part of the round's totals: integers [active, edges, sums …], float sums."""
         sums = self.sums[::8][: self.module.SUMS]
-        return np.array([self.active, self.edges, *sums], np.int64), self.float_sums[: self.module.FLOAT_SUMS].copy()
+        totals = np.array([self.active, self.edges, *sums], np.int64)
+        totals[totals.size - self.minima :] ^= TOP
+        return totals, self.float_sums[: self.module.FLOAT_SUMS].copy()
 
     def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks: ``step``, the end, the next direction."""
         self.sums[::8][: self.module.SUMS] = integers[2:]
+        self.sums[::8][self.module.SUMS - self.minima : self.module.SUMS] ^= TOP
         self.float_sums[: self.module.FLOAT_SUMS] = floats
         self.module.agreed(
             self._parameters, self.integers, self.floats, self.words, self.sums, self.float_sums,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from dgraph.backend.cpu.expressions import NUMPY, WIDE, NumbaScope, widened
 from dgraph.backend.expressions import HIGHEST, LOWEST, Body
-from dgraph.backend.paths import LAST_PILE
+from dgraph.backend.paths import LAST_PILE, TOP
 from dgraph.program import Traced
 from dgraph.program.expr import Expr
 from dgraph.program.trace import KINDS
@@ -36,12 +36,15 @@ def operators(t: Traced) -> str:
             for i, k in enumerate(t.proposes))),
         _function("is_identity", "p", [], " and ".join(
             f"p[{i}] == {_identity_of(s, k)}" for i, k in enumerate(t.proposes))),
-        _function("no_sums", "", [], _tuple(["np.int64(0)"] * len(t.integer_sums) or ["np.int64(0)"])),
+        _function("no_sums", "", [], _tuple(_no_sums(t))),
         _function("no_float_sums", "", [], _tuple(["np.float64(0)"] * len(t.float_sums) or ["np.float64(0)"])),
-        _function("add_sums", "a, b", [], _tuple(f"a[{i}] + b[{i}]" for i in range(max(len(t.integer_sums), 1)))),
+        _function("add_sums", "a, b", [], _tuple(
+            f"min(a[{i}], b[{i}])" if name in t.minima else f"a[{i}] + b[{i}]"
+            for i, name in enumerate(t.integer_sums or [""]))),
         _function("add_floats", "a, b", [], _tuple(f"a[{i}] + b[{i}]" for i in range(max(len(t.float_sums), 1)))),
-        _function("flush_sums", "shared, at, a", [f"fetch_add(shared, at + {8 * i}, a[{i}])" for i in
-                  range(len(t.integer_sums))], "0"),
+        _function("flush_sums", "shared, at, a", [
+            f"fetch_umax(shared, at + {8 * i}, a[{i}] ^ {TOP})" if name in t.minima
+            else f"fetch_add(shared, at + {8 * i}, a[{i}])" for i, name in enumerate(t.integer_sums)], "0"),
         _function("flush_floats", "parts, at, a", [f"store(parts, at + {i}, a[{i}])" for i in
                   range(len(t.float_sums))], "0"),
         _function("part_at", "parts, at", [], _tuple(
@@ -191,6 +194,16 @@ def _reset(s: NumbaScope) -> tuple[list[str], str]:
     return lines, "0"
 
 
+def _no_sums(t: Traced) -> list[str]:
+    return [f"np.int64({TOP if name in t.minima else 0})" for name in t.integer_sums or [""]]
+
+
+def _sums(body: Body, t: Traced, out: dict[str, Expr]) -> list[str]:
+    """What one vertex adds to integer sums, or says of a minimum."""
+    nothing = zip(t.integer_sums or [""], _no_sums(t), strict=True)
+    return [body.cast(out[name], "int", name) if name in out else none for name, none in nothing]
+
+
 def _apply(s: NumbaScope) -> tuple[list[str], str]:
     t = s.traced
     if t.apply is None:
@@ -206,8 +219,7 @@ def _apply(s: NumbaScope) -> tuple[list[str], str]:
             if key in t.dirty:
                 tests.append(f"load({array}, v) != new_{key}")
             stores.append(f"store({array}, v, new_{key})")
-    sums = _tuple([body.cast(t.apply[k], "int") if k in t.apply else "np.int64(0)" for k in t.integer_sums]
-                  or ["np.int64(0)"])  # fmt: skip
+    sums = _tuple(_sums(body, t, t.apply))
     floats = _tuple([body.cast(t.apply[k], "f64") if k in t.apply else "np.float64(0)" for k in t.float_sums]
                     or ["np.float64(0)"])  # fmt: skip
     dirty = " or ".join(tests) or "False"
@@ -227,8 +239,7 @@ def _begin(s: NumbaScope) -> tuple[list[str], str]:
         elif not field.given:
             dtype = NUMPY.get(field.dtype, field.dtype)
             stores.append(f"store(F[{s.F[key]}], v, np.{dtype}({s.identity(key)}))")
-    sums = _tuple([body.cast(t.init[k], "int") if k in t.init else "np.int64(0)" for k in t.integer_sums]
-                  or ["np.int64(0)"])  # fmt: skip
+    sums = _tuple(_sums(body, t, t.init))
     floats = _tuple([body.cast(t.init[k], "f64") if k in t.init else "np.float64(0)" for k in t.float_sums]
                     or ["np.float64(0)"])  # fmt: skip
     return [*body.lines, *stores], f"(bool({active}), {sums}, {floats})"
@@ -250,7 +261,7 @@ def _step(s: NumbaScope) -> tuple[list[str], str]:
         return [], f"(G, {quiet}, False)"
     body = Body(s)
     values = {
-        k: body.cast(x, KINDS[t.globals[k].dtype][0]) if k in t.globals else body.text(x) for k, x in t.step.items()
+        k: body.cast(x, KINDS[t.globals[k].dtype][0], k) if k in t.globals else body.text(x) for k, x in t.step.items()
     }
     new = _tuple(_typed(t, k, values[k]) if k in t.globals and k in values else f"G[{i}]" for k, i in s.G.items())
     return body.lines, f"({new}, bool({values.get('done', quiet)}), bool({values.get('whole', 'False')}))"
@@ -275,11 +286,11 @@ def _globals_out(s: NumbaScope) -> list[str]:
 
 
 def _with(s: NumbaScope, names: list[str], read: str, stride: int) -> str:
-    """G with summed globals put in; a kept one goes on from its last value."""
+    """G with summed globals put in; a kept one goes on from its last value. Minima are held as they are in slots."""
     items = []
     for name, i in s.G.items():
         if name in names:
-            value = read.format(stride * names.index(name))
+            value = read.format(stride * names.index(name)) + f" ^ {TOP}" * (name in s.traced.minima)
             items.append(f"G[{i}] + {value}" if s.traced.globals[name].keep else value)
         else:
             items.append(f"G[{i}]")

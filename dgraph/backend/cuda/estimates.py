@@ -50,7 +50,7 @@ class Estimates(Machine):
                 f"use more GPUs, or {INSTEAD}"
             )
         super().__init__(traced, graph, device, "push", options)
-        self.alone = graph.links is None
+        self.alone, self.minima = graph.links is None, 0
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, what the rounds will call."""

@@ -20,6 +20,7 @@ from dgraph.backend.cuda.resumable import Resumable
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.queues import by_queue
 from dgraph.backend.note import Note, Spent
+from dgraph.backend.paths import TOP
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.program import Traced
@@ -45,7 +46,7 @@ class Machine(Resumable):
             raise UsageError(f"{len(traced.sums)} summed globals in one program; {at.MOST_SUMS} is the most")
         self.traced, self.graph, self.device, self.options = traced, graph, device, options
         self.local = graph.local
-        self.dirties = bool(traced.dirty)
+        self.dirties, self.minima = bool(traced.dirty), len(traced.minima)
         self.pulls = may_pull(traced, forced)
         self.arrays = Arrays(traced, graph, device, self.pulls, options)
         self.kernels = Kernels(traced, graph, device, self.arrays, options)
@@ -197,10 +198,12 @@ class Machine(Resumable):
         self.read()
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """This rank's part of the round's totals: integers [active, edges, sums …], float sums."""
+        """This rank's part of the round's totals: integers [active, edges, sums …, minima …], float sums."""
         sums = self.words[at.SUMS_HERE :][: len(self.traced.integer_sums)]
         floats = self.all_words.view(np.float64)[at.CONTROLS :][: len(self.traced.float_sums)]
-        return np.array([self.active, self.edges, *sums], np.int64), floats.copy()
+        totals = np.array([self.active, self.edges, *sums], np.int64)
+        totals[totals.size - self.minima :] ^= TOP
+        return totals, floats.copy()
 
     def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks: ``step``, the end, the next direction."""
@@ -210,6 +213,7 @@ class Machine(Resumable):
         if not own:
             message = np.zeros(arrays.totals.size, np.int64)
             message[: integers.size] = integers
+            message[integers.size - self.minima : integers.size] ^= TOP
             self.device.write(arrays.totals, message)
             if floats.size:
                 self.device.write(arrays.words[at.CONTROLS : at.CONTROLS + floats.size], floats)

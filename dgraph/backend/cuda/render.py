@@ -107,7 +107,9 @@ def _parts(s: CudaScope, body: Body, out: dict[str, Expr]) -> list[str]:
     lines = []
     for member, kind, names in (("sums", "int", s.traced.integer_sums), ("floats", "f64", s.traced.float_sums)):
         for i, name in enumerate(names):
-            lines.append(f"r.{member}.s[{i}] = {body.cast(out[name], kind) if name in out else '0'};")
+            value = body.cast(out[name], kind, name) if name in out else "0"
+            value = f"{value} ^ TOP" if name in out and name in s.traced.minima else value
+            lines.append(f"r.{member}.s[{i}] = {value};")
     return lines
 
 
@@ -166,7 +168,7 @@ def _step(s: CudaScope) -> list[str]:
         return [f"return {{G, {quiet}, false}};"]
     body = Body(s)
     values = {
-        k: body.cast(x, KINDS[t.globals[k].dtype][0]) if k in t.globals else body.text(x) for k, x in t.step.items()
+        k: body.cast(x, KINDS[t.globals[k].dtype][0], k) if k in t.globals else body.text(x) for k, x in t.step.items()
     }
     lines = [*body.lines, "Globals next = G;"]
     lines += [f"next.g_{k} = ({TYPES[t.globals[k].dtype]})({values[k]});" for k in t.globals if k in values]
@@ -190,6 +192,7 @@ def _globals_out(s: CudaScope) -> list[str]:
 def _with(s: CudaScope, names: list[str], read: str, stride: int) -> list[str]:
     """Put summed globals into G; a kept one goes on from its last value."""
     return [
-        f"G.g_{name} {'+=' if s.traced.globals[name].keep else '='} {read.format(stride * i)};"
+        f"G.g_{name} {'+=' if s.traced.globals[name].keep else '='} {read.format(stride * i)}"
+        f"{' ^ TOP' * (name in s.traced.minima)};"
         for i, name in enumerate(names)
     ]

@@ -12,7 +12,7 @@ from dgraph.backend.cuda.quiet import ends_when_quiet, runs_locally
 from dgraph.backend.cuda.render import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import room
-from dgraph.backend.paths import constants
+from dgraph.backend.paths import TOP, constants
 from dgraph.program import Traced
 
 HERE = Path(__file__).parent
@@ -147,6 +147,7 @@ def _between(t: Traced) -> list[str]:
 def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) -> str:
     known = {
         **{name: int(value) for name, value in constants(t).items()},
+        "TOP": f"{TOP}ll",
         "CAN_PUSH": int("push" in t.program.directions),
         "WIDE": int(variant.wide),
         "FUSED": int(variant.fused),

@@ -174,6 +174,7 @@ struct Agreement {
             for (int j = 0; j < TOTAL_SUMS + SUMS; j++) {
                 const i64 x = (i64)FRESH(words + TOTAL_LIGHT + 1 + j);
                 if (j == TOTAL_LOWEST) atomicMin(t.all + j, x);
+                else if (MINIMA && j >= TOTAL_SUMS + ADDED) count_least(t.all + j, x);
                 else count(t.all + j, x);
             }
         }

@@ -1,0 +1,168 @@
+"""Globals that are the least of what vertices say, on threads, on ranks and on emulated GPUs."""
+
+from functools import cache
+
+import numpy as np
+import oracles
+import pytest
+import simulated
+from devices import device_of, local_graph
+from emulated import needs_compiler
+from gpu_ranks import run
+
+import partitioning
+from dgraph.backend.cpu import CpuBackend
+from dgraph.backend.cuda import Options
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.machine import Machine
+from dgraph.comm import world
+from dgraph.engine import Context
+from dgraph.graph.build import build
+from dgraph.program import ADD, INF, MIN, Field, Global, Program, trace, where
+from dgraph.report import Progress, Trace
+
+SOURCE, HUB, FAR = 5, 9, 2**62
+
+
+class Waves(Program):
+    """A search that tells every wave the least of what the one before said; ``every``: by passes over all vertices."""
+
+    source: int = 0
+    hub: int = HUB
+    every: bool = False
+    level = Field("int32", reduce=MIN)
+    told_low, told_high = Field("int64"), Field("int64")
+    low = Global("int64", init=7, reduce=MIN)
+    reached = Global("int64", reduce=ADD, keep=True)
+    high = Global("int64", reduce=MIN)
+    empty, last = Global("int64"), Global("int64")
+
+    def init(self, v, g):
+        here = v.id == self.source
+        return {"level": where(here, 0, INF), "active": here, "told_low": 0, "told_high": 0, **self.said(v, here)}
+
+    def said(self, v, here):
+        low = where(v.out_degree > self.hub, v.id - FAR, v.id)
+        return {"low": where(here, low, INF), "high": where(here, -v.id, INF), "reached": here}
+
+    def edge(self, u, e, v):
+        return {"level": u.level + 1}
+
+    def apply(self, v, g):
+        new = v.level == g.round + 1
+        told = {"told_low": where(new, g.low, v.told_low), "told_high": where(new, g.high, v.told_high)}
+        return {"active": new, **told, **self.said(v, new)}
+
+    def step(self, g):
+        nobody = g.low == INF
+        return {
+            "empty": g.empty + where(nobody, 1, 0),
+            "last": where(nobody, g.last, g.low),
+            "done": g.active == 0,
+            "whole": self.every,
+        }
+
+
+FEW, MANY = 760, 40_000
+"""Vertices of a graph that emulated GPUs look at, and of one that several threads do."""
+
+
+@cache
+def graph(n=FEW):
+    """Hubs, broad waves and thin ones, scattered among vertices that are never reached."""
+    some, path = simulated.skewed(700, 5000, directed=False), np.arange(699, 730)
+    src, dst = np.append(some.src, path), np.append(some.dst, path + 1)
+    places = np.random.default_rng(2).permutation(n)
+    places[places == SOURCE], places[SOURCE] = places[SOURCE], SOURCE
+    return simulated.graph(n, places[src[src != dst]], places[dst[src != dst]], directed=False)
+
+
+@cache
+def wanted(base, n=FEW):
+    """What is told to every vertex, and globals; ids begin at ``base``."""
+    src, dst, _ = graph(n).arcs()
+    level, ids = oracles.bfs(n, src, dst, SOURCE), np.arange(n) + base
+    degree = np.bincount(src, minlength=n)
+    said = np.where(degree > HUB, ids - FAR, ids)
+    waves = range(level.max() + 1)
+    lows, highs = [said[level == wave].min() for wave in waves], [-ids[level == wave].max() for wave in waves]
+    told = [np.zeros(n, np.int64), np.zeros(n, np.int64)]
+    for wave in waves[1:]:
+        told[0][level == wave], told[1][level == wave] = lows[wave - 1], highs[wave - 1]
+    none = np.iinfo(np.int64).max
+    return *told, {"low": none, "high": none, "reached": (level >= 0).sum(), "empty": 1, "last": lows[-1]}
+
+
+def check(gids, fields, globals, base=1, n=FEW):
+    low, high, ends = wanted(base, n)
+    np.testing.assert_array_equal(fields["told_low"], low[gids])
+    np.testing.assert_array_equal(fields["told_high"], high[gids])
+    assert globals == ends
+
+
+def test_minima_come_last_among_integer_sums():
+    traced = trace(Waves(), None)
+    assert traced.integer_sums == ["reached", "low", "high"]
+    assert traced.minima == ["low", "high"]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("threads", "every", "direction"), [
+    (1, False, "push"), (2, False, "push"), (2, True, "push"), (2, True, "flip"), (1, False, "pull"),
+])  # fmt: skip
+@pytest.mark.parametrize("policy", ["oec", "hash"])
+def test_on_threads_and_ranks(threads, every, direction, policy):
+    comm = world()
+    block = graph(MANY).block(comm)
+    local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
+    context = Context(local, comm, CpuBackend(threads, 1), Trace(comm, ["test"]), Progress(), direction)
+    state = context.run(Waves(source=SOURCE + 1, every=every))
+    with comm.together():
+        check(local.gids[: local.masters], state.fields, state.globals, n=MANY)
+
+
+@needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("options", [Options(), Options(small=-1), Options(small=300)])
+@pytest.mark.parametrize(("every", "limit"), [(False, 1 << 20), (True, 2)])
+def test_on_one_gpu(options, every, limit):
+    src, dst, _ = graph().arcs()
+    device = device_of("emulated")
+    machine = Machine(
+        trace(Waves(source=SOURCE, every=every), None),
+        DeviceGraph(local_graph(graph().n, src, dst, directed=False), device, False),
+        device, "push", options,
+    )  # fmt: skip
+    machine.start({})
+    machine.agreed(*machine.totals(), True)
+    while not machine.done:
+        machine.fused(limit)
+    check(np.arange(graph().n), machine.fields(), machine.globals(), base=0)
+
+
+GPUS = {
+    "in one kernel": Options(), "in one kernel, hosts agree": Options(host_rounds=True),
+    "broad": Options(small=-1), "broad, hosts agree": Options(small=-1, host_rounds=True),
+}  # fmt: skip
+
+
+@needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("way", GPUS)
+@pytest.mark.parametrize(("ranks", "policy", "every"), [(2, "oec", True), (4, "cvc", False)])
+def test_between_gpus(way, ranks, policy, every):
+    programs = [Waves(source=SOURCE + 1, every=every)]
+    (results,) = run(ranks, graph(), programs, policy=policy, direction="push", options=GPUS[way])
+    for gids, state, _ in results:
+        check(gids, state.fields, state.globals)
+
+
+@needs_compiler
+@pytest.mark.mpi_skip
+def test_mutants_fail():
+    """A rank's own least stands for that of all."""
+    programs, mutant = [Waves(source=SOURCE + 1)], ("count_least(t.all + j, x);", ";")
+    (results,) = run(2, graph(), programs, direction="push", options=Options(), mutant=mutant)
+    for gids, state, _ in results:
+        with pytest.raises(AssertionError):
+            check(gids, state.fields, state.globals)
