@@ -6,14 +6,15 @@ import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
 from dgraph.errors import UsageError
-from dgraph.program import ADD, Field, Global, Program, maximum, where
+from dgraph.program import ADD, INF, MIN, Field, Global, Program, maximum, minimum, where
 from dgraph.program.way import Way
 
 
 class Peel(Program):
-    """Drop every vertex with at most k neighbours left, until none is; then k grows.
+    """Drop every vertex with at most k neighbours left, until none is; then k grows, past levels that nobody is at.
 
-    ``core`` is what is left of a vertex's degree, and from the moment it is dropped its core number.
+    ``core`` is what is left of a vertex's degree, and from the moment it is dropped its core number. No vertex that is
+    left has a lower one than ``bound``; one that was dropped since may have had it.
     """
 
     first: int = 0
@@ -26,6 +27,8 @@ class Peel(Program):
     k = Global("int64")
     fresh = Global("int64", init=1)
     dropped = Global("int64", reduce=ADD, keep=True)
+    least = Global("int64", reduce=MIN)
+    bound = Global("int64")
 
     def init(self, v, g):
         return {"core": v.out_degree, "active": False}
@@ -45,12 +48,15 @@ class Peel(Program):
         left = where(self.single & (g.round == 0), True, v.core > k - g.fresh)
         rest = maximum(v.core - v.lost, k)
         drop = left & (rest <= k)
-        return {"core": where(left, rest, v.core), "active": drop, "dropped": drop}
+        least = where(left & ~drop, rest, INF)
+        return {"core": where(left, rest, v.core), "active": drop, "dropped": drop, "least": least}
 
     def step(self, g):
         quiet = g.active == 0
+        bound = where(g.fresh > 0, g.least, minimum(g.bound, g.least))
         return {
-            "k": where(quiet, g.k + 1, g.k),
+            "k": where(quiet, maximum(g.k + 1, bound - self.first), g.k),
+            "bound": bound,
             "fresh": quiet,
             "whole": quiet,
             "done": (g.dropped >= g.n) | (self.single & quiet),

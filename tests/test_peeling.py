@@ -1,0 +1,164 @@
+"""Rounds of peeling: none at levels that nobody is at, and those over all that live without the host once few live."""
+
+import itertools
+from functools import cache
+
+import networkx as nx
+import numpy as np
+import pytest
+import simulated
+from emulated import needs_compiler
+from gpu_ranks import field, run
+
+import dgraph
+from dgraph.algorithms.kcore import Peel
+from dgraph.backend.cuda import Options, layout, messages
+from dgraph.backend.cuda.machine import Machine
+from dgraph.comm import world
+
+GPUS = [Options(), Options(small=-1), Options(host_rounds=True), Options(small=-1, host_rounds=True)]
+
+
+def joined(*parts):
+    """Graphs beside each other, as one; NetworkX's of the same edges."""
+    whole = nx.disjoint_union_all(parts)
+    src, dst = np.array(whole.edges, np.int64).T
+    return simulated.graph(whole.number_of_nodes(), src, dst, directed=False), whole
+
+
+@cache
+def sparse_levels():
+    """A clique beside a path: between level 2, which parts of the path seem to be at, and level 39 there is nobody."""
+    return joined(nx.complete_graph(40), nx.path_graph(6))
+
+
+ROUNDS = 1 + (3 + 1) + 1 + 1
+"""Level 0; the path from its ends, and a round that finds no more; level 2; level 39."""
+
+MOST = 80
+"""Rounds after which a vertex that was jumped past, and is never dropped, is not waited for."""
+
+
+@cache
+def hidden_levels():
+    """Vertices of high degree that a level's later rounds leave few neighbours: k may not jump past them."""
+    whole = nx.Graph(itertools.combinations(range(3), 2))
+    whole.add_edges_from((hub, 100 * (hub + 1) + leaf) for hub in range(3) for leaf in range(10))
+    return joined(whole, nx.complete_graph(9))
+
+
+def limited(context):
+    context.max_rounds = MOST
+
+
+def cores(whole):
+    return np.array([core for _, core in sorted(nx.core_number(whole).items())])
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("policy", ["oec", "hash"])
+@pytest.mark.parametrize("direction", ["push", "flip"])
+def test_levels_that_nobody_is_at_take_no_rounds(policy, direction):
+    comm = world()
+    for graph, whole in (sparse_levels(), hidden_levels()):
+        mine = slice(comm.rank, None, comm.size)
+        loaded = dgraph.Graph.from_edges(graph.src[mine], graph.dst[mine], n=graph.n, directed=False, comm=comm)
+        choices = {"policy": policy, "direction": direction, "max_rounds": MOST}
+        found = dgraph.run("kcore", loaded, backend="cpu", **choices)
+        with comm.together():
+            np.testing.assert_array_equal(found.columns["core_number"], cores(whole)[found.columns["vertex"]])
+            assert found.converged
+            assert whole is hidden_levels()[1] or found.rounds == ROUNDS
+
+
+@needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("options", GPUS)
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_nor_between_gpus(options, ranks):
+    for graph, whole in (sparse_levels(), hidden_levels()):
+        (results,) = run(ranks, graph, [Peel()], policy="hash", options=options, wrapped=limited)
+        np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
+        assert all(state.finished for _, state, _ in results)
+        assert whole is hidden_levels()[1] or {state.rounds for _, state, _ in results} == {ROUNDS}
+
+
+@needs_compiler
+@pytest.mark.mpi
+def test_nor_on_gpus_of_any_number():
+    from emulated import backend
+
+    comm, (graph, whole) = world(), sparse_levels()
+    mine = slice(comm.rank, None, comm.size)
+    loaded = dgraph.Graph.from_edges(graph.src[mine], graph.dst[mine], n=graph.n, directed=False, comm=comm)
+    found = dgraph.run("kcore", loaded, backend=backend(), allow_gpu_sharing=True)
+    with comm.together():
+        np.testing.assert_array_equal(found.columns["core_number"], cores(whole)[found.columns["vertex"]])
+        assert found.rounds == ROUNDS
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """The rounds at which rank 0 starts the kernel of many rounds."""
+    seen, launch, across = [], Machine.launch, Machine.across
+
+    def launched(self, *calls):
+        if self.courier and self.courier.comm.rank == 0 and calls[0][:2] == ("across", "across"):
+            seen.append(self.round)
+        launch(self, *calls)
+
+    def entered(self, limit):
+        if self.courier.comm.rank == 0:
+            seen.append(self.round)
+        across(self, limit)
+
+    monkeypatch.setattr(Machine, "launch", launched)
+    monkeypatch.setattr(Machine, "across", entered)
+    return seen
+
+
+@needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("host_rounds", [False, True])
+def test_rounds_over_few_that_live_stay_in_the_kernel(host_rounds, begun, monkeypatch):
+    """Level 1 leaves small cliques: fewer vertices than the bound, though the graph has more. They are counted when a
+    first round of a level looks at them: of a star that of level 1 drops all leaves, of a path it drops the ends."""
+    cliques = [nx.complete_graph(size) for size in range(4, 13)]
+    monkeypatch.setattr(messages, "WHOLE_ACROSS", 20)
+    later = 1 + 30 + 1
+    for other, wanted in ((nx.star_graph(300), [2]), (nx.path_graph(60), [2, later + 1 + host_rounds])):
+        graph, whole = joined(other, *cliques)
+        begun.clear()
+        (results,) = run(4, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
+        np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
+        assert len({state.rounds for _, state, _ in results}) == 1
+        assert begun == wanted, "hosts know what lives once the kernel has told them"
+
+
+@needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("host_rounds", [False, True])
+def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, begun, monkeypatch):
+    """It runs as many rounds as figures are kept of, of a call or since the hosts last agreed. Of a star, level 1 takes
+    the leaves, the hub, and a round that finds no more; each clique takes two."""
+    monkeypatch.setattr(messages, "WHOLE_ACROSS", 20)
+    monkeypatch.setattr(layout, "RING", 4)
+    graph, whole = joined(nx.star_graph(300), *(nx.complete_graph(size) for size in range(4, 13)))
+    (results,) = run(4, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
+    np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
+    assert {state.rounds for _, state, _ in results} == {1 + 3 + 2 * 8 + 1}
+    assert begun == [2, *range(6 if host_rounds else 4, 21, 4)]
+
+
+@needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("host_rounds", [False, True])
+def test_rounds_over_many_that_live_do_not(host_rounds, begun, monkeypatch):
+    """The first round of every level is walked by kernels of its own, until few enough live."""
+    graph, whole = joined(*(nx.complete_graph(size) for size in range(4, 13)))
+    monkeypatch.setattr(messages, "WHOLE_ACROSS", 15)
+    (results,) = run(2, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
+    np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
+    left = np.cumsum(np.arange(12, 3, -1))
+    many = int((left > 30).sum())
+    assert begun == [2 + 2 * level for level in range(many)], "each takes a first round, and one that finds no more"
