@@ -7,6 +7,7 @@ phases fused, many rounds a call.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 from dgraph.backend.base import Backend, Machine, SharedMachine
 from dgraph.backend.note import Note
 from dgraph.comm import Comm
-from dgraph.errors import UsageError
+from dgraph.errors import PeerLost, UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program, trace
 
@@ -27,6 +28,8 @@ SYNCS = ("auto", "full", "poison")
 LOOK_AROUND = 0.2
 """Seconds of fused rounds before Python looks around, for signals and for what it tells the user."""
 
+GRACE = 10.0
+"""Seconds in which a rank that another one has waited for in vain may still say why."""
 
 AHEAD = 1 << 14
 """Rounds that GPUs run by themselves before Python looks around: a quarter of a second."""
@@ -259,6 +262,8 @@ class Run:
         if self.error is None:
             try:
                 return work()
+            except PeerLost as error:
+                self.error, self.comm.deadline = error, time.monotonic() + GRACE
             except Exception as error:
                 self.error = error
         return None
@@ -266,7 +271,11 @@ class Run:
     def _agree(self, starting: bool = False) -> None:
         """The round's totals on every rank; vertices that wait are let in when nobody else is active."""
         machine = self.machine
-        integers, floats, waiting = self._totals()
+        try:
+            integers, floats, waiting = self._totals()
+        except TimeoutError:
+            assert self.error is not None
+            raise self.error from None
         if integers[0] == 0 and waiting:
             pile = self.comm.allreduce(np.array([machine.lowest_pile()], np.int64), "min")
             self._attempt(lambda: machine.open_pile(int(pile[0])))
@@ -292,6 +301,7 @@ class Run:
         if machine.minima:
             whole[-machine.minima :] = self.comm.allreduce(mine[-machine.minima :], "min")
         if whole[0]:
+            self.comm.deadline = math.inf
             self.comm.agree(self.error)
         self.wishes = int(whole[2])
         return whole[3:], floats, int(whole[1])

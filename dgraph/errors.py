@@ -35,6 +35,10 @@ class InternalError(DgraphError):
     exit_code = 70
 
 
+class PeerLost(InternalError):
+    """Another rank does not answer: it has ended, hangs, or gave up itself and says why."""
+
+
 class ValidationFailed(DgraphError):
     """The answer was checked and is wrong. The text names the rule, and the first vertex or arc that breaks it."""
 

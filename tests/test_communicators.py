@@ -1,5 +1,8 @@
 """Communicators that a program makes, uses for a run, and frees: thousands of times, as a service does."""
 
+import math
+import time
+
 import numpy as np
 import pytest
 
@@ -57,3 +60,20 @@ def test_what_is_no_communicator_is_refused(wrong):
     world()
     with pytest.raises(UsageError, match="comm="):
         communicator(MPI.COMM_NULL if wrong == "null" else wrong)
+
+
+def test_a_rank_waits_for_others_up_to_its_deadline():
+    """What it gave up on is over once they come: nothing that MPI still writes into has gone."""
+    given = split(world().rank)
+    comm = communicator(given)
+    if comm.size > 1 and comm.rank == 0:
+        comm.deadline = time.monotonic() + 0.2
+        with pytest.raises(TimeoutError):
+            comm.allreduce(np.ones(1000, np.int64))
+        comm.deadline = math.inf
+        world().barrier()
+    elif comm.size > 1:
+        world().barrier()
+        assert comm.allreduce(np.ones(1000, np.int64)).tolist() == [comm.size] * 1000
+    assert comm.total(1) == comm.size
+    given.Free()

@@ -112,7 +112,7 @@ def test_blocks_meet_seldom(program, each, monkeypatch):
 
 def test_mutants_fail():
     """Far vertices that a message brings are lost."""
-    mutant = "if (far) far = begins_to_wait(v);", "far = false;"
+    mutant = "if (far) far = begins_to_wait(v[k]);", "far = false;"
     with pytest.raises(AssertionError):
         check(run(3, mesh(), [PROGRAMS["dist"]], policy="hash", direction="push", mutant=mutant), ["dist"])
 

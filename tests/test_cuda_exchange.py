@@ -60,8 +60,8 @@ def answer(name):
 
 
 @pytest.mark.parametrize(("name", "direct", "mutant"), [
-    ("rank", True, ("if (a.reduces) reset(v);", "")),
-    ("level", True, ("FRESH(env.awake + (v >> 5)) >> (v & 31) & 1;", "0;")),
+    ("rank", True, ("if (a.reduces) reset(v[k]);", "")),
+    ("level", True, ("(u8)(FRESH(env.awake + (v[k] >> 5)) >> (v[k] & 31) & 1)", "0")),
     ("core", False, ("FRESH(head + HEADER_NUMBER) != number", "false")),
 ])  # fmt: skip
 def test_mutants_fail(name, direct, mutant):

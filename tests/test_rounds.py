@@ -1,6 +1,7 @@
 """Compiled rounds on one rank: the same bits for any number of rounds a call, threads, and directions; and the fused
 rounds against the reference loop."""
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,7 @@ from dgraph.backend.cpu.machine import Machine
 from dgraph.backend.cpu.threads import Team
 from dgraph.comm import SerialComm, world
 from dgraph.engine import Context, Run
-from dgraph.errors import InternalError
+from dgraph.errors import InternalError, PeerLost
 from dgraph.graph.build import build
 from dgraph.program import trace
 from dgraph.report import Progress, Trace
@@ -134,3 +135,31 @@ def test_what_does_not_compile_ends_every_rank(monkeypatch):
         monkeypatch.setattr(Machine, "compile", refuse)
     with pytest.raises(RuntimeError if world().size == 1 else InternalError, match="no compiler here"):
         dgraph.run("bfs", "path:9", source=0, backend="cpu")
+
+
+def test_a_rank_that_lost_another_does_not_wait_for_an_agreement():
+    """But gives the others a moment, in which the one that failed says why."""
+    asked = []
+
+    class Deaf(SerialComm):
+        size = 2
+
+        def allreduce(self, values, op="sum"):
+            asked.append(self.deadline - time.monotonic())
+            raise TimeoutError
+
+    class Waiting:
+        minima, waiting = 0, False
+
+        def totals(self):
+            return np.zeros(2, np.int64), np.zeros(0)
+
+    def lost():
+        raise PeerLost("rank 0 waited for a message from rank 1")
+
+    run = Run.__new__(Run)
+    run.machine, run.comm, run.error, run.context = Waiting(), Deaf(), None, SimpleNamespace(keeper=None)
+    run._attempt(lost)
+    with pytest.raises(PeerLost, match="waited for a message from rank 1"):
+        run._agree()
+    assert 5 < asked[0] <= 10

@@ -68,7 +68,7 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
 
 def _agreed(comm: Comm, code: int, message: str | None) -> int:
     """The largest code of all ranks; the first rank with a message prints it. Aborts if a failed rank stays alone."""
-    lonely = threading.Timer(GRACE, _abort, (comm, code, message))
+    lonely = threading.Timer(GRACE + 0.1 * comm.rank, _abort, (comm, code, message))  # one tells for all that wait
     lonely.daemon = True
     if message is not None:
         lonely.start()

@@ -7,6 +7,7 @@ Everything is collective unless it says otherwise: every rank calls it, in the s
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,9 @@ class Comm(ABC):
     rank: int
     size: int
     transport: str
+    deadline = math.inf
+    """Of ``time.monotonic()``: collectives that others have not joined by then raise :class:`TimeoutError`, and nothing
+    can be agreed on any more."""
 
     @abstractmethod
     def barrier(self) -> None: ...

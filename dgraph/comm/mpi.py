@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Callable
 from functools import cache
 
 import mpi4py
@@ -65,25 +66,34 @@ class MpiComm(Comm):
         self.comm = comm.Dup()
         self.rank, self.size = self.comm.rank, self.comm.size
         self._duplicates = [self.comm]
+        self._left: list[tuple[Callable[[], bool], tuple]] = []
 
     def free(self) -> None:
         """Give it back to MPI, and its twins; collective."""
-        while self._duplicates:
+        self._left = [(ready, arrays) for ready, arrays in self._left if not ready()]
+        while self._duplicates and not self._left:
             self._duplicates.pop().Free()
 
+    def _wait(self, ready: Callable[[], bool], *arrays: np.ndarray) -> None:
+        try:
+            wait_until(ready, self.deadline)
+        except TimeoutError:
+            self._left.append((ready, arrays))  # MPI may still read and write there
+            raise
+
     def barrier(self):
-        wait_until(self.comm.Ibarrier().Test)
+        self._wait(self.comm.Ibarrier().Test)
 
     def allreduce(self, values, op="sum"):
         values = np.ascontiguousarray(values)
         out = np.empty_like(values)
-        wait_until(self.comm.Iallreduce(values, out, OPS[op]).Test)
+        self._wait(self.comm.Iallreduce(values, out, OPS[op]).Test, values, out)
         return out
 
     def allgather(self, values):
         values = np.ascontiguousarray(values)
         out = np.empty((self.size, *values.shape), values.dtype)
-        wait_until(self.comm.Iallgather(values, out).Test)
+        self._wait(self.comm.Iallgather(values, out).Test, values, out)
         return out
 
     def allgatherv(self, values):
@@ -93,7 +103,7 @@ class MpiComm(Comm):
         parts = [np.ascontiguousarray(part) for part in parts]
         counts = np.array([part.size for part in parts], np.int64)
         incoming = np.empty_like(counts)
-        wait_until(self.comm.Ialltoall(counts, incoming).Test)
+        self._wait(self.comm.Ialltoall(counts, incoming).Test, counts, incoming)
         gotten = [np.empty(int(count), parts[0].dtype) for count in incoming]
         gotten[self.rank] = parts[self.rank]
         requests = []
@@ -103,7 +113,7 @@ class MpiComm(Comm):
         for step in range(1, self.size):
             peer = (self.rank + step) % self.size
             requests += [self.comm.Isend([piece, MPI.BYTE], peer) for piece in _pieces(parts[peer])]
-        wait_until(lambda: MPI.Request.Testall(requests))
+        self._wait(lambda: MPI.Request.Testall(requests), *parts, *gotten)
         return gotten
 
     def exchange(self, sends, inboxes):
@@ -118,7 +128,9 @@ class MpiComm(Comm):
             for start in range(0, max(bound, 1), CHUNK):
                 requests.append(self.comm.Isend([message[start : start + CHUNK], MPI.BYTE], peer))
         ends = [MPI.Status() for _ in requests]
-        wait_until(lambda: MPI.Request.Testall(requests, ends))
+        self._wait(
+            lambda: MPI.Request.Testall(requests, ends), *inboxes.values(), *(message for message, _ in sends.values())
+        )
         for peer, i in statuses[:posted]:
             status[peer] = status.get(peer, 0) + ends[i].Get_count(MPI.BYTE)
         return status

@@ -1,5 +1,6 @@
 """How a rank waits: at once where the answer is near, without keeping a core where it is not."""
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -8,12 +9,18 @@ SPINS = 20_000
 """Looks at a request, a core given away after each, before a waiting rank sleeps between looks."""
 
 
-def wait_until(ready: Callable[[], bool]) -> None:
+def wait_until(ready: Callable[[], bool], deadline: float = math.inf) -> None:
     """Return when ``ready()`` is true. MPI's own wait keeps its core: with more ranks than cores that is 15 times
-    slower, and a rank that waits for another to compile or to partition would halve its speed."""
+    slower, and a rank that waits for another to compile or to partition would halve its speed.
+
+    Raises:
+        TimeoutError: it was not by ``deadline``, of ``time.monotonic()``.
+    """
     for _ in range(SPINS):
         if ready():
             return
         os.sched_yield()
     while not ready():
+        if time.monotonic() > deadline:
+            raise TimeoutError
         time.sleep(0.0005)

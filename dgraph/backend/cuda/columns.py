@@ -40,9 +40,10 @@ class Column:
 
     def _positions(self, at):
         """What selects these lids in ``values``."""
-        if isinstance(at, slice) and self.place is None:
-            first, stop, _ = at.indices(len(self))
-            return slice(self.first + first, self.first + stop)
+        if isinstance(at, slice) and (at.step or 1) > 0:
+            first, stop, step = at.indices(len(self))
+            lids = slice(self.first + first, self.first + stop, step)
+            return lids if self.place is None else self.place[lids]
         lids = np.arange(self.first, self.stop, dtype=np.int64)[at]
         where = self.device.put(lids)
         return where if self.place is None else self.place[where]

@@ -15,7 +15,7 @@ from dgraph.backend.cuda.device_rounds import DeviceRounds, Exchanges, concluded
 from dgraph.backend.cuda.quiet import tells_who
 from dgraph.backend.cuda.transports import Links, Mailboxes
 from dgraph.comm import Comm
-from dgraph.errors import InternalError, UsageError
+from dgraph.errors import PeerLost, UsageError
 from dgraph.graph.local import Mirrors
 
 if TYPE_CHECKING:
@@ -239,12 +239,12 @@ class Exchange:
         """Take in what kernels wrote down since the last call; the host has just read it.
 
         Raises:
-            InternalError: a GPU has waited in vain.
+            PeerLost: a GPU has waited in vain.
         """
         words = self.machine.all_words[self.machine.arrays.post_at :]
         if words[at.POST_LATE]:
             self.post.broken = True
-            raise InternalError(
+            raise PeerLost(
                 f"rank {self.comm.rank} waited for a message from rank {words[at.POST_LATE] - 1} for more than "
                 f"{patience():g} s ({PATIENCE}); that rank has ended or hangs, its own message says more"
             )

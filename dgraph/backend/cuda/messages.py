@@ -111,13 +111,16 @@ def operators(t: Traced) -> str:
     if len(t.fields) > MOST_FIELDS:
         raise UsageError(f"{len(t.fields)} fields in one program; {MOST_FIELDS} is the most between GPUs")
     fields = list(enumerate((name, TYPES[field.dtype]) for name, field in t.fields.items()))
-    places, widths, puts, takes = [], [], [], []
+    places, widths, members, loads, puts, reads, takes = [], [], [], [], [], [], []
     for i, (name, kind) in fields:
         asked = f"if (fields >> {i} & 1)"
         places.append(f"{asked} c.at[{i}] = at, at += padded(stride * (i64)sizeof({kind}));")
         widths.append(f"{asked} width += sizeof({kind});")
-        puts.append(f"{asked} (({kind}*)c.at[{i}])[row] = LOAD(env.f_{name} + v);")
-        takes.append(f"{asked} env.f_{name}[v] = FRESH(({kind}*)c.at[{i}] + row);")
+        members.append(f"{kind} f{i};")
+        loads.append(f"{asked} r.f{i} = LOAD(env.f_{name} + v);")
+        puts.append(f"{asked} (({kind}*)c.at[{i}])[row] = r.f{i};")
+        reads.append(f"{asked} r.f{i} = FRESH(({kind}*)c.at[{i}] + row);")
+        takes.append(f"{asked} env.f_{name}[v] = r.f{i};")
     number = {name: (i, kind) for i, (name, kind) in fields}
     proposed = ", ".join(
         f"({WIDE['int' if kind not in ('float', 'double') else 'f32' if kind == 'float' else 'f64']})"
@@ -133,8 +136,12 @@ def operators(t: Traced) -> str:
             _function("Columns columns(char* at, i64 fields, i64 stride)", [
                 "Columns c;", *places, f"c.at[{len(fields)}] = at;", "return c;"]),
             _function("u8* marks_of(const Columns& c)", [f"return (u8*)c.at[{len(fields)}];"]),
-            _function("void put_row(const Columns& c, i64 fields, i64 row, u32 v)", puts),
-            _function("void take_row(const Columns& c, i64 fields, i64 row, u32 v)", takes),
+            "// A row on its way: whoever moves several reads them all before it writes one.",
+            f"struct Row {{ {' '.join(members)} }};",
+            _function("Row row_of(i64 fields, u32 v)", ["Row r;", *loads, "return r;"]),
+            _function("void put_row(const Columns& c, i64 fields, i64 row, const Row& r)", puts),
+            _function("Row row_in(const Columns& c, i64 fields, i64 row)", ["Row r;", *reads, "return r;"]),
+            _function("void take_row(i64 fields, u32 v, const Row& r)", takes),
             _function("Proposal proposal_in(const Columns& c, i64 row)", [f"return {{{proposed}}};"]),
         ]
     ) + "\n"  # fmt: skip

@@ -116,7 +116,7 @@ struct Across {
         else if (WIDE) twc(visit, work, room.twc);
         else warp_search(visit, work, room.search);
         visit.close();
-        if (visit.sent) FENCE_SYSTEM();
+        fence_block(visit.sent);
     }
 
     // Rows that came from all peers; -1: too many for one block, or not counted.
@@ -172,7 +172,7 @@ struct Across {
             Visit visit;
             aim(visit);
             for (i64 p = first; p < env.peer_count; p += every)
-                combine_from(peer_of(p), incoming_any(reduce, p, number, most_few), visit, at, step);
+                combine_from<1>(peer_of(p), incoming_any(reduce, p, number, most_few), visit, at, step);
             visit.close();
         });
     }
@@ -186,7 +186,7 @@ struct Across {
                 Front front;
                 front.open(held()[0], swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, slot, TAIL);
                 for (i64 p = first; p < env.peer_count; p += every)
-                    take_from(tell, peer_of(p), incoming_any(tell, p, number, most_few), front, at, step);
+                    take_from<1>(tell, peer_of(p), incoming_any(tell, p, number, most_few), front, at, step);
                 front.close();
             }))
             meet_all();

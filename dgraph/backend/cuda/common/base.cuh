@@ -191,6 +191,12 @@ DEVICE u64 thread_rank() { return warp_rank() * 32 + lane_id(); }
 DEVICE u64 threads() { return (u64)gridDim.x * BLOCK; }
 
 // All blocks of a cooperative launch. ``arrived`` counts arrivals for ever; ``due`` is what it reads when all are here.
+// What threads of this block wrote into a peer's memory, if any ``wrote``, comes before what is posted behind a meeting
+// of all blocks: a fence orders what its thread has seen, too, and costs most where each thread has its own.
+DEVICE void fence_block(bool wrote) {
+    if (__syncthreads_or(wrote) && threadIdx.x == 0) FENCE_SYSTEM();
+}
+
 // What was written before it is read behind it by FRESH loads, which no cache holds back; so no fence follows.
 DEVICE void meet(u32* arrived, u32& due) {
     due += gridDim.x;

@@ -34,7 +34,7 @@ DEVICE void write_mirrors(const Asked& a, const u32* bits, i64 number) {
         for (i64 i = (span.low >> 5) + (i64)thread_rank(); 32 * i < span.high; i += (i64)threads())
             out[i] = window(bits, mirrors, peer.first + 32 * i); // the owner knows which it asked for
     }
-    FENCE_SYSTEM();
+    fence_block(true);
 }
 
 // Masters' bits to where they have mirrors.
@@ -63,7 +63,7 @@ DEVICE void write_masters(const Asked& a, const u32* bits, i64 number) {
             if (within(span, i)) out[i] = mine;
         }
     }
-    FENCE_SYSTEM();
+    fence_block(true);
 }
 
 // By the first block, when all have written.
@@ -85,11 +85,8 @@ template <class F> DEVICE void each_named(const Asked& a, i64 p, i64 number, i64
     const Peer& peer = peer_of(p);
     const i64 many = said_by(p, number);
     if (many != COUNT_IN_HEAD) {
-        few(a, a.arriving(peer), peer.inbox[number & 1], many, most).each([&](bool mine, i64 position, i64) {
-            const bool alone[1] = {mine};
-            const i64 at[1] = {position};
-            f(alone, at, 1);
-        });
+        few(a, a.arriving(peer), peer.inbox[number & 1], many, most)
+            .each<1>([&](const bool* mine, const i64* position, const i64*) { f(mine, position, 1); });
         return;
     }
     const Span span = span_of(a.arriving(peer), a.role);

@@ -44,7 +44,7 @@ KERNEL unpack(i64 asked) {
         Visit visit;
         visit.open(globals_now(), tick, FRESH(env.control + PILE), held);
         for (i64 p = 0; p < env.peer_count; p++) {
-            if (takes) combine_from(peer_of(p), incoming(a, p, number), visit);
+            if (takes) combine_from<ROWS_AT_ONCE>(peer_of(p), incoming(a, p, number), visit);
             if (ALL) meet(env.gate, due); // floats of different ranks are added in the order of ranks
         }
         visit.close();
@@ -52,7 +52,8 @@ KERNEL unpack(i64 asked) {
         Front front;
         front.open(held[0], is(SWAPPED) ? env.queue1 : env.queue0, is(SWAPPED) ? env.sums1 : env.sums0,
                    slot_of(tick - 1), TAIL);
-        for (i64 p = 0; takes && p < env.peer_count; p++) take_from(a, peer_of(p), incoming(a, p, number), front);
+        for (i64 p = 0; takes && p < env.peer_count; p++)
+            take_from<ROWS_AT_ONCE>(a, peer_of(p), incoming(a, p, number), front);
         front.close();
     }
     if (thread_rank()) return;

@@ -71,7 +71,7 @@ struct FallingAcross {
         Front front;
         front.open(falling.room.staging.held[warp_in_block()][0], env.queue0, env.sums0, slot_of(0), TAIL);
         for (i64 p = 0; p < env.peer_count; p++)
-            take_from(tell, peer_of(p), incoming_any(tell, p, number, falling.few), front);
+            take_from<1>(tell, peer_of(p), incoming_any(tell, p, number, falling.few), front);
         front.close();
         falling.meet_all();
         if (thread_rank() == 0) env.post[POST_UNPACKING] += (i64)(NOW() - arrived);

@@ -20,6 +20,9 @@ struct Peer {
 };
 
 
+// Rows that a thread of a broad round moves together: loads of one kind are under way at once.
+#define ROWS_AT_ONCE 4
+
 DEVICE const Peer& peer_of(i64 p) { return ((const Peer*)env.peers)[p]; }
 DEVICE i64* post_of(i64 p) { return env.post + POST_PEERS + POST_PEER * p; }
 
@@ -82,29 +85,42 @@ struct Message {
         if (kind != NOTHING && marked) bytes += padded(stride);
     }
 
-    // Every row: ``f(mine, position, row)``, by whole warps; of one without bits, every ``step``-th from ``at`` on.
-    template <class F> __device__ void each(const F& f, u64 at = thread_rank(), u64 step = threads()) const {
+    // Every row: ``f(mine, position, row)`` of K at a time, by whole warps; of a message without bits, every ``step``-th
+    // from ``at`` on.
+    template <int K, class F> __device__ void each(const F& f, u64 at = thread_rank(), u64 step = threads()) const {
         if (kind == BITSET) {
             for (u64 k = warp_rank(); k < (u64)span.chunks(); k += warps()) {
                 const u32 word = FRESH(bits + 32 * k + lane_id());
                 if (!ballot(word != 0)) continue;
                 const u32 mine = __popc(word), before = FRESH(bases + k) + sum_up_to_lane(mine) - mine;
-                each_bit(span.chunk() + (i64)k, word, before, f);
+                each_bit<K>(span.chunk() + (i64)k, word, before, f);
             }
         } else if (kind != NOTHING) {
-            for (u64 i = at; i - lane_id() < (u64)count; i += step) {
-                const bool mine = i < (u64)count;
-                f(mine, kind == OFFSETS ? (i64)(mine ? FRESH(positions + i) : 0) : span.low + (i64)i, (i64)i);
+            for (u64 i = at; i - lane_id() < (u64)count; i += K * step) {
+                bool mine[K];
+                i64 position[K], row[K];
+                for (int k = 0; k < K; k++) {
+                    row[k] = (i64)(i + k * step), mine[k] = row[k] < count;
+                    position[k] = kind == OFFSETS ? (i64)(mine[k] ? FRESH(positions + row[k]) : 0) : span.low + row[k];
+                }
+                f(mine, position, row);
             }
         }
     }
 
     // The positions of a chunk whose bits are set, ``before`` rows in front of each lane's first.
-    template <class F> __device__ static void each_bit(i64 chunk, u32 word, u32 before, const F& f) {
-        for (u32 j = 0; j < 32; j++) {
-            const u32 set = shuffle(word, j), at = shuffle(before, j);
-            if (set) f(set >> lane_id() & 1, (chunk << CHUNK_BITS) + 32 * j + lane_id(),
-                       (i64)(at + __popc(set & ((1u << lane_id()) - 1))));
+    template <int K, class F> __device__ static void each_bit(i64 chunk, u32 word, u32 before, const F& f) {
+        const u32 busy = ballot(word != 0);
+        for (u32 j = 0; j < 32; j += K) {
+            if (!(busy >> j & (u32)((1ull << K) - 1))) continue;
+            bool mine[K];
+            i64 position[K], row[K];
+            for (int k = 0; k < K; k++) {
+                const u32 set = shuffle(word, j + k), at = shuffle(before, j + k);
+                mine[k] = set >> lane_id() & 1, position[k] = (chunk << CHUNK_BITS) + 32 * (j + k) + lane_id();
+                row[k] = (i64)(at + __popc(set & ((1u << lane_id()) - 1)));
+            }
+            f(mine, position, row);
         }
     }
 };
@@ -135,13 +151,25 @@ DEVICE Message incoming(const Asked& a, i64 p, i64 number) {
     return m;
 }
 
-// Row ``row`` of a message: the vertex at ``position``.
-DEVICE void put(const Asked& a, const Peer& peer, const Message& m, i64 position, i64 row) {
-    const u32 v = a.reduces ? (u32)(peer.first + position) : peer.lids[position];
-    if (m.kind == OFFSETS) m.positions[row] = (u32)position;
-    put_row(m.values, a.fields, row, v);
-    if (a.marked) marks_of(m.values)[row] = FRESH(env.awake + (v >> 5)) >> (v & 31) & 1;
-    if (a.reduces) reset(v);
+// K rows of a message: the vertices at ``position``.
+template <int K>
+DEVICE void put(const Asked& a, const Peer& peer, const Message& m, const bool* mine, const i64* position, const i64* row) {
+    u32 v[K];
+    Row values[K];
+    u8 mark[K];
+    for (int k = 0; k < K; k++)
+        v[k] = !mine[k] ? 0 : a.reduces ? (u32)(peer.first + position[k]) : peer.lids[position[k]];
+    for (int k = 0; k < K; k++) {
+        if (mine[k]) values[k] = row_of(a.fields, v[k]);
+        if (mine[k] && a.marked) mark[k] = (u8)(FRESH(env.awake + (v[k] >> 5)) >> (v[k] & 31) & 1);
+    }
+    for (int k = 0; k < K; k++) {
+        if (!mine[k]) continue;
+        if (m.kind == OFFSETS) m.positions[row[k]] = (u32)position[k];
+        put_row(m.values, a.fields, row[k], values[k]);
+        if (a.marked) marks_of(m.values)[row[k]] = mark[k];
+        if (a.reduces) reset(v[k]);
+    }
 }
 
 // A message's head, and what the host counts. By one thread.
@@ -193,30 +221,46 @@ DEVICE bool all_heard(i64 number) {
 
 // What both ends do with a message that came.
 
+template <int K>
 DEVICE void combine_from(const Peer& peer, const Message& m, Visit& visit, u64 at = thread_rank(), u64 step = threads()) {
-    m.each([&](bool mine, i64 position, i64 row) {
-        const u32 v = mine ? peer.lids[position] : 0;
-        bool near = false, far = false;
-        if (mine) {
-            const Proposal p = proposal_in(m.values, row);
-            near = !is_identity(p) && improves(v, p) && succeeded(p, attempt(v, p)) && !ALL;
-            far = SORTS && near && pile_of(v, p) > visit.nearest;
-            near = near && !far;
-            if (FLAGGED && near) near = visit.begins_to_wait_for(v);
-            if (far) far = begins_to_wait(v);
+    m.each<K>([&](const bool* mine, const i64* position, const i64* row) {
+        u32 v[K];
+        Proposal p[K];
+        for (int k = 0; k < K; k++) {
+            v[k] = mine[k] ? peer.lids[position[k]] : 0;
+            if (mine[k]) p[k] = proposal_in(m.values, row[k]);
         }
-        if (ALL) return;
-        if (TOUCHES) visit.touched.add(near, v);
-        else visit.front.add(near, v);
-        if (SORTS) visit.beyond.add(far, v);
+        for (int k = 0; k < K; k++) {
+            bool near = false, far = false;
+            if (mine[k]) {
+                near = !is_identity(p[k]) && improves(v[k], p[k]) && succeeded(p[k], attempt(v[k], p[k])) && !ALL;
+                far = SORTS && near && pile_of(v[k], p[k]) > visit.nearest;
+                near = near && !far;
+                if (FLAGGED && near) near = visit.begins_to_wait_for(v[k]);
+                if (far) far = begins_to_wait(v[k]);
+            }
+            if (ALL) continue;
+            if (TOUCHES) visit.touched.add(near, v[k]);
+            else visit.front.add(near, v[k]);
+            if (SORTS) visit.beyond.add(far, v[k]);
+        }
     }, at, step);
 }
 
+template <int K>
 DEVICE void take_from(const Asked& a, const Peer& peer, const Message& m, Front& front, u64 at = thread_rank(),
                       u64 step = threads()) {
-    m.each([&](bool mine, i64 position, i64 row) {
-        const u32 v = mine ? (u32)(peer.first + position) : 0;
-        if (mine) take_row(m.values, a.fields, row, v);
-        if (a.joins) front.add(mine && (!a.marked || FRESH(marks_of(m.values) + row)), v);
+    m.each<K>([&](const bool* mine, const i64* position, const i64* row) {
+        Row values[K];
+        bool joins[K];
+        for (int k = 0; k < K; k++) {
+            if (mine[k]) values[k] = row_in(m.values, a.fields, row[k]);
+            joins[k] = mine[k] && (!a.marked || FRESH(marks_of(m.values) + row[k]));
+        }
+        for (int k = 0; k < K; k++) {
+            const u32 v = mine[k] ? (u32)(peer.first + position[k]) : 0;
+            if (mine[k]) take_row(a.fields, v, values[k]);
+            if (a.joins) front.add(joins[k], v);
+        }
     }, at, step);
 }

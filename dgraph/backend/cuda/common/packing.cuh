@@ -71,8 +71,11 @@ DEVICE void write(const Asked& a, i64 p, i64 number) {
     const Side& side = a.leaving(peer);
     const Message m = outgoing(a, p, number);
     if (m.kind == NOTHING) return;
+    const auto rows = [&](const bool* mine, const i64* position, const i64* row) {
+        put<ROWS_AT_ONCE>(a, peer, m, mine, position, row);
+    };
     if (m.kind == EVERYTHING)
-        for (i64 i = (i64)thread_rank(); i < m.count; i += (i64)threads()) put(a, peer, m, m.span.low + i, i);
+        m.each<ROWS_AT_ONCE>(rows);
     if (a.dense) return;
     for (i64 k = (i64)warp_rank(); k < m.span.chunks(); k += (i64)warps()) {
         const i64 chunk = m.span.chunk() + k;
@@ -87,9 +90,7 @@ DEVICE void write(const Asked& a, i64 p, i64 number) {
         if (lane_id() == 31) base = atomicAdd((u64*)(post_of(p) + RESERVED), (u64)through);
         base = shuffle(base, 31);
         if (m.kind == BITSET && lane_id() == 0) m.bases[k] = (u32)base;
-        Message::each_bit(chunk, word, (u32)base + through - mine, [&](bool has, i64 position, i64 row) {
-            if (has) put(a, peer, m, position, row);
-        });
+        Message::each_bit<ROWS_AT_ONCE>(chunk, word, (u32)base + through - mine, rows);
     }
 }
 
@@ -99,7 +100,7 @@ DEVICE void pack_all(const Asked& a, const News& news, i64 number, u32& due, Pac
     if (!a.failed && a.marked) mark_active(news, false);
     meet(env.gate, due);
     for (i64 p = 0; p < env.peer_count; p++) write(a, p, number);
-    FENCE_SYSTEM(); // what a thread wrote into a peer's memory comes before what the first block posts
+    fence_block(true);
 }
 
 // By the first block, when all have written: heads, and words that say so.

@@ -1,6 +1,6 @@
 // What rounds of several GPUs say to each other without the host: short messages, and totals.
 
-// All blocks of this GPU. When all have come, the first block does ``work`` alone, and then all go on. A thread that
+// All blocks of this GPU. When all have come, the first block does ``work`` alone, and then all go on. A block that
 // wrote into a peer's memory has fenced what it wrote before it comes here.
 struct Gate {
     u32 due, gone;
@@ -79,7 +79,9 @@ DEVICE bool send(const Asked& a, Place at, i64 number, i64 most) {
         if (at.p == p) {
             const Peer& peer = peer_of(p);
             const Message m = few(a, a.leaving(peer), peer.outbox[number & 1], 1, most);
-            put(a, peer, m, at.position, (i64)base + __popc(same & ((1u << lane_id()) - 1)));
+            const bool mine[1] = {true};
+            const i64 row[1] = {(i64)base + __popc(same & ((1u << lane_id()) - 1))};
+            put<1>(a, peer, m, mine, &at.position, row);
         }
         left &= ~same;
     }
@@ -100,7 +102,7 @@ DEVICE void append(const Asked& a, const News& news, i64 number, i64 most) {
             wrote |= send(a, at, number, most);
         }
     }
-    if (wrote) FENCE_SYSTEM();
+    fence_block(wrote);
 }
 
 #if ACROSS
