@@ -19,8 +19,12 @@ from dgraph.program import Program
 GRAPHS = {
     "grid2500": "grid:2500x2500", "grid4900": "grid:4900x4900", "rmat22": "rmat:22", "rmat24": "rmat:24",
     **dict.fromkeys(anchors.RECIPES, ""),
+    "built26": "rmat:26", "built27": "rmat:27", "built28": "rmat:28", "built25sym": "rmat:25,symmetric",
 }  # fmt: skip
-"""Name → generator; "": one of the graphs that the peers were measured on."""
+"""Name → generator; "": one of the graphs that the peers were measured on. GPUs draw and build those named built."""
+
+LOADED = ("grid2500", "grid4900", "rmat22", "rmat24")
+"""Those that hosts load, where symmetric ones can be made of them."""
 
 ALGORITHMS = ("bfs", "sssp", "cc", "pagerank", "pagerank single", "kcore", "kcore estimates")
 """Names, some with a variant; ``pagerank single`` in 32-bit floats, as the peers' was measured."""
@@ -70,10 +74,10 @@ def measure(
     gpu = backend("cuda", None, comm.size, comm.rank, comm.size == 1)
     rows, chosen = [], []
     for name in graphs:
-        graph, sources = _graph(name, count, gpu.device, comm)
+        graph, sources = _graph(name, policies[0], count, gpu.device, comm)
         for policy, work in itertools.product(policies, works):
             algorithm, _, variant = work.partition(" ")
-            if not GRAPHS[name] and graph.directed and algorithm in SYMMETRIC:
+            if name not in LOADED and graph.directed and algorithm in SYMMETRIC:
                 continue
             for way in ways:
                 if algorithm not in ABOUT.get(way.rstrip("0123456789"), ALGORITHMS):
@@ -98,10 +102,13 @@ def measure(
             record.write(folder, f"across-{comm.size}", document, _table(rows))
 
 
-def _graph(name: str, count: int, device, comm) -> tuple[dgraph.Graph, list[int]]:
+def _graph(name: str, policy: str, count: int, device, comm) -> tuple[dgraph.Graph, list[int]]:
     if not GRAPHS[name]:
         return anchors.shared(name, count, device, comm)
-    graph = dgraph.Graph.load(GRAPHS[name], weights="1..255", comm=comm)
+    if name.startswith("built"):
+        graph: dgraph.Graph = dgraph.build_on_gpus(GRAPHS[name], comm=comm, policy=policy, weights="1..255")
+    else:
+        graph = dgraph.Graph.load(GRAPHS[name], weights="1..255", comm=comm)
     return graph, [graph.hub()]
 
 

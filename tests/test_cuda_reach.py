@@ -213,7 +213,7 @@ MUTANTS = {
     "bits are no list": ("if (way == PUSH && mode == PULL) bits_to_list();", "", False),
     "a list is no bits": ("if (way == PULL && mode == PUSH) list_to_bits(own_active);", "", False),
     "mirrors do not hear": ("& masters_in((u64)i)) | word;", "& masters_in((u64)i));", False),
-    "mirrors' bits are not moved to positions": ("peer.first + 32 * i);", "32 * i);", False),
+    "mirrors' bits are not moved to positions": ("peer.first + 32 * w);", "32 * w);", False),
     "hits on mirrors stay": ("env.hits[i] = word & ~own;", "env.hits[i] = 0;", False),
     "what is bits is taken for positions": ("if (many != COUNT_IN_HEAD) {", "if (false) {", False),
     "edges that are walked stay unexplored": ("if (way == PUSH) unexplored -= total;", "", False),

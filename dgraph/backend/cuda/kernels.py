@@ -18,14 +18,14 @@ from dgraph.program import Traced
 
 ONE_BLOCK = ("settle", "agreed", "conclude", "desert", "piece", "rejoin")
 TOGETHER = ("rounds", "across", "reach", "pack", "unpack", "estimate", "estimate_across")
-PERSISTENT = ("rounds", "across")
 """Kernels whose blocks wait for each other."""
 
 HUGE_LEAST = 8 * at.BLOCK
 """Edges of a vertex that a block walks sooner than another kernel is launched."""
 
 MOST_RESIDENT = 4
-"""Blocks a multiprocessor of those that move much and meet seldom."""
+"""Blocks a multiprocessor of those that move much and meet seldom. ``across`` is one of them where degrees are skewed:
+there rounds are few and not so small."""
 
 
 class Kernels:
@@ -47,6 +47,7 @@ class Kernels:
         self._modules: dict[tuple[str, bool], object] = {}
         self._sent: tuple = ()
         self._token = object()
+        self._words: np.ndarray | None = None
 
     def load(self, fused: bool, across: bool, reach: bool = False) -> None:
         """Compile or load what every run calls. ``across``: rounds of several GPUs may run without the host; ``reach``:
@@ -87,12 +88,13 @@ class Kernels:
             self.record.launch(found, module, kernel, blocks, argument, cooperative)
 
     def blocks(self, module, kernel: str) -> int:
-        """Blocks that run at once; of a persistent kernel one a multiprocessor, since fewer meet sooner."""
+        """Blocks that run at once; of a kernel of small rounds one a multiprocessor, since fewer meet sooner."""
         if self.options.blocks is not None:
             return min(self.options.blocks, self.device.blocks) if kernel in TOGETHER else self.options.blocks
         if kernel == "rounds" and self.options.one_block:
             return 1
-        each = 1 if kernel in PERSISTENT else module.resident(kernel)
+        small = kernel == "rounds" or (kernel == "across" and not self.graph.extent.renumbered)
+        each = 1 if small else module.resident(kernel)
         most = self.options.reaching(self.graph.extent) if kernel == "reach" else MOST_RESIDENT
         return self.device.blocks * (min(each, most) if kernel in TOGETHER else each)
 
@@ -152,7 +154,7 @@ class Kernels:
     def tell(self, **values: int) -> None:
         """Members of ``env`` that are known later."""
         self._values.update(values)
-        self._token = object()
+        self._token, self._words = object(), None
 
     def send(self, lids, positions=None, values=()) -> None:
         """Arrays of a message, for ``combine`` and ``join``."""
@@ -233,6 +235,9 @@ class Kernels:
         return known
 
     def _packed(self) -> np.ndarray:
+        """``env``, for every module alike."""
+        if self._words is not None:
+            return self._words
         words = np.zeros(len(self._members), np.int64)
         for i, (kind, name) in enumerate(self._members):
             if name in self._values:
@@ -243,4 +248,5 @@ class Kernels:
                 words.view(np.float64)[i] = value
             else:
                 words.view(np.uint64)[i] = int(value) & (2**64 - 1)
+        self._words = words
         return words

@@ -27,20 +27,20 @@ DEVICE u32 window(const u32* bits, const Span& span, i64 at) {
 // Mirrors' bits to their owners: a peer's mirrors stand in the order of its positions.
 DEVICE void write_mirrors(const Asked& a, const u32* bits, i64 number) {
     const Span mirrors = {env.masters, env.rows};
-    for (i64 p = 0; p < env.peer_count; p++) {
-        const Peer& peer = peer_of(p);
+    for (i64 i = 0; i < env.peer_count; i++) {
+        const Peer& peer = peer_of(in_turn(i));
         const Span span = span_of(peer.mine, a.role);
         u32* out = bits_in(peer.outbox[number & 1]);
-        for (i64 i = (span.low >> 5) + (i64)thread_rank(); 32 * i < span.high; i += (i64)threads())
-            out[i] = window(bits, mirrors, peer.first + 32 * i); // the owner knows which it asked for
+        for (i64 w = (span.low >> 5) + (i64)thread_rank(); 32 * w < span.high; w += (i64)threads())
+            out[w] = window(bits, mirrors, peer.first + 32 * w); // the owner knows which it asked for
     }
     fence_block(true);
 }
 
 // Masters' bits to where they have mirrors.
 DEVICE void write_masters(const Asked& a, const u32* bits, i64 number) {
-    for (i64 p = 0; p < env.peer_count; p++) {
-        const Peer& peer = peer_of(p);
+    for (i64 n = 0; n < env.peer_count; n++) {
+        const Peer& peer = peer_of(in_turn(n));
         const Span span = span_of(peer.theirs, a.role);
         u32* out = bits_in(peer.outbox[number & 1]);
         for (i64 k = span.chunk() + (i64)warp_rank(); k << CHUNK_BITS < span.high; k += (i64)warps()) {
@@ -91,18 +91,17 @@ template <class F> DEVICE void each_named(const Asked& a, i64 p, i64 number, i64
     }
     const Span span = span_of(a.arriving(peer), a.role);
     const u32* bits = bits_in(peer.inbox[number & 1]);
-    for (i64 k = span.chunk() + (i64)warp_rank(); k << CHUNK_BITS < span.high; k += (i64)warps()) {
-        const u32 word = held_bits(bits, span, 32 * k + lane_id()), busy = ballot(word != 0);
-        for (u32 j = 0; j < 32; j += WORDS_AT_ONCE) {
-            if (!(busy >> j & ((1u << WORDS_AT_ONCE) - 1))) continue;
-            bool mine[WORDS_AT_ONCE];
-            i64 position[WORDS_AT_ONCE];
-            for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
-                mine[w] = shuffle(word, j + w) >> lane_id() & 1;
-                position[w] = (k << CHUNK_BITS) + 32 * (j + w) + lane_id();
-            }
-            f(mine, position, WORDS_AT_ONCE);
+    const i64 all = 32 * WORDS_AT_ONCE; // positions: few, as hubs stand together and would keep one warp
+    for (i64 k = span.low / all + (i64)warp_rank(); k * all < span.high; k += (i64)warps()) {
+        const u32 word = lane_id() < WORDS_AT_ONCE ? held_bits(bits, span, WORDS_AT_ONCE * k + lane_id()) : 0;
+        if (!ballot(word != 0)) continue;
+        bool mine[WORDS_AT_ONCE];
+        i64 position[WORDS_AT_ONCE];
+        for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
+            mine[w] = shuffle(word, w) >> lane_id() & 1;
+            position[w] = k * all + 32 * w + lane_id();
         }
+        f(mine, position, WORDS_AT_ONCE);
     }
 }
 

@@ -23,7 +23,17 @@ struct Peer {
 // Rows that a thread of a broad round moves together: loads of one kind are under way at once.
 #define ROWS_AT_ONCE 4
 
+// Warps that share the bits of a chunk that came.
+#define SHARES 4
+
 DEVICE const Peer& peer_of(i64 p) { return ((const Peer*)env.peers)[p]; }
+// The i-th peer to write to: the next rank first and then round, so that not all ranks write to the same one.
+DEVICE i64 in_turn(i64 i) { return (env.next_peer + i) % env.peer_count; }
+// Links between GPUs that rest take 0.2 ms to wake: a word that nobody reads, ahead of the first message.
+DEVICE void wake_links() {
+    for (i64 p = threadIdx.x; blockIdx.x == 0 && p < env.others; p += BLOCK)
+        if (peer_of(p).signal) TELL_SYSTEM(peer_of(p).signal + SIGNAL_WAKE, 1);
+}
 DEVICE i64* post_of(i64 p) { return env.post + POST_PEERS + POST_PEER * p; }
 
 struct Asked {
@@ -88,12 +98,13 @@ struct Message {
     // Every row: ``f(mine, position, row)`` of K at a time, by whole warps; of a message without bits, every ``step``-th
     // from ``at`` on.
     template <int K, class F> __device__ void each(const F& f, u64 at = thread_rank(), u64 step = threads()) const {
-        if (kind == BITSET) {
-            for (u64 k = warp_rank(); k < (u64)span.chunks(); k += warps()) {
-                const u32 word = FRESH(bits + 32 * k + lane_id());
-                if (!ballot(word != 0)) continue;
+        if (kind == BITSET) { // hubs stand together: a chunk of theirs would keep its warp while others have nothing
+            for (u64 i = warp_rank(); i < SHARES * (u64)span.chunks(); i += warps()) {
+                const u64 k = i / SHARES;
+                const u32 word = FRESH(bits + 32 * k + lane_id()), first = (u32)(i % SHARES) * (32 / SHARES);
+                if (!(ballot(word != 0) >> first & ((1u << 32 / SHARES) - 1))) continue;
                 const u32 mine = __popc(word), before = FRESH(bases + k) + sum_up_to_lane(mine) - mine;
-                each_bit<K>(span.chunk() + (i64)k, word, before, f);
+                each_bit<K>(span.chunk() + (i64)k, word, before, f, first, first + 32 / SHARES);
             }
         } else if (kind != NOTHING) {
             for (u64 i = at; i - lane_id() < (u64)count; i += K * step) {
@@ -108,10 +119,11 @@ struct Message {
         }
     }
 
-    // The positions of a chunk whose bits are set, ``before`` rows in front of each lane's first.
-    template <int K, class F> __device__ static void each_bit(i64 chunk, u32 word, u32 before, const F& f) {
+    // The positions of a chunk whose bits are set, ``before`` rows in front of each lane's first; of words first … last.
+    template <int K, class F>
+    __device__ static void each_bit(i64 chunk, u32 word, u32 before, const F& f, u32 first = 0, u32 last = 32) {
         const u32 busy = ballot(word != 0);
-        for (u32 j = 0; j < 32; j += K) {
+        for (u32 j = first; j < last; j += K) {
             if (!(busy >> j & (u32)((1ull << K) - 1))) continue;
             bool mine[K];
             i64 position[K], row[K];

@@ -99,7 +99,7 @@ DEVICE void pack_all(const Asked& a, const News& news, i64 number, u32& due, Pac
     if (!a.failed && !a.dense) mark_listed(a, news, room);
     if (!a.failed && a.marked) mark_active(news, false);
     meet(env.gate, due);
-    for (i64 p = 0; p < env.peer_count; p++) write(a, p, number);
+    for (i64 i = 0; i < env.peer_count; i++) write(a, in_turn(i), number);
     fence_block(true);
 }
 
