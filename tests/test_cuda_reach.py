@@ -49,6 +49,15 @@ def stairs():
     return simulated.graph(top + 1, np.append(src, np.full(width, top)), np.append(dst, np.arange(width)))
 
 
+def hubs():
+    """Four hubs that each know a third of all, and nobody else has many edges: from 399 few of them pull all others."""
+    hub = np.arange(4) * 100
+    leaves = np.setdiff1d(np.arange(398), hub)
+    src = np.concatenate([hub.repeat(130), leaves[:-1], np.full(4, 399)])
+    dst = np.concatenate([*(leaves[k : k + 390 : 3] for k in range(4)), leaves[1:], hub])
+    return simulated.graph(400, src, dst)
+
+
 def levels(graph, source, most=FAR):
     src, dst, _ = graph.arcs()
     found = oracles.bfs(graph.n, src, dst, source)
@@ -95,6 +104,12 @@ def test_every_policy_comes_to_the_levels_of_the_oracle(size, policy, directed):
     ways = [row[1] for row in kept(both(size, crowd(directed), policy=policy))]
     changes = [way for way, before in zip(ways, [None, *ways], strict=False) if way != before]
     assert changes[:3] == ["push", "pull", "push"]
+
+
+@pytest.mark.parametrize("policy", ["oec", "iec", "hash", "cvc"])
+def test_few_hubs_are_told_of_as_they_are_listed(policy):
+    ways = [row[1] for row in kept(both(3, hubs(), source=399, policy=policy))]
+    assert ways[:2] == ["push", "pull"]
 
 
 @pytest.mark.parametrize("small", [ALWAYS_BITS, 5, ALWAYS_POSITIONS])
@@ -216,6 +231,7 @@ MUTANTS = {
     "mirrors' bits are not moved to positions": ("peer.first + 32 * w);", "32 * w);", False),
     "hits on mirrors stay": ("env.hits[i] = word & ~own;", "env.hits[i] = 0;", False),
     "what is bits is taken for positions": ("if (many != COUNT_IN_HEAD) {", "if (false) {", False),
+    "masters that are listed are not told": ("if (mask) out[w] = word & mask;", "if (mask) out[w] = 0;", False),
     "edges that are walked stay unexplored": ("if (way == PUSH) unexplored -= total;", "", False),
 }
 
@@ -231,6 +247,7 @@ def test_mutants_fail(name):
                     options = Options(reach=4, small=small)
                     both(3, crowd(directed), policy=policy, options=options, mutant=(old, new))
         both(2, stairs(), source=210, options=Options(reach=4, small=0), mutant=(old, new))
+        both(3, hubs(), source=399, policy="iec", mutant=(old, new))
 
     with pytest.raises(AssertionError):
         search()

@@ -48,9 +48,10 @@ taken before the first, in nanoseconds; how many of them were hidden behind edge
 
 POST_REACH = POST_HIDDEN + 1
 POST_SEEN = POST_REACH + 4
-SMALL_IN_A_ROW = 8
+SMALL_IN_A_ROW, LISTED_SHARE = 8, 16
 """Of a search in one kernel: what reduce and broadcast are asked for in a round that pushes, and in one that pulls; the
-round up to which the bits of who is reached are kept; small rounds in a row that it runs at most."""
+round up to which the bits of who is reached are kept; small rounds in a row that it runs at most; masters of which one
+is listed, or more, where peers are told by a look at every position."""
 
 POST_PEERS, POST_PEER = POST_SEEN + 1, 8
 COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES = range(5)

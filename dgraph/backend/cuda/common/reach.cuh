@@ -25,7 +25,7 @@ struct Reach {
     i64 tick, round, mode, active, total, queued, edges, unexplored, own_active, own_edges;
     bool leaves; // where hosts agree, and not where the next round begins
     i64 small;   // rounds in a row that the kernel of small rounds could have run
-    bool swapped, bits_swapped;
+    bool swapped, bits_swapped, is_listed; // whether the frontier is a list, too, where it is bits
     i64* slot;                           // counters of the frontier
     i64 packing, waiting, unpacking;     // nanoseconds of the first thread
 
@@ -41,7 +41,7 @@ struct Reach {
         swapped = FRESH(c + SWAPPED), bits_swapped = FRESH(c + BITS_SWAPPED);
         G = load_globals(round, active);
         slot = slot_of(tick - 1);
-        small = packing = waiting = unpacking = 0;
+        small = packing = waiting = unpacking = 0, is_listed = false;
         if (FRESH(post + POST_SEEN) != round) look_again();
         if (mode == PULL) list_to_bits(queued);
     }
@@ -240,7 +240,9 @@ struct Reach {
         const News news = {queue(), (u64)own_active, queue(), (u64)own_active};
         number++;
         if (as_bits && mode == PUSH) mark_active(news, false), meet_all();
-        if (as_bits) write_masters(a, mode == PULL ? bits() : env.awake, number);
+        if (mode == PULL && is_listed && own_active <= env.masters / LISTED_SHARE)
+            write_listed(a, queue(), (u64)own_active, number, gate.due);
+        else if (as_bits) write_masters(a, mode == PULL ? bits() : env.awake, number);
         else append(a, news, number, most_few);
         const bool all_came = exchange(a, as_bits, start);
         const u64 came = NOW();
@@ -318,6 +320,7 @@ struct Reach {
         if (way == PUSH) unexplored -= total;
         if (way == PUSH && mode == PULL) bits_to_list();
         if (way == PULL && mode == PUSH) list_to_bits(own_active);
+        is_listed = way == PULL && mode == PUSH;
         mode = way;
         return true;
     }
