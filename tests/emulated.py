@@ -13,8 +13,8 @@ import tempfile
 import threading
 import time
 import weakref
-from contextlib import nullcontext
-from functools import cache
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +92,7 @@ class Device:
         self._modules: dict[str, Module] = {}
         self.raw, self.number = Raw(), 0
         self.ranges: list[str] = []
+        self.stream = None
 
     def use(self):
         pass
@@ -130,8 +131,11 @@ class Device:
     def wait(self):
         pass
 
+    @contextmanager
     def on(self, stream):
-        return nullcontext()
+        self.stream = stream
+        yield
+        self.stream = None
 
     def mark(self):
         return time.perf_counter()
@@ -173,6 +177,10 @@ class Module:
         return 1
 
     def launch(self, kernel: str, blocks: int, argument: int = 0, cooperative: bool = False) -> None:
+        run = partial(self.run, kernel, blocks, argument)
+        self.device.stream.start(run) if self.device.stream else run()
+
+    def run(self, kernel: str, blocks: int, argument: int) -> None:
         self.device.seed = self.device.seed * 6364136223846793005 + 1 & (1 << 63) - 1
         function = ctypes.cast(getattr(self.library, kernel), ctypes.c_void_p)
         self.library.emulate(

@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import mmap
 import os
+from functools import partial
 
 import numpy as np
 
@@ -15,17 +16,23 @@ _numbers = itertools.count()
 
 
 class Stream:
-    """Copies in order, none of them done before an event behind it is waited for."""
+    """Copies and kernels in order. Copies are not done before an event behind them is waited for, or a kernel runs;
+    kernels run at once, or, where ``late``, like copies."""
 
-    ptr = property(lambda self: self)
+    ptr, late = property(lambda self: self), False
 
     def __init__(self):
         self.work, self.done = [], 0
 
     def until(self, count: int) -> None:
         while self.done < count:
-            ctypes.memmove(*self.work[self.done])
+            self.work[self.done]()
             self.done += 1
+
+    def start(self, kernel) -> None:
+        self.work.append(kernel)
+        if not self.late:
+            self.until(len(self.work))
 
 
 class Event:
@@ -96,7 +103,7 @@ class Raw:
 
     def copy(self, to: int, source: int, size: int, stream: Stream | None = None) -> None:
         if stream:
-            stream.work.append((to, source, size))
+            stream.work.append(partial(ctypes.memmove, to, source, size))
         else:
             ctypes.memmove(to, source, size)
 

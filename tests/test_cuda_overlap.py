@@ -1,8 +1,8 @@
 """Broad rounds in pieces, on emulated GPUs: what a piece proposed to mirrors travels beside the next piece."""
 
 import pytest
-from emulated import Device, Module, needs_compiler
-from emulated_raw import Raw
+from emulated import needs_compiler
+from emulated_raw import Stream
 from gpu_ranks import run
 from test_cuda_exchange import PROGRAMS, check, mesh
 
@@ -30,49 +30,7 @@ def cut(monkeypatch):
 @pytest.fixture
 def late(monkeypatch):
     """Exchanges run as late as they may: when the rounds' stream waits for them."""
-
-    class Aside:
-        def __init__(self, stream):
-            self.stream = stream
-
-        def __enter__(self):
-            Device.aside.setdefault(self.stream, [])
-            self.stream.entered = True
-
-        def __exit__(self, *_):
-            self.stream.entered = False
-
-    monkeypatch.setattr(Device, "aside", {}, raising=False)
-    monkeypatch.setattr(Device, "on", lambda self, stream: self.opened(stream), raising=False)
-
-    def opened(self, stream):
-        self.now = stream
-        return Aside(stream)
-
-    monkeypatch.setattr(Device, "opened", opened, raising=False)
-    launch, hold, record = Module.launch, Raw.hold, Raw.record
-
-    def launched(self, *args):
-        stream = getattr(self.device, "now", None)
-        if stream is not None and stream.entered:
-            Device.aside[stream].append(lambda: launch(self, *args))
-        else:
-            launch(self, *args)
-
-    def recorded(self, event, stream=None):
-        record(self, event, stream)
-        event.of = stream
-
-    def held(self, event, stream=None):
-        if stream is None and event.of is not None:
-            work = Device.aside.get(event.of, [])
-            while work:
-                work.pop(0)()
-        hold(self, event, stream)
-
-    monkeypatch.setattr(Module, "launch", launched)
-    monkeypatch.setattr(Raw, "hold", held)
-    monkeypatch.setattr(Raw, "record", recorded)
+    monkeypatch.setattr(Stream, "late", True)
 
 
 @pytest.mark.parametrize(("policy", "sync", "ranks"), [("oec", "auto", 3), ("cvc", "poison", 4)])

@@ -91,6 +91,8 @@ def test_kernels_compile(architecture):
         for resident in (2, 8):
             searching = text.Variant(wide=wide, fused=False, reach=resident)
             assert nvrtc.compiled(text.reach(trace(Levels(), None), searching), architecture, "reach")
+    pagerank = trace(PageRank().retype(rank="float32", share="float32", inflow="float32"), None)
+    assert nvrtc.compiled(text.phases(pagerank, text.Variant(fused=False)), architecture, "pulls in two parts")
     assert nvrtc.compiled(selftest.text(), architecture, "probe")
     for spec in ("rmat:20", "gtgraph:33", "road:9x9", "roadnet:9x9", "smallworld:9"):
         plan = draft(spec, LoadOptions())

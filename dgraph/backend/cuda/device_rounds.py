@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda import messages
+from dgraph.backend.cuda.copies import Copies
 from dgraph.backend.cuda.options import ROUNDS_AHEAD
 from dgraph.backend.cuda.overlap import WALKER, Overlap
 from dgraph.backend.cuda.schedules import SCHEDULES
@@ -47,7 +48,7 @@ class DeviceRounds:
 
     def __init__(self, exchange: Exchange, machine: Machine):
         self.exchange, self.machine = exchange, machine
-        self.overlap = Overlap(exchange, machine)
+        self.overlap, self.copies = Overlap(exchange, machine), Copies(exchange, machine)
         flips = int(machine.words[at.FORCED]) == at.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
 
@@ -82,6 +83,9 @@ class DeviceRounds:
                 if self.overlap.cuts():
                     name = WALKER
                     self.overlap.walk()
+                elif self.copies.cuts():
+                    name = "pull"
+                    self.copies.pull(sync)
                 else:
                     name, calls = machine.walks()
                     machine.launch(*calls)

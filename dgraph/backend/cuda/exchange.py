@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +70,10 @@ class Exchange:
     Args:
         plans: direction → the fields and roles of its exchanges.
         record: gets bytes and messages by peer, and seconds: of packing and unpacking, and of waiting for peers.
+
+    Attributes:
+        pulls: the plan of rounds that pull.
+        packs: what takes the place of ``pack`` in the next exchange.
     """
 
     def __init__(self, machine: Machine, comm: Comm, links: Links, plans: Mapping[str, Any], record: Any):
@@ -86,8 +91,10 @@ class Exchange:
         self._across = runs_across(machine)
         self.reaches = reaches(machine)
         self._timer: AbstractContextManager = record("compute")
-        self._rounds = DeviceRounds(self, machine) if concluded_by_device(machine) else None
         self._tell_kernels(plans)
+        self.pulls = plans["pull"]
+        self.packs: Callable[[int], None] | None = None
+        self._rounds = DeviceRounds(self, machine) if concluded_by_device(machine) else None
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
         """The most bytes of a message to or from a peer, whatever phase and direction it belongs to."""
@@ -211,7 +218,8 @@ class Exchange:
         self.post.number += 1
         if self.direct:
             with self._timer:  # ``account`` gives each part its own
-                self._launch("pack", asked)
+                packs, self.packs = self.packs or partial(self._launch, "pack"), None
+                packs(asked)
                 self._launch("unpack", asked)
         else:
             self._staged(asked)
@@ -254,8 +262,8 @@ class Exchange:
         self._seen = words.copy()
         if self.direct:
             hidden = new[at.POST_HIDDEN]
-            if hidden:
-                self.record.add("hidden", hidden * 1e-9)
+            if hidden + new[at.POST_BESIDE]:
+                self.record.add("hidden", (hidden + new[at.POST_BESIDE]) * 1e-9)
             for name, word in (
                 ("exchange", at.POST_WAITING), ("unpack", at.POST_UNPACKING), ("pack", at.POST_PACKING)
             ):  # fmt: skip

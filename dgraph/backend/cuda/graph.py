@@ -227,6 +227,12 @@ class DeviceGraph:
         first = offsets[rows[which]].astype(np.int64) + self.device.put(number.astype(np.int64)) * at.CHUNK
         return rows[which], first.astype(offsets.dtype)
 
+    @cached_property
+    def mirrors_at(self) -> tuple[int, int]:
+        """Where rows of mirrors begin among the long rows, and among the chunks: both ascend."""
+        long, chunks = (int((rows < self.local.masters).sum()) for rows in (self.long_rows, self.chunks[0]))
+        return long, chunks
+
     def _in_degree(self):
         offsets = self.incoming.offsets
         return offsets[1:] - offsets[:-1]

@@ -98,9 +98,9 @@ class Kernels:
         most = self.options.reaching(self.graph.extent) if kernel == "reach" else MOST_RESIDENT
         return self.device.blocks * (min(each, most) if kernel in TOGETHER else each)
 
-    def grid(self, module: str, *, fused: bool) -> int:
-        """Blocks that walk edges by a schedule."""
-        return self.blocks(self._module(module, fused), "edges")
+    def grid(self, module: str, kernel: str = "edges", *, fused: bool) -> int:
+        """Blocks of a kernel of a module; without a name, of the one that walks edges by a schedule."""
+        return self.blocks(self._module(module, fused), kernel)
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
         """The launches that walk a round's edges by a schedule."""
@@ -226,9 +226,11 @@ class Kernels:
             known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
         if arrays.pulls and self.traced.all:
             rows, first = graph.chunks
+            long_mirrors, chunk_mirrors = graph.mirrors_at
             known |= {
                 "long_rows": address(graph.long_rows), "long_count": len(graph.long_rows),
                 "chunk_rows": address(rows), "chunk_first": address(first), "chunk_count": len(rows),
+                "long_mirrors": long_mirrors, "chunk_mirrors": chunk_mirrors,
             }  # fmt: skip
         for name, value in self.traced.program.parameters.items():
             known[f"p_{name}"] = value

@@ -65,6 +65,9 @@ SHORT_ROW, LONG_ROW, CHUNK = 16, 4096, 2048
 """A pull over all vertices: rows up to SHORT_ROW edges are a thread's, up to LONG_ROW a warp's, longer ones are cut
 into chunks of CHUNK edges, a warp each, whose parts are added in order."""
 
+OF_ALL, OF_MIRRORS, OF_MASTERS = range(3)
+"""Whose rows a pull over all vertices takes."""
+
 MOST_PILES, FEW_EDGES, MANY_EDGES = 64, 1 << 17, 1 << 22
 """Piles that are opened at once: twice as many while their rounds have few edges, half as many when they have many."""
 

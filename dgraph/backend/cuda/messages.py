@@ -53,7 +53,12 @@ SMALL_IN_A_ROW, LISTED_SHARE = 8, 16
 round up to which the bits of who is reached are kept; small rounds in a row that it runs at most; masters of which one
 is listed, or more, where peers are told by a look at every position."""
 
-POST_PEERS, POST_PEER = POST_SEEN + 1, 8
+POST_PULLED = POST_SEEN + 1
+POST_BESIDE = POST_PULLED + 2
+"""Of a pull in two parts: when rows of mirrors, and those of masters, had been pulled; nanoseconds of messages that the
+second part has hidden so far."""
+
+POST_PEERS, POST_PEER = POST_BESIDE + 1, 8
 COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES = range(5)
 """Behind them, POST_PEER words a peer: positions of the message, values that found their place, bytes of the message;
 bytes and messages so far."""

@@ -24,6 +24,7 @@ GRAPH = [
     ("i64", "out_edges"), ("i64", "in_edges"), ("const original_t*", "original"), ("const degree_t*", "degree"),
     ("const u32*", "long_rows"), ("i64", "long_count"),
     ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),
+    ("i64", "long_mirrors"), ("i64", "chunk_mirrors"),
 ]  # fmt: skip
 """Of ``env``: the graph. Every member is eight bytes."""
 
@@ -92,6 +93,7 @@ def phases(t: Traced, variant: Variant) -> str:
     head, files = _head(t, variant, persistent=False), [common(name) for name in ("pull", "phases", "scan")]
     if not variant.fused:
         files += [*_between(t), *map(common, ("posting", "exchange", "overlap", "conclude"))]
+        files += [common("copies")] * t.all
         files += [common("trees")] * (t.program.kernel == "components")
     return head + "\n".join(files)
 

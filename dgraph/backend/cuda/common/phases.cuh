@@ -51,11 +51,11 @@ KERNEL set_bits(i64) {
     for (u64 i = thread_rank(); i < count; i += threads()) atomicOr(bits + (queue[i] >> 5), 1u << (queue[i] & 31));
 }
 
-KERNEL pull(i64) {
+KERNEL pull(i64 of) {
     if (is_over()) return;
     const bool swapped = is(BITS_SWAPPED);
     const Puller puller = {globals_now(), swapped ? env.bits1 : env.bits0};
-    if (ALL) pull_rows(puller);
+    if (ALL) pull_rows(puller, of);
     else pull_bits(puller, swapped ? env.bits0 : env.bits1, slot_now());
     if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
 }
@@ -63,7 +63,7 @@ KERNEL pull(i64) {
 KERNEL join_rows(i64) {
     if (is_over()) return;
     const Puller puller = {globals_now(), 0};
-    join_chunks(puller);
+    join_chunks(puller, OF_ALL);
 }
 
 // What a pull left in bits, as the lists that a push would have made.

@@ -78,24 +78,38 @@ DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
     }
 }
 
-// Every row, by its length: chunks of the longest, a warp a long one, a thread a short one. Sums are added in an order
-// that no grid changes.
-DEVICE void pull_rows(const Puller& puller) {
-    for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
+// Of rows, or of a list of them, those that a pull takes: mirrors begin at ``mirrors``.
+struct Stretch {
+    u64 first, last;
+};
+
+DEVICE Stretch stretch(i64 of, i64 mirrors, i64 count) {
+    if (FUSED || of == OF_ALL) return {0, (u64)count};
+    if (of == OF_MIRRORS) return {(u64)mirrors, (u64)count};
+    return {0, (u64)mirrors};
+}
+
+// Rows by their length: chunks of the longest, a warp a long one, a thread a short one. Sums are added in an order that
+// no grid changes, nor whose rows are taken together.
+DEVICE void pull_rows(const Puller& puller, i64 of) {
+    const Stretch chunks = stretch(of, env.chunk_mirrors, env.chunk_count);
+    for (u64 i = chunks.first + warp_rank(); i < chunks.last; i += warps()) {
         const u32 v = env.chunk_rows[i];
         const offset_t first = env.chunk_first[i], last = smaller(first + CHUNK, env.in_offsets[v + 1]);
         Proposal a = identity();
         if (!COND || wants(puller.G, v)) puller.take_together(first, last, v, a);
         if (lane_id() == 0) env.chunk_parts[i] = a;
     }
-    for (u64 i = warp_rank(); i < (u64)env.long_count; i += warps()) {
+    const Stretch longs = stretch(of, env.long_mirrors, env.long_count);
+    for (u64 i = longs.first + warp_rank(); i < longs.last; i += warps()) {
         const u32 v = env.long_rows[i];
         Proposal a;
         if ((!COND || wants(puller.G, v)) && puller.take_together(env.in_offsets[v], env.in_offsets[v + 1], v, a) &&
             lane_id() == 0)
             commit(v, a);
     }
-    for (u64 v = thread_rank(); v < (u64)env.rows; v += threads()) {
+    const Stretch rows = stretch(of, env.masters, env.rows);
+    for (u64 v = rows.first + thread_rank(); v < rows.last; v += threads()) {
         const offset_t first = env.in_offsets[v], last = env.in_offsets[v + 1];
         if (last - first > SHORT_ROW || first == last || (COND && !wants(puller.G, (u32)v))) continue;
         Proposal a = identity();
@@ -105,12 +119,13 @@ DEVICE void pull_rows(const Puller& puller) {
 }
 
 // The parts of the longest rows, in order.
-DEVICE void join_chunks(const Puller& puller) {
-    for (u64 i = thread_rank(); i < (u64)env.chunk_count; i += threads()) {
+DEVICE void join_chunks(const Puller& puller, i64 of) {
+    const Stretch chunks = stretch(of, env.chunk_mirrors, env.chunk_count);
+    for (u64 i = chunks.first + thread_rank(); i < chunks.last; i += threads()) {
         const u32 v = env.chunk_rows[i];
         if (i > 0 && env.chunk_rows[i - 1] == v) continue;
         Proposal a = env.chunk_parts[i];
-        for (u64 j = i + 1; j < (u64)env.chunk_count && env.chunk_rows[j] == v; j++) a = fold(a, env.chunk_parts[j]);
+        for (u64 j = i + 1; j < chunks.last && env.chunk_rows[j] == v; j++) a = fold(a, env.chunk_parts[j]);
         if (!COND || wants(puller.G, v)) commit(v, a);
     }
 }

@@ -1,0 +1,291 @@
+"""Pulls in two parts on emulated GPUs: messages of mirrors are copied while rows of masters are pulled. The bits of the
+answers, and the messages, are those of rounds that pack."""
+
+from functools import cache
+
+import numpy as np
+import oracles
+import pytest
+import simulated
+from emulated import needs_compiler
+from emulated_raw import Raw, Stream
+from gpu_ranks import field, run
+
+from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank
+from dgraph.backend.cuda import Options, copies, device_rounds
+from dgraph.backend.cuda import layout as at
+from dgraph.errors import PeerLost
+
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+RANK = PageRank(tol=0.0, max_iter=11)
+
+
+@cache
+def hubs(directed=True):
+    """Rows of all lengths, of masters and of mirrors."""
+    return simulated.skewed(230, 1500, directed)
+
+
+@pytest.fixture(autouse=True)
+def copied(monkeypatch):
+    """However small, and rows are cut where they are long here; counts what each rank copied, by (to, size)."""
+    done, copy = [], Raw.copy
+
+    def counted(self, to, source, size, stream=None):
+        done.append((to, size))
+        copy(self, to, source, size, stream)
+
+    monkeypatch.setattr(copies, "MUCH", 1)
+    for name, edges in (("SHORT_ROW", 4), ("LONG_ROW", 9), ("CHUNK", 8)):
+        monkeypatch.setattr(at, name, edges)
+    monkeypatch.setattr(Raw, "copy", counted)
+    return done
+
+
+@pytest.fixture(params=["at once", "late"])
+def streams(request, monkeypatch):
+    """Kernels beside the rounds' stream run at once, or when it waits for them."""
+    monkeypatch.setattr(Stream, "late", request.param == "late")
+
+
+def personalized(context):
+    """Runs of it begin with weights."""
+    run = context.run
+    weight = context.local.gids[: context.local.masters] % 7 / 687.0
+    context.run = lambda program: run(program, {"weight": weight})
+
+
+def same_bits(ranks, program, graph, mutant=None, renumber=None, **choices):
+    """Results, which are those of hosts that agree on rounds, in as many messages of as many bytes."""
+    (ours,) = run(ranks, graph, [program], options=Options(renumber=renumber), mutant=mutant, **choices)
+    (hosts,) = run(ranks, graph, [program], options=Options(host_rounds=True, renumber=renumber), **choices)
+    np.testing.assert_array_equal(field(ours, "rank", graph.n), field(hosts, "rank", graph.n))
+    for mine, theirs in zip(ours, hosts, strict=True):
+        assert (mine[1].rounds, mine[1].globals) == (theirs[1].rounds, theirs[1].globals)
+        assert mine[2].sent == theirs[2].sent
+    return ours
+
+
+@pytest.mark.usefixtures("streams")
+@pytest.mark.parametrize(("policy", "ranks", "renumber"), [("oec", 2, False), ("oec", 3, True), ("cvc", 4, False)])
+def test_answers_have_the_same_bits(policy, ranks, renumber, copied):
+    ours = same_bits(ranks, RANK, hubs(), policy=policy, renumber=renumber)
+    src, dst, _ = hubs().arcs()
+    np.testing.assert_allclose(field(ours, "rank", 230), oracles.pagerank(230, src, dst, rounds=11), rtol=1e-12)
+    assert copied
+    assert all(rank[2].seconds["hidden"] > 0 for rank in ours)
+    assert all(any(rank[2].rounds.parts()["hidden"]) for rank in ours)
+
+
+def test_lists_of_long_rows_are_cut_where_mirrors_begin():
+    found = []
+
+    def looked(context):
+        prepare = context.backend.machine
+
+        def made(*args):
+            machine = prepare(*args)
+            graph = machine.graph
+            for rows, cut in zip((graph.long_rows, graph.chunks[0]), graph.mirrors_at, strict=True):
+                found.append((cut, len(rows) - cut))
+                assert (rows[:cut] < graph.local.masters).all()
+                assert (rows[cut:] >= graph.local.masters).all()
+            return machine
+
+        context.backend.machine = made
+
+    run(3, hubs(), [RANK], wrapped=looked, options=Options())
+    assert (np.array(found).reshape(3, 2, 2).max(axis=0) > 1).all()  # of either list some, of masters and of mirrors
+
+
+@pytest.mark.parametrize(("program", "wrapped"), [
+    (RANK.retype(rank="float32", share="float32", inflow="float32"), None),
+    (PageRank(tol=1e-3), None),
+    (PersonalizedPageRank(tol=0.0, max_iter=5), personalized),
+])  # fmt: skip
+@pytest.mark.parametrize(("policy", "sync"), [("oec", "poison"), ("hvc,threshold=4", "auto"), ("hash", "auto")])
+def test_programs_have_the_same_bits(program, wrapped, policy, sync, copied):
+    same_bits(3, program, hubs(), policy=policy, sync=sync, wrapped=wrapped)
+    assert copied
+
+
+@pytest.mark.parametrize(("policy", "directed", "direction"), [
+    ("iec", True, "auto"), ("oec", False, "auto"), ("oec", True, "push"), ("cvc", False, "flip"), ("oec", True, "flip"),
+])  # fmt: skip
+def test_where_it_does_not_apply(policy, directed, direction, copied):
+    """No mirror is proposed to, or rounds push; where directions take turns, only those that pull."""
+    if direction == "flip":
+        src, dst, _ = hubs(directed).arcs()
+        (ours,) = run(3, hubs(directed), [RANK], policy=policy, direction=direction, options=Options())
+        np.testing.assert_allclose(field(ours, "rank", 230), oracles.pagerank(230, src, dst, rounds=11), rtol=1e-12)
+    elif direction == "push":  # atomics add in any order
+        run(3, hubs(directed), [RANK], policy=policy, direction=direction, options=Options())
+    else:
+        same_bits(3, RANK, hubs(directed), policy=policy)
+    assert bool(copied) == (direction == "flip")
+
+
+def test_little_is_packed(monkeypatch, copied):
+    monkeypatch.setattr(copies, "MUCH", 1 << 22)
+    same_bits(2, RANK, hubs())
+    assert not copied
+
+
+def test_ranks_decide_by_themselves(monkeypatch, copied):
+    """Peers find the messages that they would have had."""
+    able = copies.Copies._bytes
+    monkeypatch.setattr(copies.Copies, "_bytes", lambda self, f: self.exchange.comm.rank == 1 and able(self, f))
+    same_bits(3, RANK, hubs())
+    assert copied
+
+
+@pytest.mark.usefixtures("streams")
+@pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("cvc", 4)])
+def test_programs_after_rounds_that_were_started_in_vain(policy, ranks, copied):
+    """An end amid rounds that were started, a limit, and programs after them in the same mailboxes."""
+
+    def limited(context):
+        run = context.run
+
+        def some(program):
+            context.max_rounds = 7 if program is RANK else None
+            return run(program)
+
+        context.run = some
+
+    programs = [PageRank(tol=0.0, max_iter=3), RANK, PageRank(tol=1e-3)]
+    ours, hosts = (
+        run(ranks, hubs(), programs, policy=policy, wrapped=limited, options=options)
+        for options in (Options(), Options(host_rounds=True))
+    )
+    for mine, theirs in zip(ours, hosts, strict=True):
+        np.testing.assert_array_equal(field(mine, "rank", 230), field(theirs, "rank", 230))
+        assert mine[0][1].rounds == theirs[0][1].rounds
+    assert [result[0][1].rounds for result in ours[:2]] == [3, 7]
+    assert copied
+
+
+def test_ranks_that_want_to_see_their_hosts_come_back(monkeypatch, copied):
+    """After every turn: of the rounds that were started ahead, all but one in vain."""
+    monkeypatch.setattr(device_rounds, "LOOK_AROUND", -1.0)
+    same_bits(3, RANK, hubs())
+    assert copied
+
+
+def order(program):
+    """What the host of rank 0 gave to its GPU, in order; ``beside``: on the stream of copies."""
+    given = []
+
+    def watched(context):
+        if context.comm.rank:
+            return
+        device, machine = context.backend.device, context.backend.machine
+        raw = device.raw
+        record, hold, copy = raw.record, raw.hold, raw.copy
+
+        def made(*args):
+            found = machine(*args)
+            launch = found.kernels.launch
+
+            def launched(module, kernel, argument=0, **more):
+                part = argument if kernel in ("pull", "join_part") else ""
+                given.append(f"{kernel} {part}".strip() + " beside" * (device.stream is not None))
+                launch(module, kernel, argument, **more)
+
+            found.kernels.launch = launched
+            return found
+
+        def told(what, call, place):
+            def noted(*args):
+                given.append(what + " beside" * (len(args) > place))
+                call(*args)
+
+            return noted
+
+        context.backend.machine = made
+        raw.record, raw.hold, raw.copy = told("record", record, 1), told("hold", hold, 1), told("copy", copy, 3)
+
+    run(3, hubs(), [program], wrapped=watched, options=Options())
+    return given
+
+
+def test_what_a_round_asks_of_the_host():
+    """Each stream waits for the other's work where it reads it."""
+    first = len(order(PageRank(tol=0.0, max_iter=8)))
+    rounds = order(PageRank(tol=0.0, max_iter=16))
+    wanted = [
+        f"pull {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside", "copy beside", "copy beside",
+        "announce beside", "record beside", f"pull {at.OF_MASTERS}", f"join_part {at.OF_MASTERS}", "hold", "unpack",
+        "vertex_phase", "conclude",
+    ]  # fmt: skip
+    begin = rounds.index(wanted[0])
+    assert rounds[begin : begin + 8 * len(wanted)] == 8 * wanted
+    assert len(rounds) - first == 8 * len(wanted)
+
+
+def test_messages_go_to_the_next_higher_rank_first(copied):
+    """So that ranks write to different ones."""
+    went = []
+
+    def watched(context):
+        def made(*args):
+            found = machine(*args)
+            exchange = found.exchange
+
+            def known(*args):
+                courier = exchange(*args)
+                boxes, rank = courier.post.boxes, context.comm.rank
+                at = {boxes.outbox(peer, parity) + 64: peer for peer in range(4) if peer != rank for parity in (0, 1)}
+                went.append((rank, [at[to] for to, _, _ in courier._rounds.copies._pieces[1]]))
+                return courier
+
+            found.exchange = known
+            return found
+
+        machine, context.backend.machine = context.backend.machine, made
+
+    run(4, hubs(), [RANK], wrapped=watched, options=Options())
+    assert sorted(went) == [(rank, [(rank + step) % 4 for step in (1, 2, 3)]) for rank in range(4)]
+
+
+@pytest.mark.parametrize("mutant", [
+    ("reset((u32)(peer.first + i));", ";"),
+    ("KERNEL announce(i64 asked) {\n    if (is_over()) return;", "KERNEL announce(i64 asked) {"),
+    ("if (of == OF_MIRRORS) return {(u64)mirrors, (u64)count};", "if (of == OF_MIRRORS) return {0, (u64)count};"),
+    ("return {0, (u64)mirrors};", "return {0, (u64)count};"),
+])  # fmt: skip
+def test_mutants_of_kernels_fail(mutant, monkeypatch):
+    """What was sent stays with the sender; rounds in vain are announced; rows of masters, or of mirrors, are pulled
+    twice."""
+    monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "2")
+    with pytest.raises((AssertionError, PeerLost)):
+        same_bits(3, PageRank(tol=0.0, max_iter=3), hubs(), mutant=mutant)
+
+
+def other_mailbox(monkeypatch):
+    pieces = copies.Copies._pieces.func
+    monkeypatch.setattr(copies.Copies, "_pieces", property(lambda self: pieces(self)[::-1]))
+
+
+def masters_first(monkeypatch):
+    part, turned = copies.Copies._part, {at.OF_MIRRORS: at.OF_MASTERS, at.OF_MASTERS: at.OF_MIRRORS}
+    monkeypatch.setattr(copies.Copies, "_part", lambda self, of, blocks=None: part(self, turned[of], blocks))
+
+
+def announced_before_copies(monkeypatch):
+    monkeypatch.setattr(Stream, "start", lambda self, kernel: kernel())
+
+
+def unpacked_before_copies(monkeypatch):
+    """The rounds' stream does not wait."""
+    hold = Raw.hold
+    monkeypatch.setattr(Stream, "late", True)
+    monkeypatch.setattr(Raw, "hold", lambda self, event, stream=None: hold(self, event, stream) if stream else None)
+
+
+@pytest.mark.parametrize("mutant", [other_mailbox, masters_first, announced_before_copies, unpacked_before_copies])
+def test_mutants_of_the_host_fail(mutant, monkeypatch):
+    monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "2")
+    mutant(monkeypatch)
+    with pytest.raises((AssertionError, PeerLost)):
+        same_bits(3, RANK, hubs())
