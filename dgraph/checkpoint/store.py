@@ -21,7 +21,7 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.errors import DataError, OutputError
 
-VERSION = 2
+VERSION = 3
 KEPT = 2
 MANIFEST = "manifest.json"
 NAME = re.compile(r"set-(\d{6,})")
