@@ -116,7 +116,7 @@ struct Across {
         else if (WIDE) twc(visit, work, room.twc);
         else warp_search(visit, work, room.search);
         visit.close();
-        fence_block(visit.sent);
+        if (visit.sent) FENCE_SYSTEM(); // by itself, while others of its block still walk
     }
 
     // Rows that came from all peers; -1: too many for one block, or not counted.
