@@ -13,6 +13,7 @@ from dgraph.errors import (
     InternalError,
     NotConverged,
     OutputError,
+    PeerLost,
     UsageError,
     ValidationFailed,
 )
@@ -37,8 +38,8 @@ HOMES = {
 """Public names and the modules that hold them: imported at first use, so that ``import dgraph`` is quick."""
 
 __all__ = [
-    "Checkpointed", "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError", "UsageError",
-    "ValidationFailed", "__version__", *HOMES,
+    "Checkpointed", "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError", "PeerLost",
+    "UsageError", "ValidationFailed", "__version__", *HOMES,
 ]  # fmt: skip
 
 keep_kernels(Path(__file__).parent)

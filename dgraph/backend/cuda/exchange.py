@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -13,55 +12,21 @@ import numpy as np
 from dgraph.backend.cuda import layout
 from dgraph.backend.cuda import messages as at
 from dgraph.backend.cuda.device_rounds import DeviceRounds, Exchanges, concluded_by_device
+from dgraph.backend.cuda.post import PATIENCE, patience, post_of
 from dgraph.backend.cuda.quiet import tells_who
-from dgraph.backend.cuda.transports import Links, Mailboxes
+from dgraph.backend.cuda.transports import Links
 from dgraph.comm import Comm
-from dgraph.errors import PeerLost, UsageError
+from dgraph.errors import PeerLost
 from dgraph.graph.local import Mirrors
 
 if TYPE_CHECKING:
-    from dgraph.backend.cuda.graph import DeviceGraph
     from dgraph.backend.cuda.machine import Machine
-
-PATIENCE = "DGRAPH_PEER_TIMEOUT"
-"""Environment variable: seconds that a GPU waits for another one's message."""
 
 FEW = 1 << 18
 """Positions that a message may list as they come."""
 
 ACTIVE = 1
 """Bytes by which a message says whether a vertex is active."""
-
-
-class Post:
-    """A graph's mailboxes: they serve one program after the other, and are made anew when one needs larger ones.
-
-    Attributes:
-        number, stamp: exchanges and agreements of kernels so far, the same on every rank.
-        broken: a rank gave up; its peers have been told, and nothing can be sent any more.
-    """
-
-    def __init__(self, boxes: Mailboxes, sizes: Mapping[int, int]):
-        self.boxes, self.sizes = boxes, dict(sizes)
-        self.number, self.stamp, self.broken = 0, 0, False
-
-    def serves(self, links: Links, sizes: Mapping[int, int]) -> bool:
-        """Whether messages of these sizes fit, by the transports that are wanted."""
-        same = (self.boxes.chosen, self.boxes.not_direct) == (links.chosen, links.not_direct)
-        return same and not self.broken and all(size <= self.sizes.get(peer, 0) for peer, size in sizes.items())
-
-
-def post_of(graph: DeviceGraph, comm: Comm, links: Links, sizes: Mapping[int, int]) -> Post:
-    """Mailboxes for messages of these sizes, by peer. Collective."""
-    have = graph.post
-    lacks = have is None or not have.serves(links, sizes)
-    if comm.largest(lacks):
-        if have is not None:
-            have.boxes.close()
-            sizes = {peer: max(size, have.sizes.get(peer, 0)) for peer, size in sizes.items()}
-        graph.post = None
-        graph.post = Post(Mailboxes(graph.device, comm, sizes, sizes, links), sizes)
-    return graph.post
 
 
 class Exchange:
@@ -298,18 +263,6 @@ def _either(a: str, b: str) -> str:
 def _times(small: int, ranks: int) -> int:
     """A rank's limit as one of all ranks."""
     return min(max(small, -1), 2**40) * ranks
-
-
-def patience() -> float:
-    """Seconds that a GPU waits for another one."""
-    text = os.environ.get(PATIENCE, "60")
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e9:
-        raise UsageError(f"{PATIENCE}={text!r} is no number of seconds above 0; leave it out for 60")
-    return seconds
 
 
 def _peer_word(i: int, word: int) -> int:

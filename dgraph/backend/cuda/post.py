@@ -1,0 +1,60 @@
+"""The mailboxes of a graph's ranks, and how long a GPU waits for what should come into its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dgraph.backend.cuda.transports import Links, Mailboxes
+from dgraph.comm import Comm
+from dgraph.errors import UsageError
+
+if TYPE_CHECKING:
+    from dgraph.backend.cuda.graph import DeviceGraph
+
+PATIENCE = "DGRAPH_PEER_TIMEOUT"
+"""Environment variable: seconds that a GPU waits for another one's message."""
+
+
+class Post:
+    """A graph's mailboxes: they serve one program after the other, and are made anew when one needs larger ones.
+
+    Attributes:
+        number, stamp: exchanges and agreements of kernels so far, the same on every rank.
+        broken: a rank gave up; its peers have been told, and nothing can be sent any more.
+    """
+
+    def __init__(self, boxes: Mailboxes, sizes: Mapping[int, int]):
+        self.boxes, self.sizes = boxes, dict(sizes)
+        self.number, self.stamp, self.broken = 0, 0, False
+
+    def serves(self, links: Links, sizes: Mapping[int, int]) -> bool:
+        """Whether messages of these sizes fit, by the transports that are wanted."""
+        same = (self.boxes.chosen, self.boxes.not_direct) == (links.chosen, links.not_direct)
+        return same and not self.broken and all(size <= self.sizes.get(peer, 0) for peer, size in sizes.items())
+
+
+def post_of(graph: DeviceGraph, comm: Comm, links: Links, sizes: Mapping[int, int]) -> Post:
+    """Mailboxes for messages of these sizes, by peer. Collective."""
+    have = graph.post
+    lacks = have is None or not have.serves(links, sizes)
+    if comm.largest(lacks):
+        if have is not None:
+            have.boxes.close()
+            sizes = {peer: max(size, have.sizes.get(peer, 0)) for peer, size in sizes.items()}
+        graph.post = None
+        graph.post = Post(Mailboxes(graph.device, comm, sizes, sizes, links), sizes)
+    return graph.post
+
+
+def patience() -> float:
+    """Seconds that a GPU waits for another one."""
+    text = os.environ.get(PATIENCE, "60")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise UsageError(f"{PATIENCE}={text!r} is no number of seconds above 0; leave it out for 60")
+    return seconds
