@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import fcntl
 import hashlib
@@ -169,6 +170,8 @@ class Module:
         with tempfile.NamedTemporaryFile(dir=_folder(), suffix=".own") as own:  # two devices must not share ``env``
             shutil.copyfile(library, own.name)
             self.library, self.device = ctypes.CDLL(own.name), weakref.proxy(device)  # as on a GPU: no cycle
+        # A process has 65,530 mappings by default; past them libraries, and what Numba compiles, have nowhere to go.
+        weakref.finalize(self, _ctypes.dlclose, self.library._handle)
 
     def set_environment(self, words: np.ndarray) -> None:
         ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self.library, "env")), words.ctypes.data, words.nbytes)
