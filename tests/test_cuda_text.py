@@ -4,6 +4,7 @@ import itertools
 import os
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -81,23 +82,27 @@ def test_every_architecture_meets_every_schedule_and_every_program():
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernels_compile(architecture):
+    """Two at a time: NVRTC releases the interpreter lock."""
     pytest.importorskip("cuda.bindings.nvrtc")
+    with ThreadPoolExecutor(2) as pool:
+        done = [pool.submit(nvrtc.compiled, whole, architecture, name) for whole, name in texts(architecture)]
+        assert all(each.result() for each in done)
+
+
+def texts(architecture):
+    """What is compiled for one architecture, and the names."""
     for i, kind, how, target in jobs():
         if target == architecture:
-            traced = trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))
-            assert nvrtc.compiled(how(traced), architecture, f"{type(PROGRAMS[i]).__name__} {kind}")
-    for wide in (False, True):
-        assert nvrtc.compiled(components(wide), architecture, "components")
-        for resident in (2, 8):
-            searching = text.Variant(wide=wide, fused=False, reach=resident)
-            assert nvrtc.compiled(text.reach(trace(Levels(), None), searching), architecture, "reach")
+            yield how(trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))), f"{type(PROGRAMS[i]).__name__} {kind}"
+    for wide, resident in ((False, 2), (True, 8)):
+        yield components(wide), "components"
+        yield text.reach(trace(Levels(), None), text.Variant(wide=wide, fused=False, reach=resident)), "reach"
     pagerank = trace(PageRank().retype(rank="float32", share="float32", inflow="float32"), None)
-    assert nvrtc.compiled(text.phases(pagerank, text.Variant(fused=False)), architecture, "pulls in two parts")
-    assert nvrtc.compiled(selftest.text(), architecture, "probe")
+    yield text.phases(pagerank, text.Variant(fused=False)), "pulls in two parts"
+    yield selftest.text(), "probe"
     for spec in ("rmat:20", "gtgraph:33", "road:9x9", "roadnet:9x9", "smallworld:9"):
-        plan = draft(spec, LoadOptions())
         for proof in (None, "i64", "double"):
-            assert nvrtc.compiled(drawing(plan, proof), architecture, spec)
+            yield drawing(draft(spec, LoadOptions()), proof), spec
 
 
 def test_an_error_names_what_did_not_compile():
