@@ -7,6 +7,7 @@ import numpy as np
 import oracles
 import pytest
 import simulated
+from devices import device_of
 from emulated import needs_compiler
 from gpu_ranks import field, run
 
@@ -16,6 +17,7 @@ from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda import Options
+from dgraph.backend.cuda.columns import Column
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 SOURCE = 5
@@ -130,3 +132,26 @@ def test_skewed_graphs_are_numbered_by_degree_on_all_ranks_or_none(room):
 @pytest.mark.parametrize(("policy", "direction", "sync", "ranks", "direct"), COMBINATIONS)
 def test_answers(policy, direction, sync, ranks, direct):
     check(run(ranks, mesh(), PROGRAMS.values(), policy=policy, direction=direction, sync=sync, direct=direct))
+
+
+@pytest.mark.parametrize("mutant", [None, ("f, first, first + 32 / SHARES);", "f, 0, 32 / SHARES);")])
+def test_bits_of_many_positions_are_shared_by_warps(mutant):
+    """Some 700 mirrors of each of two ranks; more of them in a chunk than offsets would be worth."""
+    graph = simulated.skewed(2500, 9000, directed=False)
+    src, dst, _ = graph.arcs()
+    levels = oracles.bfs(graph.n, src, dst, 0)
+    options = Options(small=-1, host_rounds=True)
+    (results,) = run(2, graph, [Levels(source=1)], policy="hash", direction="push", options=options, mutant=mutant)
+    same = np.array_equal(field(results, "level", graph.n), np.where(levels < 0, FAR, levels))
+    assert same == (mutant is None)
+
+
+def test_slices_of_slices():
+    """By lid, whatever stands where; and not a list of positions that the host makes."""
+    place = np.array([2, 0, 1, 4, 3])
+    column = Column(device_of("emulated", 2), np.arange(10, 15), place)
+    assert np.asarray(column[1:4]).tolist() == [10, 11, 14]
+    assert np.asarray(column[1:][1:3]).tolist() == [11, 14]
+    column[3:][1:] = 7
+    assert column.values.tolist() == [10, 11, 12, 7, 14]
+    assert np.asarray(Column(column.device, column.values, None)[2:][1:]).tolist() == [7, 14]
