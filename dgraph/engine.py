@@ -130,8 +130,11 @@ class Context:
         return left
 
     def _compile(self, machine: Machine, name: str) -> None:
-        """One rank a node compiles; the others wait, then find the machine code in the cache folder."""
+        """One rank a node compiles; the others wait, then find the machine code in the cache folder. Where all find it
+        there already nobody waits."""
         if not self.comm.total(not machine.compiled):
+            with self.comm.together():
+                machine.compile()
             return
         self.progress.phase("compile", name)
         error: BaseException | None = None

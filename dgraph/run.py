@@ -174,7 +174,10 @@ def run(
         trace.describe(
             "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=answer.summary
         )
-        columns = _ascending({"vertex": local.original[: local.masters], **answer.columns})
+        columns = {"vertex": local.original[: local.masters], **answer.columns}
+        if not local.ascending:  # the graph was numbered in another order
+            order = np.argsort(columns["vertex"])
+            columns = {name: values[order] for name, values in columns.items()}
         if checked is not None:
             _validated(work, checked, columns, answer, ctx.rounds, trace, progress)
         return Result(
@@ -188,15 +191,6 @@ def run(
             rounds=ctx.rounds,
             report=trace.collect(),
         )
-
-
-def _ascending(columns: dict[str, Any]) -> dict[str, Any]:
-    """Rows by ascending vertex; they stand so unless the graph was numbered in another order."""
-    vertex = columns["vertex"]
-    if np.all(vertex[1:] > vertex[:-1]):
-        return columns
-    order = np.argsort(vertex)
-    return {name: values[order] for name, values in columns.items()}
 
 
 def partitioned(graph: Graph, policy: str, trace: Trace, progress: Progress) -> LocalGraph:

@@ -159,6 +159,9 @@ class Device:
             self._modules[text] = Module(_compiled(whole), self)
         return self._modules[text]
 
+    def compiled(self, text: str, name: str) -> bool:
+        return text in self._modules
+
     def prepare(self, texts):
         """Nothing: what is never launched need not be compiled."""
 

@@ -229,3 +229,16 @@ def test_what_does_not_fit_is_refused_with_figures(device):
     small = Device(memory=20_000)
     with pytest.raises(UsageError, match=r"Levels needs [\d,]+ bytes of GPU memory beside the graph, 20,000 are free"):
         machine_for(small, "levels", "auto", Options())
+
+
+@pytest.mark.parametrize("small", [-1, 1 << 20], ids=["launch by launch", "in one kernel"])
+@on_devices
+def test_a_vertex_that_waits_joins_once(device, small):
+    """More wait than threads look up at a time; the frontier of their pile is all of them, each once."""
+    gpu = device_of(device, 2)
+    leaves = 40 * gpu.threads
+    arcs = np.zeros(leaves, np.int64), np.arange(1, leaves + 1), np.full(leaves, 50, np.int32)
+    graph = device_graph.DeviceGraph(local_graph(leaves + 1, *arcs, directed=True), gpu)
+    program = Distances(source=0, delta=1.0).retype(dist="int32")
+    machine = solved(Machine(trace(program, np.dtype(np.int32)), graph, gpu, "auto", Options(small=small)))
+    assert machine.figures(0)[:, 0].tolist() == [1, leaves]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgraph.graph.local import Mirrors
+from dgraph.graph.local import Csr, LocalGraph, Mirrors
 
 
 @st.composite
@@ -29,3 +29,15 @@ def test_spans():
     assert [found.span(role) for role in ("column", "row", "any", "none")] == [(0, 7), (4, 10), (0, 10), (0, 0)]
     with pytest.raises(KeyError):
         found.span("mirror")
+
+
+@pytest.mark.parametrize("ids", [[], [3], [2, 5, 9], [9, 2, 5]])
+def test_which_vertices_a_rank_owns(ids):
+    """Whether or not their ids ascend; the last of the arrays is a mirror."""
+    original = np.array([*ids, 7], np.int64)
+    zeros = np.zeros(original.size, np.int64)
+    rows = Csr(np.zeros(original.size + 1, np.int64), np.empty(0, np.uint32), None)
+    local = LocalGraph(
+        n=10, m=0, arcs=0, masters=len(ids), gids=zeros, original=original, out_degree=zeros, out=rows, directed=True
+    )
+    assert [vertex for vertex in range(-1, 12) if local.owns(vertex)] == sorted(ids)

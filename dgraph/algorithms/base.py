@@ -172,8 +172,8 @@ def check_source(ctx: Context, source: int | None, name: str) -> int:
             f"source {source!r} is no integer, and vertices of this graph are called by integers; pass one of them "
             "(names of vertices are words where the graph was loaded with ids='string')"
         )
-    original = ctx.local.original[: ctx.local.masters]
-    if not ctx.total(int(np.count_nonzero(original == source))):
+    if not ctx.total(ctx.local.owns(source)):
+        original = ctx.local.original[: ctx.local.masters]
         low = int(ctx.comm.allreduce(np.array([original.min(initial=UNREACHED)]), "min")[0])
         high = ctx.largest(int(original.max(initial=-1)))
         raise UsageError(

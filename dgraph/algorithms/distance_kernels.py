@@ -9,14 +9,12 @@ from dgraph.algorithms.distances import UNREACHED
 @njit(cache=True, nogil=True)
 def widen(values, end, out_degree, column):
     reached, farthest, arcs = 0, 0, 0
-    for v in range(len(values)):
-        if values[v] == end:
-            column[v] = UNREACHED
-        else:
-            column[v] = values[v]
-            reached += 1
-            farthest = max(farthest, column[v])
-            arcs += out_degree[v]
+    for v in range(len(values)):  # without branches, so that it becomes vector instructions
+        here = values[v] != end
+        column[v] = values[v] if here else UNREACHED
+        reached += here
+        farthest = max(farthest, values[v] if here else 0)
+        arcs += out_degree[v] if here else 0
     return reached, farthest, arcs
 
 

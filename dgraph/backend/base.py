@@ -66,7 +66,7 @@ class Machine(ABC):
     @property
     @abstractmethod
     def compiled(self) -> bool:
-        """Whether this process has the program's machine code; if not, :meth:`compile` is called before the start."""
+        """Whether :meth:`compile`, which is called before the start, finds the program's machine code."""
 
     @abstractmethod
     def compile(self) -> None:

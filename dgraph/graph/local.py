@@ -132,6 +132,14 @@ class LocalGraph:
         ids = self.original[: self.masters]
         return self.masters if np.all(ids[1:] > ids[:-1]) else 0
 
+    def owns(self, vertex: int) -> bool:
+        """Whether a master has this original id."""
+        ids = self.original[: self.masters]
+        if not self.ascending:
+            return bool((ids == vertex).any())
+        at = np.searchsorted(ids, vertex)
+        return bool(at < ids.size and ids[at] == vertex)
+
     @cached_property
     def told(self) -> np.ndarray:
         """Masters that other ranks hold rows of, and so read (uint32, ascending)."""

@@ -119,6 +119,8 @@ class Machine(Standing):
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, everything that the rounds will call."""
+        if self.compiled:
+            return
         self._call(0, threads=1)
         scratch = (self.integers.copy(), self.floats.copy(), self.words.copy())
         self.module.agreed(self._parameters, *scratch, self.sums, self.float_sums, 0, 0, True)

@@ -114,7 +114,7 @@ def start_phase(t, threads, base, F, P, G, W, c):
             store(live_counts, b, np.int64(min((b + 1) * BLOCK, masters) - b * BLOCK))
         if FLOAT_SUMS:
             flush_floats(parts, b * FLOAT_SUMS, floats)
-    flush(front, k, queue, shared, base + FRONT_TAIL)
+    flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)
     if SUMS:
         flush_sums(shared, base + SUMS_AT, sums)
     fetch_add(shared, base + EDGE_SUM, edges)
@@ -266,12 +266,12 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
                         edges += load(degree, v)
                     elif load(waiting, v) == 0:
                         store(waiting, v, np.uint8(1))
-                        d = append(dirt, d, v, far, c, FAR)
-    flush(front, k, queue, shared, base + FRONT_TAIL)
+                        d = append(dirt, d, v, far, c, np.int64(FAR))
+    flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)
     if DIRTY:
-        flush(dirt, d, dirty, shared, base + DIRTY_TAIL)
+        flush(dirt, np.int64(d), dirty, shared, base + DIRTY_TAIL)
     if PRIORITY:
-        flush(dirt, d, far, c, FAR)
+        flush(dirt, np.int64(d), far, c, np.int64(FAR))
     if SUMS:
         flush_sums(shared, base + SUMS_AT, sums)
     fetch_add(shared, base + EDGE_SUM, edges)
@@ -304,6 +304,6 @@ def open_pile(t, threads, base, opened, F, P, G, queue, far, far_next, W, c):
             if at > current:
                 k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                 edges += load(degree, v)
-    flush(front, k, queue, shared, base + FRONT_TAIL)
+    flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)
     flush(rest, r, far_next, shared, base + FAR_TAIL)
     fetch_add(shared, base + EDGE_SUM, edges)

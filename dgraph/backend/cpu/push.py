@@ -12,7 +12,8 @@ def push_phase(t, threads, tick, base, count, graph, F, P, G, queue, touched, W,
     k, edges, turn = 0, 0, 0
     chunk = chunk_of(count, threads)
     apart = not ALONE and told_apart(shares, tick, count, threads)
-    mine = -1 if ALONE or APPLY or PRIORITY else share_of(shares, tick + 1, t)
+    nowhere = np.int64(-1)
+    mine = nowhere if ALONE or APPLY or PRIORITY else share_of(shares, tick + 1, t)
     while count > 0:
         if apart:  # first what this thread found itself: it lies in its cache
             share = share_of(shares, tick, (t + turn) % threads)
@@ -36,7 +37,7 @@ def push_phase(t, threads, tick, base, count, graph, F, P, G, queue, touched, W,
                             store(hits, k, np.uint32(v))
                             k += 1
                             if k == BUFFER:
-                                edges += spill(hits, k, base, graph, F, touched, mirrors, shared, c, shares, -1)
-                                k, mine = 0, -1
-    edges += spill(hits, k, base, graph, F, touched, mirrors, shared, c, shares, mine)
+                                edges += spill(hits, k, base, graph, F, touched, mirrors, shared, c, shares, nowhere)
+                                k, mine = 0, nowhere
+    edges += spill(hits, np.int64(k), base, graph, F, touched, mirrors, shared, c, shares, np.int64(mine))
     fetch_add(shared, base + EDGE_SUM, edges)

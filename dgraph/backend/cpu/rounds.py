@@ -56,7 +56,7 @@ def agreed(P, integers, floats, c, sums, float_sums, active, edges, starting):
     if starting:
         store_globals(G, integers, floats)
         c[TOTAL_ACTIVE], c[TOTAL_EDGES] = active, edges
-        c[MODE] = direction(PUSH, c[FORCED], active, 0, edges, c[UNEXPLORED], c[N], c[ARCS])
+        c[MODE] = direction(np.int64(PUSH), c[FORCED], active, np.int64(0), edges, c[UNEXPLORED], c[N], c[ARCS])
         if c[MODE] == PUSH:
             c[UNEXPLORED] -= edges
     else:
@@ -159,7 +159,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
                 pull_phase(t, threads, base, pull, F, P, G, bits, next_bits, W, c)
                 barrier(gate, threads)
                 if not ALL and (APPLY or PRIORITY or phases != FUSED):
-                    expand(t, threads, base, TOUCHED_TAIL, next_bits, touched, W, c)
+                    expand(t, threads, base, np.int64(TOUCHED_TAIL), next_bits, touched, W, c)
                     valid = 0
                     barrier(gate, threads)
         if phases & VERTEX:
@@ -230,7 +230,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
         if mode == PUSH:
             unexplored -= edges
         if CAN_PULL and not ALL and was_mode == PULL and mode == PUSH and valid and not done:
-            expand(t, threads, base, BITS_TAIL, bits, queue, W, c)
+            expand(t, threads, base, np.int64(BITS_TAIL), bits, queue, W, c)
             valid = 0
             barrier(gate, threads)
         if done or rounds == limit:

@@ -105,6 +105,7 @@ class CudaDevice:
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
         self._modules: dict[str, Module] = {}
+        self._keys: dict[str, str] = {}
         self._landing: dict[int, tuple] = {}
         self._leaving: dict[int, tuple] = {}
 
@@ -239,6 +240,11 @@ class CudaDevice:
             self._modules[path.name] = Module(self.xp, path.read_bytes())
         return self._modules[path.name]
 
+    def compiled(self, text: str, name: str) -> bool:
+        """Whether the text's machine code lies in the cache folder."""
+        path = self._path(text, name)
+        return path.name in self._modules or path.exists()
+
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
         """Compile texts, each with its name, side by side: NVRTC releases the interpreter lock."""
         found = ((self._path(text, name), text, name) for text, name in texts)
@@ -249,8 +255,10 @@ class CudaDevice:
 
     def _path(self, text: str, name: str) -> Path:
         """Of a text's machine code in the cache folder."""
-        key = hashlib.sha256("\n".join([text, self.architecture, _compiler()]).encode()).hexdigest()[:24]
-        return folder() / f"{name}_{self.architecture}_{key}.cubin"
+        if text not in self._keys:
+            whole = "\n".join([text, self.architecture, _compiler()])
+            self._keys[text] = hashlib.sha256(whole.encode()).hexdigest()[:24]
+        return folder() / f"{name}_{self.architecture}_{self._keys[text]}.cubin"
 
     def _compile(self, path: Path, text: str, name: str) -> None:
         if not path.exists():

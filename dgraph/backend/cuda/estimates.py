@@ -52,9 +52,8 @@ class Estimates(Machine):
         super().__init__(traced, graph, device, "push", options)
         self.alone, self.minima = graph.links is None, 0
 
-    def compile(self) -> None:
-        """Compile, or load from the cache folder, what the rounds will call."""
-        self.kernels.ready([("estimates", self.alone)] + [("phases", False)] * (not self.alone))
+    def _names(self) -> list[tuple[str, bool]]:
+        return [("estimates", self.alone)] + [("phases", False)] * (not self.alone)
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> Exchange | None:
         """Messages from GPU to GPU. Collective."""

@@ -24,8 +24,7 @@ HUGE_LEAST = 8 * at.BLOCK
 """Edges of a vertex that a block walks sooner than another kernel is launched."""
 
 MOST_RESIDENT = 4
-"""Blocks a multiprocessor of those that move much and meet seldom. ``across`` is one of them where degrees are skewed:
-there rounds are few and not so small."""
+"""Blocks a multiprocessor of those that move much and meet seldom."""
 
 
 class Kernels:
@@ -45,17 +44,26 @@ class Kernels:
         self._members = text.environment(traced)
         self._values = self._environment()
         self._modules: dict[tuple[str, bool], object] = {}
+        self._texts: dict[tuple[str, bool], tuple[str, str]] = {}
         self._sent: tuple = ()
         self._token = object()
         self._words: np.ndarray | None = None
 
     def load(self, fused: bool, across: bool, reach: bool = False) -> None:
-        """Compile or load what every run calls. ``across``: rounds of several GPUs may run without the host; ``reach``:
-        and those of a search as a whole."""
+        """Compile or load what every run calls; see :meth:`names`."""
+        self.ready(self.names(fused, across, reach))
+
+    def names(self, fused: bool, across: bool, reach: bool = False) -> list[tuple[str, bool]]:
+        """Modules that every run calls, each with whether no vertex has mirrors. ``across``: rounds of several GPUs may
+        run without the host; ``reach``: and those of a search as a whole."""
         names = [("phases", False)] + [("across", False)] * across + [("reach", False)] * reach
         if fused:
             names += [("phases", True), ("rounds", True)]
-        self.ready(names + [(name, fused) for name in self._walkers(fused)])
+        return names + [(name, fused) for name in self._walkers(fused)]
+
+    def compiled(self, names: Sequence[tuple[str, bool]]) -> bool:
+        """Whether the machine code of modules lies in the cache folder, or here."""
+        return all(self.device.compiled(*self._text(*name)) for name in names)
 
     def ready(self, names: Sequence[tuple[str, bool]]) -> None:
         """Compile or load modules, each by its name and whether no vertex has mirrors."""
@@ -93,10 +101,13 @@ class Kernels:
             return min(self.options.blocks, self.device.blocks) if kernel in TOGETHER else self.options.blocks
         if kernel == "rounds" and self.options.one_block:
             return 1
-        small = kernel == "rounds" or (kernel == "across" and not self.graph.extent.renumbered)
-        each = 1 if small else module.resident(kernel)
-        most = self.options.reaching(self.graph.extent) if kernel == "reach" else MOST_RESIDENT
-        return self.device.blocks * (min(each, most) if kernel in TOGETHER else each)
+        if kernel == "rounds":
+            return self.device.blocks
+        most = {"reach": self.options.reaching, "across": self.options.residing}
+        each = module.resident(kernel)
+        if kernel in TOGETHER:
+            each = min(each, most[kernel](self.graph.extent) if kernel in most else MOST_RESIDENT)
+        return self.device.blocks * each
 
     def grid(self, module: str, kernel: str = "edges", *, fused: bool) -> int:
         """Blocks of a kernel of a module; without a name, of the one that walks edges by a schedule."""
@@ -178,6 +189,11 @@ class Kernels:
 
     def _text(self, name: str, fused: bool) -> tuple[str, str]:
         """What a module is compiled from, and its name."""
+        if (name, fused) not in self._texts:
+            self._texts[name, fused] = self._made(name, fused)
+        return self._texts[name, fused]
+
+    def _made(self, name: str, fused: bool) -> tuple[str, str]:
         schedule, _, way = name.partition(":")
         variant = text.Variant(
             wide=self.graph.wide,
@@ -192,6 +208,7 @@ class Kernels:
             cull=self.options.cull,
             local=self.options.local_rounds,
             reach=self.options.reaching(self.graph.extent),
+            resident=self.options.residing(self.graph.extent),
         )
         if name == "phases":
             whole = text.phases(self.traced, variant)

@@ -95,12 +95,16 @@ class Machine(Resumable):
 
     @property
     def compiled(self) -> bool:
-        """Whether this process has the program's machine code."""
-        return self.kernels.loaded
+        """Whether the program's machine code lies in the cache folder."""
+        return self.kernels.loaded or self.kernels.compiled(self._names())
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, what the rounds will call."""
-        self.kernels.load(self.local.mirrors == 0, across=runs_across(self), reach=reaches(self))
+        if not self.kernels.loaded:
+            self.kernels.ready(self._names())
+
+    def _names(self) -> list[tuple[str, bool]]:
+        return self.kernels.names(self.local.mirrors == 0, across=runs_across(self), reach=reaches(self))
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""

@@ -29,7 +29,7 @@ DEVICE void expand_bits(const u32* bits, i64* slot, bool swapped, Staging& stagi
 #if PERSISTENT
 // ``asked``: the round to stop at; in the highest byte the schedule, from 1, whose kernels have just walked the edges of
 // the next round, or 0.
-KERNEL rounds(i64 asked) {
+KERNEL_OF(1) rounds(i64 asked) {
     SHARED(RoundsRoom, room);
     i64* c = env.control;
     u32 due = (u32)FRESH(c + GATE);

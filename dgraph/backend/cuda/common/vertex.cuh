@@ -135,6 +135,24 @@ DEVICE void apply_all(const Globals& G, i64* slot, FloatRoom& room) {
     flush_sums(slot, sums);
 }
 
+// Vertices whose piles a thread looks up together: they lie far apart, and are under way at once.
+#define PILES_AT_ONCE 8
+
+// Vertices ``i``, ``i + threads()`` … of a list, and their piles; one past the end is in NO_PILE.
+#define NO_PILE (-FAR_BASE)
+struct Piled {
+    u32 v[PILES_AT_ONCE];
+    i64 at[PILES_AT_ONCE];
+
+    __device__ Piled(const u32* list, u64 i, u64 count) {
+        for (int k = 0; k < PILES_AT_ONCE; k++) {
+            const u64 j = i + k * threads();
+            v[k] = j < count ? FRESH(list + j) : 0, at[k] = j < count;
+        }
+        for (int k = 0; k < PILES_AT_ONCE; k++) at[k] = at[k] ? pile(v[k]) : NO_PILE;
+    }
+};
+
 // Changed vertices into the near pile, which is the next frontier, and the far one.
 DEVICE void sort_pass(i64* slot, bool swapped, bool far_swapped, i64 nearest, Staging& staging) {
     Front front;
@@ -143,12 +161,13 @@ DEVICE void sort_pass(i64* slot, bool swapped, bool far_swapped, i64 nearest, St
     front.open(held[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
     far.open(held[1], far_swapped ? env.far1 : env.far0, env.control + FAR);
     const u64 count = (u64)FRESH(slot + TOUCHED_TAIL);
-    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
-        const bool mine = i < count;
-        const u32 v = mine ? FRESH(env.touched + i) : 0;
-        const bool near = mine && pile(v) <= nearest;
-        front.add(near, v);
-        far.add(mine && !near && begins_to_wait(v), v);
+    for (u64 i = thread_rank(); i - lane_id() < count; i += PILES_AT_ONCE * threads()) {
+        const Piled some(env.touched, i, count);
+        for (int k = 0; k < PILES_AT_ONCE; k++) {
+            const bool mine = some.at[k] > NO_PILE, near = mine && some.at[k] <= nearest;
+            front.add(near, some.v[k]);
+            far.add(mine && !near && begins_to_wait(some.v[k]), some.v[k]);
+        }
     }
     front.close();
     far.close();
@@ -158,9 +177,10 @@ DEVICE void sort_pass(i64* slot, bool swapped, bool far_swapped, i64 nearest, St
 DEVICE void lowest_pass(i64* slot, bool far_swapped, u64 count, i64 current) {
     const u32* far = far_swapped ? env.far1 : env.far0;
     i64 low = 0;
-    for (u64 i = thread_rank(); i < count; i += threads()) {
-        const i64 at = pile(FRESH(far + i));
-        if (at > current) low = smaller(low, at - FAR_BASE);
+    for (u64 i = thread_rank(); i < count; i += PILES_AT_ONCE * threads()) {
+        const Piled some(far, i, count);
+        for (int k = 0; k < PILES_AT_ONCE; k++)
+            if (some.at[k] > current) low = smaller(low, some.at[k] - FAR_BASE);
     }
     for (u32 mask = 16; mask; mask >>= 1) low = smaller(low, shuffle_xor(low, mask));
     if (low && lane_id() == 0) atomicMin(slot + FAR_MIN, low);
@@ -174,13 +194,15 @@ DEVICE void open_pass(i64* slot, bool swapped, bool far_swapped, u64 count, i64 
     front.open(held[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
     rest.open(held[1], far_swapped ? env.far0 : env.far1, slot + FAR_TAIL);
     const u32* far = far_swapped ? env.far1 : env.far0;
-    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
-        const bool mine = i < count;
-        const u32 v = mine ? FRESH(far + i) : 0;
-        const i64 at = mine ? pile(v) : 0;
-        if (mine && at <= opened) atomicAnd(env.waiting + (v >> 5), ~(1u << (v & 31)));
-        front.add(mine && at > current && at <= opened, v);
-        rest.add(mine && at > opened, v);
+    for (u64 i = thread_rank(); i - lane_id() < count; i += PILES_AT_ONCE * threads()) {
+        const Piled some(far, i, count);
+        for (int k = 0; k < PILES_AT_ONCE; k++) {
+            const u32 v = some.v[k];
+            const i64 at = some.at[k];
+            if (at > NO_PILE && at <= opened) atomicAnd(env.waiting + (v >> 5), ~(1u << (v & 31)));
+            front.add(at > current && at <= opened, v);
+            rest.add(at > opened, v);
+        }
     }
     front.close();
     rest.close();

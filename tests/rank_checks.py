@@ -1,0 +1,125 @@
+"""Answers of several ranks, a GPU each: every policy, way and transport that is asked for, against oracles.
+
+    mpirun -n 4 python tests/rank_checks.py --policies oec,iec,cvc,hvc,metis
+    mpirun -n 2 compute-sanitizer --tool racecheck python tests/rank_checks.py --ways plain,local
+    mpirun -n 4 python tests/rank_checks.py --backend cpu        # where there is no GPU
+
+The graphs are small, so that sanitizers come to an end, and have a hub, isolated vertices and several components.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import oracles
+
+import dgraph
+from dgraph.backend import backend
+from dgraph.backend.cuda.options import Options
+from dgraph.comm import Comm, world
+
+WAYS: dict[str, dict] = {
+    "plain": {},
+    "host": {"host_rounds": True},
+    "broad": {"across_limit": 0},
+    "overlap": {"across_limit": 0, "overlap": True},
+    "local": {"local_rounds": True},
+    "reach": {"reach": 4},
+    "noreach": {"reach": 0},
+}
+"""Name → options: how rounds are walked, and who agrees on them."""
+
+SOURCE = 5
+ALGORITHMS = ("bfs", "sssp", "pagerank", "cc", "kcore")
+SETTINGS: dict[str, dict] = {
+    "bfs": {"source": SOURCE, "return_predecessors": False},
+    "sssp": {"source": SOURCE, "return_predecessors": False},
+    "pagerank": {"tol": 0.0, "max_iter": 10},
+}
+FEWEST, MOST = 60, 2500
+"""Vertices of the smaller and the larger graph: some ranks of the smaller have hardly any mirror."""
+
+
+def edges(n: int, directed: bool) -> tuple:
+    """Sources, targets, weights: random edges among the lower nine tenths, more at small ids, and a hub."""
+    rng = np.random.default_rng(n)
+    live = n - n // 10
+    src, dst = (rng.integers(0, live, 6 * n) ** 2 // live for _ in range(2))
+    hub = np.arange(SOURCE + 1, live, 2)
+    src, dst = np.concatenate([src, np.full(hub.size, SOURCE)]), np.concatenate([dst, hub])
+    src, dst, weights = oracles.simple(src, dst, rng.integers(1, 60, src.size).astype(np.int32))
+    if directed:
+        return src, dst, weights
+    once = src < dst
+    return oracles.symmetric(src[once], dst[once], weights[once])
+
+
+def right(name: str, n: int, src, dst, weights) -> np.ndarray:
+    """By vertex; -1: unreachable."""
+    if name == "bfs":
+        return oracles.bfs(n, src, dst, SOURCE)
+    if name == "sssp":
+        return np.array([-1 if d is None else d for d in oracles.sssp(n, src, dst, weights, SOURCE)])
+    if name == "pagerank":
+        return oracles.pagerank(n, src, dst, rounds=SETTINGS[name]["max_iter"])
+    return oracles.components(n, src, dst) if name == "cc" else oracles.core_numbers(n, src, dst)
+
+
+def is_right(result, wanted: np.ndarray) -> bool:
+    """Of this rank's vertices."""
+    vertex, values = list(result.columns.values())[:2]
+    values = np.asarray(values)
+    if values.dtype.kind == "f":
+        return np.allclose(values, wanted[vertex], rtol=1e-11)
+    return np.array_equal(np.where(values == np.iinfo(values.dtype).max, -1, values), wanted[vertex])
+
+
+def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
+    """What ran, and whether the answers of all ranks were right."""
+    for n, directed in itertools.product((FEWEST, MOST), (False, True)):
+        src, dst, weights = edges(n, directed)
+        mine = slice(comm.rank, None, comm.size)
+        once = slice(None) if directed else src < dst
+        given = (src[once][mine], dst[once][mine], weights[once][mine])
+        graph = dgraph.Graph.from_edges(*given, n=n, directed=directed, comm=comm)
+        for name in asked.algorithms:
+            if directed and name in ("cc", "kcore"):
+                continue
+            wanted = right(name, n, src, dst, weights)
+            for policy, way, transport in itertools.product(asked.policies, asked.ways, asked.transports):
+                how = SETTINGS.get(name, {}) | {"policy": policy, "backend": "cpu"}
+                if engine is not None:
+                    how |= {"backend": engine.choosing(Options(**WAYS[way])), "transport": transport}
+                result = dgraph.run(name, graph, **how)
+                told = f"{name}, {n} vertices, {'directed' if directed else 'undirected'}, {policy}, {way}, {transport}"
+                yield told, comm.total(not is_right(result, wanted)) == 0
+
+
+def main() -> int:
+    def words(text: str) -> list[str]:
+        return text.split(",")
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backend", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--policies", type=words, default=["oec", "cvc"])
+    parser.add_argument("--ways", type=words, default=list(WAYS))
+    parser.add_argument("--transports", type=words, default=["auto"])
+    parser.add_argument("--algorithms", type=words, default=list(ALGORITHMS))
+    asked, comm = parser.parse_args(), world()
+    engine = backend("cuda", None, comm.size, comm.rank, comm.size == 1) if asked.backend == "cuda" else None
+    count = wrong = 0
+    for told, good in runs(asked, engine, comm):
+        count, wrong = count + 1, wrong + (not good)
+        if comm.rank == 0 and not good:
+            print(f"wrong: {told}", flush=True)
+    if comm.rank == 0:
+        print(f"{count} runs on {comm.size} ranks: {wrong} wrong", flush=True)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
