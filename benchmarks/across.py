@@ -57,10 +57,6 @@ WAYS: dict[str, dict] = {
     "reach2": {"reach": 2},
     "reach": {"reach": 4},
     "reach8": {"reach": 8},
-    "resident1": {"resident": 1},
-    "resident2": {"resident": 2},
-    "resident3": {"resident": 3},
-    "resident4": {"resident": 4},
 }
 """Name → :class:`~dgraph.backend.cuda.options.Options`."""
 

@@ -101,13 +101,11 @@ class Kernels:
             return min(self.options.blocks, self.device.blocks) if kernel in TOGETHER else self.options.blocks
         if kernel == "rounds" and self.options.one_block:
             return 1
-        if kernel == "rounds":
+        if kernel in ("rounds", "across"):
             return self.device.blocks
-        most = {"reach": self.options.reaching, "across": self.options.residing}
         each = module.resident(kernel)
-        if kernel in TOGETHER:
-            each = min(each, most[kernel](self.graph.extent) if kernel in most else MOST_RESIDENT)
-        return self.device.blocks * each
+        most = self.options.reaching(self.graph.extent) if kernel == "reach" else MOST_RESIDENT
+        return self.device.blocks * (min(each, most) if kernel in TOGETHER else each)
 
     def grid(self, module: str, kernel: str = "edges", *, fused: bool) -> int:
         """Blocks of a kernel of a module; without a name, of the one that walks edges by a schedule."""
@@ -208,7 +206,6 @@ class Kernels:
             cull=self.options.cull,
             local=self.options.local_rounds,
             reach=self.options.reaching(self.graph.extent),
-            resident=self.options.residing(self.graph.extent),
         )
         if name == "phases":
             whole = text.phases(self.traced, variant)

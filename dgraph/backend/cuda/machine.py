@@ -108,6 +108,8 @@ class Machine(Resumable):
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
+        if self.courier is not None and self.courier.direct:
+            self.launch(("phases", "wake"))
         self._fill(given)
         self.kernels.poured = False
         self._phase(at.STARTED, ("phases", "start"))

@@ -63,9 +63,12 @@ COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES = range(5)
 """Behind them, POST_PEER words a peer: positions of the message, values that found their place, bytes of the message;
 bytes and messages so far."""
 
-SIGNAL_NUMBER, SIGNAL_ABORT, SIGNAL_WAKE, SIGNAL_TOTALS, TOTALS_WORDS = 0, 2, 3, 8, 28
-"""Words that a rank writes in another's memory: in turn, the number of a message that lies ready; that it gave up; what
-wakes the link; in turn, the totals of an agreement."""
+SIGNAL_NUMBER, SIGNAL_ABORT, SIGNAL_TOTALS, TOTALS_WORDS = 0, 2, 8, 28
+"""Words that a rank writes in another's memory: in turn, the number of a message that lies ready; that it gave up; in
+turn, the totals of an agreement."""
+
+PAGE = 1 << 21
+"""Bytes of a peer's memory that are found together."""
 
 COUNT_BITS = 24
 COUNT_IN_HEAD = (1 << COUNT_BITS) - 1

@@ -16,7 +16,6 @@ SMALL, SMALL_ACROSS = 1 << 21, 1 << 20
 within 4 % of the best limit on every graph of ``python -m benchmarks tuning``."""
 
 REACH = 4
-RESIDENT = 2
 """Blocks a multiprocessor of a kernel that runs a whole search."""
 
 ROUNDS_AHEAD = 8
@@ -45,7 +44,6 @@ class Options:
         across_limit: ``small`` of each of several ranks; None: as ``small``.
         reach: a search of which only who is reached travels (bfs) runs in one kernel of all GPUs, its broad rounds too,
             of so many blocks a multiprocessor; 0: it does not; None: as :meth:`reaching` has it.
-        resident: blocks a multiprocessor of small rounds of several GPUs; None: as :meth:`residing` has it.
         given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
 
     Attributes:
@@ -73,7 +71,6 @@ class Options:
         overlap: bool = False,
         across_limit: int | None = None,
         reach: int | None = None,
-        resident: int | None = None,
         **given: object,
     ):
         known = ("auto", "persistent", *SCHEDULES)
@@ -90,7 +87,7 @@ class Options:
             raise UsageError(
                 "--overlap is about rounds that GPUs agree on, --host-rounds leaves that to hosts; give one"
             )
-        self.host_rounds, self.overlap, self.reach, self.resident = host_rounds, overlap, reach, resident
+        self.host_rounds, self.overlap, self.reach = host_rounds, overlap, reach
         self.values = checked(schedule, given)
         self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()
@@ -100,10 +97,6 @@ class Options:
         if self.host_rounds:
             return 0
         return self.reach if self.reach is not None else REACH * extent.renumbered
-
-    def residing(self, extent: Extent) -> int:
-        """``resident`` of a graph: few blocks meet sooner; where degrees are skewed rounds are fewer, and not small."""
-        return self.resident if self.resident is not None else RESIDENT if extent.renumbered else 1
 
     def __getitem__(self, name: str) -> str | int:
         return self.values[name]

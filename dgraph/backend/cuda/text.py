@@ -60,7 +60,7 @@ class Variant:
         pour: a vertex that joins the frontier hands its edges to the next list of edges at once.
         cull: how proposals to one vertex are thinned out: sum of CULL_WARP and CULL_HASH.
         local: a rank runs rounds of its own until nothing is left to do, before it exchanges.
-        reach, resident: blocks a multiprocessor of the kernel of whole searches, and of that of small rounds.
+        reach: blocks a multiprocessor of the kernel of whole searches.
     """
 
     wide: bool = False
@@ -75,7 +75,6 @@ class Variant:
     cull: int = 0
     local: bool = False
     reach: int = 4
-    resident: int = 1
 
 
 def environment(t: Traced) -> list[tuple[str, str]]:
@@ -162,7 +161,6 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) ->
         "CULL": 0 if persistent else variant.cull,
         "PERSISTENT": int(persistent),
         "REACH": variant.reach * reach,
-        "RESIDENT": variant.resident,
         "LOCAL": int(variant.local and persistent and runs_locally(t)),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())

@@ -294,7 +294,7 @@ struct Across {
 };
 
 // ``limit``: the round to stop before.
-KERNEL_OF(RESIDENT) across(i64 limit) {
+KERNEL_OF(1) across(i64 limit) {
     SHARED(AcrossRoom, room);
     Across all = {room};
     all.open(limit);

@@ -29,11 +29,6 @@ struct Peer {
 DEVICE const Peer& peer_of(i64 p) { return ((const Peer*)env.peers)[p]; }
 // The i-th peer to write to: the next rank first and then round, so that not all ranks write to the same one.
 DEVICE i64 in_turn(i64 i) { return (env.next_peer + i) % env.peer_count; }
-// A link that has rested seems to take 0.2 ms for its first word: one that nobody reads, ahead of the first message.
-DEVICE void wake_links() {
-    for (i64 p = threadIdx.x; blockIdx.x == 0 && p < env.others; p += BLOCK)
-        if (peer_of(p).signal) TELL_SYSTEM(peer_of(p).signal + SIGNAL_WAKE, 1);
-}
 DEVICE i64* post_of(i64 p) { return env.post + POST_PEERS + POST_PEER * p; }
 
 struct Asked {

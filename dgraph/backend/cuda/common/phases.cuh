@@ -226,18 +226,11 @@ DEVICE void begin_round(const Globals& G, i64 active, i64 edges, bool starting) 
     if (mode == PUSH) c[UNEXPLORED] = unexplored - edges;
 }
 
-#if !FUSED
-DEVICE void wake_links(); // messages.cuh
-#endif
-
 // Totals that all ranks agreed on, after ``init`` (how & 1) or after a round; or this rank's own (how & 2).
 // One block.
 KERNEL agreed(i64 how) {
     i64* c = env.control;
     const bool starting = how & 1, own = how & 2;
-#if !FUSED
-    if (starting) wake_links();
-#endif
     if (threadIdx.x || blockIdx.x) return;
     const i64 active = own ? FRESH(c + ACTIVE) : FRESH(env.totals), edges = own ? FRESH(c + EDGES) : FRESH(env.totals + 1);
     i64 sums[MOST_SUMS];

@@ -330,7 +330,6 @@ struct Reach {
 KERNEL_OF(REACH) reach(i64 limit) {
     SHARED(ReachRoom, room);
     Reach all = {room};
-    wake_links();
     all.open(limit);
     while (true) {
         if (all.mode == PULL) all.pull();
