@@ -67,8 +67,8 @@ SIGNAL_NUMBER, SIGNAL_ABORT, SIGNAL_TOTALS, TOTALS_WORDS = 0, 2, 8, 28
 """Words that a rank writes in another's memory: in turn, the number of a message that lies ready; that it gave up; in
 turn, the totals of an agreement."""
 
-PAGE = 1 << 21
-"""Bytes of a peer's memory that are found together."""
+WAKE_STEP = 128
+"""Bytes between places where links are woken."""
 
 COUNT_BITS = 24
 COUNT_IN_HEAD = (1 << COUNT_BITS) - 1
