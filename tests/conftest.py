@@ -48,6 +48,22 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: ("starts_children" in item.keywords, item.path.name != "test_ranks.py"))
 
 
+@pytest.fixture
+def launched(monkeypatch):
+    """Kernels that rank 0 of several in this process launched."""
+    from dgraph.backend.cuda.kernels import Kernels
+
+    names, launch = [], Kernels.launch
+
+    def noted(self, module, kernel, *args, **more):
+        if self.graph.local.gids[0] == 0:
+            names.append(kernel)
+        return launch(self, module, kernel, *args, **more)
+
+    monkeypatch.setattr(Kernels, "launch", noted)
+    return names
+
+
 class Meeting:
     """Ranks agree about every test, so that they stay at the same one and all exit alike."""
 

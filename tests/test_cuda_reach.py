@@ -83,20 +83,6 @@ def both(size, graph, source=200, **choices):
     return ours
 
 
-@pytest.fixture
-def launched(monkeypatch):
-    """Kernels that rank 0 launched."""
-    names, launch = [], Kernels.launch
-
-    def noted(self, module, kernel, *args, **more):
-        if self.graph.local.gids[0] == 0:
-            names.append(kernel)
-        return launch(self, module, kernel, *args, **more)
-
-    monkeypatch.setattr(Kernels, "launch", noted)
-    return names
-
-
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("size", [2, 3, 4])
