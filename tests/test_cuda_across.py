@@ -79,18 +79,6 @@ def test_where_rounds_stop_being_small_does_not_show(small, calls):
     assert bool(calls) == (small > 0)
 
 
-@pytest.mark.parametrize("host_rounds", [True, False])
-def test_piles_are_opened_by_kernels_of_their_own_where_many_wait(host_rounds, monkeypatch, launched):
-    opened = []
-    for most in (1 << 20, 0):
-        monkeypatch.setattr(messages, "WAITING_ACROSS", most)
-        check(run(3, mesh(), [PROGRAMS["dist"]], direction="push", options=Options(host_rounds=host_rounds)), ["dist"])
-        assert "across" in launched
-        opened.append(launched.count("open_pile"))
-        launched.clear()
-    assert opened[0] == 0 < 1 < opened[1]
-
-
 def test_piles_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
     """What the pile's round counts must begin at nothing."""
     options = Options(small=20, host_rounds=True)

@@ -30,8 +30,8 @@ got proposals in rounds of this rank alone."""
 POST_TOTALS, POST_SUMS = 13, 19
 TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_WAITING, TOTAL_LOWEST, TOTAL_LIVES, TOTAL_SUMS = range(7)
 TOTAL_LIGHT, STAMP_BITS = 4, 16
-"""What all ranks found in a round: active vertices, their edges, ranks that want to see the host, vertices that wait in
-piles, the lowest pile, vertices that a round over all looks at, and sums. The first TOTAL_LIGHT are all that most
+"""What all ranks found in a round: active vertices, their edges, ranks that want to see the host, ranks where vertices
+wait, the lowest pile, vertices that a round over all looks at, and sums. The first TOTAL_LIGHT are all that most
 agreements need."""
 
 LOOK_AROUND = 200_000_000
@@ -39,9 +39,6 @@ LOOK_AROUND = 200_000_000
 
 WHOLE_ACROSS = 1 << 22
 """Vertices of each rank, on average, up to which a round over all that live runs in the kernel of many."""
-
-WAITING_ACROSS = 1 << 20
-"""Vertices of each rank, on average, up to which piles are opened in the kernel of many: others take more blocks."""
 
 MOST_PIECES = 4
 POST_PIECES = POST_SUMS + 8 * MOST_SUMS

@@ -22,7 +22,7 @@ DEVICE i64 total_here(const i64* slot, int k, bool stops, i64 lives) {
     if (k == TOTAL_ACTIVES) return listed(slot, TAIL);
     if (k == TOTAL_DEGREES) return front_edges(slot);
     if (k == TOTAL_STOPS) return stops;
-    if (k == TOTAL_WAITING) return PRIORITY ? FRESH(env.control + FAR) : 0;
+    if (k == TOTAL_WAITING) return PRIORITY ? (i64)(FRESH(env.control + FAR) > 0) : 0;
     if (k == TOTAL_LIVES) return lives;
     return k == TOTAL_LOWEST ? FRESH(slot + FAR_MIN) : FRESH(slot + SUMS_AT + 8 * (k - TOTAL_SUMS));
 }
@@ -229,10 +229,9 @@ struct Across {
         own_active = queued, own_edges = front_edges(slot);
     }
 
-    // Where nothing is active: the lowest piles of all ranks become the frontier, unless many wait. Whether they did.
+    // Where nothing is active: the lowest piles of all ranks become the frontier. Whether there was one.
     __device__ bool opens_piles(Totals& t) {
-        if (!PRIORITY || !t.waiting || t.waiting > WAITING_ACROSS * ranks) return false;
-        if (t.stops || t.late || round + 1 >= limit) return false;
+        if (!PRIORITY || !t.waiting || t.stops || t.late || round + 1 >= limit) return false;
         const u64 waiting = (u64)FRESH(env.control + FAR);
         if (blockIdx.x == 0) clear(slot_of(tick + 1)); // the round that the pile makes counts there
         slot = slot_of(tick);

@@ -14,7 +14,7 @@ DEVICE i64 total_found(int k, bool stops) {
     if (k == TOTAL_ACTIVES) return FRESH(c + ACTIVE);
     if (k == TOTAL_DEGREES) return FRESH(c + EDGES);
     if (k == TOTAL_STOPS) return stops;
-    if (k == TOTAL_WAITING) return PRIORITY ? FRESH(c + FAR) : 0;
+    if (k == TOTAL_WAITING) return PRIORITY && FRESH(c + FAR) > 0;
     if (k == TOTAL_LOWEST) return FRESH(c + LOWEST_PILE) - FAR_BASE;
     if (k == TOTAL_LIVES) return FRESH(c + LIVE_COUNT);
     k -= TOTAL_SUMS;
