@@ -126,8 +126,11 @@ def run(
                     local_rounds=local_rounds, host_rounds=host_rounds,
                     overlap=overlap, across_limit=across_limit,
                     device=graph.device if isinstance(graph, Graph) else None,
+                    held=graph.held if isinstance(graph, Graph) else None,
                     **chosen,
                 )  # fmt: skip
+            if isinstance(graph, Graph) and isinstance(backend, str) and engine.keeps:
+                graph.held = engine
             trace.ranges = engine.ranges
             _tell_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)
         if build == DEVICE and not isinstance(graph, Graph):

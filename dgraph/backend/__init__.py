@@ -33,6 +33,7 @@ def backend(
     record: str | None = None,
     local_rounds: bool = False,
     device: object = None,
+    held: Backend | None = None,
     host_rounds: bool = False,
     overlap: bool = False,
     across_limit: int | None = None,
@@ -52,6 +53,7 @@ def backend(
         record: what a GPU run records beside: "load", "time" and "ranges", with commas between them.
         local_rounds: GPUs run rounds of their own between exchanges.
         device: the GPU that a graph was built on: no other can work on it.
+        held: the backend that has the graph on its GPU since an earlier run.
         host_rounds: hosts agree on the ends of broad rounds, where GPUs could.
         overlap: GPUs walk and exchange at the same time.
         across_limit: vertices and edges a rank of a round up to which GPUs stay in one kernel; None: as measured.
@@ -76,7 +78,10 @@ def backend(
     if _takes_gpu(name, gpus=gpus, **given):
         from dgraph.backend.cuda import CudaBackend
 
-        gpu = CudaBackend(place, ranks_here, alone, _options(**given), device, gpus)
+        if isinstance(held, CudaBackend) and held.has(gpus, place, ranks_here):
+            gpu = held.choosing(_options(**given))
+        else:
+            gpu = CudaBackend(place, ranks_here, alone, _options(**given), device, gpus)
         gpu.why = "asked for" if name == "cuda" else "a GPU is there"
         return gpu
     if device is not None:

@@ -193,12 +193,14 @@ class Backend(ABC):
         threads: threads of this rank; ``reason``: why that many, or which GPU.
         why: why this backend.
         warning: for the user; "" where there is nothing to say.
+        keeps: whether it has something of a graph that would save the next run time.
     """
 
     name: str
     threads: int
     reason: str
     warning: str
+    keeps = False
     why = ""
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:

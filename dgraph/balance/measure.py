@@ -88,7 +88,6 @@ def measure(
 
         def once(longest: float, cell=cell, way=way, **recorded: bool) -> Result:
             chosen = backend.choosing(Options(way.schedule, **recorded, **way.options))
-            chosen.device.forget_peak()
             result = run(
                 algorithm, graph, backend=chosen, direction=direction, progress=Watch(longest), **parameters
             )  # fmt: skip

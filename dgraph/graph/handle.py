@@ -44,6 +44,8 @@ class Graph:
     """Whether it comes from a store, with a partition that may be had without placing and building."""
     device: Any = None
     """This rank's GPU, where the graph was built on GPUs: no other can work on it."""
+    held: Any = None
+    """The backend that has it on this rank's GPU since an earlier run, for the next."""
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.comm = comm

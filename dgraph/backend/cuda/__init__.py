@@ -44,7 +44,7 @@ class CudaBackend(Backend):
         planned: bytes of the GPU's memory that the most demanding program so far was planned to take.
     """
 
-    name, threads = "cuda", 1
+    name, threads, keeps = "cuda", 1, True
     links: Links | None = None
 
     def __init__(
@@ -57,13 +57,22 @@ class CudaBackend(Backend):
         self._graphs = Graphs()
         self.device.ranged |= options.ranges
         self.planned = 0
+        self._goes_on = False
         self._numbered = options.renumber
 
     def choosing(self, options: Options) -> CudaBackend:
-        """The same GPU, with the graphs that are on it, under other options."""
+        """The same GPU, with the graphs that are on it, under other options. Its memory's peak begins anew."""
         other = CudaBackend(0, 1, self.alone, options, self.device)
-        other._graphs, other.why = self._graphs, self.why
+        other._graphs, other.why, other.how = self._graphs, self.why, self.how
+        other._goes_on = True
+        other.device.forget_peak()
         return other
+
+    def has(self, gpus: str | None, place: int, ranks_here: int) -> bool:
+        """Whether its GPU is the one that ``gpus`` names for this rank; any will do where that is None."""
+        from dgraph.backend.cuda.device import some
+
+        return gpus is None or binding.number(gpus, place, ranks_here, some())[0] == self.device.number
 
     @property
     def ranges(self):
@@ -72,13 +81,13 @@ class CudaBackend(Backend):
     def memory(self) -> dict[str, int | bool]:
         """This rank's GPU: whether vertices are numbered by degree there; bytes that arrays use, the most they used,
         what was planned, what is taken from the GPU for them, and what anybody holds of it."""
-        device = self.device
+        device, graph = self.device, self._graphs.last
         return {
-            "renumbered": any(graph.extent.renumbered for _, graph in self._graphs.values()),
+            "renumbered": graph is not None and graph.extent.renumbered,
             "used_bytes": device.used(),
             "peak_bytes": device.peak,
             "planned_bytes": self.planned,
-            "messages_bytes": sum(graph.post.boxes.bytes for _, graph in self._graphs.values() if graph.post),
+            "messages_bytes": graph.post.boxes.bytes if graph and graph.post else 0,
             "held_bytes": device.held(),
             "taken_bytes": device.taken(),
         }
@@ -118,14 +127,17 @@ class CudaBackend(Backend):
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
         """Ranks number vertices by degree where some part of the graph is skewed and all GPUs have room for that, since
-        the two sides of a message count the same positions."""
+        the two sides of a message count the same positions. So a graph that had to leave one GPU leaves all."""
         self._numbered = self.options.renumber
-        if self.links is None or self._numbered is not None or hasattr(local, "built"):
+        if self.links is None or hasattr(local, "built"):
             return
         known = self._graphs.of(local)
         skewed, room = (known.extent.renumbered, True) if known else self._skewed(local)
-        skewed, cramped = comm.allreduce(np.array([skewed, not room], np.int64))
-        self._numbered = bool(skewed and not cramped)
+        skewed, cramped, lacking = comm.allreduce(np.array([skewed, not room, known is None], np.int64))
+        if known is not None and lacking:
+            del self._graphs[id(local)]
+        if self._numbered is None:
+            self._numbered = bool(skewed and not cramped)
 
     def _skewed(self, local: LocalGraph) -> tuple[bool, bool]:
         """Whether vertices should be numbered by degree, and whether there is room for it."""
@@ -165,20 +177,25 @@ class CudaBackend(Backend):
         numbers where there is no room for that."""
         known = self._graphs.of(local)
         built, device = getattr(local, "planned", 0), self.device
-        hooks, there = self._hooks(traced, local, direction), bool(known or built)
+        hooks = self._hooks(traced, local, direction)
 
         def needs(extent: Extent) -> Plan:
             return for_components(extent) if hooks else for_rounds(traced, extent, direction, options, device.blocks)
 
         extent = known.extent if known else Extent.of(local, self._numbered)
         need = needs(extent)
-        if not there and extent.renumbered and self._numbered is None and need.upload > device.free(need.upload):
+        fresh = not (known or built)
+        if fresh and extent.renumbered and self._numbered is None and need.upload > device.free(need.upload):
             self._numbered = False
             extent = replace(extent, renumbered=False)
             need = needs(extent)
         messages = self._messages(need)
-        wanted = (need.rounds if there else need.peak) + messages
-        free = device.free(wanted - device.used() if there else wanted) + (device.used() if there else 0)
+        wanted = (need.peak if fresh else need.rounds) + messages
+        there = 0 if fresh else need.graph + (known.left(need.incoming) if known else 0)
+        free = device.free(wanted - there) + there
+        if wanted > free and known and not need.incoming:
+            known.forget_incoming()
+            free = device.free(wanted - there) + there
         if wanted > free:
             other = "--direction push, which needs no edges by target, or " if need.incoming else ""
             raise UsageError(
@@ -188,7 +205,7 @@ class CudaBackend(Backend):
                 f"{free:,} are free on {device.name}{beside(device)}; use {other}more GPUs (python -m dgraph estimate "
                 "tells how many)"
             )
-        self.planned = max(self.planned, built, need.rounds if built else need.peak)
+        self.planned = max(self.planned, 0 if self._goes_on else built, need.peak if fresh else need.rounds)
 
     def _messages(self, need: Plan) -> int:
         """Bytes of buffers: what p2p does not carry lies on this GPU before it leaves, too."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import weakref
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
@@ -101,7 +102,7 @@ class CudaDevice:
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
         self.pool = pools.pool_of(self)
-        self.raw = Raw(self.xp, number, nccl, partial(pools.give_back, self.xp, number))
+        self.raw = Raw(self.xp, number, nccl, partial(pools.make_room, self.xp, number, weakref.ref(self)))
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
         self._modules: dict[str, Module] = {}
@@ -116,18 +117,23 @@ class CudaDevice:
 
     def allocate(self, size: int) -> Any:
         """Memory of an array, for CuPy."""
-        try:
-            memory = self.pool.malloc(size)
-        except MemoryError:
-            self.give_back()
+        for help in (self.give_back, self.make_room):
+            try:
+                memory = self.pool.malloc(size)
+                break
+            except MemoryError:
+                help()
+        else:
             memory = self.pool.malloc(size)
         self.peak = max(self.peak, self.pool.used_bytes())
         return memory
 
     def free(self, wanted: int = 0) -> int:
-        """Bytes that can still be allocated; where they are fewer than ``wanted``, after :meth:`give_back`."""
-        if self._free() < wanted:
-            self.give_back()
+        """Bytes that can still be allocated; where they are fewer than ``wanted``, after :meth:`give_back`, and then
+        after graphs of earlier runs have left."""
+        for help in (self.give_back, self.make_room):
+            if self._free() < wanted:
+                help()
         return self._free()
 
     def _free(self) -> int:
@@ -136,6 +142,10 @@ class CudaDevice:
     def give_back(self) -> None:
         """Return to the GPU what this process no longer uses of its memory."""
         pools.give_back(self.xp, self.number)
+
+    def make_room(self) -> None:
+        """And what it keeps there for later; not the graph that this device works on."""
+        pools.make_room(self.xp, self.number, weakref.ref(self))
 
     def elsewhere(self) -> int:
         """Bytes of this GPU that other devices of this process hold: those of other graphs."""

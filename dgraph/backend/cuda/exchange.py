@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -42,7 +43,8 @@ class Exchange:
     """
 
     def __init__(self, machine: Machine, comm: Comm, links: Links, plans: Mapping[str, Any], record: Any):
-        self.machine, self.comm, self.record = machine, comm, record
+        self.machine: Machine = weakref.proxy(machine)  # which holds this: a cycle would keep arrays until a collection
+        self.comm, self.record = comm, record
         self.graph, self.device = machine.graph, machine.device
         self.peers = self.graph.peers
         fields = machine.traced.fields
@@ -59,7 +61,7 @@ class Exchange:
         self._tell_kernels(plans)
         self.pulls = plans["pull"]
         self.packs: Callable[[int], None] | None = None
-        self._rounds = DeviceRounds(self, machine) if concluded_by_device(machine) else None
+        self._rounds = DeviceRounds(weakref.proxy(self), self.machine) if concluded_by_device(machine) else None
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
         """The most bytes of a message to or from a peer, whatever phase and direction it belongs to."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda import pools
 from dgraph.backend.cuda.extent import WIDE, Extent, chunks_of, fits_32
 from dgraph.backend.cuda.messages import CHUNK_BITS
 from dgraph.backend.cuda.transports import Links
@@ -106,6 +107,14 @@ class DeviceGraph:
             if moved is not None:
                 moved[first : first + SOME] = weights[e]
         return starts, targets, moved
+
+    def left(self, incoming: int) -> int:
+        """Bytes that earlier programs left with the graph: ``incoming`` for edges by target, and messages."""
+        return (incoming if "incoming" in self.__dict__ else 0) + (self.post.boxes.bytes if self.post else 0)
+
+    def forget_incoming(self) -> None:
+        """Let go of edges by target; whoever wants them again makes them."""
+        self.__dict__.pop("incoming", None)
 
     def longest(self, pulling: bool) -> int:
         """The largest degree of what is walked."""
@@ -242,7 +251,24 @@ class DeviceGraph:
 
 
 class Graphs(dict[int, tuple[Callable, DeviceGraph]]):
-    """Graphs on a GPU by the ``id`` of those on the host: each is there no longer than the one on the host."""
+    """Graphs on a GPU by the ``id`` of those on the host: each is there no longer than the one on the host, and leaves
+    where others lack room."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last = 0
+        pools.when_short(self.leave)
+
+    @property
+    def last(self) -> DeviceGraph | None:
+        """The one that was asked for last, if it is there."""
+        return self.get(self._last, (None, None))[1]
+
+    def leave(self, number: int, device: Any) -> None:
+        """Let go of those on a GPU, but for the one that a device works on."""
+        for key, (_, graph) in list(self.items()):
+            if graph.device.number == number and (key != self._last or graph.device is not device):
+                self.pop(key, None)
 
     def keep(self, local: LocalGraph, graph: DeviceGraph) -> DeviceGraph:
         """Until ``local`` is gone, which ``graph`` does not keep from now on."""
@@ -255,11 +281,13 @@ class Graphs(dict[int, tuple[Callable, DeviceGraph]]):
 
         graph.local = weakref.proxy(local)
         self[key] = weakref.ref(local, forget), graph
+        self._last = key
         return graph
 
     def of(self, local: LocalGraph) -> DeviceGraph | None:
-        """The one that is kept for ``local``."""
+        """The one that is kept for ``local``, which is worked on from now on."""
         there, graph = self.get(id(local), (None, None))
+        self._last = id(local)
         return graph if there is not None and there() is local else None
 
 

@@ -1,5 +1,7 @@
 """Pools of GPU memory, one a device: what nobody uses any more goes back to the GPU before anything is refused.
 
+Graphs that hosts have as well stay on a GPU for the next run, and leave it where room is wanted.
+
 CuPy's arrays do not keep the pool that they came from, whose end is the end of their memory. So a pool is kept here
 until its device and its last array have gone.
 """
@@ -13,6 +15,24 @@ from typing import Any
 
 _pools: dict[Any, tuple[int, weakref.ref]] = {}
 """Of this process: pool → number of its GPU, and its device."""
+
+_keepers: list[weakref.WeakMethod] = []
+"""What lets go of memory of a GPU, by its number, whose contents can be had again; not of what the device works on that
+lacks it."""
+
+
+def when_short(leave: Callable[[int, Any], None]) -> None:
+    """Call a method where a GPU lacks memory, as long as its object is there."""
+    _keepers.append(weakref.WeakMethod(leave, _keepers.remove))
+
+
+def make_room(xp: Any, number: int, device: weakref.ref) -> None:
+    """What is kept on a GPU for later leaves it, where memory is wanted for a device; then :func:`give_back`."""
+    for known in list(_keepers):
+        leave = known()
+        if leave is not None:
+            leave(number, device())
+    give_back(xp, number)
 
 
 def pool_of(device: Any) -> Any:

@@ -1,0 +1,216 @@
+"""Graphs stay on GPUs between runs, with the handle that the user holds, and leave where there is no room: on emulated
+GPUs, a thread a rank."""
+
+import gc
+import weakref
+
+import numpy as np
+import oracles
+import pytest
+from emulated import Device, needs_compiler
+from emulated_raw import Raw
+from simulated import succeed
+
+import dgraph
+from dgraph import backend as backends
+from dgraph.backend.cuda import CudaBackend, Options, binding, pools
+from dgraph.backend.cuda import graph as device_graph
+from dgraph.backend.cuda.transports import aware, selftest
+from dgraph.comm import SerialComm
+from dgraph.errors import UsageError
+from dgraph.result import UNREACHED
+
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+GPUS = 4
+
+
+class Gpu(Device):
+    """One on which graphs take memory: ``there`` are all that are on it."""
+
+    def __init__(self, number, memory, there):
+        super().__init__(2, seed=number + 1, memory=memory)
+        self.raw, self.number, self.there = Raw(f"GPU-{number}"), number, there
+
+    def free(self, wanted=0):
+        if self._free() < wanted:
+            pools.make_room(None, self.number, weakref.ref(self))
+        return self._free()
+
+    def _free(self):
+        return self.memory - sum(map(taken, self.there))
+
+
+def taken(graph):
+    rows = [graph.out, *([graph.incoming] if "incoming" in graph.__dict__ else [])]
+    return sum(each.offsets.nbytes + each.neighbours.nbytes for each in rows)
+
+
+class Uploads(list):
+    """Numbers of the GPUs that graphs were brought to. ``memory``: bytes of a GPU."""
+
+    memory = 1 << 30
+
+    def __init__(self):
+        super().__init__()
+        self.there = [weakref.WeakSet() for _ in range(GPUS)]
+
+    def bring(self, graph, local):
+        Uploads.upload(graph, local)
+        self.append(graph.device.number)
+        graph.device.there.add(graph)
+
+    def gpu(self, backend, place, ranks_here, gpus):
+        number, backend.how = binding.number(gpus, place, ranks_here, GPUS)
+        return Gpu(number, self.memory, self.there[number])
+
+    upload = device_graph.DeviceGraph._upload
+
+
+@pytest.fixture
+def uploads(monkeypatch):
+    made = Uploads()
+    monkeypatch.setattr(device_graph.DeviceGraph, "_upload", lambda graph, local: made.bring(graph, local))
+    monkeypatch.setattr(CudaBackend, "_gpu", lambda backend, *about: made.gpu(backend, *about))
+    monkeypatch.setattr("dgraph.backend.cuda.device.some", lambda: GPUS)
+    monkeypatch.setattr(backends, "_takes_gpu", lambda *_, **__: True)
+    monkeypatch.setattr(selftest, "SIZES", (64, 20_000))
+    monkeypatch.setattr(selftest, "TURNS", 4)
+    monkeypatch.setattr(aware, "library_says", lambda: aware.NO)
+    monkeypatch.setattr(pools, "_keepers", [])
+    monkeypatch.setattr(pools, "give_back", lambda *_: gc.collect())
+    return made
+
+
+def graph_of(comm, n=300, seed=3):
+    src, dst = np.random.default_rng(seed).integers(0, n, (2, 8 * n))
+    mine = slice(comm.rank, None, comm.size)
+    return dgraph.Graph.from_edges(src[mine], dst[mine], n=n, comm=comm), oracles.bfs(n, src, dst, 1)
+
+
+def check(graph, expected, **more):
+    found = dgraph.run("bfs", graph, source=1, return_predecessors=False, **more)
+    reached = expected[found.columns["vertex"]]
+    assert np.array_equal(found.columns["distance"], np.where(reached < 0, UNREACHED, reached))
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_graph_is_brought_to_a_gpu_once(size, uploads):
+    def work(comm):
+        graph, expected = graph_of(comm)
+        for _ in range(3):
+            check(graph, expected, backend="cuda")
+        check(graph, expected, gpus=",".join(map(str, range(size))))
+        assert graph.held.how == "by place on the node"
+
+    succeed(size, work)
+    assert sorted(uploads) == [*range(size)]
+
+
+def test_it_goes_to_another_gpu_where_that_is_asked_for(uploads):
+    graph, expected = graph_of(SerialComm())
+    for gpus in ("0", None, "2", None, "0"):
+        check(graph, expected, gpus=gpus)
+    assert uploads == [0, 2, 0]
+
+
+def test_it_leaves_with_its_handle(uploads):
+    graph, expected = graph_of(SerialComm())
+    check(graph, expected)
+    device = weakref.ref(graph.held.device)
+    gc.disable()
+    try:
+        del graph
+        assert device() is None
+    finally:
+        gc.enable()
+
+
+def test_a_backend_of_ones_own_is_not_kept(uploads):
+    graph, expected = graph_of(SerialComm())
+    check(graph, expected, backend=CudaBackend(0, 1, True, Options(), Gpu(1, 1 << 30, set())))
+    assert graph.held is None
+    check(graph, expected)
+    assert uploads == [1, 0]
+
+
+def test_a_graph_leaves_where_another_wants_its_room(uploads):
+    one, other = (graph_of(SerialComm(), seed=seed) for seed in (3, 4))
+    most = max(check(*each).report["ranks"][0]["gpu_memory"]["planned_bytes"] for each in (one, other))
+    for memory, brought in ((2 * most, 2), (most, 6)):
+        one[0].held = other[0].held = None
+        uploads.clear()
+        uploads.memory = memory
+        for _ in range(3):
+            check(*one)
+            check(*other)
+        assert len(uploads) == brought
+    uploads.memory = most - 1
+    one[0].held = other[0].held = None
+    with pytest.raises(UsageError, match="bytes of GPU memory"):
+        check(*one)
+
+
+def test_the_same_graph_by_another_policy_takes_the_place_of_the_first(uploads):
+    def work(comm):
+        graph, expected = graph_of(comm)
+        runs = [check(graph, expected, policy=policy) for policy in ("oec", "cvc", "cvc", "oec")]
+        assert len(graph.held._graphs) == 2
+        planned = [rank["gpu_memory"]["planned_bytes"] for run in runs for rank in run.report["ranks"]]
+        graph.held.device.memory = max(planned) + 4_000  # for messages, but not for other edges
+        for policy in ("hvc", "oec", "oec"):
+            check(graph, expected, policy=policy)
+            assert len(graph.held._graphs) == 1
+
+    succeed(2, work)
+    assert sorted(uploads) == [0] * 4 + [1] * 4
+
+
+def test_what_a_program_left_with_a_graph_is_no_shortage(uploads):
+    """Edges by target: those who want them find them, those who do not let go of them."""
+    graph, expected = graph_of(SerialComm())
+    planned = [
+        check(graph, expected, direction=direction).report["ranks"][0]["gpu_memory"]["planned_bytes"]
+        for direction in ("push", "pull", "push", "pull")
+    ]
+    assert planned[2] < planned[3]
+    device, (_, there) = graph.held.device, *graph.held._graphs.values()
+    device.memory = planned[3] + 100
+    check(graph, expected, direction="pull")
+    assert "incoming" in there.__dict__
+    device.memory = planned[2] + 100
+    check(graph, expected, direction="push")
+    assert "incoming" not in there.__dict__
+    assert uploads == [0]
+
+
+def test_a_graph_that_left_one_gpu_leaves_all(uploads):
+    """Ranks would else count positions of messages in different orders."""
+
+    def work(comm):
+        graph, expected = graph_of(comm)
+        check(graph, expected, policy="oec")
+        if comm.rank == 1:
+            graph.held._graphs.clear()
+        check(graph, expected, policy="oec")
+
+    succeed(3, work)
+    assert sorted(uploads) == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("algorithm", ["bfs", "cc", "kcore", "pagerank"])
+def test_what_a_run_made_leaves_without_a_collection(algorithm, uploads):
+    def work(comm):
+        graph, _ = graph_of(comm)
+        given = {"source": 1} if algorithm == "bfs" else {}
+        dgraph.run(algorithm, graph, **given)
+        (left,) = (weakref.ref(each) for _, each in graph.held._graphs.values())
+        graph.held._graphs.clear()
+        return left() is None
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert succeed(2, work) == [True, True]
+    finally:
+        gc.enable()
