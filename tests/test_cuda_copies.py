@@ -215,8 +215,8 @@ def test_what_a_round_asks_of_the_host():
     rounds = order(PageRank(tol=0.0, max_iter=16))
     wanted = [
         f"pull {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside", "copy beside", "copy beside",
-        "announce beside", "record beside", f"pull {at.OF_MASTERS}", f"join_part {at.OF_MASTERS}", "hold", "hear",
-        "gather", "conclude",
+        "announce beside", "record beside", f"pull {at.OF_MASTERS}", f"join_part {at.OF_MASTERS}", "hold", "unpack",
+        "vertex_phase", "conclude",
     ]  # fmt: skip
     begin = rounds.index(wanted[0])
     assert rounds[begin : begin + 8 * len(wanted)] == 8 * wanted

@@ -54,8 +54,6 @@ class Exchange:
         self.post = post_of(self.graph, comm, links, sizes)
         self.direct = self.post.boxes.direct
         self._spoken = self._totals()
-        self._gathers = self.direct and machine.traced.all and len(self.peers) <= at.MOST_GATHERED
-        self._left = 0
         self._most = _times(machine.options.small, comm.size)
         self._across = runs_across(machine)
         self.reaches = reaches(machine)
@@ -137,11 +135,6 @@ class Exchange:
             with self._timer:
                 self.machine.settle_joined()
 
-    def left(self) -> int:
-        """Which exchange's messages the vertex phase is to read; 0: none, they have been unpacked."""
-        asked, self._left = self._left, 0
-        return asked
-
     def across(self, limit: int, sync: Exchanges) -> bool:
         """Rounds without the host, up to the agreement on the last one; whether there were any, the same on every rank.
         The caller times them."""
@@ -194,9 +187,7 @@ class Exchange:
             with self._timer:  # ``account`` gives each part its own
                 packs, self.packs = self.packs or partial(self._launch, "pack"), None
                 packs(asked)
-                gathers = self._gathers and asked >> at.ASKED_REDUCES & 1
-                self._left = asked if gathers else 0
-                self._launch("hear" if gathers else "unpack", asked)
+                self._launch("unpack", asked)
         else:
             self._staged(asked)
         return True

@@ -16,7 +16,7 @@ from dgraph.backend.cuda.record import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
-ONE_BLOCK = ("settle", "agreed", "conclude", "desert", "piece", "rejoin", "hear")
+ONE_BLOCK = ("settle", "agreed", "conclude", "desert", "piece", "rejoin")
 TOGETHER = ("rounds", "across", "reach", "pack", "unpack", "estimate", "estimate_across")
 """Kernels whose blocks wait for each other."""
 

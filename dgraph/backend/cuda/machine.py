@@ -141,9 +141,6 @@ class Machine(Resumable):
 
     def works(self) -> list[tuple]:
         """The launches of a vertex phase."""
-        asked = self.courier.left() if self.courier is not None else 0
-        if asked:
-            return [("phases", "gather", asked)]
         return [("phases", "vertex_phase")] * (self.traced.apply is not None or self.traced.priority is not None)
 
     def fused(self, limit: int) -> int:

@@ -40,9 +40,6 @@ LOOK_AROUND = 200_000_000
 WHOLE_ACROSS = 1 << 22
 """Vertices of each rank, on average, up to which a round over all that live runs in the kernel of many."""
 
-MOST_GATHERED = 72
-"""Peers whose messages the vertex phase reads: as many as a rack joins."""
-
 MOST_PIECES = 4
 POST_PIECES = POST_SUMS + 8 * MOST_SUMS
 POST_WALKED, POST_BEFORE, POST_HIDDEN = range(POST_PIECES + MOST_PIECES, POST_PIECES + MOST_PIECES + 3)

@@ -93,7 +93,7 @@ def phases(t: Traced, variant: Variant) -> str:
     head, files = _head(t, variant, persistent=False), [common(name) for name in ("pull", "phases", "scan")]
     if not variant.fused:
         files += [*_between(t), *map(common, ("posting", "exchange", "overlap", "conclude"))]
-        files += [common("gather"), common("copies")] * t.all
+        files += [common("copies")] * t.all
         files += [common("trees")] * (t.program.kernel == "components")
     return head + "\n".join(files)
 

@@ -96,13 +96,13 @@ KERNEL expand(i64) {
     if (!FUSED) mirrors.close();
 }
 
-KERNEL_OF(VERTEX_BLOCKS) vertex_phase(i64) {
+KERNEL vertex_phase(i64) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
     const Globals G = globals_now();
     i64* slot = slot_now();
     const bool swapped = is(SWAPPED);
-    if (APPLY && ALL) apply_all(G, slot, room.floats, [](u32) {});
+    if (APPLY && ALL) apply_all(G, slot, room.floats);
     else if (APPLY)
         apply_pass(G, slot, is(WHOLE), swapped, is(LIVE_SWAPPED), FRESH(env.control + LIVE_COUNT), room.staging, room.more);
     else if (PRIORITY) sort_pass(slot, swapped, is(FAR_SWAPPED), FRESH(env.control + PILE), room.staging);

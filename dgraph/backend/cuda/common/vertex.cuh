@@ -112,11 +112,8 @@ DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, bo
     flush_sums(slot, sums);
 }
 
-// Blocks a multiprocessor of a phase over all vertices: as many as it holds, since each thread waits for memory.
-#define VERTEX_BLOCKS (ALL ? 8 : 1)
-
-// ``apply`` on every master, behind ``before``, with float sums part by part.
-template <class F> DEVICE void apply_all(const Globals& G, i64* slot, FloatRoom& room, const F& before) {
+// ``apply`` on every master, with float sums part by part.
+DEVICE void apply_all(const Globals& G, i64* slot, FloatRoom& room) {
     const u64 masters = (u64)env.masters;
     Sums sums = no_sums();
     for (u64 b = blockIdx.x; b < parts(); b += gridDim.x) {
@@ -124,7 +121,6 @@ template <class F> DEVICE void apply_all(const Globals& G, i64* slot, FloatRoom&
         for (u64 run = b * BLOCK; run < masters; run += parts() * BLOCK) {
             const u64 v = run + threadIdx.x;
             if (v < masters) {
-                before((u32)v);
                 const Applied r = apply(G, (u32)v);
                 reset((u32)v);
                 add_sums(sums, r.sums);
