@@ -40,19 +40,24 @@ class State:
     """What a program left: fields of masters and the globals.
 
     Attributes:
-        fields: name → array, shape (masters,); bool fields as uint8.
+        fields: name → array, shape (masters,); bool fields as uint8. A GPU's come to the host when they are asked for.
         globals: name → value, the same on every rank.
         rounds: rounds run.
         finished: whether the program's own end was reached, and not a round limit.
     """
 
-    fields: dict[str, np.ndarray]
+    fields: Mapping[str, np.ndarray]
     globals: dict[str, int | float]
     rounds: int
     finished: bool
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.fields[name]
+
+    def raw(self, name: str) -> Any:
+        """A field where it lies, for another program to begin with."""
+        raw = getattr(self.fields, "raw", None)
+        return raw(name) if raw else self.fields[name]
 
 
 class Keeper(Protocol):
@@ -91,11 +96,11 @@ class Context:
         self.leads, self.keeper = leads, keeper
         self.rounds = 0
 
-    def run(self, program: Program, state: Mapping[str, np.ndarray] | None = None) -> State:
+    def run(self, program: Program, state: Mapping[str, Any] | None = None) -> State:
         """Run a program to its end, or to the round limit.
 
         Args:
-            state: initial values of its ``given`` fields, shape (masters,).
+            state: initial values of its ``given`` fields, shape (masters,), or :meth:`State.raw` ones.
         """
         known = self.keeper.known(program) if self.keeper else None
         if known is not None:

@@ -10,6 +10,7 @@ import numpy as np
 
 import partitioning
 from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
+from dgraph.algorithms.columns import Columns
 from dgraph.backend import Backend, Joined, connect
 from dgraph.backend import backend as choose_backend
 from dgraph.backend.affinity import mask
@@ -177,10 +178,9 @@ def run(
         trace.describe(
             "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=answer.summary
         )
-        columns = {"vertex": local.original[: local.masters], **answer.columns}
-        if not local.ascending:  # the graph was numbered in another order
-            order = np.argsort(columns["vertex"])
-            columns = {name: values[order] for name, values in columns.items()}
+        vertex = local.original[: local.masters]
+        order = None if local.ascending else np.argsort(vertex)  # where the graph was numbered in another order
+        columns = Columns({"vertex": vertex, **answer.columns}, order)
         if checked is not None:
             _validated(work, checked, columns, answer, ctx.rounds, trace, progress)
         return Result(

@@ -53,7 +53,7 @@ def check_alone(graph, spec, options):
     assert local.out.weight_type == want.weight_type
     if want.weight_type is not None:
         np.testing.assert_array_equal(local.out.weights, want.block.weights)
-        low, high, total = local.out.weight_range()
+        low, high, total = local.out.weight_range
         if want.arcs:
             assert (low, high) == (want.block.weights.min(), want.block.weights.max())
         assert total == pytest.approx(want.block.weights.sum())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from dgraph.algorithms.columns import Column
 from dgraph.algorithms.distances import UNREACHED
 from dgraph.comm import Comm
 from dgraph.engine import Context
@@ -40,13 +43,14 @@ class Answer:
     """This rank's part of an answer.
 
     Attributes:
-        columns: name → array, shape (masters,), in the order of masters.
+        columns: name → array, shape (masters,), in the order of masters; or a function that makes it, which is called
+            when somebody asks for the column.
         summary: figures of the whole answer.
         finished: False if a limit ended the run; ``limit`` says which.
         arcs: of a search: edges that leave the vertices reached, on this rank.
     """
 
-    columns: dict[str, np.ndarray]
+    columns: Mapping[str, Column]
     summary: dict[str, Any] = field(default_factory=dict)
     finished: bool = True
     limit: str | None = None
@@ -134,7 +138,8 @@ class ProgramAlgorithm(Algorithm):
     def run(self, ctx: Context) -> Answer:
         state = ctx.run(self.program)
         limit = None if state.finished else f"{state.rounds} rounds"
-        return Answer(state.fields, dict(state.globals), state.finished, limit)
+        columns = {name: partial(state.__getitem__, name) for name in state.fields}
+        return Answer(columns, dict(state.globals), state.finished, limit)
 
     def settings(self) -> dict[str, Any]:
         return dict(self.program.parameters)

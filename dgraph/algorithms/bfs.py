@@ -15,7 +15,7 @@ from dgraph.algorithms.base import (
     limited,
 )
 from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, way
-from dgraph.algorithms.distances import UNREACHED, distances
+from dgraph.algorithms.distances import UNREACHED, measured
 from dgraph.program import INF, MIN, Field, Program, where
 
 
@@ -97,10 +97,11 @@ class Bfs(Algorithm):
         levels = Levels(source=source, limit=limit).walked(self.way)
         ahead = ctx.local_rounds and self.variant == "direction-optimizing"
         state = ctx.run(Hops(source=source, limit=limit) if ahead else levels)
-        found = distances(state["level"], ctx.local.out_degree)
+        found = measured(state, "level", ctx.local)
         columns = {"distance": found.column}
         if self.return_predecessors:
-            columns["predecessor"] = parents(ctx.run(Parents(), {"level": state["level"]})["parent"])
+            above = ctx.run(Parents(), {"level": state.raw("level")})
+            columns["predecessor"] = lambda: parents(above["parent"])
         summary = {"source": source, "reached": ctx.total(found.reached), "depth": ctx.largest(found.farthest)}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), found.arcs)
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from dgraph.algorithms.columns import Column
+    from dgraph.engine import State
+    from dgraph.graph.local import LocalGraph
 
 UNREACHED = np.iinfo(np.int64).max
 """An integer distance where there is no path."""
@@ -15,16 +21,35 @@ class Distances:
     """This rank's distances.
 
     Attributes:
-        column: shape (masters,); integers as int64, ``UNREACHED`` where there is no path; floats as they were.
+        column: shape (masters,); integers as int64, ``UNREACHED`` where there is no path; floats as they were. Or what
+            makes it.
         reached: vertices with a path.
         farthest: the largest distance among them; 0 if there are none.
         arcs: edges that leave them, in the whole graph.
     """
 
-    column: np.ndarray
+    column: Column
     reached: int
     farthest: float
     arcs: int
+
+
+def measured(state: State, name: str, local: LocalGraph) -> Distances:
+    """Of a field that a program left: where a GPU has it, it need not come to the host for this."""
+    count = getattr(state.fields, "reached", None)
+    known = count(name) if count else None
+    if known is None:
+        return distances(state[name], local.out_degree)
+    return Distances(lambda: widened(state[name]), *known)
+
+
+def widened(values: np.ndarray) -> np.ndarray:
+    """The column of :func:`distances`, for which nothing has to be counted any more."""
+    if values.dtype.kind == "f":
+        return values
+    column = values.astype(np.int64)
+    column[values == np.iinfo(values.dtype).max] = UNREACHED
+    return column
 
 
 def distances(values: np.ndarray, out_degree: np.ndarray) -> Distances:

@@ -15,7 +15,7 @@ from dgraph.algorithms.base import (
     limited,
 )
 from dgraph.algorithms.bfs import parents
-from dgraph.algorithms.distances import UNREACHED, distances
+from dgraph.algorithms.distances import UNREACHED, measured
 from dgraph.errors import DataError, UsageError
 from dgraph.program import INF, MIN, Field, Program, where
 
@@ -139,13 +139,13 @@ class Sssp(Algorithm):
         program = program.retype(dist=dtype)
         program.widens = self.delta is None
         state = ctx.run(program)
-        dist = state["dist"]
+        dist = state.raw("dist")
         if dtype == "int64" and self.cutoff is None and most * max(ctx.local.n - 1, 1) >= UNREACHED:
             _refuse_overflow(ctx, dist)
-        found = distances(dist, ctx.local.out_degree)
+        found = measured(state, "dist", ctx.local)
         columns = {"distance": found.column}
         if self.return_predecessors:
-            columns["predecessor"] = _parents(ctx, source, dist, dtype)
+            columns["predecessor"] = _parents(ctx, source, state["dist"], dtype)
         summary = {"source": source, "reached": ctx.total(found.reached), "delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), found.arcs)
 
@@ -155,7 +155,7 @@ def _weights(ctx) -> tuple[float, float]:
     kind = ctx.local.out.weight_type
     if kind is None:
         return 1, 1.0
-    low, most, here = ctx.local.out.weight_range()
+    low, most, here = ctx.local.out.weight_range
     with ctx.comm.together():
         if not low >= 0:
             weights = ctx.local.out.weights

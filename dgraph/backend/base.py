@@ -94,8 +94,8 @@ class Machine(ABC):
         pulled; int64 (rounds, 3)."""
 
     @abstractmethod
-    def fields(self) -> dict[str, np.ndarray]:
-        """Masters' values of every field, on the host."""
+    def fields(self) -> Mapping[str, np.ndarray]:
+        """Masters' values of every field, on the host once they are asked for."""
 
     @abstractmethod
     def globals(self) -> dict[str, int | float]:

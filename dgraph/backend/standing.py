@@ -90,7 +90,7 @@ class Standing(SharedMachine):
             active[self._active()] = 1
         if self.traced.priority is not None:
             waiting[self._waiting()] = 1
-        return Portable(self.fields(), active, waiting, shared)
+        return Portable(dict(self.fields()), active, waiting, shared)
 
     def restore(self, kept: Portable) -> None:
         at, masters = self.layout, self.local.masters
@@ -138,6 +138,6 @@ class Standing(SharedMachine):
             if field.given and name not in self.traced.init:
                 if name not in given:
                     raise UsageError(f"{type(self.traced.program).__name__}.{name} is given=True, but no state has it")
-                self.state[name][:masters] = np.asarray(given[name][:masters])
+                self.state[name][:masters] = given[name][:masters]
             if self.local.mirrors:
                 self.state[name][masters:] = field.identity

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms import ALGORITHMS
+from dgraph.algorithms.columns import Columns
 from dgraph.backend import backend as choose_backend
 from dgraph.backend.base import Backend, Machine
 from dgraph.comm import SerialComm
@@ -103,7 +104,7 @@ def needs(
     local = build(graph.block, plan("oec", graph.block, 1, comm), comm)
     recording = _Recording(choose_backend("cpu", None, 1))
     answer = work.run(Context(local, comm, recording, Trace(comm, []), progress or Progress(), direction))
-    result = sum(values.itemsize for values in answer.columns.values())
+    result = sum(values.itemsize for values in Columns(answer.columns).values())
     measured = [_measured(recording.engine, traced, way, shape) for traced, way in recording.programs]
     return Work(measured, recording.programs, result)
 

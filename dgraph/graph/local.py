@@ -26,6 +26,7 @@ class Csr:
         """The dtype of the weights; None: every arc weighs 1."""
         return None if self.weights is None else self.weights.dtype
 
+    @cached_property
     def weight_range(self) -> tuple:
         """The smallest and the largest weight, in their dtype, and their sum, a float; there must be weights."""
         weights = self.weights

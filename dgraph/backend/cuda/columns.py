@@ -30,9 +30,21 @@ class Column:
         return self.device.get(self.values[self._positions(at)])
 
     def __setitem__(self, at, values) -> None:
-        if isinstance(values, np.ndarray):
+        if isinstance(values, Column):
+            values = values.values[values._positions(slice(None))]
+        elif isinstance(values, np.ndarray):
             values = self.device.put(np.ascontiguousarray(values))
         self.values[self._positions(at)] = values
+
+    def masters(self):
+        """These values where they lie, by position: masters come first however vertices are numbered."""
+        return self.values[self.first : self.stop]
+
+    def fetched(self) -> np.ndarray:
+        """By lid on the host, put into order there: this takes no memory of the GPU."""
+        if self.place is None:
+            return self.device.get(self.masters())
+        return self.device.get(self.values[: self.stop])[self.device.get(self.place[self.first : self.stop])]
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         out = self.device.get(self.values[self._positions(slice(None))])

@@ -11,6 +11,7 @@ from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.choose import schedule
 from dgraph.backend.cuda.columns import Column
 from dgraph.backend.cuda.exchange import Exchange, reaches, runs_across
+from dgraph.backend.cuda.fields import Fields
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
@@ -230,9 +231,10 @@ class Machine(Resumable):
         words = self.all_words
         return words[self.arrays.integers_at :], words.view(np.float64)[self.arrays.floats_at :]
 
-    def fields(self) -> dict[str, np.ndarray]:
-        """Masters' values of every field, on the host."""
-        return {name: np.asarray(column[: self.local.masters]) for name, column in self.state.items()}
+    def fields(self) -> Fields:
+        """Masters' values of every field."""
+        columns = {name: column[: self.local.masters] for name, column in self.state.items()}
+        return Fields(self.device, columns, self.graph.degree)
 
     def figures(self, first: int) -> np.ndarray:
         """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it

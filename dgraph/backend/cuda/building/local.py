@@ -36,6 +36,7 @@ class BuiltRows(Csr):
     def weight_type(self) -> np.dtype | None:
         return None if self.built.weights is None else self.built.weights.dtype
 
+    @cached_property
     def weight_range(self) -> tuple:
         weights = self.built.weights
         if weights is None or not weights.size:

@@ -1,0 +1,88 @@
+"""Columns that are made when somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+Column = np.ndarray | Callable[[], np.ndarray]
+"""An array, or what makes it."""
+
+
+class Columns(dict[str, np.ndarray]):
+    """A dict of arrays. What was given as a function is called once, when its array is first asked for.
+
+    Args:
+        given: name → array, or a function that makes it.
+        order: what puts every array into order, or what makes that; None: they are in order.
+    """
+
+    def __init__(self, given: Mapping[str, Column], order: Column | None = None):
+        super().__init__()
+        self._given, self._order = dict(given), order
+        for name in given:
+            super().__setitem__(name, np.empty(0))  # keeps the order of names
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name in self._given:
+            given = self._given[name]
+            made = given() if callable(given) else given
+            if self._order is not None:
+                self._order = self._order() if callable(self._order) else self._order
+                made = made[self._order]
+            super().__setitem__(name, made)
+            del self._given[name]
+        return super().__getitem__(name)
+
+    def __setitem__(self, name: str, array: np.ndarray) -> None:
+        self._given.pop(name, None)
+        super().__setitem__(name, array)
+
+    def __delitem__(self, name: str) -> None:
+        self._given.pop(name, None)
+        super().__delitem__(name)
+
+    def __iter__(self):  # written out, so that dict(columns) asks for each of them
+        yield from super().__iter__()
+
+    def _all(self) -> dict[str, np.ndarray]:
+        return {name: self[name] for name in self}
+
+    def get(self, name, default=None):
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def items(self):
+        return self._all().items()
+
+    def values(self):
+        return self._all().values()
+
+    def copy(self):
+        return self._all()
+
+    def __or__(self, other):
+        return self._all() | other
+
+    def __ror__(self, other):
+        return other | self._all()
+
+    def pop(self, name, *default):
+        taken = self.get(name, *default) if default else self[name]
+        if name in self:
+            del self[name]
+        return taken
+
+    def __eq__(self, other):
+        return self is other
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+    def __reduce__(self):
+        return dict, (self._all(),)

@@ -1,0 +1,122 @@
+"""Columns that are made when somebody asks for them, and what a program left on a GPU until then."""
+
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import oracles
+import pytest
+import simulated
+from emulated import Device, needs_compiler
+
+import dgraph
+from dgraph.algorithms.columns import Columns
+from dgraph.algorithms.distances import distances
+from dgraph.backend.cuda import CudaBackend, Options, fields, pools
+from dgraph.comm import SerialComm
+from dgraph.result import UNREACHED
+
+pytestmark = pytest.mark.mpi_skip
+A, B = np.array([5, 3, 4]), np.array([0.5, 0.25, 1])
+
+
+@pytest.fixture
+def columns():
+    made = []
+
+    def make():
+        made.append("b")
+        return B
+
+    found = Columns({"a": A, "b": make}, lambda: np.argsort(A))
+    found.made = made
+    return found
+
+
+@pytest.mark.parametrize("ask", [
+    dict, lambda c: {**c}, lambda c: dict(c.items()), lambda c: dict(zip(c, c.values(), strict=True)),
+    lambda c: c.copy(), lambda c: c | {}, lambda c: {} | c, lambda c: {name: c.get(name) for name in c},
+    lambda c: pickle.loads(pickle.dumps(c)), lambda c: {name: c.pop(name) for name in list(c)},
+])  # fmt: skip
+def test_however_they_are_asked_for(columns, ask):
+    assert list(columns) == ["a", "b"]
+    assert len(columns) == 2
+    assert not columns.made
+    for _ in range(2):
+        found = ask(columns)
+        assert type(found) is dict
+        if found:
+            assert [values.tolist() for values in found.values()] == [[3, 4, 5], [0.25, 1, 0.5]]
+    assert columns.made == ["b"]
+
+
+def test_what_is_written_stays(columns):
+    columns["b"] = A
+    assert columns["b"] is A
+    del columns["a"]
+    assert list(columns) == ["b"]
+    assert columns.get("a") is None
+    with pytest.raises(KeyError):
+        columns["a"]
+    assert "array([5, 3, 4])" in repr(columns)
+    assert not columns.made
+
+
+@needs_compiler
+@pytest.mark.parametrize("renumbered", [True, False])
+@pytest.mark.parametrize("fetch", ["asked", "short"])
+def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, monkeypatch):
+    monkeypatch.setattr(pools, "_keepers", [])
+    monkeypatch.setattr(pools, "give_back", lambda *_: None)
+    monkeypatch.setattr(fields, "SOME", 50)
+    given = simulated.skewed(300, 900, directed=True)
+    graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
+    device, asked = Device(), []
+    monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
+    backend = CudaBackend(0, 1, True, Options(renumber=renumbered), device)
+    found = dgraph.run("bfs", graph, source=1, backend=backend)
+    levels = oracles.bfs(given.n, given.src, given.dst, 1)
+    assert given.n not in asked, "nothing of the vertices has come to the host"
+    assert found.summary["reached"] == (levels >= 0).sum()
+    assert found.summary["depth"] == levels.max()
+    src, dst = oracles.simple(given.src, given.dst)[:2]
+    assert found.report["outcome"]["edges_traversed"] == np.isin(src, np.flatnonzero(levels >= 0)).sum()
+    if fetch == "short":
+        pools.make_room(None, device.number, weakref.ref(device))
+        assert given.n in asked
+        asked.clear()
+    assert np.array_equal(found.columns["distance"], np.where(levels < 0, UNREACHED, levels))
+    ones = np.ones(len(src), np.int64)
+    distance = [None if level < 0 else level for level in levels.tolist()]
+    oracles.check_tree(given.n, src, dst, ones, distance, found.columns["predecessor"], 1)
+    assert (given.n in asked) == (fetch == "asked")
+
+
+@needs_compiler
+def test_a_result_keeps_no_graph(monkeypatch):
+    device = Device()
+    graph = dgraph.Graph.load("rmat:6", comm=SerialComm())
+    backend = CudaBackend(0, 1, True, Options(), device)
+    found = dgraph.run("bfs", graph, source=1, backend=backend)
+    there = [weakref.ref(graph), *(weakref.ref(part.local) for part in graph._locals.values())]
+    gc.disable()
+    try:
+        del graph
+        assert not any(each() for each in there)
+    finally:
+        gc.enable()
+    assert found.columns["distance"].min() == 0
+
+
+@pytest.mark.parametrize("values", [
+    np.array([3, 0, 2**31 - 1], np.int32), np.array([3.5, np.inf, 0.0]), np.array([], np.int32),
+])  # fmt: skip
+def test_what_is_counted_on_a_gpu_is_what_the_host_counts(values):
+    degree = np.array([2, 7, 1], np.int64)[: len(values)]
+    device = Device()
+    left = fields.Fields(device, {"d": fields.Column(device, values, None)}, degree.astype(np.uint32))
+    expected = distances(values, degree)
+    assert left.reached("d") == (expected.reached, expected.farthest, expected.arcs)
+    assert np.array_equal(left["d"], values)
+    assert left.reached("d") is None, "it is on the host now"
