@@ -167,6 +167,7 @@ def _line(row: dict) -> str:
     low, high = (f"{1e3 * of(row['each']):.2f}" for of in (min, max))
     return (
         f"| {row['graph']} | {row['policy']} | {row['algorithm']} | {row['way']} | {row['rounds']:,} | "
-        f"{low if low == high else f'{low}–{high}'} | {1e3 * row['call']:.1f} | {1e6 * row['seconds'] / max(row['rounds'], 1):.1f} | {parts} | "
+        f"{low if low == high else f'{low}–{high}'} | {1e3 * row['call']:.1f} | "
+        f"{1e6 * row['seconds'] / max(row['rounds'], 1):.1f} | {parts} | "
         f"{row['bytes'] / 1e6:.2f} |"
     )

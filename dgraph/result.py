@@ -31,8 +31,8 @@ class Result:
         algorithm: its name.
         columns: arrays of one length. ``vertex`` is first: int64, this rank's original ids, ascending. The others are
             named as in cuGraph: ``distance`` (``UNREACHED`` or infinity where there is no path), ``predecessor`` (-1
-            where there is none), ``labels``, ``pagerank``, ``core_number``. A GPU's come to the host when they are first
-            asked for.
+            where there is none), ``labels``, ``pagerank``, ``core_number``. A GPU's come to the host when they are
+            first asked for.
         comm: the ranks that hold the rest.
         summary: figures of the whole answer, such as ``reached``, ``depth``, ``components``.
         converged: False if a limit ended the run before the algorithm's own end; ``limit`` says which.
