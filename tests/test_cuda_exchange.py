@@ -16,7 +16,7 @@ from dgraph.algorithms.cc import Joined, Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import Options
+from dgraph.backend.cuda import Options, layout
 from dgraph.backend.cuda.columns import Column
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -89,6 +89,17 @@ def test_components_by_trees(policy, sync, ranks, direct):
             np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
         assert trees[0][1].rounds <= edges[0][1].rounds
     assert trees[0][1].rounds < edges[0][1].rounds
+
+
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+def test_components_are_joined_by_rows_of_every_length(policy, monkeypatch):
+    for name, edges in (("SHORT_ROW", 3), ("LONG_ROW", 6), ("CHUNK", 3)):
+        monkeypatch.setattr(layout, name, edges)
+    graph = simulated.skewed(300, 260, directed=False)
+    src, dst, _ = graph.arcs()
+    assert np.bincount(src).max() > 12
+    (results,) = run(3, graph, [Joined()], policy=policy)
+    np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
 
 
 def check(results, names=tuple(PROGRAMS)):

@@ -24,6 +24,15 @@ def text(wide: bool, ids: str = "uint32") -> str:
     return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
 
 
+def environment(graph: DeviceGraph, parent, lowest, largest=None) -> np.ndarray:
+    """``Env`` of the kernels. ``largest``: the root of the tree whose edges are left out; None: all are hooked, rows by
+    their length."""
+    rows = (graph.long_rows, *graph.chunks) if largest is None else ((), (), ())
+    arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, largest, *rows)
+    places = [0 if array is None or not len(array) else graph.device.address(array) for array in arrays]
+    return np.array([*places, graph.local.size, len(rows[0]), len(rows[1])], np.int64)
+
+
 class Components(Machine):
     """What the engine asks of a ``Machine``, for a program whose ``kernel`` is "components" and a graph that is
     undirected and all on this rank: one round.
@@ -40,10 +49,8 @@ class Components(Machine):
         self.module = device.module(text(graph.wide, graph.original.dtype.name), "components")
         n, xp = max(graph.local.size, 1), device.xp
         self.parent, self.lowest = xp.empty(n, np.uint32), xp.empty(n, np.int64)
-        largest = self._largest = xp.empty(1, np.uint32)
-        out = graph.out
-        arrays = (out.offsets, out.neighbours, graph.original, self.parent, self.lowest, largest)
-        self.environment = np.array([*map(device.address, arrays), graph.local.size], np.int64)
+        self._largest = xp.empty(1, np.uint32)
+        self.environment = environment(graph, self.parent, self.lowest, self._largest)
         self.state = {field: np.empty(0, np.int64) for field in traced.fields}
 
     def compile(self) -> None:

@@ -8,7 +8,9 @@ struct Env {
     u32* parent;
     i64* lowest;
     u32* largest;
-    i64 n;
+    const u32 *long_rows, *chunk_rows;
+    const offset_t* chunk_first;
+    i64 n, long_count, chunk_count;
 };
 CONSTANT Env env;
 
@@ -82,6 +84,23 @@ KERNEL hook_rest(i64) {
             const offset_t end = shuffle(last, lane);
             for (offset_t at = shuffle(e, lane) + lane_id(); at < end; at += 32) join_trees(u, env.neighbours[at]);
         }
+    }
+}
+
+// All edges of all vertices, rows by their length: hubs lie side by side, and would keep one warp.
+KERNEL hook_all(i64) {
+    for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
+        const u32 v = env.chunk_rows[i];
+        const offset_t first = env.chunk_first[i], last = smaller(first + CHUNK, env.offsets[v + 1]);
+        for (offset_t e = first + lane_id(); e < last; e += 32) join_trees(v, env.neighbours[e]);
+    }
+    for (u64 i = warp_rank(); i < (u64)env.long_count; i += warps()) {
+        const u32 v = env.long_rows[i];
+        for (offset_t e = env.offsets[v] + lane_id(); e < env.offsets[v + 1]; e += 32) join_trees(v, env.neighbours[e]);
+    }
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const offset_t first = env.offsets[v], last = env.offsets[v + 1];
+        for (offset_t e = first; e < last && last - first <= SHORT_ROW; e++) join_trees((u32)v, env.neighbours[e]);
     }
 }
 
