@@ -54,6 +54,11 @@ class State:
     def __getitem__(self, name: str) -> np.ndarray:
         return self.fields[name]
 
+    def counted(self, what: str, name: str) -> Any:
+        """What a GPU counts of a field that it still has ("reached", "largest", "own"); None elsewhere."""
+        count = getattr(self.fields, what, None)
+        return count(name) if count else None
+
     def raw(self, name: str) -> Any:
         """A field where it lies, for another program to begin with."""
         raw = getattr(self.fields, "raw", None)

@@ -43,9 +43,10 @@ class Cc(Algorithm):
         if self.variant not in VARIANTS:
             raise unknown("variant of cc", self.variant, VARIANTS)
         state = ctx.run(VARIANTS[self.variant]())
-        labels = state["label"]
-        roots = np.count_nonzero(labels == ctx.local.original[: ctx.local.masters])
+        roots = state.counted("own", "label")
+        if roots is None:
+            roots = int(np.count_nonzero(state["label"] == ctx.local.original[: ctx.local.masters]))
         return Answer(
-            {"labels": labels}, {"components": ctx.total(int(roots))}, state.finished,
+            {"labels": lambda: state["label"]}, {"components": ctx.total(roots)}, state.finished,
             limited(state.finished, state.rounds),
         )  # fmt: skip

@@ -36,8 +36,7 @@ class Distances:
 
 def measured(state: State, name: str, local: LocalGraph) -> Distances:
     """Of a field that a program left: where a GPU has it, it need not come to the host for this."""
-    count = getattr(state.fields, "reached", None)
-    known = count(name) if count else None
+    known = state.counted("reached", name)
     if known is None:
         return distances(state[name], local.out_degree)
     return Distances(lambda: widened(state[name]), *known)

@@ -99,15 +99,22 @@ class KCore(Algorithm):
         first = 0 if self.k is None else max(self.k - 1, 0)
         kind = Estimate if self.variant == "estimates" else Peel
         program = kind(first=first, single=self.k is not None).walked(self.way)
-        if ctx.largest(int(ctx.local.out_degree.max(initial=0))) >= 2**31:
+        if ctx.largest(ctx.local.largest_degree) >= 2**31:
             program = program.retype(core="int64")
         state = ctx.run(program)
-        core = state["core"].astype(np.int64)
         limit = limited(state.finished, state.rounds)
         if self.k is None:
-            most = ctx.largest(int(core.max(initial=0)))
-            summary = {"largest_core": most, "largest_core_size": ctx.total(int((core == most).sum()))}
-            return Answer({"core_number": core}, summary, state.finished, limit)
+            mine, size = state.counted("largest", "core") or _largest(state["core"])
+            most = ctx.largest(mine)
+            summary = {"largest_core": most, "largest_core_size": ctx.total(size if mine == most else 0)}
+            return Answer({"core_number": lambda: state["core"].astype(np.int64)}, summary, state.finished, limit)
+        core = state["core"].astype(np.int64)
         inside = (core >= self.k) if self.k > 0 else np.ones(len(core), bool)
         summary = {"k": self.k, "members": ctx.total(int(inside.sum()))}
         return Answer({"in_core": inside.astype(np.int64)}, summary, state.finished, limit)
+
+
+def _largest(values: np.ndarray) -> tuple[int, int]:
+    """The largest value, 0 or more, and how many have it."""
+    most = int(values.max(initial=0))
+    return most, int((values == most).sum())

@@ -15,7 +15,9 @@ from dgraph.algorithms.base import (
     limited,
 )
 from dgraph.algorithms.bfs import parents
+from dgraph.algorithms.columns import Column
 from dgraph.algorithms.distances import UNREACHED, measured
+from dgraph.engine import State
 from dgraph.errors import DataError, UsageError
 from dgraph.program import INF, MIN, Field, Program, where
 
@@ -145,7 +147,7 @@ class Sssp(Algorithm):
         found = measured(state, "dist", ctx.local)
         columns = {"distance": found.column}
         if self.return_predecessors:
-            columns["predecessor"] = _parents(ctx, source, state["dist"], dtype)
+            columns["predecessor"] = _parents(ctx, source, state, dtype, found.reached)
         summary = {"source": source, "reached": ctx.total(found.reached), "delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), found.arcs)
 
@@ -193,17 +195,23 @@ def _refuse_overflow(ctx, dist: np.ndarray) -> None:
         raise DataError(f"a distance through vertex {at} passes 2**63 - 1; store the weights as floats")
 
 
-def _parents(ctx, source: int, dist: np.ndarray, dtype: str) -> np.ndarray:
-    """Predecessors: strictly nearer where there are some, else through the plateau of equal distances."""
-    found = ctx.run(NearerParents().retype(dist=dtype), {"dist": dist})["parent"].copy()
+def _parents(ctx, source: int, state: State, dtype: str, reached: int) -> Column:
+    """Predecessors: strictly nearer where there are some, else through the plateau of equal distances.
+
+    Args:
+        reached: vertices of this rank with a distance. Of all of them the source alone has nobody nearer.
+    """
+    nearer = ctx.run(NearerParents().retype(dist=dtype), {"dist": state.raw("dist")})
+    counted = nearer.counted("reached", "parent")
+    settled = counted[0] if counted else int(np.count_nonzero(nearer["parent"] != UNREACHED))
+    if ctx.total(reached - settled) == 1:
+        return lambda: parents(nearer["parent"])
+    found, dist = nearer["parent"].copy(), state["dist"]
     end = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
-    here = ctx.local.original[: ctx.local.masters] == source
-    settled = (found != UNREACHED) | here
-    lost = (dist != end) & ~settled
-    if ctx.total(int(lost.sum())):
-        given = {"dist": dist, "settled": settled.astype(np.uint8)}
-        hop = ctx.run(PlateauHops().retype(dist=dtype), given)["hop"]
-        plateau = ctx.run(PlateauParents().retype(dist=dtype), {"dist": dist, "hop": hop})["parent"]
-        found[lost] = plateau[lost]
-    found[here] = UNREACHED
+    done = (found != UNREACHED) | (ctx.local.original[: ctx.local.masters] == source)
+    given = {"dist": dist, "settled": done.astype(np.uint8)}
+    hop = ctx.run(PlateauHops().retype(dist=dtype), given)["hop"]
+    plateau = ctx.run(PlateauParents().retype(dist=dtype), {"dist": dist, "hop": hop})["parent"]
+    lost = (dist != end) & ~done
+    found[lost] = plateau[lost]
     return parents(found)

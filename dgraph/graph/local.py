@@ -121,6 +121,11 @@ class LocalGraph:
         return here == int(self.out.offsets[self.masters]) == len(self.out.neighbours)
 
     @cached_property
+    def largest_degree(self) -> int:
+        """Edges that leave one vertex in the whole graph, at most; of masters and mirrors."""
+        return int(self.out_degree.max(initial=0))
+
+    @cached_property
     def incoming(self) -> Csr:
         """Local arcs by target. A graph whose arcs all have their reverse needs none: its ``out`` serves."""
         from dgraph.graph.rows import transpose

@@ -144,7 +144,7 @@ class CudaBackend(Backend):
         extent = Extent.of(local, renumber=True)
         need = for_components(extent).upload
         fits = need <= self.device.free(need)
-        return int(local.out_degree.max(initial=0)) > SKEWED * max(local.arcs, 1) / max(local.n, 1), fits
+        return local.largest_degree > SKEWED * max(local.arcs, 1) / max(local.n, 1), fits
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
         self.device.use()

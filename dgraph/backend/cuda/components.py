@@ -8,7 +8,9 @@ import numpy as np
 
 from dgraph.backend.base import Machine
 from dgraph.backend.cuda import layout
+from dgraph.backend.cuda.columns import Column
 from dgraph.backend.cuda.expressions import TYPES
+from dgraph.backend.cuda.fields import Fields
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.text import common
 from dgraph.backend.portable import Portable
@@ -90,12 +92,12 @@ class Components(Machine):
         """Of the one round: vertices, edges, and that it pushed; int64 (1, 3)."""
         return np.array([[self.total_active, self.total_edges, 0]], np.int64)
 
-    def fields(self) -> dict[str, np.ndarray]:
+    def fields(self) -> Fields:
         """The smallest original id of each vertex's component: int64."""
-        n, place = self.graph.local.size, self.graph.place
-        labels = self.lowest[self.parent[:n]] if self.done else self.graph.original.astype(np.int64)
+        graph = self.graph
+        labels = self.lowest[self.parent[: graph.local.size]] if self.done else graph.original.astype(np.int64)
         (field,) = self.traced.proposes
-        return {field: self.device.get(labels if place is None else labels[place])}
+        return Fields(self.device, {field: Column(self.device, labels, graph.place)}, graph.degree, graph.original)
 
     def restore(self, kept: Portable) -> None:
         """Nothing: the one round finds all, and begins again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,11 @@ class Fields(Mapping[str, np.ndarray]):
 
     Args:
         columns: name → those of masters.
-        degree: by position, edges that leave each vertex in the whole graph.
+        degree, original: by position, edges that leave each vertex in the whole graph, and its original id.
     """
 
-    def __init__(self, device: Any, columns: Mapping[str, Column], degree: Any):
-        self.device, self._there, self._degree = device, dict(columns), degree
+    def __init__(self, device: Any, columns: Mapping[str, Column], degree: Any, original: Any):
+        self.device, self._there, self._degree, self._original = device, dict(columns), degree, original
         self._here: dict[str, np.ndarray] = {}
         self._names = list(columns)
         pools.when_short(self.leave)
@@ -30,8 +30,7 @@ class Fields(Mapping[str, np.ndarray]):
         column = self._there.get(name)
         if column is not None:
             self.device.use()
-            self._here[name] = np.asarray(column)
-            self._there.pop(name, None)
+            self._came(name, np.asarray(column))
         return self._here[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -44,8 +43,13 @@ class Fields(Mapping[str, np.ndarray]):
         """To the host with what is on a GPU, in no more memory there."""
         if self.device.number == number:
             for name, column in list(self._there.items()):
-                self._here[name] = column.fetched()
-                self._there.pop(name, None)
+                self._came(name, column.fetched())
+
+    def _came(self, name: str, values: np.ndarray) -> None:
+        self._here[name] = values
+        self._there.pop(name, None)
+        if not self._there:
+            self._degree = self._original = None
 
     def raw(self, name: str) -> Any:
         """As it lies: for another program that begins with it."""
@@ -54,17 +58,44 @@ class Fields(Mapping[str, np.ndarray]):
     def reached(self, name: str) -> tuple[int, float, int] | None:
         """Of distances: how many there are, the farthest, and edges that leave those vertices; None where they are on
         the host."""
+        xp = self.device.xp if name in self._there else np
+
+        def figures(part: Any, degree: Any) -> tuple:
+            here = xp.isfinite(part) if part.dtype.kind == "f" else part != np.iinfo(part.dtype).max
+            found = xp.where(here, part, part.dtype.type(0))
+            return here.sum(), found.max(), xp.where(here, degree, degree.dtype.type(0)).sum(dtype=np.int64)
+
+        got = self._of_parts(name, figures, self._degree)
+        if got is None:
+            return None
+        counts, farthest, arcs = got
+        return sum(counts), max(farthest, default=0), sum(arcs)
+
+    def largest(self, name: str) -> tuple[int, int] | None:
+        """The largest value, 0 or more, and how many vertices have it; None where they are on the host."""
+        got = self._of_parts(name, lambda part: (part.max(),))
+        if got is None:
+            return None
+        most = max(got[0], default=0)
+        counts = self._of_parts(name, lambda part: ((part == most).sum(),))
+        return most, sum(counts[0]) if counts else 0
+
+    def own(self, name: str) -> int | None:
+        """How many vertices have their own original id; None where values are on the host."""
+        got = self._of_parts(name, lambda part, original: ((part == original).sum(),), self._original)
+        return None if got is None else sum(got[0])
+
+    def _of_parts(self, name: str, figures: Callable[..., tuple], *beside: Any) -> list[list] | None:
+        """Figures of all parts of a field and of what stands beside it by position, each as a list of numbers."""
         column = self._there.get(name)
         if column is None:
             return None
         self.device.use()
-        xp, values, figures = self.device.xp, column.masters(), []
-        for first in range(0, len(values), SOME):
-            part = values[first : first + SOME]
-            degree = self._degree[first : first + len(part)]
-            here = xp.isfinite(part) if part.dtype.kind == "f" else part != np.iinfo(part.dtype).max
-            found = xp.where(here, part, part.dtype.type(0))
-            figures.append((here.sum(), found.max(), xp.where(here, degree, degree.dtype.type(0)).sum(dtype=np.int64)))
-        got = [tuple(self.device.get(figure)[()] for figure in each) for each in figures]
-        counts, farthest, arcs = zip(*got, strict=True) if got else ((), (0,), ())
-        return int(sum(counts)), max(farthest).item() if got else 0, int(sum(arcs))
+        values = column.masters()
+        starts = range(0, len(values), SOME)
+        ends = [min(first + SOME, len(values)) for first in starts]
+        found = [
+            figures(*(array[first:end] for array in (values, *beside))) for first, end in zip(starts, ends, strict=True)
+        ]
+        got = [[self.device.get(figure).item() for figure in each] for each in found]
+        return [list(each) for each in zip(*got, strict=True)] or [[], [], []]

@@ -234,7 +234,7 @@ class Machine(Resumable):
     def fields(self) -> Fields:
         """Masters' values of every field."""
         columns = {name: column[: self.local.masters] for name, column in self.state.items()}
-        return Fields(self.device, columns, self.graph.degree)
+        return Fields(self.device, columns, self.graph.degree, self.graph.original)
 
     def figures(self, first: int) -> np.ndarray:
         """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
