@@ -26,12 +26,11 @@ def text(wide: bool, ids: str = "uint32") -> str:
     return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
 
 
-def environment(graph: DeviceGraph, parent, lowest, largest=None) -> np.ndarray:
-    """``Env`` of the kernels. ``largest``: the root of the tree whose edges are left out; None: all are hooked, rows by
-    their length."""
-    rows = (graph.long_rows, *graph.chunks) if largest is None else ((), (), ())
+def environment(graph: DeviceGraph, parent, lowest, largest, lists: bool = False) -> np.ndarray:
+    """``Env`` of the kernels. ``lists``: with those of rows by their length."""
+    rows = (graph.long_rows, *graph.chunks) if lists else ((), (), ())
     arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, largest, *rows)
-    places = [0 if array is None or not len(array) else graph.device.address(array) for array in arrays]
+    places = [graph.device.address(array) if len(array) else 0 for array in arrays]
     return np.array([*places, graph.local.size, len(rows[0]), len(rows[1])], np.int64)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dgraph.backend.cuda import components
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
@@ -13,8 +15,8 @@ class Trees(Machine):
     """Rounds of a program whose ``kernel`` is "components", where ranks share vertices: in place of walking edges every
     vertex takes the smallest label of its tree. What is exchanged is the program's.
 
-    No edges are left out, as they are on one GPU: a mirror proposes, but is not told, so that each arc has to bring its
-    source's label to its target.
+    No vertex's edges are left out, as they are on one GPU: a mirror proposes, but is not told, so that each arc has to
+    bring its source's label to its target. Those between vertices that a few edges have joined are only looked at.
     """
 
     walks_by_schedule = False
@@ -22,18 +24,23 @@ class Trees(Machine):
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
         super().__init__(traced, graph, device, "push", options)
         self._forest = device.module(components.text(graph.wide, graph.original.dtype.name), "components")
+        self._largest = device.xp.empty(1, np.uint32)
         self._joined = False
 
     def walks(self) -> tuple[str, list[tuple]]:
         """Labels fall to the smallest of their tree; touched mirrors wait in :meth:`take_mirrors`."""
-        if not self._joined:
+        if not self._joined and self.local.size:
             self._join()
         return "trees", [("phases", "gather_trees"), ("phases", "spread_trees")]
 
     def _join(self) -> None:
         """Before the first round: what edges of this rank join."""
-        self._forest.set_environment(components.environment(self.graph, self.arrays.parent, self.arrays.lowest))
+        forest, arrays = self._forest, self.arrays
+        forest.set_environment(
+            components.environment(self.graph, arrays.parent, arrays.lowest, self._largest, lists=True)
+        )
         hooks = [("hook_one", which) for which in range(components.SAMPLED)]
-        for kernel, argument in (("singletons", 0), *hooks, ("jump", 0), ("hook_all", 0), ("jump", 0)):
-            self._forest.launch(kernel, self.device.blocks * self._forest.resident(kernel), argument)
+        rest = [(kernel, 0) for kernel in ("jump", "elect", "mark_largest", "hook_all", "jump", "unnamed")]
+        for kernel, argument in (("singletons", 0), *hooks, *rest):
+            forest.launch(kernel, 1 if kernel == "elect" else self.device.blocks * forest.resident(kernel), argument)
         self._joined = True

@@ -87,21 +87,47 @@ KERNEL hook_rest(i64) {
     }
 }
 
+// Who is in the largest tree, as bits: few enough to lie in caches. They stand where labels of trees will.
+DEVICE u32* inside() { return (u32*)env.lowest; }
+
+KERNEL mark_largest(i64) {
+    const u32 largest = *env.largest;
+    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
+        const u32 word = ballot(v < (u64)env.n && env.parent[v] == largest);
+        if (lane_id() == 0) inside()[v >> 5] = word;
+    }
+}
+
+DEVICE bool is_inside(u32 v) { return inside()[v >> 5] >> (v & 31) & 1; }
+
+// Edges ``first``, ``first + step`` … of v that are not inside the largest tree.
+DEVICE void hook_row(u32 v, offset_t first, offset_t last, u32 step) {
+    const bool skips = is_inside(v);
+    for (offset_t e = first; e < last; e += step) {
+        const u32 u = streamed(env.neighbours + e);
+        if (!(skips && is_inside(u))) join_trees(v, u);
+    }
+}
+
 // All edges of all vertices, rows by their length: hubs lie side by side, and would keep one warp.
 KERNEL hook_all(i64) {
     for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
         const u32 v = env.chunk_rows[i];
-        const offset_t first = env.chunk_first[i], last = smaller(first + CHUNK, env.offsets[v + 1]);
-        for (offset_t e = first + lane_id(); e < last; e += 32) join_trees(v, env.neighbours[e]);
+        const offset_t first = env.chunk_first[i];
+        hook_row(v, first + lane_id(), smaller(first + CHUNK, env.offsets[v + 1]), 32);
     }
     for (u64 i = warp_rank(); i < (u64)env.long_count; i += warps()) {
         const u32 v = env.long_rows[i];
-        for (offset_t e = env.offsets[v] + lane_id(); e < env.offsets[v + 1]; e += 32) join_trees(v, env.neighbours[e]);
+        hook_row(v, env.offsets[v] + lane_id(), env.offsets[v + 1], 32);
     }
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         const offset_t first = env.offsets[v], last = env.offsets[v + 1];
-        for (offset_t e = first; e < last && last - first <= SHORT_ROW; e++) join_trees((u32)v, env.neighbours[e]);
+        if (last - first <= SHORT_ROW) hook_row((u32)v, first, last, 1);
     }
+}
+
+KERNEL unnamed(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = 0x7fffffffffffffffll;
 }
 
 // The smallest original id of every tree. One atomic a warp where a whole warp is in one tree.
