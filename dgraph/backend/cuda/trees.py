@@ -39,8 +39,6 @@ class Trees(Machine):
         forest.set_environment(
             components.environment(self.graph, arrays.parent, arrays.lowest, self._largest, lists=True)
         )
-        hooks = [("hook_one", which) for which in range(components.SAMPLED)]
-        rest = [(kernel, 0) for kernel in ("jump", "elect", "mark_largest", "hook_all", "jump", "unnamed")]
-        for kernel, argument in (("singletons", 0), *hooks, *rest):
-            forest.launch(kernel, 1 if kernel == "elect" else self.device.blocks * forest.resident(kernel), argument)
+        for kernel in ("singletons", "hook_one", "jump", "elect", "mark_largest", "hook_all", "jump", "unnamed"):
+            forest.launch(kernel, 1 if kernel == "elect" else self.device.blocks * forest.resident(kernel))
         self._joined = True

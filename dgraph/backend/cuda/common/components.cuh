@@ -100,30 +100,72 @@ KERNEL mark_largest(i64) {
 
 DEVICE bool is_inside(u32 v) { return inside()[v >> 5] >> (v & 31) & 1; }
 
-// Edges ``first``, ``first + step`` … of v that are not inside the largest tree.
-DEVICE void hook_row(u32 v, offset_t first, offset_t last, u32 step) {
+// Edges that are still to join something, of a warp: joined when there are enough for all its lanes, since one lane that
+// joins keeps the others waiting.
+struct Pairs {
+    u32 (*held)[2];
+    u32 count;
+
+    // By whole warps.
+    __device__ void add(bool joins, u32 v, u32 u) {
+        const u32 found = ballot(joins), at = count + __popc(found & ((1u << lane_id()) - 1));
+        if (joins) held[at][0] = v, held[at][1] = u;
+        count += __popc(found);
+        __syncwarp();
+        if (count < 32) return;
+        count -= 32;
+        join(count + lane_id());
+    }
+
+    __device__ void close() const {
+        if (lane_id() < count) join(lane_id());
+    }
+
+    __device__ void join(u32 at) const {
+        const u32 v = held[at][0], u = held[at][1];
+        join_trees(v, u);
+        if (is_inside(v)) atomicOr(inside() + (u >> 5), 1u << (u & 31));
+        else if (is_inside(u)) atomicOr(inside() + (v >> 5), 1u << (v & 31));
+    }
+};
+
+// Edges first … last of v, by a warp.
+DEVICE void hook_row(Pairs& pairs, u32 v, offset_t first, offset_t last) {
     const bool skips = is_inside(v);
-    for (offset_t e = first; e < last; e += step) {
-        const u32 u = streamed(env.neighbours + e);
-        if (!(skips && is_inside(u))) join_trees(v, u);
+    for (offset_t at = first; at < last; at += 32) {
+        const offset_t e = at + lane_id();
+        const u32 u = e < last ? streamed(env.neighbours + e) : v;
+        pairs.add(e < last && !(skips && is_inside(u)), v, u);
     }
 }
 
 // All edges of all vertices, rows by their length: hubs lie side by side, and would keep one warp.
 KERNEL hook_all(i64) {
+    struct Room {
+        u32 held[BLOCK / 32][64][2];
+    };
+    SHARED(Room, room);
+    Pairs pairs = {room.held[warp_in_block()], 0};
     for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
         const u32 v = env.chunk_rows[i];
         const offset_t first = env.chunk_first[i];
-        hook_row(v, first + lane_id(), smaller(first + CHUNK, env.offsets[v + 1]), 32);
+        hook_row(pairs, v, first, smaller(first + CHUNK, env.offsets[v + 1]));
     }
     for (u64 i = warp_rank(); i < (u64)env.long_count; i += warps()) {
         const u32 v = env.long_rows[i];
-        hook_row(v, env.offsets[v] + lane_id(), env.offsets[v + 1], 32);
+        hook_row(pairs, v, env.offsets[v], env.offsets[v + 1]);
     }
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const offset_t first = env.offsets[v], last = env.offsets[v + 1];
-        if (last - first <= SHORT_ROW) hook_row((u32)v, first, last, 1);
+    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
+        const bool mine = v < (u64)env.n, skips = mine && is_inside((u32)v);
+        offset_t e = mine ? env.offsets[v] : 0;
+        offset_t last = mine ? env.offsets[v + 1] : 0;
+        if (last - e > SHORT_ROW) last = e;
+        for (; ballot(e < last); e++) {
+            const u32 u = e < last ? streamed(env.neighbours + e) : 0;
+            pairs.add(e < last && !(skips && is_inside(u)), (u32)v, u);
+        }
     }
+    pairs.close();
 }
 
 KERNEL unnamed(i64) {
