@@ -98,7 +98,9 @@ KERNEL mark_largest(i64) {
     }
 }
 
-DEVICE bool is_inside(u32 v) { return inside()[v >> 5] >> (v & 31) & 1; }
+DEVICE bool is_inside_now(u32 v) { return FRESH(inside() + (v >> 5)) >> (v & 31) & 1; }
+// A multiprocessor's own cache has hubs' bits, but does not hear who has joined since.
+DEVICE bool is_inside(u32 v) { return (inside()[v >> 5] >> (v & 31) & 1) || is_inside_now(v); }
 
 // Edges that are still to join something, of a warp: joined when there are enough for all its lanes, since one lane that
 // joins keeps the others waiting.
@@ -124,8 +126,8 @@ struct Pairs {
     __device__ void join(u32 at) const {
         const u32 v = held[at][0], u = held[at][1];
         join_trees(v, u);
-        if (is_inside(v)) atomicOr(inside() + (u >> 5), 1u << (u & 31));
-        else if (is_inside(u)) atomicOr(inside() + (v >> 5), 1u << (v & 31));
+        if (is_inside_now(v)) atomicOr(inside() + (u >> 5), 1u << (u & 31));
+        else if (is_inside_now(u)) atomicOr(inside() + (v >> 5), 1u << (v & 31));
     }
 };
 
