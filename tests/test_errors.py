@@ -87,8 +87,10 @@ def command(folder, mistake, ranks):
     return ran, {entry.name for entry in work.iterdir()} - mistake.files.keys()
 
 
-@pytest.mark.parametrize("ranks", [None, 4])
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
+@pytest.mark.parametrize(("mistake", "ranks"), [
+    pytest.param(mistake, ranks, id=f"{name}-{ranks}")
+    for i, (name, mistake) in enumerate(MISTAKES.items()) for ranks in (4, None)[: 1 + (i % 3 == 0)]
+])  # fmt: skip
 def test_mistakes_are_told_once_by_all(mistake, ranks, tmp_path):
     ran, left = command(tmp_path, mistake, ranks)
     assert (ran.code, set(ran.codes())) == (mistake.code, {mistake.code}), ran.story()
