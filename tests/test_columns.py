@@ -29,7 +29,7 @@ def columns():
         made.append("b")
         return B
 
-    found = Columns({"a": A, "b": make}, lambda: np.argsort(A))
+    found = Columns({"a": A, "b": make}, np.argsort(A))
     found.made = made
     return found
 

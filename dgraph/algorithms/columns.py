@@ -15,10 +15,10 @@ class Columns(dict[str, np.ndarray]):
 
     Args:
         given: name → array, or a function that makes it.
-        order: what puts every array into order, or what makes that; None: they are in order.
+        order: what puts every array into order; None: they are in order.
     """
 
-    def __init__(self, given: Mapping[str, Column], order: Column | None = None):
+    def __init__(self, given: Mapping[str, Column], order: np.ndarray | None = None):
         super().__init__()
         self._given, self._order = dict(given), order
         for name in given:
@@ -28,10 +28,7 @@ class Columns(dict[str, np.ndarray]):
         if name in self._given:
             given = self._given[name]
             made = given() if callable(given) else given
-            if self._order is not None:
-                self._order = self._order() if callable(self._order) else self._order
-                made = made[self._order]
-            super().__setitem__(name, made)
+            super().__setitem__(name, made if self._order is None else made[self._order])
             del self._given[name]
         return super().__getitem__(name)
 

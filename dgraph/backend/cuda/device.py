@@ -117,12 +117,12 @@ class CudaDevice:
 
     def allocate(self, size: int) -> Any:
         """Memory of an array, for CuPy."""
-        for help in (self.give_back, self.make_room):
+        for remedy in (self.give_back, self.make_room):
             try:
                 memory = self.pool.malloc(size)
                 break
             except MemoryError:
-                help()
+                remedy()
         else:
             memory = self.pool.malloc(size)
         self.peak = max(self.peak, self.pool.used_bytes())
@@ -131,9 +131,9 @@ class CudaDevice:
     def free(self, wanted: int = 0) -> int:
         """Bytes that can still be allocated; where they are fewer than ``wanted``, after :meth:`give_back`, and then
         after graphs of earlier runs have left."""
-        for help in (self.give_back, self.make_room):
+        for remedy in (self.give_back, self.make_room):
             if self._free() < wanted:
-                help()
+                remedy()
         return self._free()
 
     def _free(self) -> int:
