@@ -59,6 +59,13 @@ def test_what_is_written_stays(columns):
     assert columns.get("a") is None
     with pytest.raises(KeyError):
         columns["a"]
+    columns.update({"c": B}, d=A)
+    columns |= {"b": B}
+    assert columns.setdefault("c") is columns["b"] is B
+    assert columns.setdefault("e", A) is A
+    assert columns.popitem()[0] == "e"
+    assert list(columns) == ["b", "c", "d"]
+    columns["b"] = A
     assert "array([5, 3, 4])" in repr(columns)
     assert not columns.made
 

@@ -73,6 +73,23 @@ class Columns(dict[str, np.ndarray]):
             del self[name]
         return taken
 
+    def popitem(self):
+        name = list(self)[-1]
+        return name, self.pop(name)
+
+    def setdefault(self, name, default=None):
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def update(self, *more, **named):
+        for name, array in dict(*more, **named).items():
+            self[name] = array
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
     def __eq__(self, other):
         return self is other
 
