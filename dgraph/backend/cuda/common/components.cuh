@@ -133,8 +133,9 @@ struct Pairs {
 
 // Edges first … last of v, by a warp.
 DEVICE void hook_row(Pairs& pairs, u32 v, offset_t first, offset_t last) {
-    const bool skips = is_inside(v);
+    bool skips = false;
     for (offset_t at = first; at < last; at += 32) {
+        skips = skips || is_inside(v);
         const offset_t e = at + lane_id();
         const u32 u = e < last ? streamed(env.neighbours + e) : v;
         pairs.add(e < last && !(skips && is_inside(u)), v, u);
@@ -158,11 +159,13 @@ KERNEL hook_all(i64) {
         hook_row(pairs, v, env.offsets[v], env.offsets[v + 1]);
     }
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
-        const bool mine = v < (u64)env.n, skips = mine && is_inside((u32)v);
+        const bool mine = v < (u64)env.n;
+        bool skips = false;
         offset_t e = mine ? env.offsets[v] : 0;
         offset_t last = mine ? env.offsets[v + 1] : 0;
         if (last - e > SHORT_ROW) last = e;
         for (; ballot(e < last); e++) {
+            skips = skips || (e < last && is_inside((u32)v));
             const u32 u = e < last ? streamed(env.neighbours + e) : 0;
             pairs.add(e < last && !(skips && is_inside(u)), (u32)v, u);
         }
