@@ -4,6 +4,7 @@ A case is what a user hands over: edges as listed, with loops, parallel edges an
 must be left of them, for the oracles.
 """
 
+import itertools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,9 @@ from functools import cached_property
 
 import numpy as np
 import oracles
+import pytest
+
+from dgraph.comm import world
 
 INTEGERS = ("int32", "int64")
 FLOATS = ("float32", "float64")
@@ -59,6 +63,17 @@ EVERYTHING = "DGRAPH_TEST_EVERYTHING" in os.environ
 """Whether tests that otherwise take some combinations take all; minutes instead of seconds."""
 
 CASES: dict[str, Case] = {}
+
+
+def by_turns(names: str, *lists, of: int):
+    """Parameters from the product of ``lists``: all on one rank, where they cost little and compile what more ranks
+    need; every ``of``-th on more, and on ``of`` numbers of ranks in a row all between them. Of three lists with ``of``
+    members or more, each number of ranks takes every pair of members of two."""
+    ranks = world().size
+    turns = 1 if EVERYTHING or ranks == 1 else of
+    rows = itertools.product(*map(enumerate, lists))
+    taken = [[member for _, member in row] for row in rows if (ranks + sum(at for at, _ in row)) % turns == 0]
+    return pytest.mark.parametrize(names, taken)
 
 
 def case(hunts: str, *, directed: bool = True, sparse: bool = False, source: int = 0, dtypes=INTEGERS + FLOATS):

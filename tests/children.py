@@ -6,6 +6,7 @@ a mark in its environment, by which it is found (and ended) wherever it went.
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MARK = "DGRAPH_TEST_CHILD"
+PYTEST = [sys.executable, "-m", "pytest", "--with-mpi", "--timeout-method=thread", "-p", "no:cacheprovider"]
 LAUNCHERS = ("PMI", "PMIX", "OMPI", "PRTE", "SLURM", "HYDRA", "MPI_LOCAL")
 """Prefixes of variables that launchers leave: a child must not take its parent's place in its parent's launch."""
 
@@ -99,10 +101,14 @@ class Children:
             time.sleep(1)
         finally:
             self.seconds = time.monotonic() - self._began
-            if self.code is None:
-                self._end(signal.SIGKILL, self.alive())
-                self._process.wait()
+            self.end()
         return self
+
+    def end(self) -> None:
+        """Whatever still runs."""
+        if self.code is None:
+            self._end(signal.SIGKILL, self.alive())
+            self._process.wait()
 
     def alive(self) -> list[int]:
         """Every process that carries the mark, launcher and ranks."""
@@ -158,6 +164,17 @@ class Children:
 def run(argv: Sequence[str], folder: Path, timeout: float = 60, **more) -> Children:
     """Start ``argv`` and wait for it; ``more`` as in :class:`Children`."""
     return Children(argv, folder, **more).wait(timeout)
+
+
+def rank_files() -> list[Path]:
+    """Those that have rank tests, so that ranks read no others."""
+    files = sorted((ROOT / "tests").glob("test_*.py"))
+    return [file for file in files if re.search(r"mark\.mpi\b", file.read_text())]
+
+
+def rank_tests(ranks: int, folder: Path) -> Children:
+    """All rank tests on so many ranks, begun."""
+    return Children([*PYTEST, "-m", "mpi", "--durations=10", *rank_files()], folder, ranks, cwd=ROOT)
 
 
 def _stands(pid: int) -> str:

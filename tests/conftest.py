@@ -3,7 +3,8 @@
 - ``mpiexec -n P python -m pytest --with-mpi``: rank tests (``@pytest.mark.mpi``) on P ranks. After every test the
   ranks meet; a rank whose test failed gives the others a moment to come, and ends the launch if they do not, because
   then they wait for a message that it will never send.
-- plain ``pytest``: the tests of one process, then ``test_ranks.py``, which starts the above once for each P.
+- plain ``pytest``: the tests of one process and, beside them, the above for P = 1; then ``test_ranks.py``, which starts
+  the above for each other P.
 """
 
 import os
@@ -43,9 +44,22 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """One process before children, and of these first the rank tests, which begin with one rank: it compiles alone
-    what all others then find in the cache."""
+    """One process before children, and of these first the rank tests, which begin with those on one rank."""
     items.sort(key=lambda item: ("starts_children" in item.keywords, item.path.name != "test_ranks.py"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_rank(request, tmp_path_factory):
+    """The rank tests on one rank, where they are asked for: on a core of their own, beside the tests of one process.
+    They compile what more ranks then find in the cache."""
+    if not any(item.name == "test_the_rank_tests[1]" for item in request.session.items):
+        yield None
+        return
+    from children import rank_tests
+
+    begun = rank_tests(1, tmp_path_factory.mktemp("one rank"))
+    yield begun
+    begun.end()
 
 
 @pytest.fixture

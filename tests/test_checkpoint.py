@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from battery import by_turns
 from children import Children, run
 
 import dgraph
@@ -65,8 +66,7 @@ def stopped(monkeypatch, folder, after, name, loaded, **more):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("direction", ["auto", "flip"])
+@by_turns("case, direction", CASES, ["auto", "flip"], of=2)
 def test_stopped_at_every_second_round_it_ends_as_if_it_had_not_been(case, direction, shared, monkeypatch):
     name, spec, parameters = CASES[case]
     loaded = graph(spec)
@@ -123,11 +123,16 @@ def compare(name, got, wanted):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("boundary", [1, 4, 7])
-@pytest.mark.parametrize(("first", "then"), [("auto", "push"), ("push", "auto"), ("auto", "auto")])
-@pytest.mark.parametrize("case", ["kcore", "one core", "components", "components far"])
-def test_hand_written_rounds_go_on_where_the_programs_own_stopped(case, first, then, boundary, shared, monkeypatch):
+@by_turns(
+    "boundary, way, case",
+    [1, 4, 7],
+    ["auto to push", "push to auto", "auto to auto"],
+    ["kcore", "one core", "components", "components far"],
+    of=3,
+)
+def test_hand_written_rounds_go_on_where_the_programs_own_stopped(boundary, way, case, shared, monkeypatch):
     """And the other way round; also where the own rounds stopped inside a level."""
+    first, then = way.split(" to ")
     name, spec, parameters = CASES.get(case) or ("cc", {"far": "grid:2x90"}.get(case[11:], "rmat:9"), {})
     loaded = graph(spec).undirected()
     whole = dgraph.run(name, loaded, **parameters)

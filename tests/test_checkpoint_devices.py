@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from battery import by_turns
 from emulated import backend, needs_compiler
 from test_checkpoint import compare, graph, stopped
 
@@ -30,8 +31,7 @@ def backends(way):
     return [made[each]() for each in way.split(" to ")]
 
 
-@pytest.mark.parametrize("way", ["gpu to gpu", "gpu to cpu", "cpu to gpu"])
-@pytest.mark.parametrize("case", CASES)
+@by_turns("case, way", CASES, ["gpu to gpu", "gpu to cpu", "cpu to gpu"], of=3)
 def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
     name, spec, parameters = CASES[case]
     loaded, folder = graph(spec), Path(world().bcast_json(str(tmp_path))) / "ck"

@@ -4,26 +4,25 @@ import sys
 import textwrap
 
 import pytest
-from children import ROOT, Children, run
+from children import PYTEST, ROOT, rank_files, rank_tests, run
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
 RANKS = [1, 2, 3, 4]
-PYTEST = [sys.executable, "-m", "pytest", "--with-mpi", "--timeout-method=thread", "-p", "no:cacheprovider"]
 
 
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("ranks", RANKS)
-def test_the_rank_tests(ranks, tmp_path):
-    """One rank goes first and compiles what the others find in the cache: in two halves, side by side."""
-    halves = ["float", "not float"] if ranks == 1 else [""]
-    argv = [*PYTEST, "-m", "mpi", "--durations=10", ROOT / "tests", "-k"]
-    started = [Children([*argv, half], tmp_path / f"half {i}", ranks, cwd=ROOT) for i, half in enumerate(halves)]
-    for half in started:
-        half.wait(900)
-    for half in started:
-        assert half.code == 0, half.story()
-        assert half.alive() == []
+def test_the_rank_tests(ranks, one_rank, tmp_path):
+    started = one_rank if ranks == 1 else rank_tests(ranks, tmp_path)
+    started.wait(900)
+    assert started.code == 0, started.story()
+    assert started.alive() == []
+
+
+def test_no_file_of_rank_tests_is_missed(request):
+    marked = {item.path for item in request.session.items if item.get_closest_marker("mpi")}
+    assert marked <= set(rank_files())
 
 
 def suite(folder, body, *, ranks=2, timeout=60, options=()):
