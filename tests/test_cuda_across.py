@@ -14,11 +14,13 @@ from test_cuda_exchange import FAR, PROGRAMS, check, mesh
 from dgraph.algorithms.bfs import Hops, Levels
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda import Options, layout, messages, text
+from dgraph.backend.cuda import graph as device_graph
 from dgraph.backend.cuda.exchange import Exchange
 from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.quiet import ends_when_quiet, runs_locally
+from dgraph.backend.cuda.quiet import ends_when_quiet, may_be_mailed, runs_locally
 from dgraph.errors import InternalError
 from dgraph.program import trace
 
@@ -86,17 +88,47 @@ def test_piles_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
     assert calls
 
 
-@pytest.mark.parametrize("rows", [0, 3])
+@pytest.mark.parametrize(("rows", "mailed"), [(0, 1000), (3, 4), (3, -1)])
 @pytest.mark.parametrize("policy", ["hash", "cvc"])
-def test_one_block_or_all_take_what_came(policy, rows, monkeypatch):
+def test_one_block_or_all_take_what_came(policy, rows, mailed, monkeypatch):
+    """However many edges put what they propose into messages one by one."""
     monkeypatch.setattr(messages, "FEW_ROWS", rows)
+    monkeypatch.setattr(messages, "MAILED", mailed)
     programs = {name: PROGRAMS[name] for name in ("level", "dist", "core")}
     check(run(3, mesh(), programs.values(), policy=policy, direction="push"), programs)
 
 
-@pytest.mark.parametrize(("program", "each"), [(Levels(source=1), 1), (Labels(), 2)])
-def test_blocks_meet_seldom(program, each, monkeypatch):
-    """Once a round where a vertex takes one proposal and messages are short; twice where mirrors may still improve."""
+@pytest.mark.parametrize("policy", ["oec", "cvc"])
+def test_wide_offsets(policy, monkeypatch):
+    """As on graphs of 2**31 edges a rank."""
+    monkeypatch.setattr(device_graph, "WIDE", 1)
+    programs = {name: PROGRAMS[name] for name in ("level", "dist", "core")}
+    check(run(3, mesh(), programs.values(), policy=policy, direction="push"), programs)
+
+
+@pytest.mark.parametrize("mailed", [-1, 40, 1000])
+@pytest.mark.parametrize("options", [Options(), Options(host_rounds=True), Options(small=-1), Options(schedule="twc")])
+def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatch):
+    """However vertices lose neighbours, one by one or several in a message: the same frontiers, round by round."""
+    monkeypatch.setattr(messages, "MAILED", mailed)
+    drawn, figures = simulated.skewed(300, 1800, directed=False), []
+    kept = drawn.src != drawn.dst
+    graph = simulated.graph(drawn.n, drawn.src[kept], drawn.dst[kept], directed=False)
+    src, dst, _ = graph.arcs()
+    cores = oracles.core_numbers(graph.n, src, dst)
+    for ranks, how in ((1, Options()), (3, options)):
+        (results,) = run(ranks, graph, [Peel()], options=how)
+        np.testing.assert_array_equal(field(results, "core", graph.n), cores)
+        figures.append([row[2:4] for row in results[0][2].rounds.kept])
+    assert figures[0] == figures[1]
+
+
+@pytest.mark.parametrize(
+    ("program", "mailed", "each"), [(Levels(source=1), -1, 1), (Labels(), -1, 2), (Labels(), 1000, 1)]
+)
+def test_blocks_meet_seldom(program, mailed, each, monkeypatch):
+    """Once a round where what mirrors are proposed goes into messages at once, else twice."""
+    monkeypatch.setattr(messages, "MAILED", mailed)
     met, across = [], Machine.across
 
     def counted(self, limit):
@@ -161,6 +193,13 @@ def test_a_rank_that_shares_no_vertex_takes_part(calls):
         (results,) = run(3, graph, [program], direction="push")
         assert field(results, name, 61).tolist() == wanted
     assert calls
+
+
+def test_programs_whose_proposals_may_travel_one_by_one():
+    """Sums of floats would depend on the order in which edges find them."""
+    assert may_be_mailed(trace(Distances(), np.dtype(np.float32)))
+    assert may_be_mailed(trace(Peel(), None))
+    assert not may_be_mailed(trace(PageRank(), None))
 
 
 def test_programs_that_may_run_ahead():

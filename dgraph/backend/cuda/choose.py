@@ -8,8 +8,8 @@ from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
 
-FEW = 4
-"""Edges a vertex below which a thread may walk each vertex by itself, where none has many."""
+FEW, SHORT = 4, 64
+"""Edges a vertex below which a thread may walk each vertex by itself, where none has more than SHORT."""
 
 
 def schedule(options: Options, words: np.ndarray, wide: bool, whole: bool = False) -> str:
@@ -41,7 +41,7 @@ def ahead(options: Options, wide: bool) -> list[str]:
 def _auto(vertices: int, edges: int, largest: int) -> str:
     """Of all schedules ``warp_search`` never loses much (``benchmarks/tuning.py``), but where vertices without edges
     are in its way: its windows pass 31 of them at a time."""
-    if largest <= at.LOW_DEGREE and edges < FEW * vertices:
+    if largest <= SHORT and edges < FEW * vertices:
         return "vertex"
     return "merge_path" if edges < vertices else "warp_search"
 

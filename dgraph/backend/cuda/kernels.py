@@ -206,6 +206,7 @@ class Kernels:
             cull=self.options.cull,
             local=self.options.local_rounds,
             reach=self.options.reaching(self.graph.extent),
+            peels=self.traced.program.kernel == "cores" and not self.arrays.pulls,
         )
         if name == "phases":
             whole = text.phases(self.traced, variant)

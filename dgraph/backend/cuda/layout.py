@@ -58,8 +58,8 @@ RING = 4096
 """Rounds whose figures are kept until Python reads them: frontier vertices, frontier edges, direction, schedule."""
 FIGURES = 4
 
-LOW_DEGREE = 64
-"""Degree up to which a thread may walk a vertex's edges alone without others waiting long for it."""
+LOW_DEGREE = 8
+"""Degree up to which a thread walks a vertex's edges alone in a small round: others hardly wait for it."""
 
 SHORT_ROW, LONG_ROW, CHUNK = 16, 4096, 2048
 """A pull over all vertices: rows up to SHORT_ROW edges are a thread's, up to LONG_ROW a warp's, longer ones are cut

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dgraph.backend.cuda.expressions import TYPES, WIDE
+from dgraph.backend.cuda.expressions import TYPES, WIDE, CudaScope
 from dgraph.backend.cuda.layout import MOST_SUMS
+from dgraph.backend.cuda.proposals import narrow
 from dgraph.errors import UsageError
 from dgraph.program import Traced
 
@@ -91,6 +92,9 @@ MOST_LOCAL = 128
 FEW_ROWS = 512
 """Rows of all messages of an exchange that the first block takes by itself, so that no block waits for another one."""
 
+MAILED = 1 << 15
+"""Edges of a rank's frontier up to which proposals to mirrors go into messages one by one, as edges find them."""
+
 MOST_FIELDS = ASKED_ROLE
 
 
@@ -106,12 +110,13 @@ def padded(size: int) -> int:
 
 
 def bound(total: int, widths: list[int], most: int) -> int:
-    """The most bytes of a message over ``total`` positions, up to ``most`` of which may come as offsets unasked."""
+    """The most bytes of a message over ``total`` positions. Up to ``most`` may come as offsets unasked; or MAILED,
+    one of them more than once."""
     if total == 0:
         return HEADER
     chunks = (total >> CHUNK_BITS) + 2
     bits = padded(4 * chunks) + (chunks << CHUNK_BITS) // 8 + sum(padded(total * width) for width in widths)
-    few = min(total, most)
+    few = max(min(total, most), MAILED)
     return HEADER + max(bits, padded(4 * few) + sum(padded(few * width) for width in widths))
 
 
@@ -119,8 +124,9 @@ def operators(t: Traced) -> str:
     """What kernels do with a program's columns."""
     if len(t.fields) > MOST_FIELDS:
         raise UsageError(f"{len(t.fields)} fields in one program; {MOST_FIELDS} is the most between GPUs")
+    scope = CudaScope(t)
     fields = list(enumerate((name, TYPES[field.dtype]) for name, field in t.fields.items()))
-    places, widths, members, loads, puts, reads, takes = [], [], [], [], [], [], []
+    places, widths, members, loads, puts, reads, takes, given = [], [], [], [], [], [], [], []
     for i, (name, kind) in fields:
         asked = f"if (fields >> {i} & 1)"
         places.append(f"{asked} c.at[{i}] = at, at += padded(stride * (i64)sizeof({kind}));")
@@ -130,6 +136,8 @@ def operators(t: Traced) -> str:
         puts.append(f"{asked} (({kind}*)c.at[{i}])[row] = r.f{i};")
         reads.append(f"{asked} r.f{i} = FRESH(({kind}*)c.at[{i}] + row);")
         takes.append(f"{asked} env.f_{name}[v] = r.f{i};")
+        if name in t.proposes:
+            given.append(f"{asked} (({kind}*)c.at[{i}])[row] = {narrow(scope, name, f'p.p{t.proposes.index(name)}')};")
     number = {name: (i, kind) for i, (name, kind) in fields}
     proposed = ", ".join(
         f"({WIDE['int' if kind not in ('float', 'double') else 'f32' if kind == 'float' else 'f64']})"
@@ -150,6 +158,7 @@ def operators(t: Traced) -> str:
             _function("Row row_of(i64 fields, u32 v)", ["Row r;", *loads, "return r;"]),
             _function("void put_row(const Columns& c, i64 fields, i64 row, const Row& r)", puts),
             _function("Row row_in(const Columns& c, i64 fields, i64 row)", ["Row r;", *reads, "return r;"]),
+            _function("void put_proposal(const Columns& c, i64 fields, i64 row, const Proposal& p)", given),
             _function("void take_row(i64 fields, u32 v, const Row& r)", takes),
             _function("Proposal proposal_in(const Columns& c, i64 row)", [f"return {{{proposed}}};"]),
         ]

@@ -95,11 +95,11 @@ def attempt(s: CudaScope) -> list[str]:
         monoid = field.reduce.name  # type: ignore[union-attr]
         if t.once:
             empty = s.store(field.dtype, s.identity(key))
-            lines.append(f"c.c{i} = swapped({at}, {empty}, {_narrow(s, key, f'p.p{i}')});")
+            lines.append(f"c.c{i} = swapped({at}, {empty}, {narrow(s, key, f'p.p{i}')});")
         elif monoid in ("min", "max"):
             lines.append(f"c.c{i} = {'lowered' if monoid == 'min' else 'raised'}({at}, p.p{i});")
         elif monoid == "or":
-            lines.append(f"c.c{i} = united({at}, {_narrow(s, key, f'p.p{i}')});")
+            lines.append(f"c.c{i} = united({at}, {narrow(s, key, f'p.p{i}')});")
         else:
             lines.append(f"add({at}, ({TYPES[field.dtype]})p.p{i}); c.c{i} = true;")
     return [*lines, "return c;"]
@@ -122,7 +122,7 @@ def succeeded(s: CudaScope) -> list[str]:
 
 def put(s: CudaScope) -> list[str]:
     """The first proposals that v takes, where no other will come."""
-    return [f"env.f_{key}[v] = {_narrow(s, key, f'p.p{i}')};" for i, key in enumerate(s.traced.proposes)]
+    return [f"env.f_{key}[v] = {narrow(s, key, f'p.p{i}')};" for i, key in enumerate(s.traced.proposes)]
 
 
 def commit(s: CudaScope) -> list[str]:
@@ -135,12 +135,12 @@ def commit(s: CudaScope) -> list[str]:
         wide = f"({accumulated(s, key)}){at}"
         if monoid in ("min", "max"):
             sign = "<" if monoid == "min" else ">"
-            lines.append(f"if (a.p{i} {sign} {wide}) {{ {at} = {_narrow(s, key, f'a.p{i}')}; changed = true; }}")
+            lines.append(f"if (a.p{i} {sign} {wide}) {{ {at} = {narrow(s, key, f'a.p{i}')}; changed = true; }}")
         elif monoid == "or":
             both = f"({wide} | a.p{i})"
-            lines.append(f"if ({both} != {wide}) {{ {at} = {_narrow(s, key, both)}; changed = true; }}")
+            lines.append(f"if ({both} != {wide}) {{ {at} = {narrow(s, key, both)}; changed = true; }}")
         else:
-            lines.append(f"{at} = {_narrow(s, key, f'{wide} + a.p{i}')}; changed = true;")
+            lines.append(f"{at} = {narrow(s, key, f'{wide} + a.p{i}')}; changed = true;")
     return [*lines, "return changed;"]
 
 
@@ -160,6 +160,6 @@ def _by_value(s: CudaScope, key: str) -> bool:
     return s.traced.once or (field.reduce.name in ("min", "max") and field.dtype in ("int32", "uint32", "int64"))  # type: ignore[union-attr]
 
 
-def _narrow(s: CudaScope, key: str, text: str) -> str:
+def narrow(s: CudaScope, key: str, text: str) -> str:
     dtype = s.traced.fields[key].dtype
     return s.store(dtype, Body(s).clamped(dtype, text) if dtype in HIGHEST else text)

@@ -23,6 +23,12 @@ def runs_locally(t: Traced) -> bool:
     return improves and t.flagged and not (t.apply or t.step or t.globals or _asked(t))
 
 
+def may_be_mailed(t: Traced) -> bool:
+    """Whether each proposal to a mirror may travel by itself, as edges find it: the order of sums does not show."""
+    fields = [t.fields[k] for k in t.proposes]
+    return all(field.reduce.idempotent or field.dtype == "int64" for field in fields)  # type: ignore[union-attr]
+
+
 def tells_who(t: Traced) -> bool:
     """Whether all that ranks must hear of a round is who is new: a vertex takes one proposal, the same from each of its
     neighbours over every edge, and nothing is summed."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dgraph.backend.cuda import estimates_layout, layout, messages
 from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.quiet import ends_when_quiet, runs_locally
+from dgraph.backend.cuda.quiet import ends_when_quiet, may_be_mailed, runs_locally
 from dgraph.backend.cuda.render import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import room
@@ -61,6 +61,7 @@ class Variant:
         cull: how proposals to one vertex are thinned out: sum of CULL_WARP and CULL_HASH.
         local: a rank runs rounds of its own until nothing is left to do, before it exchanges.
         reach: blocks a multiprocessor of the kernel of whole searches.
+        peels: the program's ``kernel`` is "cores", and nothing pulls.
     """
 
     wide: bool = False
@@ -75,6 +76,7 @@ class Variant:
     cull: int = 0
     local: bool = False
     reach: int = 4
+    peels: bool = False
 
 
 def environment(t: Traced) -> list[tuple[str, str]]:
@@ -118,10 +120,10 @@ def edges(t: Traced, variant: Variant, schedule: str) -> str:
 
 def across(t: Traced, variant: Variant) -> str:
     """The kernel of rounds that several GPUs run together."""
-    ahead = f"#define AHEAD {int(ends_when_quiet(t))}"
+    ahead = f"#define AHEAD {int(variant.peels or ends_when_quiet(t))}"
     schedules = map(_schedule, ("vertex", "warp_search", "twc"))
     return _head(t, variant, persistent=True) + "\n".join(
-        [ahead, *schedules, *_between(t), common("posting"), common("across")]
+        [ahead, *schedules, *_between(t), *map(common, ("posting", "exchanger", "across"))]
     )
 
 
@@ -147,6 +149,7 @@ def _between(t: Traced) -> list[str]:
 
 
 def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) -> str:
+    local = variant.local and persistent and runs_locally(t)
     known = {
         **{name: int(value) for name, value in constants(t).items()},
         "TOP": f"{TOP}ll",
@@ -161,7 +164,10 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) ->
         "CULL": 0 if persistent else variant.cull,
         "PERSISTENT": int(persistent),
         "REACH": variant.reach * reach,
-        "LOCAL": int(variant.local and persistent and runs_locally(t)),
+        "PEELS": int(variant.peels),
+        "MAILS": int(persistent and not (variant.fused or reach or local) and may_be_mailed(t)),
+        "SUMMED": int(not all(t.fields[k].reduce.idempotent for k in t.proposes)),  # type: ignore[union-attr]
+        "LOCAL": int(local),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())
     types = (
@@ -178,7 +184,7 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) ->
         [
             flags, layout.constants(), common("base"), types, structs,
             f"struct Env {{\n{inside}\n}};\nCONSTANT Env env;\n", "DEVICE" + functions,
-            *map(common, ("lists", "visit", "vertex", "decide")),
+            *map(common, ("lists", "sums", "peel", "visit", "vertex", "decide")),
         ]
     )  # fmt: skip
 

@@ -165,8 +165,9 @@ template <class T> DEVICE T shuffle(T x, u32 lane) { return __shfl_sync(EVERY_LA
 template <class T> DEVICE T shuffle_xor(T x, u32 mask) { return __shfl_xor_sync(EVERY_LANE, x, mask); }
 DEVICE bool shuffle(bool x, u32 lane) { return __shfl_sync(EVERY_LANE, (u32)x, lane) != 0; }
 
-// Whether no lane below has the same value.
-DEVICE bool first_alike(u64 x) { return __ffs(__match_any_sync(EVERY_LANE, x)) - 1 == (int)lane_id(); }
+// The lanes that have the same value; whether none of them is below this one.
+DEVICE u32 alike(u64 x) { return __match_any_sync(EVERY_LANE, x); }
+DEVICE bool first_alike(u64 x) { return __ffs(alike(x)) - 1 == (int)lane_id(); }
 
 template <class T> DEVICE T warp_sum(T x) {
     for (u32 mask = 16; mask; mask >>= 1) x += shuffle_xor(x, mask);

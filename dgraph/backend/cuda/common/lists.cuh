@@ -13,6 +13,22 @@ DEVICE i64* slot_of(i64 tick) { return env.counters + (tick & 3) * SLOT; }
 #define SEEN (ONCE && (FUSED || REACH))
 DEVICE bool is_seen(u32 v) { return LOAD(env.seen + (v >> 5)) >> (v & 31) & 1; }
 
+// A slot's counters, and how many vertices wait in the far pile, in a block's own memory: read by one warp, since words
+// that all warps of a GPU ask for are handed to them one after the other.
+struct Counted {
+    i64 word[SLOT], waiting;
+};
+
+DEVICE const i64* look_up(Counted& counted, const i64* slot) {
+    __syncthreads(); // nobody looks at what was there before
+    const u32 at = 8 * lane_id();
+    if (warp_in_block() == 0) counted.word[at] = FRESH(slot + at);
+    if (WIDE && warp_in_block() == 0) counted.word[at + 1] = FRESH(slot + at + 1);
+    if (PRIORITY && threadIdx.x == 32) counted.waiting = FRESH(env.control + FAR);
+    __syncthreads();
+    return counted.word;
+}
+
 // By one block.
 DEVICE void clear(i64* slot) {
     for (u32 i = threadIdx.x; i < SLOT; i += BLOCK) slot[i] = 0;
@@ -37,19 +53,22 @@ struct List {
         if (staged >= 32) spill(32);
     }
 
-    __device__ void spill(u32 n) {
-        staged -= n;
-        const u32 v = lane_id() < n ? held[staged + lane_id()] : 0;
+    // Room for the last n that are staged, and what fills it: in between, other lists may ask for theirs.
+    __device__ u64 reserve(u32 n) const {
         u64 at = 0;
-        if (lane_id() == 0) at = atomicAdd((u64*)tail, (u64)n);
-        at = shuffle(at, 0);
-        if (lane_id() < n) out[at + lane_id()] = v;
+        if (n && lane_id() == 0) at = atomicAdd((u64*)tail, (u64)n);
+        return at;
+    }
+
+    __device__ void put(u32 n, u64 at) {
+        if (n == 0) return;
+        staged -= n, at = shuffle(at, 0);
+        if (lane_id() < n) out[at + lane_id()] = held[staged + lane_id()];
         __syncwarp();
     }
 
-    __device__ void close() {
-        if (staged) spill(staged);
-    }
+    __device__ void spill(u32 n) { put(n, reserve(n)); }
+    __device__ void close() { spill(staged); }
 };
 
 // A frontier: vertices, and before each the sum of the degrees that stand in front of it. Place and sum come from one

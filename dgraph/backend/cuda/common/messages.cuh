@@ -240,7 +240,7 @@ DEVICE void combine_from(const Peer& peer, const Message& m, Visit& visit, u64 a
         for (int k = 0; k < K; k++) {
             bool near = false, far = false;
             if (mine[k]) {
-                near = !is_identity(p[k]) && improves(v[k], p[k]) && succeeded(p[k], attempt(v[k], p[k])) && !ALL;
+                near = visit.takes(v[k], p[k]);
                 far = SORTS && near && pile_of(v[k], p[k]) > visit.nearest;
                 near = near && !far;
                 if (FLAGGED && near) near = visit.begins_to_wait_for(v[k]);

@@ -4,6 +4,10 @@ DEVICE Globals globals_now() { return load_globals(FRESH(env.control + ROUND), F
 DEVICE i64* slot_now() { return slot_of(FRESH(env.control + TICK)); }
 DEVICE bool is(u32 word) { return FRESH(env.control + word) != 0; }
 
+DEVICE Living living_now() {
+    return {is(LIVE_SWAPPED), FRESH(env.control + LIVE_COUNT), FRESH(env.control + TOTAL_LIVE)};
+}
+
 struct PhaseRoom {
     Staging staging, more;
     FloatRoom floats;
@@ -103,8 +107,8 @@ KERNEL vertex_phase(i64) {
     i64* slot = slot_now();
     const bool swapped = is(SWAPPED);
     if (APPLY && ALL) apply_all(G, slot, room.floats);
-    else if (APPLY)
-        apply_pass(G, slot, is(WHOLE), swapped, is(LIVE_SWAPPED), FRESH(env.control + LIVE_COUNT), room.staging, room.more);
+    else if (APPLY && (!PEELS || is(WHOLE)))
+        apply_pass(G, slot, is(WHOLE), swapped, living_now(), room.staging, room.more);
     else if (PRIORITY) sort_pass(slot, swapped, is(FAR_SWAPPED), FRESH(env.control + PILE), room.staging);
 }
 
@@ -131,11 +135,11 @@ KERNEL combine(i64 count) {
         bool near = false;
         if (mine) {
             const Proposal p = proposal_at((i64)i);
-            near = !is_identity(p) && improves(v, p) && succeeded(p, attempt(v, p)) && !ALL;
+            near = visit.takes(v, p);
             if (FLAGGED && near) near = visit.begins_to_wait_for(v);
         }
         if (ALL) continue;
-        if (APPLY || PRIORITY) visit.touched.add(near, v);
+        if (TOUCHES) visit.touched.add(near, v);
         else visit.front.add(near, v);
     }
     visit.close();
@@ -174,8 +178,9 @@ DEVICE void settle_after(i64 phase, FloatRoom& room) {
         }
         if (phase == STARTED) c[LIVE_COUNT] = env.masters;
         if (LIVE && phase == APPLIED && FRESH(c + WHOLE)) {
-            c[LIVE_COUNT] = FRESH(slot + LIVE_TAIL);
-            c[LIVE_SWAPPED] = !FRESH(c + LIVE_SWAPPED);
+            Living living = living_now();
+            living.turn(slot);
+            c[LIVE_COUNT] = living.count, c[LIVE_SWAPPED] = living.swapped;
         }
         if (phase == LOWEST_FOUND) {
             c[LOWEST_PILE] = FRESH(slot + FAR_MIN) + FAR_BASE;

@@ -24,12 +24,14 @@ struct Gate {
     }
 };
 
-// A message of a list too short to be worth counting first: offsets, in columns of ``most`` rows, and no head: the word
-// that says that it lies ready brings its count.
+// A message of a list too short to be worth counting first, or of proposals one by one: offsets, and no head: the word
+// that says that it lies ready brings its count. Columns have room for ``most`` rows, or as many as there are positions;
+// and for MAILED.
 DEVICE Message few(const Asked& a, const Side& side, char* at, i64 many, i64 most) {
     const Span span = span_of(side, a.role);
     Message m;
-    m.place(at, many ? OFFSETS : NOTHING, many, smaller(span.total(), most), span, a.fields, false);
+    const i64 rows = larger(smaller(span.total(), most), (i64)MAILED);
+    m.place(at, many ? OFFSETS : NOTHING, many, rows, span, a.fields, false);
     return m;
 }
 
@@ -65,52 +67,92 @@ DEVICE Message incoming_any(const Asked& a, i64 p, i64 number, i64 most) {
     return few(a, a.arriving(peer), peer.inbox[number & 1], many, most);
 }
 
-// Rows for peers, by whole warps: a row at ``at`` where it names a peer, unless the role leaves the position out. Whether
-// this lane wrote one.
-DEVICE bool send(const Asked& a, Place at, i64 number, i64 most) {
-    if (at.p >= 0 && !span_of(a.leaving(peer_of(at.p)), a.role).holds(at.position)) at.p = -1;
-    for (u32 left = ballot(at.p >= 0); left;) {
-        const u32 leader = __ffs(left) - 1;
-        const i64 p = shuffle(at.p, leader);
-        const u32 same = ballot(at.p == p);
-        u64 base = 0;
-        if (lane_id() == leader) base = atomicAdd((u64*)(post_of(p) + COUNTED), (u64)__popc(same));
-        base = shuffle(base, leader);
-        if (at.p == p) {
-            const Peer& peer = peer_of(p);
-            const Message m = few(a, a.leaving(peer), peer.outbox[number & 1], 1, most);
-            const bool mine[1] = {true};
-            const i64 row[1] = {(i64)base + __popc(same & ((1u << lane_id()) - 1))};
-            put<1>(a, peer, m, mine, &at.position, row);
-        }
-        left &= ~same;
+// Rows for peers, K a lane, by whole warps: one at ``at[k]`` where it names a peer, unless the role leaves the position
+// out, whose columns ``fill(k, peer, message, row)`` fills. Whether this lane wrote any.
+template <int K, class F> DEVICE bool send(const Asked& a, Place (&at)[K], i64 number, i64 most, const F& fill) {
+    u32 same[K];
+    u64 base[K];
+    bool writes = false;
+    for (int k = 0; k < K; k++) {
+        if (at[k].p >= 0 && !span_of(a.leaving(peer_of(at[k].p)), a.role).holds(at[k].position)) at[k].p = -1;
+        writes |= at[k].p >= 0;
     }
-    return at.p >= 0;
+    if (!ballot(writes)) return false;
+    for (int k = 0; k < K; k++) { // one lane a peer, all of them at once
+        same[k] = alike((u64)at[k].p), base[k] = 0;
+        const bool counts = at[k].p >= 0 && __ffs(same[k]) - 1 == (int)lane_id();
+        if (counts) base[k] = atomicAdd((u64*)(post_of(at[k].p) + COUNTED), (u64)__popc(same[k]));
+    }
+    for (int k = 0; k < K; k++) {
+        const i64 row = (i64)shuffle(base[k], __ffs(same[k]) - 1) + __popc(same[k] & ((1u << lane_id()) - 1));
+        if (at[k].p < 0) continue;
+        const Peer& peer = peer_of(at[k].p);
+        fill(k, peer, few(a, a.leaving(peer), peer.outbox[number & 1], 1, most), row);
+    }
+    return writes;
 }
 
-// Proposals or values that a list names, as offsets, without counting them first.
-DEVICE void append(const Asked& a, const News& news, i64 number, i64 most) {
+// Proposals of the mirrors that a list names, as offsets, without counting them first.
+DEVICE bool append_mirrors(const Asked& a, const News& news, i64 number, i64 most) {
+    bool wrote = false;
+    for (u64 i = thread_rank(); i - lane_id() < news.count; i += ROWS_AT_ONCE * threads()) {
+        Place at[ROWS_AT_ONCE];
+        u32 v[ROWS_AT_ONCE];
+        Row values[ROWS_AT_ONCE];
+        for (int k = 0; k < ROWS_AT_ONCE; k++) {
+            const u64 j = i + k * threads();
+            at[k] = {-1, 0}, v[k] = j < news.count ? FRESH(news.list + j) : 0;
+            if (j < news.count) at[k] = place_of_mirror(v[k]);
+        }
+        for (int k = 0; k < ROWS_AT_ONCE; k++)
+            if (at[k].p >= 0) values[k] = row_of(a.fields, v[k]);
+        wrote |= send(a, at, number, most, [&](int k, const Peer&, const Message& m, i64 row) {
+            m.positions[row] = (u32)at[k].position;
+            put_row(m.values, a.fields, row, values[k]);
+            reset(v[k]);
+        });
+    }
+    return wrote;
+}
+
+// Values of the masters that a list names, to all who have a mirror of them.
+DEVICE bool append_masters(const Asked& a, const News& news, i64 number, i64 most) {
     bool wrote = false;
     for (u64 i = thread_rank(); i - lane_id() < news.count; i += threads()) {
         const bool mine = i < news.count;
-        const u32 v = mine ? FRESH(news.list + i) : 0;
-        u32 e = mine && !a.reduces ? env.told_offsets[v] : 0;
-        const u32 last = !mine ? 0 : a.reduces ? 1 : env.told_offsets[v + 1];
-        for (; ballot(e < last); e++) {
-            Place at = {-1, 0};
-            if (e < last) at = a.reduces ? place_of_mirror(v) : place_of_slot(env.told[e]);
-            wrote |= send(a, at, number, most);
+        const u32 v = mine ? FRESH(news.list + i) : 0, last = mine ? env.told_offsets[v + 1] : 0;
+        for (u32 e = mine ? env.told_offsets[v] : 0; ballot(e < last); e++) {
+            Place at[1] = {{-1, 0}};
+            if (e < last) at[0] = place_of_slot(env.told[e]);
+            wrote |= send(a, at, number, most, [&](int, const Peer&, const Message& m, i64 row) {
+                m.positions[row] = (u32)at[0].position;
+                put_row(m.values, a.fields, row, row_of(a.fields, v));
+            });
         }
     }
-    fence_block(wrote);
+    return wrote;
+}
+
+DEVICE void append(const Asked& a, const News& news, i64 number, i64 most) {
+    fence_block(a.reduces ? append_mirrors(a, news, number, most) : append_masters(a, news, number, most));
 }
 
 #if ACROSS
-DEVICE bool send_mirrors(bool hit, u32 v, i64 number) {
-    if (!ballot(hit)) return false;
-    Place at = {-1, 0};
-    if (hit) at = place_of_mirror(v);
-    return send(parsed(env.post[POST_REDUCE]), at, number, env.post[POST_FEW]);
+template <int K>
+DEVICE bool send_mirrors(const bool (&hit)[K], const u32 (&v)[K], const Proposal (&p)[K], i64 number) {
+    bool any = false;
+    for (int k = 0; k < K; k++) any |= hit[k];
+    if (!ballot(any)) return false;
+    Place at[K];
+    for (int k = 0; k < K; k++) {
+        at[k] = {-1, 0};
+        if (hit[k]) at[k] = place_of_mirror(v[k]);
+    }
+    const Asked a = parsed(env.post[POST_REDUCE]);
+    return send(a, at, number, env.post[POST_FEW], [&](int k, const Peer&, const Message& m, i64 row) {
+        m.positions[row] = (u32)at[k].position;
+        put_proposal(m.values, a.fields, row, p[k]);
+    });
 }
 #endif
 
@@ -120,11 +162,11 @@ struct Totals {
     bool late;
 };
 
-DEVICE Totals totals_now() {
-    const i64* t = env.post + POST_TOTALS;
+DEVICE Totals totals_in(const i64* t, bool late) {
     return {FRESH(t + TOTAL_ACTIVES), FRESH(t + TOTAL_DEGREES), FRESH(t + TOTAL_STOPS), FRESH(t + TOTAL_WAITING),
-            FRESH(t + TOTAL_LOWEST), FRESH(t + TOTAL_LIVES), FRESH(env.post + POST_LATE) != 0};
+            FRESH(t + TOTAL_LOWEST), FRESH(t + TOTAL_LIVES), late};
 }
+DEVICE Totals totals_now() { return totals_in(env.post + POST_TOTALS, FRESH(env.post + POST_LATE) != 0); }
 
 // Behind the words that are counted, sums of floats, as bits: each rank adds them in the order of ranks.
 struct Totalled {
@@ -137,14 +179,15 @@ struct Totalled {
 struct Agreement {
     i64 stamp;
 
-    __device__ u32 at() const { return SIGNAL_TOTALS + TOTALS_WORDS * (u32)(stamp & 1); }
+    __device__ u32 place() const { return SIGNAL_TOTALS + TOTALS_WORDS * (u32)(stamp & 1); }
     __device__ u64 low() const { return (u64)stamp & ((1 << STAMP_BITS) - 1); }
     __device__ i64 jobs(bool whole) const { return env.others * (whole ? 1 : TOTAL_LIGHT); }
 
-    __device__ void post(const Totalled& t, bool whole) {
+    // By ``step`` threads, this one the ``at``-th.
+    __device__ void post(const Totalled& t, bool whole, i64 at = threadIdx.x, i64 step = BLOCK) {
         stamp++;
-        for (i64 i = threadIdx.x; i < jobs(whole); i += BLOCK) {
-            u64* words = peer_of(whole ? i : i / TOTAL_LIGHT).signal + at();
+        for (i64 i = at; i < jobs(whole); i += step) {
+            u64* words = peer_of(whole ? i : i / TOTAL_LIGHT).signal + place();
             const int k = (int)(i % TOTAL_LIGHT);
             if (!whole) {
                 TELL_SYSTEM(words + k, (u64)t.mine[k] << STAMP_BITS | low());
@@ -163,7 +206,7 @@ struct Agreement {
     __device__ void collect(Totalled& t, bool whole) const {
         for (i64 i = threadIdx.x; i < jobs(whole); i += BLOCK) {
             const Peer& peer = peer_of(whole ? i : i / TOTAL_LIGHT);
-            const u64* words = peer.signals + at();
+            const u64* words = peer.signals + place();
             const int k = (int)(i % TOTAL_LIGHT);
             if (!whole) {
                 u64 x = 0;
@@ -203,7 +246,7 @@ struct Agreement {
         for (i64 rank = 0; rank <= env.others; rank++) {
             i64 p = 0;
             while (p < env.others && peer_of(p).rank != rank) p++;
-            all += value_of(p < env.others ? FRESH(peer_of(p).signals + at() + TOTAL_LIGHT + 1 + k) : (u64)t.mine[k]);
+            all += value_of(p < env.others ? FRESH(peer_of(p).signals + place() + TOTAL_LIGHT + 1 + k) : (u64)t.mine[k]);
         }
         return all;
     }

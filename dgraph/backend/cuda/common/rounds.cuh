@@ -3,6 +3,7 @@
 struct RoundsRoom {
     Staging staging, more;
     FloatRoom floats;
+    Counted counted;
     union {
         VertexRoom vertex;
         WarpSearchRoom search;
@@ -35,9 +36,10 @@ KERNEL_OF(1) rounds(i64 asked) {
     u32 due = (u32)FRESH(c + GATE);
     i64 tick = FRESH(c + TICK), mode = FRESH(c + MODE), round = FRESH(c + ROUND), active = FRESH(c + TOTAL_ACTIVE);
     i64 queued = FRESH(c + QUEUED), edges = FRESH(c + EDGES), largest = FRESH(c + LARGEST), near = FRESH(c + PILE);
-    i64 unexplored = FRESH(c + UNEXPLORED), live_count = FRESH(c + LIVE_COUNT);
+    i64 unexplored = FRESH(c + UNEXPLORED);
+    Living living = {FRESH(c + LIVE_SWAPPED) != 0, FRESH(c + LIVE_COUNT), 0};
     bool swapped = FRESH(c + SWAPPED), bits_swapped = FRESH(c + BITS_SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED);
-    bool live_swapped = FRESH(c + LIVE_SWAPPED), whole = FRESH(c + WHOLE), done = FRESH(c + DONE);
+    bool whole = FRESH(c + WHOLE), done = FRESH(c + DONE);
     bool valid = FRESH(c + BITS), pending = asked >> TAKEN_BY != 0;
     const i64 limit = asked & ((1ll << TAKEN_BY) - 1), forced = FRESH(c + FORCED);
     i64 width = FRESH(c + WIDTH), pile_edges = FRESH(c + PILE_EDGES), pile_rounds = FRESH(c + PILE_ROUNDS);
@@ -52,6 +54,7 @@ KERNEL_OF(1) rounds(i64 asked) {
             if (!ALL && queued > 0) {
                 Visit visit;
                 visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = visit.mail = 0;
+                visit.sums = no_sums();
                 visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
                 visit.aim(slot, swapped, far_swapped, room.staging.held[warp_in_block()]);
                 const Work work = {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets,
@@ -63,30 +66,32 @@ KERNEL_OF(1) rounds(i64 asked) {
                 meet(env.gate, due);
                 met = true;
             }
-            if (APPLY && !ALL && (whole || FRESH(slot + TOUCHED_TAIL) > 0)) {
-                apply_pass(G, slot, whole, swapped, live_swapped, live_count, room.staging, room.more);
+            if (APPLY && !ALL && (whole || (!PEELS && look_up(room.counted, slot)[TOUCHED_TAIL] > 0))) {
+                apply_pass(G, slot, whole, swapped, living, room.staging, room.more);
                 meet(env.gate, due);
                 met = true;
             }
             if (!met) meet(env.gate, due);
         }
         const i64 was = active, was_edges = edges, was_mode = mode;
-        largest = FRESH(slot + MOST);
+        const i64* found = look_up(room.counted, slot);
+        largest = found[MOST];
         if (ALL) {
             queued = env.masters, edges = env.arcs;
         } else if (taken_by == PULLED && !APPLY && !PRIORITY) {
-            queued = FRESH(slot + AWAKE), edges = FRESH(slot + EDGE_SUM);
+            queued = found[AWAKE], edges = found[EDGE_SUM];
             bits_swapped = !bits_swapped, valid = true;
         } else {
-            queued = listed(slot, TAIL), edges = front_edges(slot);
+            queued = listed(found, TAIL), edges = front_edges(found);
             swapped = !swapped;
-            if (LIVE && whole) live_count = FRESH(slot + LIVE_TAIL), live_swapped = !live_swapped;
+            if (LIVE && whole) living.turn(found);
         }
         pending = false;
         tick++;
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
         pile_edges += edges, pile_rounds++;
-        const i64 waiting = PRIORITY ? FRESH(c + FAR) : 0;
+        const i64 waiting = PRIORITY ? room.counted.waiting : 0;
+        with_sums(G, found + SUMS_AT);
         if (PRIORITY && queued == 0 && waiting > 0) {
             i64* now = slot_of(tick);
             lowest_pass(now, far_swapped, (u64)waiting, near);
@@ -103,7 +108,6 @@ KERNEL_OF(1) rounds(i64 asked) {
             if (blockIdx.x == 0) clear(slot_of(tick + 1));
         }
         active = queued;
-        with_sums(G, slot + SUMS_AT);
         with_floats(G, fold_parts(room.floats));
         G.round += 1, G.active = active;
         const Decision decision = step(G);
@@ -130,9 +134,9 @@ KERNEL_OF(1) rounds(i64 asked) {
     if (thread_rank() == 0) {
         c[GATE] = due, c[TICK] = tick, c[MODE] = mode, c[ROUND] = round, c[TOTAL_ACTIVE] = active;
         c[QUEUED] = c[ACTIVE] = queued, c[EDGES] = c[TOTAL_EDGES] = edges, c[LARGEST] = largest, c[PILE] = near;
-        c[UNEXPLORED] = unexplored, c[LIVE_COUNT] = live_count;
+        c[UNEXPLORED] = unexplored, c[LIVE_COUNT] = living.count;
         c[SWAPPED] = swapped, c[BITS_SWAPPED] = bits_swapped, c[FAR_SWAPPED] = far_swapped;
-        c[LIVE_SWAPPED] = live_swapped, c[WHOLE] = whole, c[DONE] = done, c[BITS] = valid;
+        c[LIVE_SWAPPED] = living.swapped, c[WHOLE] = whole, c[DONE] = done, c[BITS] = valid;
         c[LOCAL_EDGES] = edges, c[WIDTH] = width, c[PILE_EDGES] = pile_edges, c[PILE_ROUNDS] = pile_rounds;
         store_globals(G);
     }

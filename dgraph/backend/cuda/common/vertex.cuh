@@ -1,31 +1,5 @@
 // Passes over vertices: init, apply, and the far pile.
 
-// The last MINIMA of a program's integer sums are minima: of ``x ^ TOP``, without signs, the largest counts.
-#define ADDED (SUMS - MINIMA)
-DEVICE void count_least(i64* p, i64 x) { atomicMax((u64*)p, (u64)x); }
-
-DEVICE Sums no_sums() {
-    Sums r;
-    for (int i = 0; i < (SUMS ? SUMS : 1); i++) r.s[i] = 0;
-    return r;
-}
-
-DEVICE void add_sums(Sums& a, const Sums& b) {
-    for (int i = 0; i < ADDED; i++) a.s[i] += b.s[i];
-    for (int i = ADDED; i < SUMS; i++) a.s[i] = (i64)larger((u64)a.s[i], (u64)b.s[i]);
-}
-
-DEVICE void flush_sums(i64* slot, const Sums& a) {
-    for (int i = 0; i < ADDED; i++) {
-        const i64 all = warp_sum(a.s[i]);
-        if (all && lane_id() == 0) count(slot + SUMS_AT + 8 * i, all);
-    }
-    for (int i = ADDED; i < SUMS; i++) {
-        const i64 all = (i64)warp_most((u64)a.s[i]);
-        if (all && lane_id() == 0) count_least(slot + SUMS_AT + 8 * i, all);
-    }
-}
-
 struct FloatRoom {
     double part[BLOCK / 32][FLOAT_SUMS ? FLOAT_SUMS : 1];
 };
@@ -68,14 +42,29 @@ DEVICE Floats fold_parts(FloatRoom& room) {
     return block_sum(a, room);
 }
 
+// The list of vertices that live: which of two it is, its length here and on all ranks.
+struct Living {
+    bool swapped;
+    i64 count, all;
+
+    __device__ i64 everywhere() const { return FUSED ? count : all; }
+    __device__ const u32* list() const { return swapped ? env.live1 : env.live0; }
+    __device__ u32* next() const { return swapped ? env.live0 : env.live1; }
+
+    // Whether a pass over all wrote a new list; its length.
+    __device__ bool anew(const i64* slot) const { return !PEELS || FRESH(slot + LIVE_TAIL) > 0; }
+    __device__ i64 after(const i64* slot) const { return anew(slot) ? FRESH(slot + LIVE_TAIL) : count; }
+    __device__ void turn(const i64* slot) { count = after(slot), swapped = swapped != anew(slot); }
+};
+
 struct VertexPass {
     Front front;
     List dirty, live;
 
-    __device__ void open(i64* slot, bool swapped, bool live_swapped, u32 (*staging)[64], u32 (*more)[64]) {
+    __device__ void open(i64* slot, bool swapped, const Living& living, u32 (*staging)[64], u32 (*more)[64]) {
         front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
         if (DIRTY && !FUSED) dirty.open(staging[1], env.dirty, slot + DIRTY_TAIL);
-        if (LIVE) live.open(more[0], live_swapped ? env.live0 : env.live1, slot + LIVE_TAIL);
+        if (LIVE) live.open(more[0], living.next(), slot + LIVE_TAIL);
     }
 
     __device__ void close() {
@@ -85,14 +74,49 @@ struct VertexPass {
     }
 };
 
-// ``apply`` on the vertices that changed, or on all (that live).
-DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, bool live_swapped, i64 live_count,
-                       Staging& staging, Staging& more) {
-    VertexPass pass;
-    pass.open(slot, swapped, live_swapped, staging.held[warp_in_block()], more.held[warp_in_block()]);
+#if PEELS
+// Vertices that a thread looks up together.
+#define PEELED_AT_ONCE 8
+
+// The first round at a level: who has k neighbours left, or fewer, is dropped. The list of those that are left is written
+// anew when a quarter of it has been dropped: until then a vertex with fewer than k is one that was.
+DEVICE void peel_pass(const Globals& G, i64* slot, VertexPass& pass, const Living& living) {
     Sums sums = no_sums();
-    const u32* list = !whole ? env.touched : LIVE ? (live_swapped ? env.live1 : env.live0) : (const u32*)0;
-    const u64 count = !whole ? (u64)FRESH(slot + TOUCHED_TAIL) : LIVE ? (u64)live_count : (u64)env.masters;
+    const i64 level = level_of(G);
+    const bool first = env.p_single && G.round == 0, anew = 4 * (G.n - G.g_dropped) <= 3 * living.everywhere();
+    const u64 count = (u64)living.count;
+    for (u64 i = thread_rank(); i - lane_id() < count; i += PEELED_AT_ONCE * threads()) {
+        u32 v[PEELED_AT_ONCE];
+        i64 rest[PEELED_AT_ONCE];
+        for (int k = 0; k < PEELED_AT_ONCE; k++) {
+            const u64 j = i + k * threads();
+            v[k] = j < count ? FRESH(living.list() + j) : 0, rest[k] = j < count;
+        }
+        for (int k = 0; k < PEELED_AT_ONCE; k++) rest[k] = rest[k] ? (i64)LOAD(env.f_core + v[k]) : -1;
+        for (int k = 0; k < PEELED_AT_ONCE; k++) {
+            const bool drops = rest[k] <= level && rest[k] >= (first ? 0 : level), stays = rest[k] > level;
+            if (drops) env.f_core[v[k]] = level;
+            if (drops || stays) count_peeled(sums, G, {drops, rest[k]});
+            pass.front.add(drops, v[k]);
+            if (anew) pass.live.add(stays, v[k]);
+        }
+    }
+    pass.close();
+    flush_sums(slot, sums);
+}
+#else
+DEVICE void peel_pass(const Globals&, i64*, VertexPass&, const Living&) {}
+#endif
+
+// ``apply`` on the vertices that changed, or on all (that live).
+DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, const Living& living, Staging& staging,
+                       Staging& more) {
+    VertexPass pass;
+    pass.open(slot, swapped, living, staging.held[warp_in_block()], more.held[warp_in_block()]);
+    if (PEELS) return peel_pass(G, slot, pass, living);
+    Sums sums = no_sums();
+    const u32* list = !whole ? env.touched : LIVE ? living.list() : (const u32*)0;
+    const u64 count = !whole ? (u64)FRESH(slot + TOUCHED_TAIL) : LIVE ? (u64)living.count : (u64)env.masters;
     for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
         const bool mine = i < count;
         const u32 v = !mine ? 0 : list ? FRESH(list + i) : (u32)i;

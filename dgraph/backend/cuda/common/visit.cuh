@@ -54,21 +54,26 @@ DEVICE EdgeList edge_list(bool swapped) {
 // ones; else a pass over what was touched does.
 #define ACROSS (PERSISTENT && !FUSED)
 #define SORTS (PRIORITY && (FUSED || ACROSS))
-#define TOUCHES (APPLY || (PRIORITY && !SORTS))
+#define TOUCHES ((APPLY && !PEELS) || (PRIORITY && !SORTS))
 
 #if ACROSS
-// Of a warp's lanes that hit, mirror v into the message that is being written (posting.cuh); whether this lane wrote.
-DEVICE bool send_mirrors(bool hit, u32 v, i64 number);
+// Where lanes hit, what mirrors v are proposed into the message that is being written (posting.cuh); whether this lane
+// wrote.
+template <int K>
+DEVICE bool send_mirrors(const bool (&hit)[K], const u32 (&v)[K], const Proposal (&p)[K], i64 number);
 #else
-DEVICE bool send_mirrors(bool, u32, i64) { return false; }
+template <int K> DEVICE bool send_mirrors(const bool (&)[K], const u32 (&)[K], const Proposal (&)[K], i64) { return false; }
 #endif
 
-// Whether v was not in the far pile yet.
-DEVICE bool begins_to_wait(u32 v) {
+// Puts v into the far pile; the bits of 32 vertices as they were before. In a small round an atomic is sooner back than
+// a look and an atomic.
+DEVICE u32 last_waiting(u32 v) {
     const u32 bit = 1u << (v & 31);
     u32* word = env.waiting + (v >> 5);
-    return !(FRESH(word) & bit) && !(atomicOr(word, bit) & bit);
+    const u32 seen = PERSISTENT ? 0 : FRESH(word);
+    return seen & bit ? seen : atomicOr(word, bit);
 }
+DEVICE bool begins_to_wait(u32 v) { return !(last_waiting(v) >> (v & 31) & 1); }
 
 // One round's visit of edges u → v: proposals reach v, and v joins a list when it changed for the first time.
 // PULLING: the items are the v, and the edges are walked backwards.
@@ -82,8 +87,9 @@ struct Visit {
     u32* culled;
     Front front;
     List touched, second, beyond; // ``second``: mirrors, or far vertices where there are none; ``beyond``: far ones else
-    i64 seen, mail;               // ``mail``: the message that mirrors join at once, 0: they are listed
+    i64 seen, mail;               // ``mail``: the message that mirrors' proposals join at once, 0: mirrors are listed
     bool sent;
+    Sums sums;                    // where PEELS
 
     __device__ void open(const Globals& globals, i64 tick, i64 pile_now, u32 (*staging)[64]) {
         i64* slot = slot_of(tick);
@@ -92,6 +98,7 @@ struct Visit {
         neighbours = PULLING ? env.in_neighbours : env.out_neighbours;
         weights = PULLING ? env.in_weights : env.out_weights;
         bits = active_bits();
+        sums = no_sums();
         const bool swapped = FRESH(c + SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED);
         aim(slot, swapped, far_swapped, staging);
     }
@@ -102,6 +109,9 @@ struct Visit {
         if (!FUSED) second.open(staging[1], env.mirrors, slot + MIRROR_TAIL);
         else if (PRIORITY) second.open(staging[1], far_swapped ? env.far1 : env.far0, env.control + FAR);
     }
+
+    // Whether what mirror v is proposed goes into a message by itself.
+    __device__ bool mails(u32 v) const { return MAILS && mail && v >= env.masters; }
 
     __device__ bool is_active(u32 u) const { return ALL || (bits[u >> 5] >> (u & 31) & 1); }
 
@@ -131,6 +141,7 @@ struct Visit {
         bool near[K], far[K];
         Proposal p[K];
         Claim claim[K];
+        Peeled peeled[K];
         weight_t w[K];
         for (int k = 0; k < K; k++) {
             near[k] = has[k];
@@ -148,29 +159,50 @@ struct Visit {
         }
         for (int k = 0; k < K; k++) {
             if (near[k] && SEEN) before[k] = atomicOr(env.seen + (v[k] >> 5), 1u << (v[k] & 31));
-            if (near[k] && !SEEN) claim[k] = attempt(v[k], p[k]);
+            if (near[k] && PEELS && (FUSED || v[k] < env.masters)) peeled[k] = peel(G, v[k], p[k]);
+            else if (near[k] && !SEEN && !(SUMMED && mails(v[k]))) claim[k] = attempt(v[k], p[k]);
         }
         if (ALL) return;
         for (int k = 0; k < K; k++) {
-            near[k] = near[k] && (SEEN ? !(before[k] >> (v[k] & 31) & 1) : succeeded(p[k], claim[k]));
-            if (SEEN && near[k] && (FUSED || v[k] < env.masters)) put(v[k], p[k]);
-            far[k] = SORTS && near[k] && (FUSED || v[k] < env.masters) && pile_of(v[k], p[k]) > nearest;
+            const bool master = FUSED || v[k] < env.masters;
+            if (PEELS && near[k] && master) count_peeled(sums, G, peeled[k]), near[k] = peeled[k].drops;
+            else if (SEEN) near[k] = near[k] && !(before[k] >> (v[k] & 31) & 1);
+            else if (!(SUMMED && mails(v[k]))) near[k] = near[k] && succeeded(p[k], claim[k]);
+            if (SEEN && near[k] && master) put(v[k], p[k]);
+            far[k] = SORTS && near[k] && master && pile_of(v[k], p[k]) > nearest;
             near[k] = near[k] && !far[k];
         }
+        u32 mark[K], word[K];
         for (int k = 0; k < K; k++) {
-            if (FLAGGED) near[k] = near[k] && begins_to_wait_for(v[k]);
-            if (SORTS) far[k] = far[k] && begins_to_wait(v[k]);
+            if (marks(v[k]) && near[k]) mark[k] = last_mark(v[k]);
+            if (SORTS && far[k]) word[k] = last_waiting(v[k]);
+        }
+        for (int k = 0; k < K; k++) {
+            if (marks(v[k])) near[k] = near[k] && mark[k] != mark_of(v[k]);
+            if (SORTS) far[k] = far[k] && !(word[k] >> (v[k] & 31) & 1);
         }
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
             if (TOUCHES) touched.add(near[k] && master, v[k]);
             else front.add(near[k] && master, v[k]);
-            if (ACROSS && ONCE && !REACH && mail) sent |= send_mirrors(near[k] && !master, v[k], mail);
+            if (MAILS && mail) near[k] = near[k] && !master;
             else if (!FUSED) second.add(near[k] && !master, v[k]);
             else if (PRIORITY) second.add(far[k], v[k]);
             if (ACROSS && SORTS) beyond.add(far[k], v[k]);
             if (POUR) pour(near[k], v[k]);
         }
+        if (MAILS && mail) sent |= send_mirrors(near, v, p, mail);
+    }
+
+    // A proposal from another rank into master v; whether v changed.
+    __device__ bool takes(u32 v, const Proposal& p) {
+        if (PEELS) {
+            if (is_identity(p) || !wants(G, v)) return false;
+            const Peeled peeled = peel(G, v, p);
+            count_peeled(sums, G, peeled);
+            return peeled.drops;
+        }
+        return !is_identity(p) && improves(v, p) && succeeded(p, attempt(v, p)) && !ALL;
     }
 
     // The edges of a vertex that has just joined the frontier, into the list that the next round walks.
@@ -195,18 +227,28 @@ struct Visit {
         batch<K>(has, e, u, s);
     }
 
-    // Whether v is not on the list of this round yet.
-    __device__ bool begins_to_wait_for(u32 v) const {
-        const u32 mark = !FUSED && v >= env.masters ? mirror_stamp : stamp;
-        return (PERSISTENT || FRESH(env.stamps + v) != mark) && atomicExch(env.stamps + v, mark) != mark;
+    // Whether v is marked when it joins a list, as it may change again: but what is dropped is so once, and what a
+    // message takes is in no list.
+    __device__ bool marks(u32 v) const { return FLAGGED && !(PEELS && (FUSED || v < env.masters)) && !mails(v); }
+    __device__ u32 mark_of(u32 v) const { return !FUSED && v >= env.masters ? mirror_stamp : stamp; }
+    __device__ u32 last_mark(u32 v) const {
+        const u32 mark = mark_of(v);
+        return !PERSISTENT && FRESH(env.stamps + v) == mark ? mark : atomicExch(env.stamps + v, mark);
     }
+    // Whether v is not on the list of this round yet.
+    __device__ bool begins_to_wait_for(u32 v) const { return !marks(v) || last_mark(v) != mark_of(v); }
 
     __device__ void close() {
         if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += seen;
         if (ALL) return;
-        if (TOUCHES) touched.close();
-        else front.close();
-        if (!FUSED || PRIORITY) second.close();
-        if (ACROSS && SORTS) beyond.close();
+        const bool seconds = !FUSED || PRIORITY, beyonds = ACROSS && SORTS;
+        const u64 at_touched = TOUCHES ? touched.reserve(touched.staged) : 0;
+        const u64 at_second = seconds ? second.reserve(second.staged) : 0;
+        const u64 at_beyond = beyonds ? beyond.reserve(beyond.staged) : 0;
+        if (!TOUCHES) front.close();
+        if (TOUCHES) touched.put(touched.staged, at_touched);
+        if (seconds) second.put(second.staged, at_second);
+        if (beyonds) beyond.put(beyond.staged, at_beyond);
+        if (PEELS) flush_sums(front.slot, sums);
     }
 };

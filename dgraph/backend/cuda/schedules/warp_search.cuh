@@ -1,5 +1,6 @@
 // warp_search: equal pieces of the frontier's edges for every warp. It finds its first vertex by a search in the prefix
-// sum with 32 probes at once; then a window of 32 vertices lies in registers, and lanes find theirs by shuffles.
+// sum with 32 probes at once; then a window of 32 vertices lies in registers, and lanes find theirs by shuffles. A warp of
+// a small round takes as many edges as are under way at once: those that wait for nothing else wait for one another.
 // [001: dynamic, warp-based search]
 
 struct WarpSearchRoom {};
@@ -20,8 +21,10 @@ DEVICE u64 search_by_warp(const Work& work, u64 edge) {
 }
 
 template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearchRoom&) {
-    for (u64 edge = work.from + warp_rank() * WARP_PIECE; edge < work.edges; edge += warps() * WARP_PIECE) {
-        const u64 end = smaller(edge + WARP_PIECE, work.edges);
+    const u64 least = 32 * AT_ONCE, each = (work.edges - work.from) / warps() / least * least;
+    const u64 piece = PERSISTENT ? smaller(larger(each, least), (u64)WARP_PIECE) : WARP_PIECE;
+    for (u64 edge = work.from + warp_rank() * piece; edge < work.edges; edge += warps() * piece) {
+        const u64 end = smaller(edge + piece, work.edges);
         u64 window = search_by_warp(work, edge), at = edge;
         while (at < end) {
             const u64 i = window + lane_id();
