@@ -195,6 +195,15 @@ def test_a_rank_that_shares_no_vertex_takes_part(calls):
     assert calls
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("k", [1, 3, 4])
+def test_one_core(ranks, k):
+    """Vertices that begin below the level are dropped by its first pass, too."""
+    src, dst, _ = mesh().arcs()
+    (results,) = run(ranks, mesh(), [Peel(first=k - 1, single=True)], direction="push")
+    np.testing.assert_array_equal(field(results, "core", mesh().n) >= k, oracles.core_numbers(mesh().n, src, dst) >= k)
+
+
 def test_programs_whose_proposals_may_travel_one_by_one():
     """Sums of floats would depend on the order in which edges find them."""
     assert may_be_mailed(trace(Distances(), np.dtype(np.float32)))

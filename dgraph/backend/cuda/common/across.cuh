@@ -274,7 +274,7 @@ KERNEL_OF(1) across(i64 limit) {
     while (true) {
         all.since = all.tick;
         bool complete = true;
-        const bool idle = PEELS && !pending && all.active == 0; // all know that nobody has edges to walk
+        const bool idle = PEELS && all.active == 0; // all know that nobody has edges to walk
         if (!idle) {
             all.walk();
             if (!all.mails()) all.meet_all();

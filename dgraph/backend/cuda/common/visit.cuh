@@ -172,15 +172,7 @@ struct Visit {
             far[k] = SORTS && near[k] && master && pile_of(v[k], p[k]) > nearest;
             near[k] = near[k] && !far[k];
         }
-        u32 mark[K], word[K];
-        for (int k = 0; k < K; k++) {
-            if (marks(v[k]) && near[k]) mark[k] = last_mark(v[k]);
-            if (SORTS && far[k]) word[k] = last_waiting(v[k]);
-        }
-        for (int k = 0; k < K; k++) {
-            if (marks(v[k])) near[k] = near[k] && mark[k] != mark_of(v[k]);
-            if (SORTS) far[k] = far[k] && !(word[k] >> (v[k] & 31) & 1);
-        }
+        keep_first<K>(near, far, v);
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
             if (TOUCHES) touched.add(near[k] && master, v[k]);
@@ -192,6 +184,19 @@ struct Visit {
             if (POUR) pour(near[k], v[k]);
         }
         if (MAILS && mail) sent |= send_mirrors(near, v, p, mail);
+    }
+
+    // Of vertices that changed, those that are on no list yet. Broad rounds have many warps, if each has few registers.
+    template <int K> __device__ void keep_first(bool (&near)[K], bool (&far)[K], const u32 (&v)[K]) const {
+        u32 mark[K], word[K];
+        for (int k = 0; k < K; k++) {
+            if (PERSISTENT && marks(v[k]) && near[k]) mark[k] = last_mark(v[k]);
+            if (PERSISTENT && SORTS && far[k]) word[k] = last_waiting(v[k]);
+        }
+        for (int k = 0; k < K; k++) {
+            near[k] = near[k] && (!PERSISTENT ? begins_to_wait_for(v[k]) : !marks(v[k]) || mark[k] != mark_of(v[k]));
+            if (SORTS) far[k] = far[k] && (!PERSISTENT ? begins_to_wait(v[k]) : !(word[k] >> (v[k] & 31) & 1));
+        }
     }
 
     // A proposal from another rank into master v; whether v changed.
