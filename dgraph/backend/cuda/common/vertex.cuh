@@ -95,7 +95,6 @@ DEVICE void peel_pass(const Globals& G, i64* slot, VertexPass& pass, const Livin
         for (int k = 0; k < PEELED_AT_ONCE; k++) rest[k] = rest[k] ? (i64)LOAD(env.f_core + v[k]) : -1;
         for (int k = 0; k < PEELED_AT_ONCE; k++) {
             const bool drops = rest[k] <= level && rest[k] >= (first ? 0 : level), stays = rest[k] > level;
-            if (drops) env.f_core[v[k]] = level;
             if (drops || stays) count_peeled(sums, G, {drops, rest[k]});
             pass.front.add(drops, v[k]);
             if (anew) pass.live.add(stays, v[k]);
