@@ -116,15 +116,17 @@ struct Pairs {
         __syncwarp();
         if (count < 32) return;
         count -= 32;
-        join(count + lane_id());
+        const u32* mine = held[count + lane_id()];
+        const u32 a = mine[0], b = mine[1];
+        __syncwarp(); // all have read before one writes again
+        join(a, b);
     }
 
     __device__ void close() const {
-        if (lane_id() < count) join(lane_id());
+        if (lane_id() < count) join(held[lane_id()][0], held[lane_id()][1]);
     }
 
-    __device__ void join(u32 at) const {
-        const u32 v = held[at][0], u = held[at][1];
+    __device__ void join(u32 v, u32 u) const {
         join_trees(v, u);
         if (is_inside_now(v)) atomicOr(inside() + (u >> 5), 1u << (u & 31));
         else if (is_inside_now(u)) atomicOr(inside() + (v >> 5), 1u << (v & 31));

@@ -1,6 +1,6 @@
 // Vertices that lose neighbours, where a program's rounds are those of ``algorithms/kcore.py``: one that has more than k
 // left loses them as edges find it, and joins the frontier when k are left. So only the first round at a level passes
-// over vertices.   [Kabir & Madduri, HPBDC 2017: who takes too much gives it back, and a dropped vertex keeps its level]
+// over vertices.   [Kabir & Madduri, IPDPSW 2017: who takes too much gives it back, and a dropped vertex keeps its level]
 //
 // Of its sums, ``dropped`` is the first and ``least`` the one minimum.
 
