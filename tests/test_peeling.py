@@ -140,14 +140,15 @@ def test_rounds_over_few_that_live_stay_in_the_kernel(host_rounds, begun, monkey
 @pytest.mark.parametrize("host_rounds", [False, True])
 def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, begun, monkeypatch):
     """It runs as many rounds as figures are kept of, of a call or since the hosts last agreed. Of a star, level 1 takes
-    the leaves, the hub, and a round that finds no more; each clique takes two."""
+    the leaves, the hub, and a round that finds no more; level 2 is looked at, which the hub passed on its way; each
+    clique takes two."""
     monkeypatch.setattr(messages, "WHOLE_ACROSS", 20)
     monkeypatch.setattr(layout, "RING", 4)
     graph, whole = joined(nx.star_graph(300), *(nx.complete_graph(size) for size in range(4, 13)))
     (results,) = run(4, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
     np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
-    assert {state.rounds for _, state, _ in results} == {1 + 3 + 2 * 8 + 1}
-    assert begun == [2, *range(6 if host_rounds else 4, 21, 4)]
+    assert {state.rounds for _, state, _ in results} == {1 + 3 + 1 + 2 * 8 + 1}
+    assert begun == [2, *range(6 if host_rounds else 4, 22, 4)]
 
 
 @needs_compiler

@@ -239,6 +239,7 @@ struct Across : Exchanger {
     // The totals of the round before, where vertices are peeled: as long as any is, nothing but sums has changed by them.
     // Whether the round goes on, which ranks have begun: one that peels nobody passes over all.
     __device__ bool peels_on(const Totals& t) {
+        living.all = t.lives;
         Globals next = G;
         with_shared(next);
         next.active = t.active;

@@ -2,7 +2,8 @@
 // left loses them as edges find it, and joins the frontier when k are left. So only the first round at a level passes
 // over vertices.   [Kabir & Madduri, IPDPSW 2017: who takes too much gives it back, and a dropped vertex keeps its level]
 //
-// Of its sums, ``dropped`` is the first and ``least`` the one minimum.
+// Of its sums, ``dropped`` is the first and ``least`` the one minimum. That also counts what a vertex had left on its way
+// down to k in one round: then the next level may be one that nobody is at.
 
 // How v fared: whether it is dropped now, and what is left of it.
 struct Peeled {

@@ -42,6 +42,9 @@ DEVICE Floats fold_parts(FloatRoom& room) {
     return block_sum(a, room);
 }
 
+// Counts passes that wrote a new list of those that live; where vertices are peeled nothing pulls.
+#define ANEW AWAKE
+
 // The list of vertices that live: which of two it is, its length here and on all ranks.
 struct Living {
     bool swapped;
@@ -51,8 +54,8 @@ struct Living {
     __device__ const u32* list() const { return swapped ? env.live1 : env.live0; }
     __device__ u32* next() const { return swapped ? env.live0 : env.live1; }
 
-    // Whether a pass over all wrote a new list; its length.
-    __device__ bool anew(const i64* slot) const { return !PEELS || FRESH(slot + LIVE_TAIL) > 0; }
+    // Whether a pass over all wrote a new list; the length of the one that there is now.
+    __device__ bool anew(const i64* slot) const { return !PEELS || FRESH(slot + ANEW) != 0; }
     __device__ i64 after(const i64* slot) const { return anew(slot) ? FRESH(slot + LIVE_TAIL) : count; }
     __device__ void turn(const i64* slot) { count = after(slot), swapped = swapped != anew(slot); }
 };
@@ -78,19 +81,24 @@ struct VertexPass {
 // Vertices that a thread looks up together.
 #define PEELED_AT_ONCE 8
 
-// The first round at a level: who has k neighbours left, or fewer, is dropped. The list of those that are left is written
+// A list that costs nothing to write anew.
+#define SHORT_LIST 4096
+
+// The first round at a level: who has k neighbours left, or fewer, is dropped. A long list of those that are left is written
 // anew when a quarter of it has been dropped: until then a vertex with fewer than k is one that was.
 DEVICE void peel_pass(const Globals& G, i64* slot, VertexPass& pass, const Living& living) {
     Sums sums = no_sums();
     const i64 level = level_of(G);
-    const bool first = env.p_single && G.round == 0, anew = 4 * (G.n - G.g_dropped) <= 3 * living.everywhere();
-    const u64 count = (u64)living.count;
-    for (u64 i = thread_rank(); i - lane_id() < count; i += PEELED_AT_ONCE * threads()) {
+    const u64 many = (u64)living.count;
+    const bool first = env.p_single && G.round == 0;
+    const bool anew = many <= SHORT_LIST || 4 * (G.n - G.g_dropped) <= 3 * living.everywhere();
+    if (anew && thread_rank() == 0) count(slot + ANEW, 1);
+    for (u64 i = thread_rank(); i - lane_id() < many; i += PEELED_AT_ONCE * threads()) {
         u32 v[PEELED_AT_ONCE];
         i64 rest[PEELED_AT_ONCE];
         for (int k = 0; k < PEELED_AT_ONCE; k++) {
             const u64 j = i + k * threads();
-            v[k] = j < count ? FRESH(living.list() + j) : 0, rest[k] = j < count;
+            v[k] = j < many ? FRESH(living.list() + j) : 0, rest[k] = j < many;
         }
         for (int k = 0; k < PEELED_AT_ONCE; k++) rest[k] = rest[k] ? (i64)LOAD(env.f_core + v[k]) : -1;
         for (int k = 0; k < PEELED_AT_ONCE; k++) {
