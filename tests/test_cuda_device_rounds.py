@@ -120,7 +120,7 @@ def test_nobody_waits_for_a_rank_that_cannot_go_on(monkeypatch):
 
 def test_mutants_fail():
     """A rank's own sums stand for those of all."""
-    mutant = "p < env.others ? FRESH(peer_of(p)", "false ? FRESH(peer_of(p)"
+    mutant = "p < env.others ? word_of(p", "false ? word_of(p"
     results = run(3, mesh(), [PROGRAMS["rank"]], mutant=mutant, options=Options(small=-1))
     with pytest.raises(AssertionError):
         check(results, ["rank"])

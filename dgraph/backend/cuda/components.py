@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from dgraph.backend.cuda.text import common
 from dgraph.backend.portable import Portable
 from dgraph.program import Traced
 
-SAMPLED = 2
-"""Edges of every vertex that are hooked before the largest component is known."""
+BEGINNING: tuple[tuple[str, int], ...] = (("lean", 0), ("jump", 0), ("hook_one", 0), ("jump", 0), ("elect", 0))
+"""Kernels that find the largest tree of a few edges of every vertex, and what they are told."""
+
+HOOKED = 1
+"""Edges of every vertex that they have joined for certain."""
 
 
 def text(wide: bool, ids: str = "uint32") -> str:
@@ -26,12 +29,20 @@ def text(wide: bool, ids: str = "uint32") -> str:
     return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
 
 
-def environment(graph: DeviceGraph, parent, lowest, largest, lists: bool = False) -> np.ndarray:
-    """``Env`` of the kernels. ``lists``: with those of rows by their length."""
+def environment(
+    graph: DeviceGraph, parent, lowest, largest, inside=(), lists: bool = False, words: tuple = ((), ())
+) -> np.ndarray:
+    """``Env`` of the kernels. ``lists``: with those of rows by their length; ``words``: ``united`` and ``least``."""
     rows = (graph.long_rows, *graph.chunks) if lists else ((), (), ())
-    arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, largest, *rows)
+    arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, largest, inside, *rows, *words)
     places = [graph.device.address(array) if len(array) else 0 for array in arrays]
     return np.array([*places, graph.local.size, len(rows[0]), len(rows[1])], np.int64)
+
+
+def hook(device, module, calls: Iterable[tuple[str, int]]) -> None:
+    """Start kernels of ``module``, in order: what each is, and what it is told."""
+    for kernel, argument in calls:
+        module.launch(kernel, 1 if kernel == "elect" else device.blocks * module.resident(kernel), argument)
 
 
 class Components(Machine):
@@ -58,19 +69,12 @@ class Components(Machine):
         """Nothing: the kernels, which know no program, were loaded when this was made."""
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """Every vertex is its own component."""
+        """Nothing is known."""
         self.module.set_environment(self.environment)
-        self._launch("singletons")
 
     def fused(self, limit: int) -> int:
         """The one round."""
-        for which in range(SAMPLED):
-            self._launch("hook_one", which)
-        self._launch("jump")
-        self.module.launch("elect", 1)
-        self._launch("hook_rest")
-        self._launch("jump")
-        self._launch("name_trees")
+        hook(self.device, self.module, (*BEGINNING, ("hook_rest", HOOKED), ("jump", 0), ("name_trees", 0)))
         self.device.wait()
         self.round, self.done = 1, True
         return 1
@@ -100,6 +104,3 @@ class Components(Machine):
 
     def restore(self, kept: Portable) -> None:
         """Nothing: the one round finds all, and begins again."""
-
-    def _launch(self, kernel: str, argument: int = 0) -> None:
-        self.module.launch(kernel, self.device.blocks * self.module.resident(kernel), argument)

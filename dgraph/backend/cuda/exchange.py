@@ -121,6 +121,11 @@ class Exchange:
         sides = [_side(side, peer, self.peers) for side in (local.mine, local.theirs)]
         return [peer, *mail, *signals, lids, first, *sides[0], *sides[1]]
 
+    @property
+    def ends_only(self) -> bool:
+        """Whether all edges of every vertex are with its master, on all ranks: mirrors are ends of edges only."""
+        return self._spoken["row"] == 0 < self._spoken["column"]
+
     def reduce(self, fields: tuple[str, ...], role: str, dense: bool, failed: bool) -> None:
         """Mirrors' proposals to their masters. ``dense``: of every mirror of the role."""
         self._exchange(self._reducing(fields, role, dense=dense, failed=failed))

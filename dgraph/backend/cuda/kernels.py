@@ -17,7 +17,9 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
 ONE_BLOCK = ("settle", "agreed", "conclude", "desert", "piece", "rejoin")
-TOGETHER = ("rounds", "across", "reach", "pack", "unpack", "estimate", "estimate_across")
+TOGETHER = (
+    "rounds", "across", "reach", "pack", "unpack", "estimate", "estimate_across", "tell_inside", "name_inside"
+)  # fmt: skip
 """Kernels whose blocks wait for each other."""
 
 HUGE_LEAST = 8 * at.BLOCK

@@ -89,7 +89,8 @@ def wanted(
     prefix = np.uint64 if extent.wide else np.uint32
     frontier = 0 if t.all else size
     piled, lists = t.priority is not None, t.apply is not None or t.priority is not None
-    bits = (size + 31) // 32 if (pulls or options.sweeps) and not t.all else 0
+    joined = t.program.kernel == "components"
+    bits = (size + 31) // 32 if (pulls or options.sweeps or joined) and not t.all else 0
     row = SCHEDULES.get(options.schedule)
     huge = size if (row and row.huge) or options.features or extent.wide else 0
     blocks = max(processors * MOST_RESIDENT, options.blocks or 0)
@@ -118,8 +119,7 @@ def wanted(
         "live0": (size if t.live is not None else 0, np.uint32),
         "live1": (size if t.live is not None else 0, np.uint32),
         "bits0": (bits, np.uint32), "bits1": (bits, np.uint32),
-        "parent": (size if t.program.kernel == "components" else 0, np.uint32),
-        "lowest": (size if t.program.kernel == "components" else 0, np.int64),
+        "parent": (size if joined else 0, np.uint32), "lowest": (size if joined else 0, np.int64),
         "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
         "chunk_parts": (8 * len(t.proposes) * pieces, np.uint8),
         "record": (blocks * at.BLOCK if options.record else 0, np.int64),

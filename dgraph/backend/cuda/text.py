@@ -96,7 +96,8 @@ def phases(t: Traced, variant: Variant) -> str:
     if not variant.fused:
         files += [*_between(t), *map(common, ("posting", "exchange", "overlap", "conclude"))]
         files += [common("copies")] * t.all
-        files += [common("trees")] * (t.program.kernel == "components")
+        if t.program.kernel == "components":
+            files += map(common, ("exchanger", "bitsets", "trees"))
     return head + "\n".join(files)
 
 

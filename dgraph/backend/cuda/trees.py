@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.backend.cuda import components
+from dgraph.backend.cuda import components, messages
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
@@ -15,8 +15,9 @@ class Trees(Machine):
     """Rounds of a program whose ``kernel`` is "components", where ranks share vertices: in place of walking edges every
     vertex takes the smallest label of its tree. What is exchanged is the program's.
 
-    No vertex's edges are left out, as they are on one GPU: a mirror proposes, but is not told, so that each arc has to
-    bring its source's label to its target. Those between vertices that a few edges have joined are only looked at.
+    A mirror proposes, but is not told, so each arc has to bring its source's label to its target. Where ranks find that
+    their largest trees are one, and say who is inside, arcs between such vertices are left out, and they have their
+    label without a message. Where they do not, arcs between vertices that a few edges have joined are only looked at.
     """
 
     walks_by_schedule = False
@@ -29,16 +30,33 @@ class Trees(Machine):
 
     def walks(self) -> tuple[str, list[tuple]]:
         """Labels fall to the smallest of their tree; touched mirrors wait in :meth:`take_mirrors`."""
-        if not self._joined and self.local.size:
+        if not self._joined:
             self._join()
-        return "trees", [("phases", "gather_trees"), ("phases", "spread_trees")]
+            return "trees", [("phases", "gather_trees"), ("phases", "spread_trees", False)]
+        self.device.clear(self.arrays.bits[1])
+        return "trees", [("phases", "gather_active"), ("phases", "spread_trees", True)]
 
     def _join(self) -> None:
         """Before the first round: what edges of this rank join."""
-        forest, arrays = self._forest, self.arrays
-        forest.set_environment(
-            components.environment(self.graph, arrays.parent, arrays.lowest, self._largest, lists=True)
+        courier, arrays = self.courier, self.arrays
+        tells = bool(courier and courier.direct and courier.ends_only and not self.local.directed)
+        words = (arrays.post[messages.POST_UNITED :], arrays.post[messages.POST_LEAST :]) if tells else ((), ())
+        self._forest.set_environment(
+            components.environment(
+                self.graph, arrays.parent, arrays.lowest, self._largest, arrays.bits[0], lists=True, words=words
+            )
         )
-        for kernel in ("singletons", "hook_one", "jump", "elect", "mark_largest", "hook_all", "jump", "unnamed"):
-            forest.launch(kernel, 1 if kernel == "elect" else self.device.blocks * forest.resident(kernel))
+        self._hook(*components.BEGINNING, ("mark_largest", 0))
+        if courier and tells:
+            self.launch(("phases", "tell_inside", courier.comm.rank))
+            self._hook(("hook_untold", components.HOOKED))
+        self._hook(("hook_all", 0), ("jump", 0))
+        if tells:
+            self._hook(("least_inside", 0))
+            self.launch(("phases", "name_inside"))
         self._joined = True
+
+    def _hook(self, *calls: tuple[str, int]) -> None:
+        """Start kernels of the forest, where there is one."""
+        if self.local.size:
+            components.hook(self.device, self._forest, calls)

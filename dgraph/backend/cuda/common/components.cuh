@@ -7,31 +7,45 @@ struct Env {
     const original_t* original;
     u32* parent;
     i64* lowest;
-    u32* largest;
+    u32 *largest, *inside;
     const u32 *long_rows, *chunk_rows;
     const offset_t* chunk_first;
+    const i64* united; // between ranks: whether their largest trees are one; else null
+    i64* least;
     i64 n, long_count, chunk_count;
 };
 CONSTANT Env env;
 
-#define SAMPLED 2
 #define VOTES 1024
+#define LEANS 8
+#define NEAR_BY 8
+
+// The root of v's tree, as far as this multiprocessor's cache knows; those on the way are brought nearer to it. What stood
+// there before is still above them, so nothing is lost if it is written again.   [Jaiganesh & Burtscher, HPDC 2018: ECL-CC]
+DEVICE u32 root_of(u32 v) {
+    u32 up = env.parent[v], above;
+    for (u32 below = v; up != (above = env.parent[up]); below = up, up = above) env.parent[below] = above;
+    return up;
+}
 
 // Join the trees of u and v: the root of higher number hangs itself under the lower one.
 DEVICE void join_trees(u32 u, u32 v) {
-    u32 a = FRESH(env.parent + u), b = FRESH(env.parent + v);
+    u32 a = root_of(u), b = root_of(v);
     while (a != b) {
-        const u32 high = larger(a, b), low = smaller(a, b);
-        const u32 above = FRESH(env.parent + high);
-        if (above == low || (above == high && atomicCAS(env.parent + high, high, low) == high)) return;
-        a = FRESH(env.parent + FRESH(env.parent + high));
-        b = FRESH(env.parent + low);
+        const u32 high = larger(a, b), low = smaller(a, b), above = atomicCAS(env.parent + high, high, low);
+        if (above == high) return;
+        a = above, b = low;
+        for (u32 up; (up = FRESH(env.parent + a)) != a;) a = up;
     }
 }
 
-KERNEL singletons(i64) {
+// Every vertex hangs itself under the lowest of its first few neighbours, if that is lower.
+KERNEL lean(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        env.parent[v] = (u32)v;
+        u32 low = (u32)v;
+        const offset_t first = env.offsets[v], last = smaller(env.offsets[v + 1], first + LEANS);
+        for (offset_t e = first; e < last; e++) low = smaller(low, env.neighbours[e]);
+        env.parent[v] = low;
         env.lowest[v] = 0x7fffffffffffffffll;
     }
 }
@@ -44,10 +58,12 @@ KERNEL hook_one(i64 which) {
     }
 }
 
+// What is near by, hubs above all, this multiprocessor's cache knows. A long way is shortened by others meanwhile, which
+// only fresh loads see.
 KERNEL jump(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        u32 up = FRESH(env.parent + v), above;
-        while ((above = FRESH(env.parent + up)) != up) up = above;
+        u32 up = env.parent[v], above;
+        for (u32 i = 0; (above = i < NEAR_BY ? env.parent[up] : FRESH(env.parent + up)) != up; i++) up = above;
         env.parent[v] = up;
     }
 }
@@ -71,12 +87,11 @@ KERNEL elect(i64) {
     if (threadIdx.x == 0) *env.largest = room.best;
 }
 
-// All other edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp.
-KERNEL hook_rest(i64) {
-    const u32 largest = *env.largest;
+// The edges of vertices outside of the largest tree, from number ``first`` on: a thread a vertex, long rows by the whole warp.
+template <class F> DEVICE void hook_outside(offset_t first, const F& is_outside) {
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
-        const bool outside = v < (u64)env.n && FRESH(env.parent + v) != largest;
-        offset_t e = outside ? env.offsets[v] + SAMPLED : 0;
+        const bool outside = v < (u64)env.n && is_outside((u32)v);
+        offset_t e = outside ? env.offsets[v] + first : 0;
         const offset_t last = outside ? env.offsets[v + 1] : 0;
         for (u32 step = 0; step < 32 && e < last; step++, e++) join_trees((u32)v, env.neighbours[e]);
         for (u32 left = ballot(e < last); left; left &= left - 1) {
@@ -87,20 +102,40 @@ KERNEL hook_rest(i64) {
     }
 }
 
-// Who is in the largest tree, as bits: few enough to lie in caches. They stand where labels of trees will.
-DEVICE u32* inside() { return (u32*)env.lowest; }
+KERNEL hook_rest(i64 first) {
+    const u32 largest = *env.largest;
+    hook_outside((offset_t)first, [&](u32 v) { return FRESH(env.parent + v) != largest; });
+}
 
+// Who is in the largest tree, as bits: few enough to lie in caches.
 KERNEL mark_largest(i64) {
     const u32 largest = *env.largest;
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
         const u32 word = ballot(v < (u64)env.n && env.parent[v] == largest);
-        if (lane_id() == 0) inside()[v >> 5] = word;
+        if (lane_id() == 0) env.inside[v >> 5] = word;
     }
 }
 
-DEVICE bool is_inside_now(u32 v) { return FRESH(inside() + (v >> 5)) >> (v & 31) & 1; }
+DEVICE bool is_inside_now(u32 v) { return FRESH(env.inside + (v >> 5)) >> (v & 31) & 1; }
 // A multiprocessor's own cache has hubs' bits, but does not hear who has joined since.
-DEVICE bool is_inside(u32 v) { return (inside()[v >> 5] >> (v & 31) & 1) || is_inside_now(v); }
+DEVICE bool is_inside(u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) || is_inside_now(v); }
+
+// Between ranks whose largest trees are one (trees.cuh): edges of vertices that nobody said to be inside; at both ends of an
+// edge, whoever holds it. Who is inside has his label without them.
+KERNEL hook_untold(i64 first) {
+    if (*env.united) hook_outside((offset_t)first, [](u32 v) { return !is_inside(v); });
+}
+
+// The smallest original id in the largest tree.
+KERNEL least_inside(i64) {
+    if (!*env.united) return;
+    const u32 root = env.parent[*env.largest];
+    i64 id = 0x7fffffffffffffffll;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
+        if (env.parent[v] == root) id = smaller(id, (i64)env.original[v]);
+    for (u32 mask = 16; mask; mask >>= 1) id = smaller(id, shuffle_xor(id, mask));
+    if (lane_id() == 0 && id < FRESH(env.least)) atomicMin(env.least, id);
+}
 
 // Edges that are still to join something, of a warp: joined when there are enough for all its lanes, since one lane that
 // joins keeps the others waiting.
@@ -128,8 +163,8 @@ struct Pairs {
 
     __device__ void join(u32 v, u32 u) const {
         join_trees(v, u);
-        if (is_inside_now(v)) atomicOr(inside() + (u >> 5), 1u << (u & 31));
-        else if (is_inside_now(u)) atomicOr(inside() + (v >> 5), 1u << (v & 31));
+        if (is_inside_now(v)) atomicOr(env.inside + (u >> 5), 1u << (u & 31));
+        else if (is_inside_now(u)) atomicOr(env.inside + (v >> 5), 1u << (v & 31));
     }
 };
 
@@ -146,6 +181,7 @@ DEVICE void hook_row(Pairs& pairs, u32 v, offset_t first, offset_t last) {
 
 // All edges of all vertices, rows by their length: hubs lie side by side, and would keep one warp.
 KERNEL hook_all(i64) {
+    if (env.united && *env.united) return;
     struct Room {
         u32 held[BLOCK / 32][64][2];
     };
@@ -173,10 +209,6 @@ KERNEL hook_all(i64) {
         }
     }
     pairs.close();
-}
-
-KERNEL unnamed(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = 0x7fffffffffffffffll;
 }
 
 // The smallest original id of every tree. One atomic a warp where a whole warp is in one tree.

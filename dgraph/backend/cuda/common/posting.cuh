@@ -239,6 +239,9 @@ struct Agreement {
         return (i64)(NOW() - began);
     }
 
+    // Word k of the p-th other rank's, once all words were heard.
+    __device__ u64 word_of(i64 p, int k) const { return FRESH(peer_of(p).signals + place() + TOTAL_LIGHT + 1 + k); }
+
     // One sum of floats over ranks, in their order, so that all have the same bits; once all words were heard.
     __device__ double float_sum(const Totalled& t, int i) const {
         const int k = TOTAL_SUMS + SUMS + i;
@@ -246,7 +249,7 @@ struct Agreement {
         for (i64 rank = 0; rank <= env.others; rank++) {
             i64 p = 0;
             while (p < env.others && peer_of(p).rank != rank) p++;
-            all += value_of(p < env.others ? FRESH(peer_of(p).signals + place() + TOTAL_LIGHT + 1 + k) : (u64)t.mine[k]);
+            all += value_of(p < env.others ? word_of(p, k) : (u64)t.mine[k]);
         }
         return all;
     }

@@ -1,0 +1,113 @@
+"""Components between emulated GPUs: what ranks say of their largest trees, and what is left out where those are one."""
+
+import numpy as np
+import oracles
+import pytest
+import simulated
+from emulated import needs_compiler
+from gpu_ranks import field, run
+
+from dgraph.algorithms.cc import Joined
+from dgraph.backend.cuda import Options, messages
+from dgraph.backend.cuda.trees import Trees
+
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+
+
+@pytest.fixture
+def united(monkeypatch):
+    """Whether ranks found that their largest trees are one, by rank."""
+    found, join = {}, Trees._join
+
+    def told(self):
+        join(self)
+        self.read()
+        found[self.courier.comm.rank] = bool(self.all_words[self.arrays.post_at + messages.POST_UNITED])
+
+    monkeypatch.setattr(Trees, "_join", told)
+    return found
+
+
+def hubs(n: int, edges: int, seed: int):
+    """Few vertices have most edges, some have none, and some lie apart."""
+    rng = np.random.default_rng(seed)
+    a, b = ((rng.random(edges) ** power * n).astype(np.int64) for power in (3, 2))
+    return simulated.graph(n, a[a != b], b[a != b], directed=False)
+
+
+def cliques(*sizes: int):
+    """One behind the other, and nothing between them."""
+    src, dst, first = [], [], 0
+    for size in sizes:
+        a, b = np.triu_indices(size, 1)
+        src, dst, first = [*src, a + first], [*dst, b + first], first + size
+    return simulated.graph(first, np.concatenate(src), np.concatenate(dst), directed=False)
+
+
+def side_by_side(one, other):
+    src, dst = (np.concatenate([a, b + one.n]) for a, b in ((one.src, other.src), (one.dst, other.dst)))
+    return simulated.graph(one.n + other.n, src, dst, directed=False)
+
+
+def check(results, graph):
+    src, dst, _ = graph.arcs()
+    np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
+
+
+@pytest.mark.parametrize("options", [Options(), Options(host_rounds=True), Options(renumber=True)])
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_ranks_whose_largest_trees_are_one(ranks, options, united):
+    for seed, edges in ((1, 700), (2, 2000)):
+        graph = hubs(600, edges, seed)
+        (results,) = run(ranks, graph, [Joined()], options=options)
+        check(results, graph)
+        assert united == dict.fromkeys(range(ranks), True)
+
+
+def test_who_is_inside_needs_no_message(united):
+    """Of a star whose hub is on the last rank: bits, where every leaf's label would travel else."""
+    star = simulated.graph(400, np.full(399, 399), np.arange(399), directed=False)
+    (told,) = run(3, star, [Joined()], policy="oec")
+    assert all(united.values())
+    check(told, star)
+    (labels,) = run(3, star, [Joined()], policy="iec")
+    sent = [sum(b for _, _, record in results for b, _ in record.sent.values()) for results in (told, labels)]
+    assert 0 < sent[0] < sent[1] / 4
+
+
+@pytest.mark.parametrize("policy", ["iec", "cvc"])
+def test_mirrors_with_edges_of_their_own_are_not_told(policy, united):
+    graph = hubs(600, 2000, 3)
+    (results,) = run(3, graph, [Joined()], policy=policy)
+    check(results, graph)
+    assert not any(united.values())
+
+
+@pytest.mark.parametrize(
+    ("graph", "ranks", "one"),
+    [
+        (cliques(20, 20), 4, False),  # two pairs of ranks with nothing between them
+        (cliques(40), 4, True),
+        (cliques(20, 20), 3, False),  # the second rank has some of either
+        (side_by_side(hubs(300, 900, 3), hubs(300, 900, 23)), 4, False),
+        (cliques(2), 4, True),  # ranks without a vertex have nothing to say
+    ],
+)
+def test_largest_trees_that_are_not_one(graph, ranks, one, united):
+    (results,) = run(ranks, graph, [Joined()])
+    check(results, graph)
+    assert united == dict.fromkeys(range(ranks), one)
+
+
+@pytest.mark.parametrize(("graph", "mutant"), [
+    (cliques(20, 20), ("return apart == 0;", "return true;")),
+    (side_by_side(hubs(300, 900, 3), hubs(300, 900, 23)), ("if (!united) inside()[i]", "if (false) inside()[i]")),
+    (hubs(600, 2000, 2), ("if (*env.united) hook_outside", "if (false) hook_outside")),
+    (hubs(600, 2000, 2), ("if (lane_id() == 0 && id < FRESH(env.least))", "if (false)")),
+])  # fmt: skip
+def test_mutants_fail(graph, mutant):
+    """Trees that are apart are taken for one; what others said is believed nevertheless; who is outside is left out;
+    nobody looks for the smallest label."""
+    (results,) = run(4, graph, [Joined()], mutant=mutant)
+    with pytest.raises(AssertionError):
+        check(results, graph)
