@@ -12,16 +12,19 @@ from emulated import Device, needs_compiler
 from simulated import succeed
 
 import dgraph
+import partitioning
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
 from dgraph.backend.connect import Joined
 from dgraph.backend.cuda import CudaBackend, Options
+from dgraph.backend.cuda import graph as device_graph
 from dgraph.backend.cuda.building import plan
 from dgraph.backend.cuda.graph import cuts_of
 from dgraph.backend.cuda.transports import Links
 from dgraph.comm import SerialComm
 from dgraph.engine import Context
+from dgraph.graph.build import build
 from dgraph.graph.handle import Graph
 from dgraph.report import Progress, Trace
 
@@ -163,6 +166,28 @@ def test_rows_by_gid_are_the_hosts(renumber):
     np.testing.assert_array_equal(np.concatenate([block.targets for block in graphs]), want.targets)
     np.testing.assert_array_equal(np.concatenate([block.weights for block in graphs]), want.weights)
     np.testing.assert_array_equal(np.concatenate([np.diff(block.offsets) for block in graphs]), np.diff(want.offsets))
+
+
+def ascend(offsets, targets, cuts):
+    """Whether targets do in every row, but where it is cut."""
+    free = np.concatenate([offsets[1:-1], cuts]).astype(np.int64)
+    return set(np.flatnonzero(np.diff(targets.astype(np.int64)) < 0) + 1) <= set(free)
+
+
+@pytest.mark.parametrize("weights", [None, "1..9"])
+@pytest.mark.parametrize("piece", [16, 1 << 20])
+def test_hubs_come_first_in_every_row(piece, weights, monkeypatch):
+    """As positions say, whoever builds: pulls find an active neighbour sooner, and neighbours share cache lines."""
+    monkeypatch.setattr(device_graph, "RENUMBERED", piece)
+    host = Graph.load("rmat:6,symmetric", comm=SerialComm(), weights=weights)
+    block = host.block
+    local = build(block, partitioning.plan("oec", block, 1, SerialComm()), SerialComm())
+    graph = device_graph.DeviceGraph(local, Device(), renumber=True)
+    assert ascend(graph.out.offsets, graph.out.neighbours, np.arange(piece, graph.edges, piece))
+    for _, local in drawn("rmat:6,symmetric", 1, "oec", weights=weights):
+        assert ascend(local.built.offsets, local.built.neighbours, [])
+    for _, local in drawn("rmat:6", 3, "cvc", weights=weights):
+        assert ascend(local.built.offsets, local.built.neighbours, [])
 
 
 @pytest.mark.parametrize(("policy", "factor"), [("oec", 40), ("hash", 4)])

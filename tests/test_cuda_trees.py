@@ -49,6 +49,16 @@ def side_by_side(one, other):
     return simulated.graph(one.n + other.n, src, dst, directed=False)
 
 
+def bridged(many: int = 20):
+    """Two cliques, a rank each, and a vertex between them that has leaves: of edges that are tried first none is its
+    one edge to its own rank's clique, and some are to the other's."""
+    a, b = np.triu_indices(many, 1)
+    bridge = 8 + many
+    src = np.concatenate([a + 8, np.full(9 + many, bridge), a + bridge + 1])
+    dst = np.concatenate([b + 8, np.arange(8), [bridge - 1], np.arange(many) + bridge + 1, b + bridge + 1])
+    return simulated.graph(bridge + 1 + many, src, dst, directed=False)
+
+
 def check(results, graph):
     src, dst, _ = graph.arcs()
     np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
@@ -87,7 +97,8 @@ def test_mirrors_with_edges_of_their_own_are_not_told(policy, united):
     ("graph", "ranks", "one"),
     [
         (cliques(20, 20), 4, False),  # two pairs of ranks with nothing between them
-        (cliques(40), 4, True),
+        (cliques(100), 4, True),
+        (bridged(), 2, False),
         (cliques(20, 20), 3, False),  # the second rank has some of either
         (side_by_side(hubs(300, 900, 3), hubs(300, 900, 23)), 4, False),
         (cliques(2), 4, True),  # ranks without a vertex have nothing to say
@@ -99,15 +110,15 @@ def test_largest_trees_that_are_not_one(graph, ranks, one, united):
     assert united == dict.fromkeys(range(ranks), one)
 
 
-@pytest.mark.parametrize(("graph", "mutant"), [
-    (cliques(20, 20), ("return apart == 0;", "return true;")),
-    (side_by_side(hubs(300, 900, 3), hubs(300, 900, 23)), ("if (!united) inside()[i]", "if (false) inside()[i]")),
-    (hubs(600, 2000, 2), ("if (*env.united) hook_outside", "if (false) hook_outside")),
-    (hubs(600, 2000, 2), ("if (lane_id() == 0 && id < FRESH(env.least))", "if (false)")),
+@pytest.mark.parametrize(("graph", "ranks", "mutant"), [
+    (cliques(20, 20), 4, ("return apart == 0;", "return true;")),
+    (bridged(), 2, ("if (!united) inside()[i]", "if (false) inside()[i]")),
+    (hubs(600, 2000, 2), 4, ("if (*env.united) hook_outside", "if (false) hook_outside")),
+    (hubs(600, 2000, 2), 4, ("if (lane_id() == 0 && id < FRESH(env.least))", "if (false)")),
 ])  # fmt: skip
-def test_mutants_fail(graph, mutant):
+def test_mutants_fail(graph, ranks, mutant):
     """Trees that are apart are taken for one; what others said is believed nevertheless; who is outside is left out;
     nobody looks for the smallest label."""
-    (results,) = run(4, graph, [Joined()], mutant=mutant)
+    (results,) = run(ranks, graph, [Joined()], mutant=mutant)
     with pytest.raises(AssertionError):
         check(results, graph)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from dgraph.backend.cuda.text import common
 from dgraph.backend.portable import Portable
 from dgraph.program import Traced
 
-BEGINNING: tuple[tuple[str, int], ...] = (("lean", 0), ("jump", 0), ("hook_one", 0), ("jump", 0), ("elect", 0))
-"""Kernels that find the largest tree of a few edges of every vertex, and what they are told."""
-
-HOOKED = 1
-"""Edges of every vertex that they have joined for certain."""
+BEGINNING = ("lean", "jump", "hook_one", "jump", "elect")
+"""Kernels that find the largest tree of a few edges of every vertex."""
 
 
 def text(wide: bool, ids: str = "uint32") -> str:
@@ -39,10 +36,10 @@ def environment(
     return np.array([*places, graph.local.size, len(rows[0]), len(rows[1])], np.int64)
 
 
-def hook(device, module, calls: Iterable[tuple[str, int]]) -> None:
-    """Start kernels of ``module``, in order: what each is, and what it is told."""
-    for kernel, argument in calls:
-        module.launch(kernel, 1 if kernel == "elect" else device.blocks * module.resident(kernel), argument)
+def hook(device, module, *kernels: str) -> None:
+    """Start kernels of ``module``, in order."""
+    for kernel in kernels:
+        module.launch(kernel, 1 if kernel == "elect" else device.blocks * module.resident(kernel))
 
 
 class Components(Machine):
@@ -74,7 +71,7 @@ class Components(Machine):
 
     def fused(self, limit: int) -> int:
         """The one round."""
-        hook(self.device, self.module, (*BEGINNING, ("hook_rest", HOOKED), ("jump", 0), ("name_trees", 0)))
+        hook(self.device, self.module, *BEGINNING, "hook_rest", "jump", "name_trees")
         self.device.wait()
         self.round, self.done = 1, True
         return 1

@@ -22,7 +22,10 @@ BINS = 10
 """Of the histogram of degrees that says how finely vertices are split."""
 
 SOME = 1 << 23
-"""Edges that are renumbered or turned around at a time: bounds the scratch memory of building."""
+"""Edges that are turned around at a time: bounds the scratch memory of building."""
+
+RENUMBERED = SOME // 2
+"""Edges that are renumbered at a time, which takes twice as much."""
 
 
 class Rows:
@@ -92,20 +95,28 @@ class DeviceGraph:
         return by_lid if self.order is None else by_lid[self.order]
 
     def _renumbered(self, offsets, neighbours, weights):
+        """Rows by position, hubs first in each, but for those that are cut where a piece ends."""
         xp = self.device.xp
         starts = xp.zeros(self.local.size + 1, np.int64)
         xp.cumsum((offsets[1:] - offsets[:-1])[self.order], out=starts[1:])
         targets = xp.empty(self.edges, np.uint32)
         moved = None if weights is None else xp.empty(self.edges, weights.dtype)
-        for first in range(0, self.edges, SOME):
-            e = xp.arange(first, min(first + SOME, self.edges), dtype=np.int64)
+        for first in range(0, self.edges, RENUMBERED):
+            e = xp.arange(first, min(first + RENUMBERED, self.edges), dtype=np.int64)
             row = xp.searchsorted(starts, e, side="right")
             row -= 1
             e -= starts[row]
             e += offsets[self.order[row]]
-            targets[first : first + SOME] = self.place[neighbours[e]]
-            if moved is not None:
-                moved[first : first + SOME] = weights[e]
+            keys = row.view(np.uint64)
+            keys <<= np.uint64(32)
+            keys |= self.place[neighbours[e]]
+            if moved is None:
+                self.device.sort(keys)
+            else:
+                by = xp.argsort(keys)
+                keys = keys[by]
+                moved[first : first + RENUMBERED] = weights[e[by]]
+            targets[first : first + RENUMBERED] = keys
         return starts, targets, moved
 
     def left(self, incoming: int) -> int:

@@ -12,13 +12,13 @@ import numpy as np
 
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.extent import Extent
-from dgraph.backend.cuda.graph import SOME
+from dgraph.backend.cuda.graph import RENUMBERED, SOME
 from dgraph.backend.cuda.memory import STORED, held, wanted
 from dgraph.backend.cuda.messages import bound
 from dgraph.backend.cuda.options import Options
 from dgraph.program import Traced
 
-RENUMBERING, TURNING, MOVING = 28, 32, 28
+RENUMBERING, TURNING, MOVING = 56, 32, 28
 """Bytes of scratch an edge of ``SOME``: while edges are renumbered, while they are sorted by target, and, beside a
 weight, while weights follow them."""
 
@@ -85,7 +85,7 @@ def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
     graph = x.rows + x.spare + place + (x.ids + 4) * n + told
     upload = max(x.rows + place + 8 * n, graph + place // 2)
     if x.renumbered:
-        upload = max(upload, ORDERING * n, 2 * ends + 24 * n + RENUMBERING * scratch)
+        upload = max(upload, ORDERING * n, 2 * ends + 24 * n + RENUMBERING * min(x.edges, RENUMBERED))
     return Plan(
         upload=upload,
         graph=graph,

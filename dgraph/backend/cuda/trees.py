@@ -46,17 +46,17 @@ class Trees(Machine):
                 self.graph, arrays.parent, arrays.lowest, self._largest, arrays.bits[0], lists=True, words=words
             )
         )
-        self._hook(*components.BEGINNING, ("mark_largest", 0))
+        self._hook(*components.BEGINNING, "mark_largest")
         if courier and tells:
             self.launch(("phases", "tell_inside", courier.comm.rank))
-            self._hook(("hook_untold", components.HOOKED))
-        self._hook(("hook_all", 0), ("jump", 0))
+            self._hook("hook_untold")
+        self._hook("hook_all", "jump")
         if tells:
-            self._hook(("least_inside", 0))
+            self._hook("least_inside")
             self.launch(("phases", "name_inside"))
         self._joined = True
 
-    def _hook(self, *calls: tuple[str, int]) -> None:
+    def _hook(self, *kernels: str) -> None:
         """Start kernels of the forest, where there is one."""
         if self.local.size:
-            components.hook(self.device, self._forest, calls)
+            components.hook(self.device, self._forest, *kernels)

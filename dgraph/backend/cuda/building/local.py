@@ -12,6 +12,7 @@ from dgraph.backend.cuda.building.vertices import Vertices
 from dgraph.backend.cuda.extent import Extent, sharing
 from dgraph.graph.block import Known
 from dgraph.graph.local import Csr, LocalGraph
+from dgraph.graph.rows import sort_rows
 
 SOME = 1 << 20
 """Rows, or arcs, that are put into another order at a time."""
@@ -53,14 +54,27 @@ class BuiltRows(Csr):
         np.cumsum(np.diff(starts)[self.device.get(self.place)], out=out[1:])
         return out
 
-    @cached_property
+    @property
     def neighbours(self) -> np.ndarray:
-        found = self._by_lid(self.built.neighbours)
-        return found if self.order is None else self.device.get(self.order)[found]
+        return self._ends[0]
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        return self._ends[1]
 
     @cached_property
-    def weights(self) -> np.ndarray | None:
-        return None if self.built.weights is None else self._by_lid(self.built.weights)
+    def _ends(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Targets, ascending in each row as in other partitions, and weights: a GPU has hubs first."""
+        targets, weights = self._copied()
+        sort_rows(self.offsets, targets, weights)
+        return targets, weights
+
+    def _copied(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Targets and weights by lid, in each row as they lie on the GPU."""
+        weights, targets = self.built.weights, self._by_lid(self.built.neighbours)
+        if self.order is not None:
+            targets = self.device.get(self.order)[targets]
+        return targets, None if weights is None else self._by_lid(weights)
 
     def _by_lid(self, column) -> np.ndarray:
         found = self.device.get(column)
@@ -81,11 +95,12 @@ class BuiltRows(Csr):
         Args:
             gids: by lid; None: lids are gids.
         """
-        offsets, weights = self.offsets[: masters + 1], self.weights
-        targets = self.neighbours if gids is None else np.empty(self.arcs, gids.dtype)
+        offsets, (found, weights) = self.offsets[: masters + 1], self._copied()
+        targets = found if gids is None else np.empty(self.arcs, gids.dtype)
         for low in range(0, 0 if gids is None else self.arcs, SOME):
-            targets[low : low + SOME] = gids[self.neighbours[low : low + SOME]]  # type: ignore[index]
-        for name in ("offsets", "neighbours", "weights"):
+            targets[low : low + SOME] = gids[found[low : low + SOME]]  # type: ignore[index]
+        sort_rows(offsets, targets, weights)
+        for name in ("offsets", "_ends"):
             self.__dict__.pop(name, None)
         return offsets, targets, weights
 

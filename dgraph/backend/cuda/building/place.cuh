@@ -121,7 +121,7 @@ KERNEL count(i64) {
 // Row r is filled from ``starts[r + 1]`` on, which then has moved to the row's end.
 KERNEL fill(i64) {
     const u64 loops = arcs(false, [=](u64 u, u64 v) {
-        env.targets[atomicAdd(env.starts + numbered(position(u)) + 1, 1ull)] = position(v);
+        env.targets[atomicAdd(env.starts + numbered(position(u)) + 1, 1ull)] = numbered(position(v));
     });
     if (loops) atomicAdd(env.counters + LOOPS, loops);
 }

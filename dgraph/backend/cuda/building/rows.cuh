@@ -31,7 +31,7 @@ KERNEL choose(i64 keep_parallel) {
         const bool again = key == env.keys[(i64)i - 1];
         env.kept[i] = !again || keep_parallel;
         equal += again;
-        loops += again && numbered((u32)key) == (u32)(env.row + (key >> 32));
+        loops += again && (u32)key == (u32)(env.row + (key >> 32));
     }
     if (equal) atomicAdd(env.counters + EQUAL, equal);
     if (loops) atomicAdd(env.counters + EQUAL_LOOPS, loops);
@@ -41,7 +41,7 @@ KERNEL choose(i64 keep_parallel) {
 KERNEL store(i64) {
     for (u64 i = THREAD; i < env.end - env.begin; i += THREADS) {
         const u32 before = i ? env.kept[i - 1] : 0;
-        if (env.kept[i] != before) env.targets[env.to + before] = numbered((u32)env.keys[i]);
+        if (env.kept[i] != before) env.targets[env.to + before] = (u32)env.keys[i];
     }
 }
 

@@ -50,11 +50,11 @@ KERNEL lean(i64) {
     }
 }
 
-// The edge number ``which`` of every vertex.
-KERNEL hook_one(i64 which) {
+// Any edge of every vertex: rows begin with hubs, and on several ranks with masters, which are not to stay among themselves.
+KERNEL hook_one(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const offset_t e = env.offsets[v] + (offset_t)which;
-        if (e < env.offsets[v + 1]) join_trees((u32)v, env.neighbours[e]);
+        const offset_t first = env.offsets[v], degree = env.offsets[v + 1] - first;
+        if (degree) join_trees((u32)v, env.neighbours[first + ((u32)v * 2654435761u >> 8) % degree]);
     }
 }
 
@@ -87,11 +87,11 @@ KERNEL elect(i64) {
     if (threadIdx.x == 0) *env.largest = room.best;
 }
 
-// The edges of vertices outside of the largest tree, from number ``first`` on: a thread a vertex, long rows by the whole warp.
-template <class F> DEVICE void hook_outside(offset_t first, const F& is_outside) {
+// The edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp.
+template <class F> DEVICE void hook_outside(const F& is_outside) {
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
         const bool outside = v < (u64)env.n && is_outside((u32)v);
-        offset_t e = outside ? env.offsets[v] + first : 0;
+        offset_t e = outside ? env.offsets[v] : 0;
         const offset_t last = outside ? env.offsets[v + 1] : 0;
         for (u32 step = 0; step < 32 && e < last; step++, e++) join_trees((u32)v, env.neighbours[e]);
         for (u32 left = ballot(e < last); left; left &= left - 1) {
@@ -102,9 +102,9 @@ template <class F> DEVICE void hook_outside(offset_t first, const F& is_outside)
     }
 }
 
-KERNEL hook_rest(i64 first) {
+KERNEL hook_rest(i64) {
     const u32 largest = *env.largest;
-    hook_outside((offset_t)first, [&](u32 v) { return FRESH(env.parent + v) != largest; });
+    hook_outside([&](u32 v) { return FRESH(env.parent + v) != largest; });
 }
 
 // Who is in the largest tree, as bits: few enough to lie in caches.
@@ -122,8 +122,8 @@ DEVICE bool is_inside(u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) || is
 
 // Between ranks whose largest trees are one (trees.cuh): edges of vertices that nobody said to be inside; at both ends of an
 // edge, whoever holds it. Who is inside has his label without them.
-KERNEL hook_untold(i64 first) {
-    if (*env.united) hook_outside((offset_t)first, [](u32 v) { return !is_inside(v); });
+KERNEL hook_untold(i64) {
+    if (*env.united) hook_outside([](u32 v) { return !is_inside(v); });
 }
 
 // The smallest original id in the largest tree.
