@@ -85,6 +85,18 @@ def test_who_is_inside_needs_no_message(united):
     assert 0 < sent[0] < sent[1] / 4
 
 
+@pytest.mark.parametrize("mutant", [None, ("join_trees((u32)v, largest);", ";")])
+def test_the_smallest_label_is_found_at_once(mutant, united):
+    """Though its vertex joins late, by an edge to a vertex of another rank. Else it travels through all ranks."""
+    a, b = np.triu_indices(30, 1)
+    src, dst = np.concatenate([a + 1, b + 31, np.arange(1, 31)]), np.concatenate([b + 1, a + 31, np.arange(31, 61)])
+    graph = simulated.graph(61, np.append(src, 0), np.append(dst, 60), directed=False)
+    (results,) = run(2, graph, [Joined()], mutant=mutant)
+    check(results, graph)
+    assert all(united.values())
+    assert (results[0][1].rounds == 1) == (mutant is None)
+
+
 @pytest.mark.parametrize("policy", ["iec", "cvc"])
 def test_mirrors_with_edges_of_their_own_are_not_told(policy, united):
     graph = hubs(600, 2000, 3)

@@ -49,7 +49,7 @@ class Trees(Machine):
         self._hook(*components.BEGINNING, "mark_largest")
         if courier and tells:
             self.launch(("phases", "tell_inside", courier.comm.rank))
-            self._hook("hook_untold")
+            self._hook("hook_inside", "hook_untold")
         self._hook("hook_all", "jump")
         if tells:
             self._hook("least_inside")

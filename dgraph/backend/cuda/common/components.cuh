@@ -120,8 +120,16 @@ DEVICE bool is_inside_now(u32 v) { return FRESH(env.inside + (v >> 5)) >> (v & 3
 // A multiprocessor's own cache has hubs' bits, but does not hear who has joined since.
 DEVICE bool is_inside(u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) || is_inside_now(v); }
 
-// Between ranks whose largest trees are one (trees.cuh): edges of vertices that nobody said to be inside; at both ends of an
-// edge, whoever holds it. Who is inside has his label without them.
+// Between ranks whose largest trees are one (trees.cuh): whom others said to be inside joins, so that the smallest label is
+// found at once.
+KERNEL hook_inside(i64) {
+    if (!*env.united) return;
+    const u32 largest = *env.largest;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
+        if (is_inside((u32)v) && FRESH(env.parent + v) != largest) join_trees((u32)v, largest);
+}
+
+// Then edges of vertices that nobody said to be inside; at both ends of an edge, whoever holds it.
 KERNEL hook_untold(i64) {
     if (*env.united) hook_outside([](u32 v) { return !is_inside(v); });
 }
