@@ -82,7 +82,7 @@ def run(
         record: what else is recorded on GPUs: "load" (edges by thread), "time" (by kernel), "ranges" (for a profiler).
         local_rounds: GPUs run rounds of their own between exchanges where values only ever improve (``docs/gpu.md``).
         host_rounds: hosts agree on the ends of broad rounds, even where GPUs reach each other and do without.
-        overlap: a broad round that pushes is walked in pieces, whose messages travel meanwhile.
+        overlap: messages of a broad round that pushes travel while edges inside ranks are walked; edges are copied.
         across_limit: vertices and edges a rank of a round up to which GPUs that reach each other stay in one kernel.
         direction: "auto", "push", "pull", or "flip" (a test aid: every round the other way).
         sync: "auto"; "full" exchanges everything; "poison" (a test aid) fills what should not be read with garbage.

@@ -1,66 +1,313 @@
-"""Broad rounds in pieces, on emulated GPUs: what a piece proposed to mirrors travels beside the next piece."""
+"""Pushes in two parts, on emulated GPUs: what mirrors were proposed to travels beside edges into masters. Answers,
+messages and their bytes are those of rounds that are not cut."""
 
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import oracles
 import pytest
+import simulated
 from emulated import needs_compiler
-from emulated_raw import Stream
-from gpu_ranks import run
-from test_cuda_exchange import PROGRAMS, check, mesh
+from emulated_raw import Raw, Stream
+from gpu_ranks import field, run
+from one_round import in_a_child
+from test_cuda_exchange import PROGRAMS, SOURCE, check, mesh
 
-from dgraph.backend.cuda import Options, overlap
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.sssp import Distances
+from dgraph.backend.cuda import Options, messages, overlap
+from dgraph.backend.cuda import layout as at
+from dgraph.errors import PeerLost
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
-NAMES = ("level", "dist", "label")
+NAMES = ("level", "dist", "label", "core")
+FAR = 2**31 - 1
 
 
 @pytest.fixture
 def cut(monkeypatch):
-    """Every push is cut, however small; counts those of all ranks."""
+    """Every push is cut, however small; counts those of each rank."""
     walked, walk = [], overlap.Overlap.walk
 
-    def counted(self):
+    def counted(self, sync):
         walked.append(self.exchange.comm.rank)
-        assert self.machine.arrays.mirrors.size >= overlap.PIECES * self.machine.local.mirrors  # each once a piece
-        walk(self)
+        walk(self, sync)
 
     monkeypatch.setattr(overlap, "BROAD", 0)
+    monkeypatch.setattr(overlap, "schedule", lambda *_: overlap.WALKER)
     monkeypatch.setattr(overlap.Overlap, "walk", counted)
     return walked
 
 
-@pytest.fixture
-def late(monkeypatch):
-    """Exchanges run as late as they may: when the rounds' stream waits for them."""
-    monkeypatch.setattr(Stream, "late", True)
+@pytest.fixture(params=["at once", "late"])
+def streams(request, monkeypatch):
+    """The exchange runs at once, or as late as it may: when the rounds' stream waits for it."""
+    monkeypatch.setattr(Stream, "late", request.param == "late")
+    return request.param
 
 
-@pytest.mark.parametrize(("policy", "sync", "ranks"), [("oec", "auto", 3), ("cvc", "poison", 4)])
-def test_answers(policy, sync, ranks, cut):
-    programs = [PROGRAMS[name] for name in NAMES]
-    options = Options(overlap=True, small=-1)
-    results = run(ranks, mesh(), programs, policy=policy, sync=sync, direction="push", options=options)
+def pushed(ranks, graph, programs, parts=True, **choices):
+    options = Options(overlap=parts, small=-1, reach=0, renumber=choices.pop("renumber", None))
+    return run(ranks, graph, programs, direction="push", options=options, **choices)
+
+
+@cache
+def arcs():
+    made = simulated.skewed(120, 700, directed=True)
+    made.weights = np.random.default_rng(4).integers(1, 60, made.src.size).astype(np.int32)
+    return made
+
+
+@pytest.mark.parametrize(("policy", "sync", "ranks", "renumber"), [
+    ("oec", "auto", 3, False), ("cvc", "poison", 4, False), ("hash", "auto", 2, True),
+])  # fmt: skip
+def test_answers(policy, sync, ranks, renumber, cut, streams):
+    results = pushed(ranks, mesh(), [PROGRAMS[name] for name in NAMES], policy=policy, sync=sync, renumber=renumber)
     check(results, NAMES)
     assert {*cut} == {*range(ranks)}
-    assert all(rank[2].seconds["hidden"] > 0 for result in results for rank in result)
-    assert all(any(rank[2].rounds.parts()["hidden"]) for result in results for rank in result)
+    hidden = [rank[2].seconds.get("hidden", 0) > 0 for result in results for rank in result]
+    assert hidden == [any(rank[2].rounds.parts().get("hidden", ())) for result in results for rank in result]
+    assert {*hidden} == {streams == "at once"}  # what comes late has nothing beside it
 
 
-def test_exchanges_that_come_late(cut, late):
-    """Every piece has been walked before the first is sent."""
-    options = Options(overlap=True, small=-1)
-    check(run(3, mesh(), [PROGRAMS[name] for name in NAMES], policy="hash", direction="push", options=options), NAMES)
+@pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("hvc,threshold=4", 3), ("cvc", 4)])
+def test_answers_on_directed_graphs(policy, ranks, cut):
+    programs = [Levels(source=SOURCE + 1), Distances(source=SOURCE + 1, delta=9.0).retype(dist="int32")]
+    levels, distances = pushed(ranks, arcs(), programs, policy=policy)
+    src, dst, weights = arcs().arcs()
+    wanted = oracles.bfs(arcs().n, src, dst, SOURCE)
+    np.testing.assert_array_equal(field(levels, "level", arcs().n), np.where(wanted < 0, FAR, wanted))
+    wanted = [FAR if d is None else d for d in oracles.sssp(arcs().n, src, dst, weights, SOURCE)]
+    np.testing.assert_array_equal(field(distances, "dist", arcs().n), wanted)
     assert cut
 
 
-def test_what_must_not_be_sent_twice_is_not_cut(cut):
+@pytest.mark.usefixtures("streams")
+@pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("cvc", 4)])
+@pytest.mark.parametrize("some", [None, 1])
+def test_messages_are_those_of_rounds_that_are_not_cut(policy, ranks, some, cut, monkeypatch):
+    """Of programs whose rounds find the same in any order, sums among them. ``some``: the one rank that cuts."""
+    if some is not None:
+        cuts = overlap.Overlap.cuts
+        monkeypatch.setattr(overlap.Overlap, "cuts", lambda self: self.exchange.comm.rank == some and cuts(self))
+    names = ("level", "core")
+    ours, whole = (
+        pushed(ranks, mesh(), [PROGRAMS[name] for name in names], parts, policy=policy) for parts in (True, False)
+    )
+    check(ours, names)
+    for mine, theirs in zip(ours, whole, strict=True):
+        assert [rank[2].sent for rank in mine] == [rank[2].sent for rank in theirs]
+        assert any(rank[2].sent for rank in mine)
+        assert mine[0][1].rounds == theirs[0][1].rounds
+    assert {*cut} == ({*range(ranks)} if some is None else {some})
+
+
+def test_sums_of_floats_are_not_cut(cut):
     options = Options(overlap=True, small=-1)
-    check(run(2, mesh(), [PROGRAMS["core"], PROGRAMS["rank"]], direction="push", options=options), ["core", "rank"])
+    check(run(2, mesh(), [PROGRAMS["rank"]], direction="push", options=options), ["rank"])
     assert not cut
 
 
-def test_mutants_fail(cut):
-    """A mirror that improves in two pieces is listed once, although the first was sent."""
-    mutant = "visit.mirror_stamp = 1u << 31 |", "visit.mirror_stamp = (u32)FRESH(c + TICK) + 0 *"
-    options = Options(overlap=True, small=-1)
-    results = run(3, mesh(), [PROGRAMS["dist"]], policy="hash", direction="push", options=options, mutant=mutant)
-    with pytest.raises(AssertionError):
-        check(results, ["dist"])
+def graphs(found):
+    """Collects the rank of each program's machine, the address of its rows' edges, and its graph."""
+
+    def looked(context):
+        if "machine" in vars(context.backend):
+            return
+        machine = context.backend.machine
+
+        def made(*args):
+            program = machine(*args)
+            found.append((context.comm.rank, program.kernels._values["out_neighbours"], program.graph))
+            return program
+
+        context.backend.machine = made
+
+    return looked
+
+
+@pytest.mark.parametrize(("policy", "more"), [
+    ("iec", {"overlap": True}), ("oec", {"overlap": True, "schedule": "twc"}), ("oec", {}),
+    ("oec", {"overlap": True, "record": True}),
+])  # fmt: skip
+def test_where_nothing_is_cut_no_rows_are_copied(policy, more, cut):
+    """No edge leads into a mirror, a schedule or counts are asked for."""
+    found = []
+    results = run(3, mesh(), [PROGRAMS["dist"]], policy=policy, direction="push", options=Options(small=-1, **more),
+                  wrapped=graphs(found))  # fmt: skip
+    check(results, ["dist"])
+    assert not cut
+    assert len(found) == 3
+    assert not any("parts" in graph.__dict__ for _, _, graph in found)
+    assert all(edges == graph.out.neighbours.ctypes.data for _, edges, graph in found)
+
+
+def test_a_round_that_another_schedule_would_walk_stays_whole(monkeypatch):
+    """As does one that is not broad."""
+    walked = []
+    monkeypatch.setattr(overlap.Overlap, "walk", lambda self, sync: walked.append(self))
+    monkeypatch.setattr(overlap, "BROAD", 1)
+    thin = simulated.graph(80, np.arange(79), np.arange(1, 80), directed=False)
+    (results,) = pushed(2, thin, [PROGRAMS["label"]])
+    assert (field(results, "label", thin.n) == 1).all()
+    monkeypatch.setattr(overlap, "BROAD", 1 << 22)
+    check(pushed(2, mesh(), [PROGRAMS["level"]]), ["level"])
+    assert not walked
+
+
+def test_rows_are_brought_into_parts_once_and_others_walk_them_as_they_were(cut):
+    """A pull adds the floats of an undirected graph's rows in their order, whoever pushed along them before."""
+    found, programs = [], [PROGRAMS[name] for name in ("dist", "rank", "label")]
+    _, ours, _ = run(3, mesh(), programs, options=Options(overlap=True, small=-1, reach=0), wrapped=graphs(found))
+    (alone,) = run(3, mesh(), programs[1:2], options=Options(small=-1))
+    assert cut
+    np.testing.assert_array_equal(field(ours, "rank", mesh().n), field(alone, "rank", mesh().n))
+    for rank in range(3):
+        graph = next(graph for number, _, graph in found if number == rank)
+        parts, whole = graph.parts.neighbours.ctypes.data, graph.out.neighbours.ctypes.data
+        assert [edges for number, edges, _ in found if number == rank] == [parts, whole, parts]
+
+
+def order(monkeypatch, policy="oec"):
+    """What the host of rank 0 gave to its GPU in the rounds of a search; ``beside``: on the exchange's stream."""
+    given = []
+
+    def watched(context):
+        if context.comm.rank:
+            return
+        device, machine = context.backend.device, context.backend.machine
+        record, hold = device.raw.record, device.raw.hold
+
+        def made(*args):
+            found = machine(*args)
+            launch = found.kernels.launch
+
+            def launched(module, kernel, argument=0, **more):
+                part = argument if kernel == "edges" else ""
+                given.append(f"{kernel} {part}".strip() + " beside" * (device.stream is not None))
+                launch(module, kernel, argument, **more)
+
+            found.kernels.launch = launched
+            return found
+
+        def told(what, call):
+            def noted(*args):
+                given.append(what + " beside" * (len(args) > 1))
+                call(*args)
+
+            return noted
+
+        context.backend.machine = made
+        device.raw.record, device.raw.hold = told("record", record), told("hold", hold)
+
+    pushed(3, mesh(), [PROGRAMS["level"]], policy=policy, wrapped=watched)
+    return given
+
+
+@pytest.mark.usefixtures("cut")
+def test_what_a_round_asks_of_the_host(monkeypatch):
+    """The boundary first; each stream waits for the other's work where it reads it."""
+    wanted = [
+        "part_degrees", "part_sums", f"edges {-at.OF_MIRRORS}", "record", "hold beside", "pack beside", "unpack beside",
+        "record beside", f"edges {-at.OF_MASTERS}", "walked", "hold", "rejoin", "conclude",
+    ]  # fmt: skip
+    given = order(monkeypatch)
+    begin = given.index(wanted[0])
+    assert given[begin : begin + 3 * len(wanted)] == 3 * wanted
+
+
+def test_the_interior_leaves_room_for_the_exchange(cut, monkeypatch):
+    """Blocks that a multiprocessor holds: 6 of the walker, 4 and 3 of the exchange, so two of the walker make room.
+    What is not beside edges has all of the GPU."""
+    grids = set()
+
+    def watched(context):
+        device, machine = context.backend.device, context.backend.machine
+
+        def made(*args):
+            found = machine(*args)
+            launch = found.kernels.launch
+
+            def launched(module, kernel, argument=0, blocks=None, **more):
+                if kernel in ("pack", "unpack", "edges"):
+                    grids.add((kernel, device.stream is not None or argument == -at.OF_MASTERS, blocks))
+                launch(module, kernel, argument, blocks=blocks, **more)
+
+            found.kernels.launch = launched
+            return found
+
+        context.backend.machine = made
+
+    resident = {"edges": 6, "pack": 4, "unpack": 3}
+    monkeypatch.setattr("dgraph.backend.cuda.kernels.Kernels.resident", lambda self, module, kernel: resident[kernel])
+    check(pushed(4, mesh(), [PROGRAMS["level"]], policy="cvc", wrapped=watched), ["level"])
+    beside = {("edges", True, 8), ("pack", True, 2), ("unpack", True, 2)}  # of two multiprocessors
+    assert grids == beside | {("edges", False, None), ("pack", False, None), ("unpack", False, None)}
+    assert cut
+
+
+@pytest.mark.usefixtures("cut")
+def test_no_more_is_hidden_than_exchanges_took():
+    machines = []
+
+    def watched(context):
+        machine = context.backend.machine
+
+        def made(*args):
+            machines.append(machine(*args))
+            return machines[-1]
+
+        context.backend.machine = made
+
+    check(pushed(3, mesh(), [PROGRAMS["core"]], wrapped=watched), ["core"])
+    for machine in machines:
+        post = machine.all_words[machine.arrays.post_at :]
+        took = sum(post[[messages.POST_PACKING, messages.POST_WAITING, messages.POST_UNPACKING]].tolist())
+        assert 0 < post[messages.POST_HIDDEN] <= took
+    assert len(machines) == 3
+
+
+@pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize(("name", "mutant"), [
+    ("dist", ("sums[i] -= (prefix_t)here;", "")),
+    ("dist", ("boundary[count] = (prefix_t)here + boundary[i]", "boundary[count] = (prefix_t)here")),
+    ("dist", ("if (list.count == 0) list.boundary[0] = 0;", "if (list.count == 0) list.boundary[0] = 64;")),
+    ("dist", ("{queue, sums, env.middles, count", "{queue, sums, env.out_offsets, count")),
+    ("dist", ("env.middles[u] - env.out_offsets[u]", "env.out_offsets[u + 1] - env.middles[u]")),
+    ("core", ("if (number == -OF_MASTERS)", "if (false)")),
+    ("core", ("if (number == -OF_MIRRORS)", "if (false)")),
+])  # fmt: skip
+def test_mutants_of_kernels_fail(name, mutant, monkeypatch):
+    """Sums of the whole, or of the other part; edges of a part left out, or walked twice."""
+    monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "2")
+
+    def right():
+        try:
+            check(pushed(3, mesh(), [PROGRAMS[name]], policy="hash", mutant=mutant), [name])
+        except (AssertionError, RuntimeError):
+            return False
+        return True
+
+    assert not in_a_child(right)  # which may leave the arrays
+
+
+def masters_first(monkeypatch):
+    """What mirrors are proposed to comes behind the exchange."""
+    words = SimpleNamespace(OF_MIRRORS=at.OF_MASTERS, OF_MASTERS=at.OF_MIRRORS, LOCAL_EDGES=at.LOCAL_EDGES)
+    monkeypatch.setattr(overlap, "at", words)
+
+
+def not_waited_for(monkeypatch):
+    """The rounds' stream does not wait for the exchange."""
+    hold = Raw.hold
+    monkeypatch.setattr(Stream, "late", True)
+    monkeypatch.setattr(Raw, "hold", lambda self, event, stream=None: hold(self, event, stream) if stream else None)
+
+
+@pytest.mark.parametrize("mutant", [masters_first, not_waited_for])
+def test_mutants_of_the_host_fail(mutant, cut, monkeypatch):
+    mutant(monkeypatch)
+    monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "2")
+    with pytest.raises((AssertionError, PeerLost)):
+        check(pushed(3, mesh(), [PROGRAMS["level"]], policy="hash"), ["level"])

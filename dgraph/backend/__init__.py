@@ -55,7 +55,7 @@ def backend(
         device: the GPU that a graph was built on: no other can work on it.
         held: the backend that has the graph on its GPU since an earlier run.
         host_rounds: hosts agree on the ends of broad rounds, where GPUs could.
-        overlap: GPUs walk and exchange at the same time.
+        overlap: GPUs exchange and walk edges inside ranks at the same time.
         across_limit: vertices and edges a rank of a round up to which GPUs stay in one kernel; None: as measured.
         choices: options of schedules, see ``dgraph.backend.choices``; None: not given.
 

@@ -74,7 +74,7 @@ BUILDS = {
 ROUNDS = {
     "local_rounds": "GPUs run rounds of their own between exchanges: for roads; the same answers",
     "host_rounds": "hosts agree on the ends of broad rounds, even where GPUs reach each other and do without",
-    "overlap": "broad rounds that push are walked in pieces, whose messages travel meanwhile",
+    "overlap": "messages of broad rounds that push travel while edges inside ranks are walked",
     "across_limit": "vertices and edges a rank of the rounds that run in one kernel of all GPUs (default 1,048,576)",
 }
 """How rounds of several GPUs run: keywords of :func:`dgraph.run` → what they mean."""

@@ -148,8 +148,7 @@ class CudaBackend(Backend):
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
         self.device.use()
-        way = traced.program.way
-        options = self.options.under(way) if way else self.options
+        options = self._options(traced, local, direction)
         self._plan(traced, local, direction, options)
         if self._hooks(traced, local, direction):
             return Components(traced, self._graph(local), self.device)
@@ -158,6 +157,14 @@ class CudaBackend(Backend):
         if self._free("estimates", traced, local, direction):
             return Estimates(traced, self._graph(local), self.device, options)
         return Machine(traced, self._graph(local), self.device, direction, options)
+
+    def _options(self, traced: Traced, local: LocalGraph, direction: str) -> Options:
+        """Those of a program's run; rounds in two parts only where they walk edges, and GPUs agree on them."""
+        way = traced.program.way
+        options = self.options.under(way) if way else self.options
+        joined = self._joins(traced, local, direction) or self._free("estimates", traced, local, direction)
+        direct = self.links is not None and self.links.direct
+        return options.uncut() if joined or not direct or options.record else options
 
     def _hooks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Whether components are found by hooking, and not by the program's rounds."""
@@ -191,19 +198,20 @@ class CudaBackend(Backend):
             need = needs(extent)
         messages = self._messages(need)
         wanted = (need.peak if fresh else need.rounds) + messages
-        there = 0 if fresh else need.graph + (known.left(need.incoming) if known else 0)
+        there = 0 if fresh else need.graph + (known.left(need.incoming, need.parts) if known else 0)
         free = device.free(wanted - there) + there
-        if wanted > free and known and not need.incoming:
-            known.forget_incoming()
-            free = device.free(wanted - there) + there
+        for name, size in (("incoming", need.incoming), ("parts", need.parts)):
+            if wanted > free and known and not size:
+                known.forget(name)
+                free = device.free(wanted - there) + there
         if wanted > free:
             other = "--direction push, which needs no edges by target, or " if need.incoming else ""
             raise UsageError(
                 f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
                 f"{wanted:,} bytes of GPU memory (bringing the graph there {need.upload:,}; the graph {need.graph:,}, "
-                f"its edges by target {need.incoming:,}, the program {need.arrays:,}, messages {messages:,}), and "
-                f"{free:,} are free on {device.name}{beside(device)}; use {other}more GPUs (python -m dgraph estimate "
-                "tells how many)"
+                f"its edges by target {need.incoming:,}, in two parts {need.parts:,}, the program {need.arrays:,}, "
+                f"messages {messages:,}), and {free:,} are free on {device.name}{beside(device)}; use {other}more GPUs "
+                "(python -m dgraph estimate tells how many)"
             )
         self.planned = max(self.planned, 0 if self._goes_on else built, need.peak if fresh else need.rounds)
 

@@ -82,7 +82,7 @@ class DeviceRounds:
             for _ in range(ahead):
                 if self.overlap.cuts():
                     name = WALKER
-                    self.overlap.walk()
+                    self.overlap.walk(sync)
                 elif self.copies.cuts():
                     name = "pull"
                     self.copies.pull(sync)

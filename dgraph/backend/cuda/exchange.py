@@ -40,6 +40,7 @@ class Exchange:
     Attributes:
         pulls: the plan of rounds that pull.
         packs: what takes the place of ``pack`` in the next exchange.
+        blocks: of the exchange's kernels; None: as many as run at once.
     """
 
     def __init__(self, machine: Machine, comm: Comm, links: Links, plans: Mapping[str, Any], record: Any):
@@ -61,6 +62,7 @@ class Exchange:
         self._tell_kernels(plans)
         self.pulls = plans["pull"]
         self.packs: Callable[[int], None] | None = None
+        self.blocks: int | None = None
         self._rounds = DeviceRounds(weakref.proxy(self), self.machine) if concluded_by_device(machine) else None
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
@@ -214,7 +216,7 @@ class Exchange:
             self.device.wait()
 
     def _launch(self, kernel: str, asked: int) -> None:
-        self.machine.kernels.launch("phases", kernel, asked, fused=False)
+        self.machine.kernels.launch("phases", kernel, asked, fused=False, blocks=self.blocks)
 
     def account(self) -> None:
         """Take in what kernels wrote down since the last call; the host has just read it.

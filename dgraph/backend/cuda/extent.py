@@ -30,6 +30,7 @@ class Extent:
         peers: ranks that share vertices with this one.
         chunks: of positions of shared vertices, of the larger side.
         shared: positions of this rank's masters on others; ``positions``: of the larger side of each peer, added up.
+        entered: mirrors that edges lead into.
         renumbered: whether vertices are numbered by falling degree.
         wide: whether offsets and prefix sums are 64-bit.
         largest: local degree; 0 where that is not known.
@@ -46,6 +47,7 @@ class Extent:
     chunks: int = 0
     shared: int = 0
     positions: int = 0
+    entered: int = 0
     renumbered: bool = False
     wide: bool = False
     largest: int = 0
@@ -96,6 +98,7 @@ def sharing(local: LocalGraph) -> dict[str, int]:
         "positions": sum(
             max(side[peer].count for side in (local.mine, local.theirs) if peer in side) for peer in peers
         ),
+        "entered": sum(side.columns for side in local.mine.values()),
     }
 
 

@@ -15,6 +15,7 @@ from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda import pools
 from dgraph.backend.cuda.extent import WIDE, Extent, chunks_of, fits_32
 from dgraph.backend.cuda.messages import CHUNK_BITS
+from dgraph.backend.cuda.parts import in_two
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
 
@@ -29,10 +30,11 @@ RENUMBERED = SOME // 2
 
 
 class Rows:
-    """CSR on the device: ``offsets`` (rows + 1,), ``neighbours`` uint32, ``weights`` or None."""
+    """CSR on the device: ``offsets`` (rows + 1,), ``neighbours`` uint32, ``weights`` or None; ``middles`` (rows,) or
+    None: where edges into masters begin, behind those into mirrors."""
 
-    def __init__(self, offsets, neighbours, weights):
-        self.offsets, self.neighbours, self.weights = offsets, neighbours, weights
+    def __init__(self, offsets, neighbours, weights, middles=None):
+        self.offsets, self.neighbours, self.weights, self.middles = offsets, neighbours, weights, middles
 
 
 class DeviceGraph:
@@ -119,13 +121,15 @@ class DeviceGraph:
             targets[first : first + RENUMBERED] = keys
         return starts, targets, moved
 
-    def left(self, incoming: int) -> int:
-        """Bytes that earlier programs left with the graph: ``incoming`` for edges by target, and messages."""
-        return (incoming if "incoming" in self.__dict__ else 0) + (self.post.boxes.bytes if self.post else 0)
+    def left(self, incoming: int, parts: int) -> int:
+        """Bytes that earlier programs left with the graph: ``incoming`` for edges by target, ``parts`` for those in two
+        parts, and messages."""
+        made = sum(size for name, size in (("incoming", incoming), ("parts", parts)) if name in self.__dict__)
+        return made + (self.post.boxes.bytes if self.post else 0)
 
-    def forget_incoming(self) -> None:
-        """Let go of edges by target; whoever wants them again makes them."""
-        self.__dict__.pop("incoming", None)
+    def forget(self, name: str) -> None:
+        """Let go of "incoming" or "parts"; whoever wants them again makes them."""
+        self.__dict__.pop(name, None)
 
     def longest(self, pulling: bool) -> int:
         """The largest degree of what is walked."""
@@ -190,6 +194,13 @@ class DeviceGraph:
     def _count(self, vertices, counts) -> None:
         """Add to ``counts`` (uint32) how often each occurs. A bincount of a million bins takes gigabytes of scratch."""
         self.device.xp.add.at(counts, vertices, np.uint32(1))
+
+    @cached_property
+    def parts(self) -> Rows:
+        """The rows, of fewer than 2³¹ edges, with those into mirrors first. ``out`` stays: it may be ``incoming``, and
+        float sums of pulls are to have the same bits; and it is what a graph that was built here hands back."""
+        out, masters = self.out, self.local.masters
+        return Rows(out.offsets, *in_two(out.offsets, out.neighbours, out.weights, masters, self.device.xp, SOME))
 
     @cached_property
     def peers(self) -> list[int]:

@@ -16,7 +16,7 @@ from dgraph.backend.cuda.record import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
 
-ONE_BLOCK = ("settle", "agreed", "conclude", "desert", "piece", "rejoin")
+ONE_BLOCK = ("settle", "agreed", "conclude", "desert", "walked", "rejoin")
 TOGETHER = (
     "rounds", "across", "reach", "pack", "unpack", "estimate", "estimate_across", "tell_inside", "name_inside"
 )  # fmt: skip
@@ -112,6 +112,10 @@ class Kernels:
     def grid(self, module: str, kernel: str = "edges", *, fused: bool) -> int:
         """Blocks of a kernel of a module; without a name, of the one that walks edges by a schedule."""
         return self.blocks(self._module(module, fused), kernel)
+
+    def resident(self, module: str, kernel: str) -> int:
+        """Blocks of a kernel of a module, of ranks that share vertices, that a multiprocessor holds at once."""
+        return self._module(module, False).resident(kernel)
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
         """The launches that walk a round's edges by a schedule."""
@@ -226,7 +230,7 @@ class Kernels:
 
     def _environment(self) -> dict[str, int | float]:
         graph, local, arrays, address = self.graph, self.graph.local, self.arrays, self.device.address
-        out = graph.out
+        out = graph.parts if arrays.parted else graph.out
         back = graph.incoming if arrays.pulls else out
         known: dict[str, int | float] = {
             "n": local.n, "m": local.m, "arcs": local.arcs, "masters": local.masters, "rows": local.size,
@@ -241,6 +245,8 @@ class Kernels:
         }  # fmt: skip
         if self.traced.weighted:
             known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
+        if arrays.parted:
+            known["middles"] = address(out.middles)
         if arrays.pulls and self.traced.all:
             rows, first = graph.chunks
             long_mirrors, chunk_mirrors = graph.mirrors_at

@@ -25,10 +25,6 @@ CULLED = 1024
 SWEEP_BIT = 40
 """The bit of the argument of ``edges`` from which on it counts the sweeps of ``hierarchical``."""
 
-PIECE_BIT, PIECES_BIT = 48, 52
-"""Bits of the argument of ``edges`` from which on it names one of several pieces of the frontier's edges, and how many
-they are; 0: all edges."""
-
 # what ``settle`` comes after; SETTLED: nothing is left to settle
 STARTED, EDGES_VISITED, APPLIED, LOWEST_FOUND, OPENED, JOINED, SETTLED = range(7)
 
@@ -66,7 +62,8 @@ SHORT_ROW, LONG_ROW, CHUNK = 16, 4096, 2048
 into chunks of CHUNK edges, a warp each, whose parts are added in order."""
 
 OF_ALL, OF_MIRRORS, OF_MASTERS = range(3)
-"""Whose rows a pull over all vertices takes."""
+"""Whose rows a pull over all vertices takes; below 0, as the argument of ``edges``: into whom those edges lead that a
+part of a push takes."""
 
 MOST_PILES, FEW_EDGES, MANY_EDGES = 64, 1 << 17, 1 << 22
 """Piles that are opened at once: twice as many while their rounds have few edges, half as many when they have many."""

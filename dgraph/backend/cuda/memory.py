@@ -29,6 +29,7 @@ class Arrays:
     Attributes:
         fields: field → array, by position.
         words: control words, float sums, globals and the gate of the grid's barrier, in one piece.
+        parted: whether the rows that are pushed along are those in two parts.
         board: the words, and behind them, from ``post_at`` on, those of the exchange: what the host reads at once.
         bytes: of all of them.
     """
@@ -45,6 +46,9 @@ class Arrays:
             _ = graph.incoming  # while there is room for making it
         if t.all and pulls:
             pieces, _ = len(graph.chunks[0]), graph.long_rows
+        self.parted = options.parting(t, graph.extent)
+        if self.parted:
+            _ = graph.parts
         arrays = wanted(t, graph.extent, pieces, pulls, options, device.blocks, device.threads)
         self.bytes = held(arrays)
         free = device.free(self.bytes)
@@ -98,7 +102,6 @@ def wanted(
     option = options[row.option] if row and row.option else ""
     sizes = Sizes(size, places, extent.wide, threads, blocks, option)
     scratch = row.scratch(sizes) if row else (0, 0, 0)
-    listed = size * (messages.MOST_PIECES if options.overlap else 1)  # a mirror is listed once a piece
     post = messages.POST_PEERS + messages.POST_PEER * extent.peers
     return {
         **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
@@ -108,13 +111,14 @@ def wanted(
         "queue0": (frontier, np.uint32), "queue1": (frontier, np.uint32),
         "sums0": (frontier, prefix), "sums1": (frontier, prefix),
         "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
-        "touched": (frontier if lists else 0, np.uint32), "mirrors": (listed if extent.mirrored else 0, np.uint32),
+        "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if extent.mirrored else 0, np.uint32),
         "marks": (extent.chunks << messages.CHUNK_BITS >> 5, np.uint32),
         "awake": ((extent.masters + 31) // 32 if extent.peers and not t.all else 0, np.uint32),
         "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
         "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
         "hits": ((size + 31) // 32 if t.once and options.reaching(extent) > 0 and extent.mirrored else 0, np.uint32),
         "waiting": ((size + 31) // 32 if piled else 0, np.uint32),
+        "boundary_sums": (size + 1 if options.parting(t, extent) else 0, np.uint32),
         "far0": (size if piled else 0, np.uint32), "far1": (size if piled else 0, np.uint32),
         "live0": (size if t.live is not None else 0, np.uint32),
         "live1": (size if t.live is not None else 0, np.uint32),

@@ -41,11 +41,9 @@ LOOK_AROUND = 200_000_000
 WHOLE_ACROSS = 1 << 22
 """Vertices of each rank, on average, up to which a round over all that live runs in the kernel of many."""
 
-MOST_PIECES = 4
-POST_PIECES = POST_SUMS + 8 * MOST_SUMS
-POST_WALKED, POST_BEFORE, POST_HIDDEN = range(POST_PIECES + MOST_PIECES, POST_PIECES + MOST_PIECES + 3)
-"""Of a round in pieces: mirrors that were listed by the end of each; when the last was walked, and what exchanges had
-taken before the first, in nanoseconds; how many of them were hidden behind edges so far."""
+POST_WALKED, POST_BEFORE, POST_HIDDEN = range(POST_SUMS + 8 * MOST_SUMS, POST_SUMS + 8 * MOST_SUMS + 3)
+"""Of pushes in two parts: when the interior of the last was walked, and what exchanges had taken before it; how much of
+their time was hidden behind edges so far. Nanoseconds."""
 
 POST_REACH = POST_HIDDEN + 1
 POST_SEEN = POST_REACH + 4
@@ -86,9 +84,6 @@ ASKED_ROLE, ASKED_REDUCES, ASKED_DENSE, ASKED_WHOLE, ASKED_MARKED, ASKED_JOINS, 
     40, 42, 43, 44, 45, 46, 47, 48
 )  # fmt: skip
 """Bits of the argument of ``pack`` and ``unpack``; below them, the fields that travel."""
-
-ASKED_PIECE = 52
-"""From here on, 1 + the piece of a round whose mirrors are sent; 0: all of them."""
 
 MOST_LOCAL = 128
 """Rounds that a rank runs by itself, at most, before it exchanges: others may wait for what it found."""

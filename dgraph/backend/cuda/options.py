@@ -7,8 +7,10 @@ from copy import copy
 from dgraph.backend.choices import checked
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.extent import Extent
+from dgraph.backend.cuda.quiet import in_any_order
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.errors import UsageError, unknown
+from dgraph.program import Traced
 from dgraph.program.way import Way
 
 SMALL, SMALL_ACROSS = 1 << 21, 1 << 20
@@ -40,7 +42,7 @@ class Options:
         blocks: blocks of every launch whose number a choice is of; None: as many as run at once.
         local_rounds: a rank runs rounds of its own until it has nothing left to do, before it exchanges.
         host_rounds: hosts agree on the ends of broad rounds, even where GPUs could.
-        overlap: GPUs send the proposals of a piece of a broad round while they walk the next one.
+        overlap: what mirrors are proposed to in a broad round travels while edges into masters are walked.
         across_limit: ``small`` of each of several ranks; None: as ``small``.
         reach: a search of which only who is reached travels (bfs) runs in one kernel of all GPUs, its broad rounds too,
             of so many blocks a multiprocessor; 0: it does not; None: as :meth:`reaching` has it.
@@ -97,6 +99,17 @@ class Options:
         if self.host_rounds:
             return 0
         return self.reach if self.reach is not None else REACH * extent.renumbered
+
+    def parting(self, traced: Traced, extent: Extent) -> bool:
+        """Whether rounds of a program may be pushed in two parts by a rank, see ``overlap.py``."""
+        plain = self.schedule == "auto" and not (self.sweeps or extent.wide or traced.all)
+        return self.overlap and plain and extent.entered > 0 and in_any_order(traced)
+
+    def uncut(self) -> Options:
+        """The same, without rounds in two parts."""
+        chosen = copy(self)
+        chosen.overlap = False
+        return chosen
 
     def __getitem__(self, name: str) -> str | int:
         return self.values[name]

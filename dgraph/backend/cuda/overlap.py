@@ -1,68 +1,80 @@
-"""A broad round that pushes, in pieces: what one piece proposed to mirrors travels while the next one is walked.
+"""A broad round that pushes, in two parts: what mirrors were proposed to travels while edges into masters are walked.
 
-The frontier's edges are cut into ``PIECES`` runs. Behind each, ``piece`` notes how many mirrors are listed; on a stream
-of their own ``pack`` sends those that the piece added, and ``unpack`` combines what peers sent of theirs. A mirror that
-improves in two pieces is sent twice: so only proposals that may be combined twice are cut. ``rejoin`` notes how much of
-that was hidden behind edges.
+Of every row the edges into mirrors stand first (``parts.py``): the boundary. Behind the boundary edges of a frontier
+``pack`` and ``unpack`` run on a stream of their own, beside the interior edges, by blocks for which those leave room.
+Mirrors are proposed to in the first part alone, so messages are those of a round that is not cut, and each rank decides
+for itself. Masters hear from peers and from the interior at once: so only proposals that may come in any order are cut.
+``rejoin`` notes how much of the exchange was hidden.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda import messages
+from dgraph.backend.cuda.choose import schedule
 
 if TYPE_CHECKING:
     from dgraph.backend.cuda.exchange import Exchange
     from dgraph.backend.cuda.machine import Machine
 
-PIECES = messages.MOST_PIECES
 WALKER = "warp_search"
-"""The schedule that walks pieces: alike on every rank, since all of them exchange as often."""
+"""The schedule that walks parts; a round that another one would walk stays whole."""
 
 BROAD = 1 << 22
-"""Edges of each rank, on average, from which on a round is cut."""
+"""Edges of a rank's frontier from which on it cuts a round: below, more launches cost what is hidden."""
+
+
+class Reduces(Protocol):
+    """What says which fields travel between whom."""
+
+    def reduce(self) -> None: ...
 
 
 class Overlap:
-    """Of one program's run. Collective.
+    """Of one program's run, by this rank alone: peers find the messages of a round that is not cut.
 
     Attributes:
-        able: whether rounds of this program may be cut at all, the same on every rank.
+        able: whether rounds of this program may be cut at all.
     """
 
     def __init__(self, exchange: Exchange, machine: Machine):
-        self.exchange, self.machine, t = exchange, machine, machine.traced
-        twice = all(t.fields[name].reduce.idempotent for name in t.proposes)  # type: ignore[union-attr]
-        plain = machine.options.schedule == "auto" and not (machine.options.sweeps or machine.graph.wide or t.all)
-        able = machine.options.overlap and twice and plain and machine.walks_by_schedule
-        self.able = exchange.comm.largest(not able) == 0
+        self.exchange, self.machine = exchange, machine
+        self.able = machine.arrays.parted and bool(exchange.pushed)
         if self.able:
             raw = machine.device.raw
-            self._stream, self._event = raw.stream(urgent=True), raw.event()
+            self._stream, self._walked, self._sent = raw.stream(urgent=True), raw.event(), raw.event()
 
     def cuts(self) -> bool:
-        """Whether the next round is walked in pieces."""
+        """Whether the next round is walked in two parts."""
         machine = self.machine
-        broad = machine.total_edges >= BROAD * self.exchange.comm.size
-        return self.able and broad and machine.direction == "push" and bool(self.exchange.pushed)
+        broad = self.able and machine.direction == "push" and machine.words[at.LOCAL_EDGES] >= BROAD
+        return bool(broad) and schedule(machine.options, machine.words, machine.graph.wide) == WALKER
 
-    def walk(self) -> None:
+    def walk(self, sync: Reduces) -> None:
         """The next round's edges, and the proposals to mirrors on all ranks."""
         machine, device, kernels = self.machine, self.machine.device, self.machine.kernels
-        module, few = f"{WALKER}:push", device.blocks
-        blocks = max(kernels.grid(module, fused=False) - few, few)  # room for the exchange on every multiprocessor
-        for k in range(PIECES):
-            piece = k << at.PIECE_BIT | PIECES << at.PIECES_BIT
-            kernels.launch(module, "edges", piece, fused=False, blocks=blocks)
-            machine.launch(("phases", "piece", k))
-            device.raw.record(self._event)
-            device.raw.hold(self._event, self._stream)
-            with device.on(self._stream):
-                for kernel in ("pack", "unpack"):
-                    asked = self.exchange.pushed | k + 1 << messages.ASKED_PIECE
-                    kernels.launch("phases", kernel, asked, fused=False, blocks=few)
-        device.raw.record(self._event, self._stream)
-        device.raw.hold(self._event)
+        raw, module, few = device.raw, f"{WALKER}:push", device.blocks
+        grid = kernels.grid("phases", "part_sums", fused=False)
+        for kernel in ("part_degrees", "part_sums"):
+            kernels.launch("phases", kernel, fused=False, blocks=grid)
+        kernels.launch(module, "edges", -at.OF_MIRRORS, fused=False)
+        raw.record(self._walked)
+        raw.hold(self._walked, self._stream)
+        self.exchange.blocks = few
+        with device.on(self._stream):
+            sync.reduce()
+        self.exchange.blocks = None
+        raw.record(self._sent, self._stream)
+        kernels.launch(module, "edges", -at.OF_MASTERS, fused=False, blocks=self._beside(few))
+        machine.launch(("phases", "walked"))
+        raw.hold(self._sent)
         machine.launch(("phases", "rejoin"))
+
+    def _beside(self, few: int) -> int:
+        """Blocks of the interior that leave room for one of the exchange on every multiprocessor: so many as are
+        resident of either kernel fill it, whatever they are short of."""
+        kernels = self.machine.kernels
+        edges = kernels.resident(f"{WALKER}:push", "edges")
+        exchange = min(kernels.resident("phases", kernel) for kernel in ("pack", "unpack"))
+        return max(edges - -(-edges // exchange), 1) * few

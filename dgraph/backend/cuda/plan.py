@@ -22,6 +22,9 @@ RENUMBERING, TURNING, MOVING = 56, 32, 28
 """Bytes of scratch an edge of ``SOME``: while edges are renumbered, while they are sorted by target, and, beside a
 weight, while weights follow them."""
 
+PARTING = 40
+"""Bytes of scratch an edge of ``SOME`` while rows are brought into two parts."""
+
 ORDERING, COUNTING, RESULT = 48, 16, 20
 """Bytes a vertex: while degrees are sorted; while targets are counted; while an answer is put back into order."""
 
@@ -38,6 +41,8 @@ class Plan:
         arrays: what the program's rounds write.
         result: the most while values are put there, or an answer is put into order, beside the arrays.
         messages: buffers of the exchange, which lie outside of the pool that the others come from.
+        parting: the most while rows are brought into two parts, beside the graph; 0 where nobody asks for that.
+        parts: what stays of that.
     """
 
     upload: int
@@ -47,11 +52,14 @@ class Plan:
     arrays: int
     result: int
     messages: int = 0
+    parting: int = 0
+    parts: int = 0
 
     @property
     def rounds(self) -> int:
         """The most at once, once the graph is there; without messages."""
-        return self.graph + max(self.turning, self.incoming + self.arrays + self.result)
+        parting, rounds = self.incoming + self.parting, self.incoming + self.parts + self.arrays + self.result
+        return self.graph + max(self.turning, parting, rounds)
 
     @property
     def peak(self) -> int:
@@ -69,7 +77,14 @@ def for_rounds(traced: Traced, extent: Extent, forced: str, options: Options, bl
     put = max((np.dtype(STORED.get(dtype, dtype)).itemsize for dtype in given), default=0)
     need = _plan(x, x.directed and pulls, arrays, RESULT if x.renumbered else put)
     each = bound(x.positions // x.peers + 1, [*widths, 1], SOME) if x.peers else 0
-    return replace(need, messages=2 * x.peers * each)  # two of each, by the parity of the exchange
+    need = replace(need, messages=2 * x.peers * each)  # two of each, by the parity of the exchange
+    return replace(need, **_parts(x)) if options.parting(traced, x) else need
+
+
+def _parts(x: Extent) -> dict[str, int]:
+    """Of rows in two parts: a copy of edges, and where their second parts begin."""
+    copied, each = x.edges * (4 + x.weight), 4 * (x.size + 1)
+    return {"parting": copied + each + max(PARTING * min(x.edges, SOME), 2 * each), "parts": copied + each}
 
 
 def for_components(extent: Extent) -> Plan:

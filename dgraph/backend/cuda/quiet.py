@@ -23,8 +23,8 @@ def runs_locally(t: Traced) -> bool:
     return improves and t.flagged and not (t.apply or t.step or t.globals or _asked(t))
 
 
-def may_be_mailed(t: Traced) -> bool:
-    """Whether each proposal to a mirror may travel by itself, as edges find it: the order of sums does not show."""
+def in_any_order(t: Traced) -> bool:
+    """Whether proposals of edges and of messages may come as they are found: the order of sums does not show."""
     fields = [t.fields[k] for k in t.proposes]
     return all(field.reduce.idempotent or field.dtype == "int64" for field in fields)  # type: ignore[union-attr]
 

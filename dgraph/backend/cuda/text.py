@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dgraph.backend.cuda import estimates_layout, layout, messages
 from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.quiet import ends_when_quiet, may_be_mailed, runs_locally
+from dgraph.backend.cuda.quiet import ends_when_quiet, in_any_order, runs_locally
 from dgraph.backend.cuda.render import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import room
@@ -43,6 +43,9 @@ WORK = [
     ("const u32*", "parent"), ("i64*", "lowest"),
 ]  # fmt: skip
 """Of ``env``: what a machine works on."""
+
+PARTS = [("const offset_t*", "middles"), ("prefix_t*", "boundary_sums")]
+"""Of ``env``: what pushes in two parts need."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ def environment(t: Traced) -> list[tuple[str, str]]:
         *(("const void*", f"inbox{i}") for i in range(len(t.proposes))),
         *members(t),
         *estimates_layout.members(t),
+        *PARTS,
     ]
 
 
@@ -166,7 +170,7 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) ->
         "PERSISTENT": int(persistent),
         "REACH": variant.reach * reach,
         "PEELS": int(variant.peels),
-        "MAILS": int(persistent and not (variant.fused or reach or local) and may_be_mailed(t)),
+        "MAILS": int(persistent and not (variant.fused or reach or local) and in_any_order(t)),
         "SUMMED": int(not all(t.fields[k].reduce.idempotent for k in t.proposes)),  # type: ignore[union-attr]
         "LOCAL": int(local),
     }

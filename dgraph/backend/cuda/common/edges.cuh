@@ -6,7 +6,7 @@ struct EdgesRoom {
     u32 culled[CULL & CULL_HASH ? CULLED : 1];
 };
 
-DEVICE void open_visit(Visit& visit, EdgesRoom& room, i64 number = 0) {
+DEVICE void open_visit(Visit& visit, EdgesRoom& room) {
     const i64* c = env.control;
     if (CULL & CULL_HASH) {
         for (u32 i = threadIdx.x; i < CULLED; i += BLOCK) room.culled[i] = 0xffffffffu;
@@ -15,16 +15,13 @@ DEVICE void open_visit(Visit& visit, EdgesRoom& room, i64 number = 0) {
     visit.culled = room.culled;
     visit.open(load_globals(FRESH(c + ROUND), FRESH(c + TOTAL_ACTIVE)), FRESH(c + TICK), FRESH(c + PILE),
                room.staging.held[warp_in_block()]);
-    // A mirror is listed once a piece: marks that no whole round uses.
-    if (!FUSED && number >> PIECES_BIT & 15)
-        visit.mirror_stamp = 1u << 31 | (u32)(16 * FRESH(c + TICK) + (number >> PIECE_BIT & 15));
 }
 
 KERNEL edges(i64 number) {
     SHARED(EdgesRoom, room);
     if (is_over()) return;
     Visit visit;
-    open_visit(visit, room, number);
+    open_visit(visit, room);
     SCHEDULE(visit, frontier_work(number), room.schedule);
     visit.close();
 }

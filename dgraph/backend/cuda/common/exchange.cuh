@@ -1,14 +1,11 @@
 // One exchange: ``pack`` for all peers, ``unpack`` from all. Between kernels of GPUs that reach each other no host is
 // needed: ``pack`` posts, ``unpack`` waits. All blocks of either run at once.
 
-// ``piece``: what the last piece of a round added, from 1; 0: all.
-DEVICE News news_now(const Asked& a, i64 piece) {
+DEVICE News news_now(const Asked& a) {
     const i64* c = env.control;
     const u32* queue = is(SWAPPED) ? env.queue1 : env.queue0;
     const u64 active = (u64)FRESH(c + ACTIVE);
-    const u64 from = piece > 1 ? (u64)FRESH(env.post + POST_PIECES + piece - 2) : 0;
-    const i64* end = piece ? env.post + POST_PIECES + piece - 1 : slot_now() + MIRROR_TAIL;
-    if (a.reduces) return {env.mirrors + from, (u64)FRESH(end) - from, queue, active};
+    if (a.reduces) return {env.mirrors, (u64)FRESH(slot_now() + MIRROR_TAIL), queue, active};
     return {DIRTY ? env.dirty : queue, DIRTY ? (u64)FRESH(c + DIRTIED) : active, queue, active};
 }
 
@@ -17,7 +14,7 @@ KERNEL pack(i64 asked) {
     if (is_over()) return;
     const u64 began = NOW();
     const Asked a = parsed(asked);
-    const News news = news_now(a, asked >> ASKED_PIECE);
+    const News news = news_now(a);
     const i64 number = FRESH(env.post + POST_NUMBER) + 1;
     u32 due = (u32)FRESH(env.control + GATE);
     pack_all(a, news, number, due, room);

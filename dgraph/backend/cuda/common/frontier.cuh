@@ -1,18 +1,18 @@
 // What the schedules of broad rounds share: the work of a round, and ways to walk pieces of it.
 
+// ``number``: of the schedule's option; below 0, the part of a frontier in two parts, whose sums are those of its interior
+// by now (overlap.cuh).
 DEVICE Work frontier_work(i64 number) {
     const i64* c = env.control;
     if (PULLING) return {(const u32*)0, (const prefix_t*)0, env.in_offsets, (u64)env.rows, (u64)env.in_edges, number};
     if (ALL || SWEEP) return {(const u32*)0, (const prefix_t*)0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, number};
     const bool swapped = FRESH(c + SWAPPED) != 0;
-    const u64 pieces = (u64)(number >> PIECES_BIT & 15), piece = (u64)(number >> PIECE_BIT & 15);
-    if (pieces) {
-        const u64 edges = (u64)FRESH(c + LOCAL_EDGES);
-        return {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)FRESH(c + QUEUED),
-                edges * (piece + 1) / pieces, 0, edges * piece / pieces};
-    }
-    return {swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)FRESH(c + QUEUED),
-            (u64)FRESH(c + LOCAL_EDGES), number};
+    const u32* queue = swapped ? env.queue1 : env.queue0;
+    const prefix_t* sums = swapped ? env.sums1 : env.sums0;
+    const u64 count = (u64)FRESH(c + QUEUED), edges = (u64)FRESH(c + LOCAL_EDGES);
+    if (number == -OF_MIRRORS) return {queue, env.boundary_sums, env.out_offsets, count, (u64)env.boundary_sums[count], 0};
+    if (number == -OF_MASTERS) return {queue, sums, env.middles, count, edges - (u64)env.boundary_sums[count], 0};
+    return {queue, sums, env.out_offsets, count, edges, number};
 }
 
 // Threads of one block have consecutive numbers, as CUDA's own numbering has it.

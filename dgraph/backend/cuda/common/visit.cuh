@@ -10,7 +10,6 @@ struct Work {
     const offset_t* offsets; // CSR of the edges that are walked
     u64 count, edges;
     i64 number;              // of the schedule's option: a threshold, a size
-    u64 from = 0;            // the first edge: ``warp_search`` may walk some of the list's edges
 
     __device__ u32 item(u64 i) const { return items ? LOAD(items + i) : (u32)i; }
     __device__ u64 start(u64 i) const { return items ? (u64)LOAD(sums + i) : (u64)offsets[i]; }

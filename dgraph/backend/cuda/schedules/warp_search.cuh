@@ -21,9 +21,9 @@ DEVICE u64 search_by_warp(const Work& work, u64 edge) {
 }
 
 template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearchRoom&) {
-    const u64 least = 32 * AT_ONCE, each = (work.edges - work.from) / warps() / least * least;
+    const u64 least = 32 * AT_ONCE, each = work.edges / warps() / least * least;
     const u64 piece = PERSISTENT ? smaller(larger(each, least), (u64)WARP_PIECE) : WARP_PIECE;
-    for (u64 edge = work.from + warp_rank() * piece; edge < work.edges; edge += warps() * piece) {
+    for (u64 edge = warp_rank() * piece; edge < work.edges; edge += warps() * piece) {
         const u64 end = smaller(edge + piece, work.edges);
         u64 window = search_by_warp(work, edge), at = edge;
         while (at < end) {

@@ -1,0 +1,165 @@
+"""Rows in two parts: what stands in each, how much memory that takes, how long it stays."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import simulated
+from emulated import Device, needs_compiler
+from hypothesis import given
+from hypothesis import strategies as st
+from test_cuda_exchange import PROGRAMS
+
+import partitioning
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.backend.cuda import CudaBackend, Options, plan
+from dgraph.backend.cuda import graph as device_graph
+from dgraph.backend.cuda.extent import Extent
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.parts import in_two
+from dgraph.backend.cuda.transports import Links
+from dgraph.errors import UsageError
+from dgraph.graph.build import build
+from dgraph.program import trace
+
+pytestmark = pytest.mark.mpi_skip
+
+
+def parted(rows, masters, some, weighted=True):
+    """By row: targets and weights of either part; weights are the edges' numbers."""
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.uint32)
+    neighbours = np.array([target for row in rows for target in row], np.uint32)
+    weights = np.arange(neighbours.size) if weighted else None
+    moved, carried, middles = in_two(offsets, neighbours, weights, masters, np, some)
+    assert (moved.dtype, middles.dtype, middles.size) == (np.uint32, np.uint32, len(rows))
+    assert (carried is None) == (weights is None)
+    columns = [moved, moved] if carried is None else [moved, carried]
+    return [
+        [[column[a:b].tolist() for column in columns] for a, b in ((first, middle), (middle, last))]
+        for first, middle, last in zip(offsets[:-1].tolist(), middles.tolist(), offsets[1:].tolist(), strict=True)
+    ]
+
+
+def expected(rows, masters):
+    """The same, in plain Python."""
+    number, found = 0, []
+    for row in rows:
+        kinds = [], []
+        for target in row:
+            kinds[target < masters].append((target, number))
+            number += 1
+        found.append([[[a for a, _ in kind], [b for _, b in kind]] for kind in kinds])
+    return found
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 9), max_size=12), max_size=12), st.integers(0, 10), st.integers(1, 9)
+)  # fmt: skip
+def test_kinds_stand_apart_and_in_order(rows, masters, some):
+    assert parted(rows, masters, some) == expected(rows, masters)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("some", [7, 64, 1 << 20])
+def test_a_hub_is_longer_than_a_piece(weighted, some):
+    """And empty rows before it and behind, rows of one kind, no rows."""
+    rng = np.random.default_rng(some)
+    rows = [[], [], rng.integers(0, 100, 500).tolist(), [], [3] * 9, [99] * 20, []]
+    found, wanted = parted(rows, 60, some, weighted), expected(rows, 60)
+    assert found == [[[part[0], part[weighted]] for part in row] for row in wanted]
+    assert parted([], 60, some, weighted) == []
+
+
+def local_of(comm, policy="oec", directed=True, m=40_000):
+    made = simulated.skewed(3000, m, directed)
+    made.weights = np.random.default_rng(2).integers(1, 9, made.src.size).astype(np.int32)
+    block = made.block(comm)
+    return build(block, partitioning.plan(policy, block, comm.size, comm), comm)
+
+
+def one_of(size, **more):
+    """The first part of so many."""
+    return simulated.succeed(size, lambda comm: local_of(comm, **more))[0]
+
+
+@needs_compiler
+@pytest.mark.parametrize("program", [Levels(source=1), PROGRAMS["dist"], Peel(), PageRank()])
+def test_memory_is_what_was_planned(program):
+    """Arrays and rows to the byte."""
+    options, device = Options(overlap=True), Device()
+    graph = device_graph.DeviceGraph(one_of(3), device)
+    traced = trace(program, np.dtype(np.int32))
+    machine = Machine(traced, graph, device, "push", options)
+    need = plan.for_rounds(traced, graph.extent, "push", options, device.blocks)
+    whole = plan.for_rounds(traced, graph.extent, "push", Options(), device.blocks)
+    assert need.arrays == machine.arrays.bytes
+    if machine.arrays.parted:
+        rows = graph.parts
+        own = rows.neighbours.nbytes + rows.weights.nbytes + rows.middles.nbytes
+        assert own <= need.parts <= own + 8
+        assert need.arrays - whole.arrays == machine.arrays.boundary_sums.nbytes
+        assert need.rounds > whole.rounds
+    else:
+        assert isinstance(program, PageRank)
+        assert need == whole
+
+
+@pytest.mark.parametrize("some", [1 << 10, 1 << 12])
+def test_parting_takes_no_more_than_was_planned(some, monkeypatch):
+    monkeypatch.setattr(device_graph, "SOME", some)
+    monkeypatch.setattr(plan, "SOME", some)
+    graph = device_graph.DeviceGraph(one_of(2), Device())
+    need = plan.for_rounds(trace(Levels(source=0), np.dtype(np.int32)), graph.extent, "push", Options(overlap=True), 2)
+    tracemalloc.start()
+    try:
+        rows = graph.parts
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert rows.middles.size == graph.local.size
+    assert 0.7 * need.parting < peak < 1.05 * need.parting + 20_000
+
+
+@pytest.mark.parametrize(("extent", "able"), [
+    ({}, True), ({"entered": 0}, False), ({"wide": True}, False),
+])  # fmt: skip
+def test_what_may_be_cut(extent, able):
+    extent = Extent(**{"size": 9, "edges": 20, "masters": 5, "peers": 1, "entered": 4} | extent)
+    traced = trace(Levels(source=0), None)
+    assert Options(overlap=True).parting(traced, extent) == able
+    assert not Options(overlap=True).uncut().parting(traced, extent)
+    assert not Options().parting(traced, extent)
+    assert not Options(overlap=True).parting(trace(PageRank(), None), extent)
+
+
+@needs_compiler
+def test_copies_leave_where_others_need_their_room():
+    """A later run that pushes whole rows lets go of the parts where they are in its way."""
+
+    def work(comm):
+        device = Device(memory=1 << 30)
+        local = local_of(comm, directed=False)
+        backend = CudaBackend(0, 1, False, Options(overlap=True), device)
+        backend.links = Links(comm.twin(), {1 - comm.rank: "p2p"}, not_direct="")
+        traced = trace(Levels(source=1), None)
+        backend.machine(traced, local, "push")
+        graph = backend._graphs.of(local)
+        assert "parts" in graph.__dict__
+        need = plan.for_rounds(traced, graph.extent, "push", Options(overlap=True), device.blocks)
+        assert graph.left(need.incoming, need.parts) == need.parts
+        plain = backend.choosing(Options())
+        plain.links = backend.links
+        plain.machine(traced, local, "push")
+        assert "parts" in graph.__dict__
+        rounds = plan.for_rounds(traced, graph.extent, "push", Options(), device.blocks)
+        wanted = rounds.rounds + plain._messages(rounds) - rounds.graph
+        device.free = lambda _=0: wanted - 1 + need.parts * ("parts" not in graph.__dict__)
+        plain.machine(traced, local, "push")
+        assert "parts" not in graph.__dict__
+        device.free = lambda _=0: wanted - 1
+        with pytest.raises(UsageError, match=r"in two parts [1-9]"):
+            backend.machine(traced, local, "push")
+
+    simulated.succeed(2, work)
