@@ -1,6 +1,7 @@
 """Rows in two parts: what stands in each, how much memory that takes, how long it stays."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from test_cuda_exchange import PROGRAMS
 
 import partitioning
+from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.cc import Joined
+from dgraph.algorithms.kcore import Estimate, Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda import CudaBackend, Options, plan
 from dgraph.backend.cuda import graph as device_graph
@@ -22,9 +25,21 @@ from dgraph.backend.cuda.parts import in_two
 from dgraph.backend.cuda.transports import Links
 from dgraph.errors import UsageError
 from dgraph.graph.build import build
-from dgraph.program import trace
+from dgraph.program import ADD, Field, trace
 
 pytestmark = pytest.mark.mpi_skip
+
+
+class Sums(OnePass):
+    """How many edges reach a vertex."""
+
+    total = Field("int64", reduce=ADD)
+
+    def init(self, v, g):
+        return {"active": True}
+
+    def edge(self, u, e, v):
+        return {"total": 1}
 
 
 def parted(rows, masters, some, weighted=True):
@@ -132,6 +147,33 @@ def test_what_may_be_cut(extent, able):
     assert not Options(overlap=True).uncut().parting(traced, extent)
     assert not Options().parting(traced, extent)
     assert not Options(overlap=True).parting(trace(PageRank(), None), extent)
+    assert Options(overlap=True).parting(trace(Sums(), None), extent) == able
+    assert not Options(overlap=True).parting(trace(Sums().retype(total="float64"), None), extent)
+
+
+def test_the_most_may_be_while_rows_are_brought_into_parts():
+    need = plan.Plan(upload=0, graph=1, turning=0, incoming=10, arrays=2, result=3, parting=100, parts=50)
+    assert need.rounds == 111
+    assert replace(need, arrays=90).rounds == 154
+
+
+@needs_compiler
+@pytest.mark.parametrize(("program", "direction", "direct", "cut"), [
+    (Joined(), "auto", True, False), (Joined(), "push", True, True), (Estimate(), "auto", True, False),
+    (Levels(source=1), "auto", True, True), (Levels(source=1), "auto", False, False),
+])  # fmt: skip
+def test_rows_are_only_copied_for_rounds_that_walk_them(program, direction, direct, cut):
+    """Not where components are joined by trees, cores estimated, or hosts agree on rounds."""
+
+    def work(comm):
+        local = local_of(comm, directed=False)
+        backend = CudaBackend(0, 1, False, Options(overlap=True), Device())
+        name = "p2p" if direct else "mpi-host"
+        backend.links = Links(comm.twin(), {1 - comm.rank: name}, not_direct="" if direct else "not asked for")
+        machine = backend.machine(trace(program, None), local, direction)
+        assert ("parts" in machine.graph.__dict__) == machine.arrays.parted == cut
+
+    simulated.succeed(2, work)
 
 
 @needs_compiler

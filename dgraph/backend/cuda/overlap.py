@@ -40,7 +40,7 @@ class Overlap:
 
     def __init__(self, exchange: Exchange, machine: Machine):
         self.exchange, self.machine = exchange, machine
-        self.able = machine.arrays.parted and bool(exchange.pushed)
+        self.able = machine.arrays.parted
         if self.able:
             raw = machine.device.raw
             self._stream, self._walked, self._sent = raw.stream(urgent=True), raw.event(), raw.event()
@@ -49,7 +49,7 @@ class Overlap:
         """Whether the next round is walked in two parts."""
         machine = self.machine
         broad = self.able and machine.direction == "push" and machine.words[at.LOCAL_EDGES] >= BROAD
-        return bool(broad) and schedule(machine.options, machine.words, machine.graph.wide) == WALKER
+        return bool(broad and schedule(machine.options, machine.words, machine.graph.wide) == WALKER)
 
     def walk(self, sync: Reduces) -> None:
         """The next round's edges, and the proposals to mirrors on all ranks."""
