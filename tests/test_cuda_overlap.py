@@ -32,6 +32,7 @@ def cut(monkeypatch):
 
     def counted(self, sync):
         walked.append(self.exchange.comm.rank)
+        assert self.machine.direction == "push"
         walk(self, sync)
 
     monkeypatch.setattr(overlap, "BROAD", 0)
@@ -49,7 +50,7 @@ def streams(request, monkeypatch):
 
 def pushed(ranks, graph, programs, parts=True, **choices):
     options = Options(overlap=parts, small=-1, reach=0, renumber=choices.pop("renumber", None))
-    return run(ranks, graph, programs, direction="push", options=options, **choices)
+    return run(ranks, graph, programs, direction=choices.pop("direction", "push"), options=options, **choices)
 
 
 @cache
@@ -101,6 +102,12 @@ def test_messages_are_those_of_rounds_that_are_not_cut(policy, ranks, some, cut,
         assert any(rank[2].sent for rank in mine)
         assert mine[0][1].rounds == theirs[0][1].rounds
     assert {*cut} == ({*range(ranks)} if some is None else {some})
+
+
+def test_pulls_between_are_not_cut(cut):
+    names = ("level", "dist")
+    check(pushed(3, mesh(), [PROGRAMS[name] for name in names], direction="flip", sync="poison"), names)
+    assert cut
 
 
 def test_sums_of_floats_are_not_cut(cut):
@@ -220,7 +227,7 @@ def test_what_a_round_asks_of_the_host(monkeypatch):
 def test_the_interior_leaves_room_for_the_exchange(cut, monkeypatch):
     """Blocks that a multiprocessor holds: 6 of the walker, 4 and 3 of the exchange, so two of the walker make room.
     What is not beside edges has all of the GPU."""
-    grids = set()
+    grids, scans = set(), set()
 
     def watched(context):
         device, machine = context.backend.device, context.backend.machine
@@ -230,6 +237,8 @@ def test_the_interior_leaves_room_for_the_exchange(cut, monkeypatch):
             launch = found.kernels.launch
 
             def launched(module, kernel, argument=0, blocks=None, **more):
+                if kernel in ("part_degrees", "part_sums"):
+                    scans.add(blocks)
                 if kernel in ("pack", "unpack", "edges"):
                     grids.add((kernel, device.stream is not None or argument == -at.OF_MASTERS, blocks))
                 launch(module, kernel, argument, blocks=blocks, **more)
@@ -244,6 +253,7 @@ def test_the_interior_leaves_room_for_the_exchange(cut, monkeypatch):
     check(pushed(4, mesh(), [PROGRAMS["level"]], policy="cvc", wrapped=watched), ["level"])
     beside = {("edges", True, 8), ("pack", True, 2), ("unpack", True, 2)}  # of two multiprocessors
     assert grids == beside | {("edges", False, None), ("pack", False, None), ("unpack", False, None)}
+    assert len(scans - {None}) == len(scans) == 1  # both passes deal out a list alike
     assert cut
 
 

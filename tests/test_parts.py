@@ -115,6 +115,7 @@ def test_memory_is_what_was_planned(program):
         own = rows.neighbours.nbytes + rows.weights.nbytes + rows.middles.nbytes
         assert own <= need.parts <= own + 8
         assert need.arrays - whole.arrays == machine.arrays.boundary_sums.nbytes
+        assert machine.arrays.boundary_sums.size == graph.local.size + 1  # and the sum of all
         assert need.rounds > whole.rounds
     else:
         assert isinstance(program, PageRank)
@@ -191,6 +192,9 @@ def test_copies_leave_where_others_need_their_room():
         assert "parts" in graph.__dict__
         need = plan.for_rounds(traced, graph.extent, "push", Options(overlap=True), device.blocks)
         assert graph.left(need.incoming, need.parts) == need.parts
+        device.free = lambda _=0: need.rounds + backend._messages(need) - need.graph - need.parts
+        backend.machine(traced, local, "push")
+        device.free = lambda _=0: 1 << 30
         plain = backend.choosing(Options())
         plain.links = backend.links
         plain.machine(traced, local, "push")
