@@ -60,8 +60,9 @@ def test_arrays_are_those_that_were_planned(program, schedule):
 @pytest.mark.parametrize("skewed", [True, False])
 def test_uploading_takes_no_more_than_was_planned(skewed, monkeypatch):
     """With NumPy in CuPy's place, whose sorts need less; scratch is bounded by pieces."""
-    monkeypatch.setattr(device_graph, "SOME", 1 << 12)
-    monkeypatch.setattr(plan, "SOME", 1 << 12)
+    for name in ("SOME", "RENUMBERED"):
+        monkeypatch.setattr(device_graph, name, 1 << 12)
+        monkeypatch.setattr(plan, name, 1 << 12)
     device, local = Device(), local_graph(*arcs(skewed=skewed))
     extent = Extent.of(local)
     assert extent.renumbered == skewed

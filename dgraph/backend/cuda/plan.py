@@ -18,9 +18,11 @@ from dgraph.backend.cuda.messages import bound
 from dgraph.backend.cuda.options import Options
 from dgraph.program import Traced
 
-RENUMBERING, TURNING, MOVING = 56, 32, 28
-"""Bytes of scratch an edge of ``SOME``: while edges are renumbered, while they are sorted by target, and, beside a
-weight, while weights follow them."""
+RENUMBERING, FOLLOWING = 28, 20
+"""Bytes of scratch an edge of ``RENUMBERED``, while edges are renumbered, and more where weights follow them."""
+
+TURNING, MOVING = 32, 28
+"""Bytes of scratch an edge of ``SOME``: while edges are sorted by target, and, beside a weight, while weights follow."""
 
 PARTING = 40
 """Bytes of scratch an edge of ``SOME`` while rows are brought into two parts."""
@@ -100,7 +102,8 @@ def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
     graph = x.rows + x.spare + place + (x.ids + 4) * n + told
     upload = max(x.rows + place + 8 * n, graph + place // 2)
     if x.renumbered:
-        upload = max(upload, ORDERING * n, 2 * ends + 24 * n + RENUMBERING * min(x.edges, RENUMBERED))
+        moving = RENUMBERING + FOLLOWING * bool(x.weight)
+        upload = max(upload, ORDERING * n, 2 * ends + 24 * n + moving * min(x.edges, RENUMBERED))
     return Plan(
         upload=upload,
         graph=graph,
