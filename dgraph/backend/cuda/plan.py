@@ -22,7 +22,7 @@ RENUMBERING, FOLLOWING = 28, 20
 """Bytes of scratch an edge of ``RENUMBERED``, while edges are renumbered, and more where weights follow them."""
 
 TURNING, MOVING = 32, 28
-"""Bytes of scratch an edge of ``SOME``: while edges are sorted by target, and, beside a weight, while weights follow."""
+"""Bytes of scratch an edge of ``SOME``: while edges are sorted by target; beside a weight, while weights follow."""
 
 PARTING = 40
 """Bytes of scratch an edge of ``SOME`` while rows are brought into two parts."""
