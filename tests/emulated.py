@@ -11,7 +11,6 @@ import shutil
 import stat
 import subprocess
 import tempfile
-import threading
 import time
 import weakref
 from contextlib import contextmanager
@@ -24,12 +23,9 @@ from emulated_raw import Raw
 
 HERE = Path(__file__).parent
 THREADS = 64
-_compiling = threading.Lock()
 COMPILER = shutil.which("g++")
-FLAGS = (
-    "-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-ffp-contract=off",
-    "-Wl,-Bsymbolic",
-)  # fmt: skip
+FLAGS = "-std=c++17", "-w", "-fPIC", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-ffp-contract=off"
+LIBRARY = "-O0", "-shared", "-Wl,-Bsymbolic", "-nodefaultlibs", "-lc", "-lgcc"
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not there to compile the kernels as C++")
 
@@ -58,28 +54,36 @@ def _folder() -> Path:
 
 @cache
 def _compiled(text: str) -> Path:
-    with _compiling:
-        return _library(text)
+    return _made(f'#include "{HERE / "emulate.h"}"\n{text}', ".so", _threads(), *LIBRARY)
 
 
-def _library(text: str) -> Path:
-    """The compiled text; ranks that want the same one wait for the one that compiles it."""
-    path = _folder() / hashlib.sha256(" ".join([*FLAGS, text]).encode()).hexdigest()[:20]
-    library = path.with_suffix(".so")
-    if library.exists():
-        return library
+@cache
+def _threads() -> Path:
+    """What is the same in every library."""
+    return _made(f'#include "{HERE / "emulate.cpp"}"', ".o", "-c", "-O2")
+
+
+def _made(text: str, suffix: str, *flags: str | Path) -> Path:
+    """What ``text`` is compiled to; who wants the same, in this process or another, waits for who compiles it."""
+    headers = [(HERE / name).read_text() for name in ("emulate.h", "emulate.cpp")]
+    whole = "\n".join(map(str, [COMPILER, *FLAGS, *flags, *headers, text]))
+    path = _folder() / hashlib.sha256(whole.encode()).hexdigest()[:20]
+    made = path.with_suffix(suffix)
+    if made.exists():
+        return made
     with path.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if library.exists():
-            return library
-        source, made = path.with_suffix(".cpp"), path.with_suffix(".new")
+        if made.exists():
+            return made
+        source, draft = path.with_suffix(".cpp"), path.with_suffix(".new")
         source.write_text(text)
-        done = subprocess.run([COMPILER, *FLAGS, "-o", made, source], capture_output=True, text=True)
+        command = [COMPILER, *FLAGS, "-o", draft, source, *flags]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{source}:\n{done.stderr[:4000]}")
-        made.rename(library)
+        draft.rename(made)
         source.unlink()
-    return library
+    return made
 
 
 class Device:
@@ -154,9 +158,7 @@ class Device:
         if self.mutant and self.mutant[0] in text:
             text = text.replace(*self.mutant)
         if text not in self._modules:
-            text = text.replace("#define BLOCK 256", f"#define BLOCK {THREADS}")
-            whole = f"#include <cstddef>\n{(HERE / 'emulate.h').read_text()}\n{text}"
-            self._modules[text] = Module(_compiled(whole), self)
+            self._modules[text] = Module(_compiled(text.replace("#define BLOCK 256", f"#define BLOCK {THREADS}")), self)
         return self._modules[text]
 
     def compiled(self, text: str, name: str) -> bool:

@@ -74,7 +74,11 @@ def in_a_child(holds) -> bool:
     child = os.fork()
     if child == 0:
         faulthandler.disable()
-        os._exit(0 if holds() else 1)
+        held = False
+        try:
+            held = holds()
+        finally:  # whatever it raises: two processes must not go on with the tests
+            os._exit(0 if held else 1)
     return os.waitpid(child, 0)[1] == 0
 
 
