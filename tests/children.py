@@ -91,6 +91,9 @@ class Children:
                 start_new_session=True,
             )
 
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
     def wait(self, timeout: float) -> "Children":
         """Until the end, or until the watchdog: then Python ranks say where they stand, and all are ended."""
         try:

@@ -3,18 +3,25 @@
 - ``mpiexec -n P python -m pytest --with-mpi``: rank tests (``@pytest.mark.mpi``) on P ranks. After every test the
   ranks meet; a rank whose test failed gives the others a moment to come, and ends the launch if they do not, because
   then they wait for a message that it will never send.
-- plain ``pytest``: the tests of one process and, beside them, the above for P = 1; then ``test_ranks.py``, which starts
-  the above for each other P.
+- plain ``pytest``: the tests of one process and, beside them, the above for P = 1, then 2 and so on, up to a rank a
+  core; then ``test_ranks.py``, which waits for these and starts the above for each other P.
 """
 
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import hypothesis
 import numpy as np
 import pytest
+from children import Children, rank_tests
+
+CORES = len(os.sched_getaffinity(0))
+RANK_TESTS = "test_the_rank_tests["
+"""How the tests begin that stand for all rank tests on a number of ranks."""
 
 GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
 """Seconds that ranks have to come to the end of a test that failed on another."""
@@ -48,18 +55,45 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: ("starts_children" in item.keywords, item.path.name != "test_ranks.py"))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def one_rank(request, tmp_path_factory):
-    """The rank tests on one rank, where they are asked for: on a core of their own, beside the tests of one process.
-    They compile what more ranks then find in the cache."""
-    if not any(item.name == "test_the_rank_tests[1]" for item in request.session.items):
-        yield None
-        return
-    from children import rank_tests
+class Ahead:
+    """The rank tests, at one number of ranks after another: as far as each rank has a core beside the tests of one
+    process, which leave the others idle. Those on one rank come first: they compile what more ranks then find in the
+    cache. More ranks than cores give each other the cores all the time, and would take them from who comes to an end.
+    """
 
-    begun = rank_tests(1, tmp_path_factory.mktemp("one rank"))
-    yield begun
-    begun.end()
+    def __init__(self, wanted: list[int], folder: Callable[[str], Path]):
+        self.wanted, self.folder = wanted, folder
+        self.begun: dict[int, Children] = {}
+
+    def go_on(self):
+        """Start the next, unless the last still runs."""
+        if self.wanted and self.wanted[0] <= CORES and not any(each.runs() for each in self.begun.values()):
+            self.on(self.wanted[0])
+
+    def on(self, ranks: int) -> Children:
+        """Those on so many ranks, begun."""
+        if ranks not in self.begun:
+            self.wanted.remove(ranks)
+            self.begun[ranks] = rank_tests(ranks, self.folder(f"{ranks} ranks"))
+        return self.begun[ranks]
+
+    def end(self):
+        for each in self.begun.values():
+            each.end()
+
+
+@pytest.fixture(scope="session")
+def ahead(request, tmp_path_factory):
+    asked = [item.callspec.params["ranks"] for item in request.session.items if item.name.startswith(RANK_TESTS)]
+    ahead = Ahead(sorted(asked), tmp_path_factory.mktemp)
+    yield ahead
+    ahead.end()
+
+
+@pytest.fixture(autouse=True)
+def go_on(ahead):
+    """Before every test, and not in a thread: some tests fork."""
+    ahead.go_on()
 
 
 @pytest.fixture

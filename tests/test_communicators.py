@@ -10,8 +10,8 @@ import dgraph
 from dgraph.comm import communicator, world
 from dgraph.errors import UsageError
 
-MANY = 2_500
-"""More than the communicators that MPICH has in all."""
+MANY = 2_500 if world().size <= 2 else 250
+"""More than the communicators that MPICH has in all, which each rank counts for itself: two show what is not freed."""
 
 pytestmark = pytest.mark.mpi
 

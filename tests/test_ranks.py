@@ -4,7 +4,7 @@ import sys
 import textwrap
 
 import pytest
-from children import PYTEST, ROOT, rank_files, rank_tests, run
+from children import PYTEST, ROOT, rank_files, run
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
@@ -13,9 +13,8 @@ RANKS = [1, 2, 3, 4]
 
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("ranks", RANKS)
-def test_the_rank_tests(ranks, one_rank, tmp_path):
-    started = one_rank if ranks == 1 else rank_tests(ranks, tmp_path)
-    started.wait(900)
+def test_the_rank_tests(ranks, ahead):
+    started = ahead.on(ranks).wait(900)
     assert started.code == 0, started.story()
     assert started.alive() == []
 
