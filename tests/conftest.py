@@ -7,6 +7,7 @@
   core; then ``test_ranks.py``, which waits for these and starts the above for each other P.
 """
 
+import gc
 import os
 import shutil
 import tempfile
@@ -94,6 +95,13 @@ def ahead(request, tmp_path_factory):
 def go_on(ahead):
     """Before every test, and not in a thread: some tests fork."""
     ahead.go_on()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def settled():
+    """What a file leaves stays: collections, which many tests ask for, need not walk it again in the files behind."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
