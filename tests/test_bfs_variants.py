@@ -93,7 +93,7 @@ def test_features_choose_schedules(device):
 @pytest.mark.parametrize(
     "mutant",
     [
-        ("joined ? env.out_offsets[v] : 0", "joined ? env.out_offsets[v] + 1 : 0"),
+        ("(u64)(env.out_offsets[v + 1] - first) : 0", "(u64)(env.out_offsets[v + 1] - first) / 2 : 0"),
         ("v * 2654435761u >> 22), v) != v;", "v * 2654435761u >> 22), v) == v;"),
         ("near = near && first;", "near = near && !first;"),
     ],
