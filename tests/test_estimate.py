@@ -154,6 +154,27 @@ def test_what_takes_long_is_told(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(("name", "ranks", "policy", "more"), [
+    ("sssp", 4, "oec", True), ("sssp", 4, "cvc", True), ("sssp", 4, "iec", False), ("sssp", 1, "oec", False),
+    ("pagerank", 4, "oec", False), ("cc", 4, "oec", False),
+])  # fmt: skip
+def test_rounds_in_two_parts_take_edges_once_more(name, ranks, policy, more):
+    """Where a rank pushes into mirrors, and adds no floats: targets, weights, and where second parts begin."""
+    shape = shape_of("rmat:20", weights="1..9" if name == "sssp" else None, directed=name != "cc")
+    without, cut = (
+        estimate(name, shape, ranks, policy, parameters={"source": 0} if name == "sssp" else {}, overlap=overlap)
+        for overlap in (False, True)
+    )
+    assert without.gpu.upload == cut.gpu.upload
+    copied = cut.gpu.incoming - without.gpu.incoming
+    if not more:
+        assert copied == 0 == cut.gpu.state - without.gpu.state
+    else:
+        size = cut.masters + cut.mirrors + 1
+        assert cut.gpu.state - without.gpu.state == 4 * size
+        assert copied >= 8 * cut.edges + 4 * size
+
+
 def test_a_graph_that_gpus_draw_lies_there_once():
     shape = shape_of("rmat:30")
     given = {"parameters": {"source": 0, "return_predecessors": False}, "direction": "push", "gpu_memory": 139 << 30}

@@ -29,7 +29,8 @@ class GpuPlan:
     Attributes:
         upload: while the graph is brought there and vertices are numbered by degree; or while it is built there.
         graph: the rows that stay.
-        incoming: edges by target as well, where a directed graph is pulled; while they are sorted, if that is more.
+        incoming: edges by target as well, where a directed graph is pulled, and edges in two parts; while they are
+            made, if that is more.
         state: fields, frontiers and worklists of a program, and an answer that is put into order.
         messages: buffers of the exchange, where GPUs reach each other; else twice as much.
     """
@@ -57,7 +58,7 @@ class GpuPlan:
 
 def on_gpu(
     programs: Sequence[tuple[Traced, str]], shape: Shape, masters: int, mirrors: int, arcs: int, ranks: int,
-    limit: int | None = None, drawn: bool = False,
+    limit: int | None = None, drawn: bool = False, entered: int = 0,
 ) -> GpuPlan:  # fmt: skip
     """The plan of a rank with so many masters, mirrors and arcs.
 
@@ -65,6 +66,7 @@ def on_gpu(
         programs: what the algorithm runs, each with its direction.
         limit: bytes of the GPU: where numbering vertices by degree does not fit, they keep their numbers.
         drawn: the graph is built there (``--build device``).
+        entered: mirrors that edges lead into, where rounds may be pushed in two parts (``--overlap``).
     """
     extent = Extent(
         masters + mirrors, arcs,
@@ -75,14 +77,18 @@ def on_gpu(
         chunks=(mirrors >> CHUNK_BITS) + ranks - 1,
         shared=mirrors,
         positions=mirrors,
+        entered=entered,
         renumbered=shape.skewed,
         wide=arcs >= WIDE,
     )  # fmt: skip
     plans = []
     for traced, direction in programs:
-        hooks = traced.program.kernel == "components" and ranks == 1 and direction == "auto" and not shape.directed
+        free = direction == "auto" and not shape.directed
+        hooks = traced.program.kernel == "components" and ranks == 1 and free
+        walks = not (free and traced.program.kernel in ("components", "estimates"))
+        options = Options(overlap=entered > 0 and walks)
         plans.append(
-            for_components(extent) if hooks else for_rounds(traced, extent, direction, Options(), MULTIPROCESSORS)
+            for_components(extent) if hooks else for_rounds(traced, extent, direction, options, MULTIPROCESSORS)
         )
     most = max(plans, key=lambda one: one.rounds)
     beside = most.rounds - most.graph - most.arrays - most.result
@@ -94,7 +100,9 @@ def on_gpu(
             group=max(masters, mirrors // max(ranks - 1, 1)),
         )  # fmt: skip
     if extent.renumbered and limit is not None and max(upload, most.rounds if drawn else 0) + CONTEXT > limit:
-        return on_gpu(programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks, drawn=drawn)
+        return on_gpu(
+            programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks, drawn=drawn, entered=entered
+        )
     return GpuPlan(
         upload=upload,
         graph=most.graph,

@@ -67,13 +67,14 @@ class Plan:
 def estimate(
     algorithm: str, shape: Shape, ranks: int, policy: str = "auto", *,
     parameters: dict[str, Any] | None = None, undirected: bool = False, direction: str = "auto",
-    gpu_memory: int | None = None, drawn: bool = False, progress: Progress | None = None,
+    gpu_memory: int | None = None, drawn: bool = False, overlap: bool = False, progress: Progress | None = None,
 ) -> Plan:  # fmt: skip
     """The plan of a run.
 
     Args:
         gpu_memory: bytes of a GPU, where that is known.
         drawn: GPUs build the graph (``--build device``).
+        overlap: GPUs keep edges once more, in two parts.
         progress: told what is compiled, where programs have not been yet.
         undirected: the algorithm needs an undirected graph; a directed one is held both ways meanwhile.
     """
@@ -83,6 +84,7 @@ def estimate(
     base = _held()
     masters, arcs = math.ceil(solved.n / ranks), math.ceil(solved.arcs / ranks)
     mirrors = _mirrors(solved, ranks, policy)
+    entered = 0 if policy.partition(",")[0] == "iec" else mirrors
     size = masters + mirrors
     gid = gid_type(shape.n).itemsize
     rows = 8 * masters + arcs * (gid + solved.weight)
@@ -105,7 +107,7 @@ def estimate(
         build=math.ceil(max(BUILDING * (rows + part) if ranks > 1 else 0, rows + part + checked)),
         rounds=math.ceil(before + graph + states + 2 * work.result * masters),
         graph=graph,
-        gpu=on_gpu(work.programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn),
+        gpu=on_gpu(work.programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, overlap * entered),
     )  # fmt: skip
 
 
