@@ -16,6 +16,7 @@ struct Env {
 };
 CONSTANT Env env;
 
+// Vertices of the sample; neighbours of each that may be leant on; steps up that a multiprocessor's cache is asked for.
 #define VOTES 1024
 #define LEANS 8
 #define NEAR_BY 8
