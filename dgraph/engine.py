@@ -55,7 +55,7 @@ class State:
         return self.fields[name]
 
     def counted(self, what: str, name: str) -> Any:
-        """What a GPU counts of a field that it still has ("reached", "largest", "own"); None elsewhere."""
+        """What a GPU counts of a field that it still has ("reached", "largest", "own", "total"); None elsewhere."""
         count = getattr(self.fields, what, None)
         return count(name) if count else None
 

@@ -19,14 +19,17 @@ def on_devices(test=None, *, gpu: bool = True):
     return mark if test is None else mark(test)
 
 
-@cache
 def device_of(name: str, blocks: int = 2, mutant: tuple[str, str] | None = None):
     """A device by its name; ``blocks`` of the emulated one, whose text ``mutant`` changes."""
-    if name == "emulated":
-        return Device(blocks, seed=blocks, mutant=mutant)
-    found = _gpu()
+    found = _emulated(blocks, mutant) if name == "emulated" else _gpu()
     found.use()
+    found.texts.clear()  # a test may have changed a constant
     return found
+
+
+@cache
+def _emulated(blocks: int, mutant: tuple[str, str] | None):
+    return Device(blocks, seed=blocks, mutant=mutant)
 
 
 @cache

@@ -94,6 +94,7 @@ class Device:
 
     def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple[str, str] | None = None):
         self.blocks, self.seed, self.memory, self.mutant = blocks, seed, memory, mutant
+        self.texts: dict[tuple, str] = {}
         self._modules: dict[str, Module] = {}
         self.raw, self.number = Raw(), 0
         self.ranges: list[str] = []

@@ -111,6 +111,30 @@ def texts(architecture):
                 yield drawing(draft(spec, LoadOptions()), proof), spec
 
 
+def test_a_text_follows_from_the_wording_alone():
+    """Runs share texts by it: programs that say the same have the same, whatever their parameters' values; one that
+    differs in a constant, its type, a dtype, a weight or a flag has its own."""
+
+    def like(constant, **flags):
+        class Small(Levels):
+            def edge(self, u, e, v):
+                return {"level": u.level + constant}
+
+        for name, value in flags.items():
+            setattr(Small, name, value)
+        return Small()
+
+    made, texts = {}, set()
+    programs = [*PROGRAMS, Peel().retype(core="int64"), like(1), like(2), like(True), like(1, monotone=True)]
+    for program, weight in itertools.product(programs, (None, *map(np.dtype, WEIGHTS))):
+        traced = trace(program, weight)
+        whole = text.module(traced, text.Variant(), "rounds")
+        assert made.setdefault(traced.wording, whole) == whole
+        texts.add(whole)
+    assert len(made) > len(texts) > len(programs)  # a flag may show in some texts only
+    assert trace(Levels(source=1), None).wording == trace(Levels(source=2), None).wording
+
+
 def test_an_error_names_what_did_not_compile():
     pytest.importorskip("cuda.bindings.nvrtc")
     with pytest.raises(InternalError, match=r"kernels of mine does not compile for sm_90: .*undefined"):

@@ -72,9 +72,11 @@ class Pagerank(Algorithm):
             state = ctx.run(PersonalizedPageRank(**settings), {"weight": self._weights(ctx)})
         change = state.globals["change"]
         met = self.tol == 0 or change < self.tol or self.max_iter == 0
-        summary = {"sum": ctx.total(float(state["rank"].sum())), "change": change, "iterations": state.rounds}
+        mine = state.counted("total", "rank")
+        whole = ctx.total(float(state["rank"].sum()) if mine is None else mine)
+        summary = {"sum": whole, "change": change, "iterations": state.rounds}
         limit = None if met else f"{state.rounds} rounds with an L1 change of {change:.3g}, above tol = {self.tol:g}"
-        return Answer({"pagerank": state["rank"]}, summary, met and state.finished, limit)
+        return Answer({"pagerank": lambda: state["rank"]}, summary, met and state.finished, limit)
 
     def check(self):
         if not 0 <= self.alpha <= 1:

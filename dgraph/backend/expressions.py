@@ -95,7 +95,7 @@ class Body:
             return self.scope.literal(x.args[0])
         if x.op == "inf":
             return self.scope.infinity(field)
-        key = (id(x), field if _has_inf(x) else None)
+        key = (id(x), field if x.has_inf else None)
         if key not in self.names:
             line = self._compute(x, field)
             self.names[key] = f"x{len(self.names)}"
@@ -126,7 +126,7 @@ class Body:
 
     def kind(self, x: Expr, field: str | None) -> str:
         """What x is computed in: a choice between INF and integers is of its field's kind."""
-        takes_it = x.kind == "inf" or (x.kind == "int" and _has_inf(x) and self.scope.kind(field)[0] == "f")
+        takes_it = x.kind == "inf" or (x.kind == "int" and x.has_inf and self.scope.kind(field)[0] == "f")
         return self.scope.kind(field) if takes_it else x.kind
 
     def cast(self, x: Expr, kind: str, field: str | None = None) -> str:
@@ -165,10 +165,6 @@ class Body:
     def _field(x: Expr) -> str | None:
         named = x.op == "load" and (x.args[0] in "uv" or (x.args[0] == "g" and x.args[1] not in GRAPH))
         return x.args[1] if named else None
-
-
-def _has_inf(x: Expr) -> bool:
-    return x.op == "inf" or any(_has_inf(a) for a in x.args if isinstance(a, Expr))
 
 
 def _meet(a: Expr, b: Expr) -> str:

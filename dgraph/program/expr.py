@@ -24,12 +24,14 @@ class Expr:
         args: operands; for "load" (role, name), for "const" (value,).
         kind: "bool", "int", "f32", "f64"; "weak" for a float constant, which takes the other side's kind.
         bits: of an "int": how many bits its magnitude may need.
+        has_inf: whether INF is somewhere in it.
     """
 
-    __slots__ = ("args", "bits", "kind", "nodes", "op")
+    __slots__ = ("args", "bits", "has_inf", "kind", "nodes", "op")
 
     def __init__(self, op: str, args: tuple, kind: str, bits: int = 0, nodes: dict | None = None):
         self.op, self.args, self.kind, self.bits, self.nodes = op, args, kind, bits, nodes
+        self.has_inf: bool = op == "inf" or any(isinstance(a, Expr) and a.has_inf for a in args)
 
     def __bool__(self):
         raise TraceError(
@@ -126,6 +128,17 @@ class Expr:
             else:
                 todo += [a for a in node.args if isinstance(a, Expr)]
         return found
+
+    def written(self, numbers: dict[int, int], nodes: list[tuple]) -> int:
+        """This value's number among ``nodes``, where it and what it is made of are written without identities;
+        ``numbers``: of nodes that are, by ``id``."""
+        if id(self) not in numbers:
+            args = tuple(
+                a.written(numbers, nodes) if isinstance(a, Expr) else (type(a).__name__, repr(a)) for a in self.args
+            )
+            nodes.append((self.op, args, self.kind, self.bits))
+            numbers[id(self)] = len(nodes) - 1
+        return numbers[id(self)]
 
 
 INF = Expr("inf", (), "inf")

@@ -6,6 +6,7 @@ import copy
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,28 @@ class Traced:
         if self.apply is None or self.all:
             return set()
         return set(self.apply) & set(self.fields) & (self.reads_u | self.reads_v)
+
+    @cached_property
+    def wording(self) -> tuple:
+        """What texts that are made of this program can say, parameters' values left out: where two programs' are equal,
+        so are their texts."""
+        numbers: dict[int, int] = {}
+        nodes: list[tuple] = []
+
+        def many(texts: dict[str, Expr] | None) -> tuple | None:
+            return texts if texts is None else tuple((name, x.written(numbers, nodes)) for name, x in texts.items())
+
+        def one(x: Expr | None) -> int | None:
+            return None if x is None else x.written(numbers, nodes)
+
+        program = self.program
+        said = (
+            *map(many, (self.init, self.edge, self.apply, self.step)),
+            *map(one, (self.cond, self.priority, self.live)),
+        )
+        kinds = tuple((name, type(value).__name__) for name, value in program.parameters.items())
+        made = (type(program).__name__, program.directions, program.domain, program.monotone, program.kernel, kinds)
+        return (*made, self.weight, tuple(self.fields.items()), tuple(self.globals.items()), said, tuple(nodes))
 
 
 class Handle:

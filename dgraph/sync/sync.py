@@ -47,7 +47,7 @@ class Sync:
         peers = [] if self.courier else self._peers
         self._outbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
         self._inbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
-        self._mask = np.zeros(local.masters, np.uint8)
+        self._mask = np.zeros(local.masters if peers else 0, np.uint8)
         most = max((side.count for side in local.theirs.values()), default=0)
         self._positions = np.empty(max(local.mirrors, most) + 1, np.uint32)
         self._routes: dict[tuple[bool, str], list[Span]] = {}

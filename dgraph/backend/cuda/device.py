@@ -105,6 +105,7 @@ class CudaDevice:
         self.raw = Raw(self.xp, number, nccl, partial(pools.make_room, self.xp, number, weakref.ref(self)))
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
+        self.texts: dict[tuple, str] = {}
         self._modules: dict[str, Module] = {}
         self._keys: dict[str, str] = {}
         self._landing: dict[int, tuple] = {}
@@ -258,7 +259,7 @@ class CudaDevice:
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
         """Compile texts, each with its name, side by side: NVRTC releases the interpreter lock."""
         found = ((self._path(text, name), text, name) for text, name in texts)
-        missing = {path: (text, name) for path, text, name in found if not path.exists()}
+        missing = {path: rest for path, *rest in found if path.name not in self._modules and not path.exists()}
         if missing:
             with ThreadPoolExecutor(min(len(missing), cores())) as pool:
                 list(pool.map(lambda path: self._compile(path, *missing[path]), missing))

@@ -80,6 +80,11 @@ class Fields(Mapping[str, np.ndarray]):
         counts = self._of_parts(name, lambda part: ((part == most).sum(),))
         return most, sum(counts[0]) if counts else 0
 
+    def total(self, name: str) -> float | None:
+        """The sum of floats; None where they are on the host."""
+        got = self._of_parts(name, lambda part: (part.sum(dtype=np.float64),))
+        return None if got is None else float(sum(got[0]))
+
     def own(self, name: str) -> int | None:
         """How many vertices have their own original id; None where values are on the host."""
         got = self._of_parts(name, lambda part, original: ((part == original).sum(),), self._original)

@@ -198,6 +198,7 @@ class Kernels:
         return self._texts[name, fused]
 
     def _made(self, name: str, fused: bool) -> tuple[str, str]:
+        """All runs of a program on this GPU share its texts."""
         schedule, _, way = name.partition(":")
         variant = text.Variant(
             wide=self.graph.wide,
@@ -214,19 +215,10 @@ class Kernels:
             reach=self.options.reaching(self.graph.extent),
             peels=self.traced.program.kernel == "cores" and not self.arrays.pulls,
         )
-        if name == "phases":
-            whole = text.phases(self.traced, variant)
-        elif name == "rounds":
-            whole = text.rounds(self.traced, variant)
-        elif name == "across":
-            whole = text.across(self.traced, variant)
-        elif name == "reach":
-            whole = text.reach(self.traced, variant)
-        elif name == "estimates":
-            whole = text.estimates(self.traced, variant)
-        else:
-            whole = text.edges(self.traced, variant, schedule)
-        return whole, f"{self.name}_{name.replace(':', '_')}"
+        key, texts = (self.traced.wording, variant, schedule), self.device.texts
+        if key not in texts:
+            texts[key] = text.module(self.traced, variant, schedule)
+        return texts[key], f"{self.name}_{name.replace(':', '_')}"
 
     def _environment(self) -> dict[str, int | float]:
         graph, local, arrays, address = self.graph, self.graph.local, self.arrays, self.device.address

@@ -94,6 +94,12 @@ def environment(t: Traced) -> list[tuple[str, str]]:
     ]
 
 
+def module(t: Traced, variant: Variant, name: str) -> str:
+    """The text of a module: "phases", "rounds", "across", "reach", "estimates", or of the schedule of this name."""
+    kinds = {"phases": phases, "rounds": rounds, "across": across, "reach": reach, "estimates": estimates}
+    return kinds[name](t, variant) if name in kinds else edges(t, variant, name)
+
+
 def phases(t: Traced, variant: Variant) -> str:
     """The kernels of single phases, and those of an exchange where vertices have mirrors."""
     head, files = _head(t, variant, persistent=False), [common(name) for name in ("pull", "phases", "scan")]
