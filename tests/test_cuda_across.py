@@ -89,6 +89,17 @@ def test_piles_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
     assert calls
 
 
+@pytest.mark.parametrize("policy", ["oec", "hash"])
+def test_empty_piles_are_passed_over_without_the_host(policy, calls):
+    far = path()
+    far.weights = np.full(PATH, 5, np.int32)
+    program = Distances(source=1, delta=1.0)
+    program.widens = False
+    (results,) = run(3, far, [program], policy=policy, direction="push")
+    np.testing.assert_array_equal(field(results, "dist", PATH + 1), 5 * np.arange(PATH + 1))
+    assert len(calls) == 1
+
+
 @pytest.mark.parametrize(("rows", "mailed"), [(0, -1), (3, 4)])
 @pytest.mark.parametrize("policy", ["hash", "cvc"])
 def test_one_block_or_all_take_what_came(policy, rows, mailed, monkeypatch):

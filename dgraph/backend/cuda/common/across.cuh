@@ -178,7 +178,7 @@ struct Across : Exchanger {
         i64* figure = env.ring + (round % RING) * FIGURES;
         if (thread_rank() == 0) figure[0] = active, figure[1] = total, figure[2] = PUSH, figure[3] = 0;
         round++, active = t.active, total = t.edges, unexplored -= total;
-        pile_edges += total / ranks, pile_rounds++;
+        if (pile_rounds++) pile_edges += total / ranks; // not what opened the pile
     }
 
     // The list that counters of this tick tell of becomes the frontier.
@@ -188,26 +188,32 @@ struct Across : Exchanger {
         own_active = queued, own_edges = front_edges(room.counted.word);
     }
 
-    // Where nothing is active: the lowest piles of all ranks become the frontier. Whether there was one.
+    // Where nothing is active: the next piles, or where they are empty the lowest of all ranks, become the frontier.
+    // Whether there was one.
     __device__ bool opens_piles(Totals& t) {
         if (!PRIORITY || !t.waiting || t.stops || t.late || round + 1 >= limit) return false;
-        const u64 waiting = (u64)FRESH(env.control + FAR);
-        if (blockIdx.x == 0) clear(slot_of(tick + 1)); // the round that the pile makes counts there
-        slot = slot_of(tick);
-        lowest_pass(slot, far_swapped, waiting, near);
-        t = agree(true);
-        slot = slot_of(tick - 1);
-        if (t.late || t.lowest == 0) return false;
         width = piles(width, pile_edges, pile_rounds), pile_edges = pile_rounds = 0;
-        const i64 opened = t.lowest + FAR_BASE + larger(width, 1ll) - 1;
-        open_pass(slot_of(tick), swapped, far_swapped, waiting, near, opened, room.staging);
-        meet_all();
-        turn();
-        if (thread_rank() == 0) env.control[FAR] = FRESH(slot + FAR_TAIL);
-        near = opened, far_swapped = !far_swapped;
-        t = agree(false);
+        for (bool next = true; t.waiting && !t.active; next = false) {
+            const u64 waiting = (u64)FRESH(env.control + FAR);
+            if (blockIdx.x == 0) clear(slot_of(tick + 1)); // the round that the pile makes counts there
+            if (!next) {
+                slot = slot_of(tick);
+                lowest_pass(slot, far_swapped, waiting, near);
+                t = agree(true);
+                slot = slot_of(tick - 1);
+                if (t.late || t.lowest == 0) return false;
+            }
+            const i64 opened = (next ? near + 1 : t.lowest + FAR_BASE) + larger(width, 1ll) - 1;
+            open_pass(slot_of(tick), swapped, far_swapped, waiting, near, opened, room.staging);
+            meet_all();
+            turn();
+            if (thread_rank() == 0) env.control[FAR] = FRESH(slot + FAR_TAIL);
+            near = opened, far_swapped = !far_swapped;
+            t = agree(false);
+            if (t.late) return false;
+        }
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
-        return !t.late && t.active && !is_broad(t);
+        return t.active && !is_broad(t);
     }
 
     __device__ i64 looks() const { return LIVE ? living.all : env.n; } // vertices of a round over all

@@ -222,8 +222,9 @@ DEVICE void begin_round(const Globals& G, i64 active, i64 edges, bool starting) 
     const i64 was = FRESH(c + TOTAL_ACTIVE), unexplored = FRESH(c + UNEXPLORED), before = starting ? PUSH : FRESH(c + MODE);
     c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = edges;
     if (!starting) {
-        c[ROUND] = FRESH(c + ROUND) + 1;
-        c[PILE_EDGES] = FRESH(c + PILE_EDGES) + edges / (env.others + 1), c[PILE_ROUNDS] = FRESH(c + PILE_ROUNDS) + 1;
+        const i64 rounds = FRESH(c + PILE_ROUNDS);
+        c[ROUND] = FRESH(c + ROUND) + 1, c[PILE_ROUNDS] = rounds + 1;
+        if (rounds) c[PILE_EDGES] = FRESH(c + PILE_EDGES) + edges / (env.others + 1); // not what opened the pile
     }
     store_globals(G);
     const i64 mode = direction(before, FRESH(c + FORCED), active, starting ? 0 : was, edges, unexplored);

@@ -90,19 +90,23 @@ KERNEL_OF(1) rounds(i64 asked) {
         tick++;
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
         pile_edges += edges, pile_rounds++;
-        const i64 waiting = PRIORITY ? room.counted.waiting : 0;
+        i64 waiting = PRIORITY ? room.counted.waiting : 0;
         with_sums(G, found + SUMS_AT);
-        if (PRIORITY && queued == 0 && waiting > 0) {
-            i64* now = slot_of(tick);
-            lowest_pass(now, far_swapped, (u64)waiting, near);
-            meet(env.gate, due);
+        if (PRIORITY && queued == 0 && waiting > 0)
             width = piles(width, pile_edges, pile_rounds), pile_edges = pile_rounds = 0;
-            const i64 opened = FRESH(now + FAR_MIN) + FAR_BASE + larger(width, 1ll) - 1;
+        // The next pile is rarely empty: only where it is, the lowest is looked for.
+        for (bool next = true; PRIORITY && queued == 0 && waiting > 0; next = false) {
+            i64* now = slot_of(tick);
+            if (!next) {
+                lowest_pass(now, far_swapped, (u64)waiting, near);
+                meet(env.gate, due);
+            }
+            const i64 opened = (next ? near + 1 : FRESH(now + FAR_MIN) + FAR_BASE) + larger(width, 1ll) - 1;
             open_pass(now, swapped, far_swapped, (u64)waiting, near, opened, room.staging);
             meet(env.gate, due);
             queued = listed(now, TAIL), edges = front_edges(now), largest = FRESH(now + MOST);
-            near = opened, swapped = !swapped, far_swapped = !far_swapped;
-            if (thread_rank() == 0) c[FAR] = FRESH(now + FAR_TAIL);
+            near = opened, swapped = !swapped, far_swapped = !far_swapped, waiting = FRESH(now + FAR_TAIL);
+            if (thread_rank() == 0) c[FAR] = waiting;
             meet(env.gate, due);
             tick++;
             if (blockIdx.x == 0) clear(slot_of(tick + 1));
