@@ -89,6 +89,20 @@ def test_piles_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
     assert calls
 
 
+def test_what_opens_a_pile_keeps_none_from_being_wider(monkeypatch):
+    """Small rounds widen piles; on several GPUs, in one call or many, as on one."""
+    monkeypatch.setattr(layout, "FEW_EDGES", 300)
+    monkeypatch.setattr(layout, "MANY_EDGES", 3000)
+    graph = simulated.skewed(900, 5000, directed=False)
+    graph.weights = np.random.default_rng(1).integers(1, 256, graph.src.size).astype(np.int32)
+    program = Distances(source=1, delta=10.0).retype(dist="int32")
+    alone, together, apart = (
+        run(ranks, graph, [program], direction="push", options=Options(small=small))[0][0][1].rounds
+        for ranks, small in ((1, None), (2, None), (2, -1))
+    )
+    assert max(together, apart) <= alone
+
+
 @pytest.mark.parametrize("policy", ["oec", "hash"])
 def test_empty_piles_are_passed_over_without_the_host(policy, calls):
     far = path()
