@@ -319,6 +319,18 @@ def beyond_int32():
     return 50, [(v, v + 1) for v in range(49)] + [(0, 49)], [2**31 - 1] * 49 + [2**31 - 2]
 
 
+@case("sums at the end of int32, one below and one above: its end means no path there", dtypes=("int32", "int64"))
+def int32_end():
+    end = 2**31 - 1
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 5), (5, 3), (5, 6), (6, 7)]
+    return 8, edges, [end - 2, 1, 1, 1, 7, end - 3, end - 9, 3]
+
+
+@case("a sum that is the end of int32, by the heaviest arc", dtypes=("int32", "int64"))
+def int32_end_in_one_step():
+    return 3, [(0, 1), (1, 2)], [2**30 - 1, 2**30]
+
+
 @case("sums past 2^53, where float64 loses the last bit that decides", dtypes=("int64",))
 def beyond_2_to_53():
     return 9, [(0, 1), (1, 8), (0, 2), (2, 8), (0, 3), (3, 8)], [2**60, 3, 2**60, 1, 2**60, 2]

@@ -21,6 +21,9 @@ from dgraph.engine import State
 from dgraph.errors import DataError, UsageError
 from dgraph.program import INF, MIN, Field, Program, where
 
+NARROW = np.iinfo(np.int32).max
+"""A 32-bit distance where there is no path."""
+
 
 class Distances(Program):
     """A vertex whose distance fell tells its neighbours; those of a farther pile wait until the nearer are through."""
@@ -137,14 +140,15 @@ class Sssp(Algorithm):
             program = Distances(**settings)
         else:
             program = LimitedDistances(cutoff=float(self.cutoff), **settings)
-        dtype = _dtype(ctx, most)
-        program = program.retype(dist=dtype)
         program.widens = self.delta is None
-        state = ctx.run(program)
+        for dtype in _dtypes(ctx, most):
+            state = ctx.run(program.retype(dist=dtype))
+            found = measured(state, "dist", ctx.local)
+            if dtype != "int32" or ctx.largest(int(found.farthest)) + most < NARROW:
+                break
         dist = state.raw("dist")
         if dtype == "int64" and self.cutoff is None and most * max(ctx.local.n - 1, 1) >= UNREACHED:
             _refuse_overflow(ctx, dist)
-        found = measured(state, "dist", ctx.local)
         columns = {"distance": found.column}
         if self.return_predecessors:
             columns["predecessor"] = _parents(ctx, source, state, dtype, found.reached)
@@ -180,12 +184,14 @@ def _delta(ctx, mean: float) -> float:
     return max(4 * mean / degree, 1e-300)
 
 
-def _dtype(ctx, most: float) -> str:
-    """The narrowest dtype that no distance can leave."""
+def _dtypes(ctx, most: float) -> tuple[str, ...]:
+    """What distances are kept in: sums of integers in 32 bits, and once more in 64 where they turn out too large for
+    that. A sum that passes the end of a dtype stays there, as no path at all: so the last vertex before the first on a
+    shortest path that was lost has a distance within one weight of the end."""
     kind = ctx.local.out.weight_type
     if kind is not None and kind.kind == "f":
-        return kind.name
-    return "int32" if int(most) * max(ctx.local.n - 1, 1) < 2**31 - 1 else "int64"
+        return (kind.name,)
+    return ("int64",) if most >= NARROW else ("int32", "int64")
 
 
 def _refuse_overflow(ctx, dist: np.ndarray) -> None:
