@@ -13,6 +13,7 @@ typedef long long i64;
 #define __device__
 #define KERNEL extern "C" void
 #define KERNEL_OF(resident) KERNEL
+#define KERNEL_BY(threads, resident) KERNEL
 #define CONSTANT
 #define INFINITE __builtin_inf()
 #define HIDDEN(x)
@@ -26,6 +27,7 @@ typedef long long i64;
 #define WAIT_FOR_PEER() emulated::wait_for_peer()
 #define NOW() emulated::nanoseconds()
 #define SHARED(type, name) type& name = *(type*)emulated::shared(sizeof(type))
+#define SHARED_ARRAY(type, name, bytes) type* name = (type*)emulated::shared(bytes)
 
 // A library's own, hidden from others: two devices must not share them.
 #pragma GCC visibility push(hidden)

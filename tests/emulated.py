@@ -7,6 +7,7 @@ import ctypes
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -159,7 +160,8 @@ class Device:
         if self.mutant and self.mutant[0] in text:
             text = text.replace(*self.mutant)
         if text not in self._modules:
-            self._modules[text] = Module(_compiled(text.replace("#define BLOCK 256", f"#define BLOCK {THREADS}")), self)
+            sizes = re.sub(r"#define (BLOCK|HUB_BLOCK) [0-9]+", rf"#define \1 {THREADS}", text)
+            self._modules[text] = Module(_compiled(sizes), self)
         return self._modules[text]
 
     def compiled(self, text: str, name: str) -> bool:

@@ -14,6 +14,7 @@ from gpu_ranks import field, run
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank
 from dgraph.backend.cuda import Options, copies, device_rounds
 from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.kernels import Kernels
 from dgraph.errors import PeerLost
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -64,6 +65,18 @@ def same_bits(ranks, program, graph, mutant=None, renumber=None, **choices):
         assert (mine[1].rounds, mine[1].globals) == (theirs[1].rounds, theirs[1].globals)
         assert mine[2].sent == theirs[2].sent
     return ours
+
+
+@pytest.mark.parametrize(("kept", "directed"), [(1, True), (20, True), (20, False), (10_000, True)])
+@pytest.mark.parametrize(("policy", "ranks"), [("oec", 1), ("oec", 3), ("cvc", 4)])
+def test_values_of_hubs_that_blocks_keep(policy, ranks, kept, directed, monkeypatch):
+    """However many: the bits are those of a pull that keeps none."""
+    monkeypatch.setattr(at, "HUB_BYTES", 8 * kept)
+    graph, choices = hubs(directed), {"policy": policy, "options": Options(renumber=True)}
+    (ours,) = run(ranks, graph, [RANK], **choices)
+    monkeypatch.setattr(Kernels, "puller", "pull")
+    (plain,) = run(ranks, graph, [RANK], **choices)
+    np.testing.assert_array_equal(field(ours, "rank", graph.n), field(plain, "rank", graph.n))
 
 
 @pytest.mark.usefixtures("streams")
@@ -188,7 +201,7 @@ def order(program):
             launch = found.kernels.launch
 
             def launched(module, kernel, argument=0, **more):
-                part = argument if kernel in ("pull", "join_part") else ""
+                part = argument if kernel in ("pull_hubs", "join_part") else ""
                 given.append(f"{kernel} {part}".strip() + " beside" * (device.stream is not None))
                 launch(module, kernel, argument, **more)
 
@@ -214,9 +227,9 @@ def test_what_a_round_asks_of_the_host():
     first = len(order(PageRank(tol=0.0, max_iter=8)))
     rounds = order(PageRank(tol=0.0, max_iter=16))
     wanted = [
-        f"pull {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside", "copy beside", "copy beside",
-        "announce beside", "record beside", f"pull {at.OF_MASTERS}", f"join_part {at.OF_MASTERS}", "hold", "unpack",
-        "vertex_phase", "conclude",
+        f"pull_hubs {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside", "copy beside", "copy beside",
+        "announce beside", "record beside", f"pull_hubs {at.OF_MASTERS}", f"join_part {at.OF_MASTERS}", "hold",
+        "unpack", "vertex_phase", "conclude",
     ]  # fmt: skip
     begin = rounds.index(wanted[0])
     assert rounds[begin : begin + 8 * len(wanted)] == 8 * wanted

@@ -84,7 +84,8 @@ class Copies:
         sync.reduce()
 
     def _part(self, of: int, blocks: int | None = None) -> None:
-        self.machine.kernels.launch("phases", "pull", of, fused=False, blocks=blocks)
+        kernels = self.machine.kernels
+        kernels.launch("phases", kernels.puller, of, fused=False, blocks=blocks)
         self.machine.launch(("phases", "join_part", of))
 
     def _send(self, asked: int) -> None:
@@ -96,5 +97,5 @@ class Copies:
         with device.on(self._stream):
             kernels.launch("phases", "announce", asked, fused=False, blocks=self._few)
         raw.record(self._sent, self._stream)
-        self._part(at.OF_MASTERS, max(kernels.grid("phases", "pull", fused=False) - self._few, 1))
+        self._part(at.OF_MASTERS, max(kernels.grid("phases", kernels.puller, fused=False) - self._few, 1))
         raw.hold(self._sent)

@@ -113,6 +113,13 @@ class Kernels:
         """Blocks of a kernel of a module; without a name, of the one that walks edges by a schedule."""
         return self.blocks(self._module(module, fused), kernel)
 
+    @property
+    def puller(self) -> str:
+        """The kernel of pulls that no schedule was asked for."""
+        small = len(self.traced.reads_u) == 1  # what a block keeps of a hub
+        hubs = self.traced.all and small and self.graph.place is not None and not self.options.record
+        return "pull_hubs" if hubs else "pull"
+
     def resident(self, module: str, kernel: str) -> int:
         """Blocks of a kernel of a module, of ranks that share vertices, that a multiprocessor holds at once."""
         return self._module(module, False).resident(kernel)

@@ -61,6 +61,10 @@ SHORT_ROW, LONG_ROW, CHUNK = 16, 4096, 2048
 """A pull over all vertices: rows up to SHORT_ROW edges are a thread's, up to LONG_ROW a warp's, longer ones are cut
 into chunks of CHUNK edges, a warp each, whose parts are added in order."""
 
+HUB_BLOCK, HUB_BYTES = 1024, 1 << 16
+"""Threads of a block that pulls and keeps what edges read at hubs, and bytes of that: two blocks a multiprocessor leave
+its cache half of what it has."""
+
 OF_ALL, OF_MIRRORS, OF_MASTERS = range(3)
 """Whose rows a pull over all vertices takes; below 0, as the argument of ``edges``: into whom those edges lead that a
 part of a push takes."""

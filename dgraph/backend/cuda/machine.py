@@ -130,7 +130,7 @@ class Machine(Resumable):
         if (pulling or self.options.sweeps) and not t.all:
             self._bits()
         if pulling and self.options.schedule not in SCHEDULES:
-            return "pull", [("phases", "pull"), ("phases", "join_rows" if t.all else "expand")]
+            return "pull", [("phases", self.kernels.puller), ("phases", "join_rows" if t.all else "expand")]
         name = schedule(self.options, self.words, self.graph.wide, t.all)
         return name, self.kernels.edges(name, pulling, fused=False, words=self.words)
 
@@ -175,7 +175,7 @@ class Machine(Resumable):
             return 0
         if pulls and self.options.schedule not in SCHEDULES:
             number = at.PULLED
-            calls = [("phases", "pull")]
+            calls = [("phases", self.kernels.puller)]
             if t.all:
                 calls += [("phases", "join_rows")] * (len(self.graph.chunks[0]) > 0)
             elif t.apply is not None or t.priority is not None:

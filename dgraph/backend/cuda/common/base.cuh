@@ -9,8 +9,12 @@ typedef unsigned long long u64;
 typedef long long i64;
 #define DEVICE static __device__ __forceinline__
 #define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK)
-#define KERNEL_OF(resident) extern "C" __global__ void __launch_bounds__(BLOCK, resident)
+#define KERNEL_BY(threads, resident) extern "C" __global__ void __launch_bounds__(threads, resident)
+#define KERNEL_OF(resident) KERNEL_BY(BLOCK, resident)
 #define SHARED(type, name) __shared__ type name
+#define SHARED_ARRAY(type, name, bytes) \
+    extern __shared__ u64 shared_array[]; \
+    type* name = (type*)shared_array
 #define INFINITE __longlong_as_double(0x7ff0000000000000ll)
 #define WAIT()
 DEVICE void HIDDEN(double& x) { asm volatile("" : "+d"(x)); }

@@ -59,10 +59,23 @@ KERNEL pull(i64 of) {
     if (is_over()) return;
     const bool swapped = is(BITS_SWAPPED);
     const Puller puller = {globals_now(), swapped ? env.bits1 : env.bits0};
-    if (ALL) pull_rows(puller, of);
+    if (ALL) pull_rows(puller, of, thread_rank(), threads());
     else pull_bits(puller, swapped ? env.bits0 : env.bits1, slot_now());
     if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
 }
+
+// The same where vertices are numbered by degree: rows begin with hubs, and a block keeps what edges read there.
+#if ALL
+KERNEL_BY(HUB_BLOCK, 2) pull_hubs(i64 of) {
+    SHARED_ARRAY(Source, hubs, HUB_BYTES);
+    if (is_over()) return;
+    const Globals G = globals_now();
+    const u64 kept = smaller((u64)HUBS, (u64)env.rows);
+    for (u64 u = threadIdx.x; u < kept; u += HUB_BLOCK) hubs[u] = at_source(G, (u32)u);
+    __syncthreads();
+    pull_rows({G, 0, hubs}, of, blockIdx.x * (u64)HUB_BLOCK + threadIdx.x, gridDim.x * (u64)HUB_BLOCK);
+}
+#endif
 
 KERNEL join_rows(i64) {
     if (is_over()) return;

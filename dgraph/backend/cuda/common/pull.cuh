@@ -7,9 +7,13 @@ DEVICE Proposal fold_warp(Proposal a) {
     return a;
 }
 
+// Hubs whose values a block keeps, where it does.
+#define HUBS (HUB_BYTES / sizeof(Source))
+
 struct Puller {
     Globals G;
     const u32* bits;
+    const Source* hubs = 0;
     mutable i64 seen = 0;
 
     // The proposal along edge e into v, folded into a; whether its source is active.
@@ -18,7 +22,8 @@ struct Puller {
     __device__ bool take(offset_t e, u32 u, u32 v, Proposal& a) const {
         if (RECORD) seen++;
         if (!ALL && !(bits[u >> 5] >> (u & 31) & 1)) return false;
-        a = fold(a, propose(G, at_source(G, u), WEIGHTED ? env.in_weights[e] : (weight_t)1, v));
+        const Source s = hubs && u < HUBS ? hubs[u] : at_source(G, u);
+        a = fold(a, propose(G, s, WEIGHTED ? env.in_weights[e] : (weight_t)1, v));
         return true;
     }
 
@@ -89,11 +94,11 @@ DEVICE Stretch stretch(i64 of, i64 mirrors, i64 count) {
     return {0, (u64)mirrors};
 }
 
-// Rows by their length: chunks of the longest, a warp a long one, a thread a short one. Sums are added in an order that
-// no grid changes, nor whose rows are taken together.
-DEVICE void pull_rows(const Puller& puller, i64 of) {
+// Rows by their length: chunks of the longest, a warp a long one, a thread a short one; by ``all`` threads, this one the
+// ``at``-th. Sums are added in an order that no grid changes, nor whose rows are taken together.
+DEVICE void pull_rows(const Puller& puller, i64 of, u64 at, u64 all) {
     const Stretch chunks = stretch(of, env.chunk_mirrors, env.chunk_count);
-    for (u64 i = chunks.first + warp_rank(); i < chunks.last; i += warps()) {
+    for (u64 i = chunks.first + at / 32; i < chunks.last; i += all / 32) {
         const u32 v = env.chunk_rows[i];
         const offset_t first = env.chunk_first[i], last = smaller(first + CHUNK, env.in_offsets[v + 1]);
         Proposal a = identity();
@@ -101,7 +106,7 @@ DEVICE void pull_rows(const Puller& puller, i64 of) {
         if (lane_id() == 0) env.chunk_parts[i] = a;
     }
     const Stretch longs = stretch(of, env.long_mirrors, env.long_count);
-    for (u64 i = longs.first + warp_rank(); i < longs.last; i += warps()) {
+    for (u64 i = longs.first + at / 32; i < longs.last; i += all / 32) {
         const u32 v = env.long_rows[i];
         Proposal a;
         if ((!COND || wants(puller.G, v)) && puller.take_together(env.in_offsets[v], env.in_offsets[v + 1], v, a) &&
@@ -109,7 +114,7 @@ DEVICE void pull_rows(const Puller& puller, i64 of) {
             commit(v, a);
     }
     const Stretch rows = stretch(of, env.masters, env.rows);
-    for (u64 v = rows.first + thread_rank(); v < rows.last; v += threads()) {
+    for (u64 v = rows.first + at; v < rows.last; v += all) {
         const offset_t first = env.in_offsets[v], last = env.in_offsets[v + 1];
         if (last - first > SHORT_ROW || first == last || (COND && !wants(puller.G, (u32)v))) continue;
         Proposal a = identity();
