@@ -227,7 +227,7 @@ def test_what_a_round_asks_of_the_host():
     first = len(order(PageRank(tol=0.0, max_iter=8)))
     rounds = order(PageRank(tol=0.0, max_iter=16))
     wanted = [
-        f"pull_hubs {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside", "copy beside", "copy beside",
+        f"pull_hubs {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside", *2 * ["copy beside"],
         "announce beside", "record beside", f"pull_hubs {at.OF_MASTERS}", f"join_part {at.OF_MASTERS}", "hold",
         "unpack", "vertex_phase", "conclude",
     ]  # fmt: skip
