@@ -74,6 +74,11 @@ DEVICE u32 last_waiting(u32 v) {
 }
 DEVICE bool begins_to_wait(u32 v) { return !(last_waiting(v) >> (v & 31) & 1); }
 
+// In small rounds a vertex is put on a list while its value is being lowered: who found a worse one there knows that it is
+// lowered in this round, by this thread or another, and whichever is first lists it. (Broad rounds have many warps, if
+// each has few registers.)
+#define AT_ONCE (PERSISTENT && FLAGGED && !SEEN)
+
 // One round's visit of edges u → v: proposals reach v, and v joins a list when it changed for the first time.
 // PULLING: the items are the v, and the edges are walked backwards.
 struct Visit {
@@ -136,7 +141,7 @@ struct Visit {
     // way together: a round waits for each kind once, and not for each edge.
     template <int K>
     __device__ void batch(const bool (&has)[K], const offset_t (&e)[K], const u32 (&u)[K], const Source (&s)[K]) {
-        u32 v[K], other[K], before[K];
+        u32 v[K], other[K], before[K], mark[K], word[K];
         bool near[K], far[K];
         Proposal p[K];
         Claim claim[K];
@@ -157,21 +162,27 @@ struct Visit {
             near[k] = near[k] && (SEEN || improves(v[k], p[k]));
         }
         for (int k = 0; k < K; k++) {
+            const bool master = FUSED || v[k] < env.masters;
+            far[k] = SORTS && near[k] && master && pile_of(v[k], p[k]) > nearest;
             if (near[k] && SEEN) before[k] = atomicOr(env.seen + (v[k] >> 5), 1u << (v[k] & 31));
-            if (near[k] && PEELS && (FUSED || v[k] < env.masters)) peeled[k] = peel(G, v[k], p[k]);
+            if (near[k] && PEELS && master) peeled[k] = peel(G, v[k], p[k]);
             else if (near[k] && !SEEN && !(SUMMED && mails(v[k]))) claim[k] = attempt(v[k], p[k]);
+            if (far[k] && PERSISTENT) word[k] = last_waiting(v[k]);
+            else if (near[k] && AT_ONCE && marks(v[k])) mark[k] = last_mark(v[k]);
         }
         if (ALL) return;
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
             if (PEELS && near[k] && master) count_peeled(sums, G, peeled[k]), near[k] = peeled[k].drops;
             else if (SEEN) near[k] = near[k] && !(before[k] >> (v[k] & 31) & 1);
+            else if (AT_ONCE && (far[k] || marks(v[k]))) near[k] = near[k] && (far[k] || mark[k] != mark_of(v[k]));
             else if (!(SUMMED && mails(v[k]))) near[k] = near[k] && succeeded(p[k], claim[k]);
             if (SEEN && near[k] && master) put(v[k], p[k]);
-            far[k] = SORTS && near[k] && master && pile_of(v[k], p[k]) > nearest;
+            far[k] = far[k] && near[k];
             near[k] = near[k] && !far[k];
+            if (PERSISTENT) far[k] = far[k] && !(word[k] >> (v[k] & 31) & 1);
+            else near[k] = near[k] && begins_to_wait_for(v[k]), far[k] = far[k] && begins_to_wait(v[k]);
         }
-        keep_first<K>(near, far, v);
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
             if (TOUCHES) touched.add(near[k] && master, v[k]);
@@ -183,19 +194,6 @@ struct Visit {
             if (POUR) pour(near[k], v[k]);
         }
         if (MAILS && mail) sent |= send_mirrors(near, v, p, mail);
-    }
-
-    // Of vertices that changed, those that are on no list yet. Broad rounds have many warps, if each has few registers.
-    template <int K> __device__ void keep_first(bool (&near)[K], bool (&far)[K], const u32 (&v)[K]) const {
-        u32 mark[K], word[K];
-        for (int k = 0; k < K; k++) {
-            if (PERSISTENT && marks(v[k]) && near[k]) mark[k] = last_mark(v[k]);
-            if (PERSISTENT && SORTS && far[k]) word[k] = last_waiting(v[k]);
-        }
-        for (int k = 0; k < K; k++) {
-            near[k] = near[k] && (!PERSISTENT ? begins_to_wait_for(v[k]) : !marks(v[k]) || mark[k] != mark_of(v[k]));
-            if (SORTS) far[k] = far[k] && (!PERSISTENT ? begins_to_wait(v[k]) : !(word[k] >> (v[k] & 31) & 1));
-        }
     }
 
     // A proposal from another rank into master v; whether v changed.
