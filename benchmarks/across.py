@@ -74,7 +74,10 @@ def measure(
     """
     comm = world()
     gpu = backend("cuda", None, comm.size, comm.rank, comm.size == 1)
-    rows, chosen = [], []
+    rows: list[dict] = []
+    known = record.circumstances(("cupy-cuda13x", "mpi4py"))
+    known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {gpu.device.name}"}
+    document = {"circumstances": known, "chosen": [], "rows": rows}
     for name in graphs:
         graph, sources = _graph(name, policies[0], count, gpu.device, comm)
         for policy, work in itertools.product(policies, works):
@@ -92,16 +95,14 @@ def measure(
                 each = [{"source": source} for source in sources] if algorithm in ("bfs", "sssp") else [{}]
                 row = {"graph": name, "policy": policy, "algorithm": work, "way": way}
                 row |= _measured(graph, what, policy, more, each, repeat)
-                chosen = row.pop("chosen")
+                document["chosen"] = row.pop("chosen")
                 rows.append(row)
                 if comm.rank == 0:
                     print(_line(row), flush=True)
+                    record.write(
+                        folder, f"across-{comm.size}", document, _table(rows), shown=False
+                    )  # it may be cut off
         graph = None  # before the next one is drawn
-        if comm.rank == 0:
-            known = record.circumstances(("cupy-cuda13x", "mpi4py"))
-            known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {gpu.device.name}"}
-            document = {"circumstances": known, "chosen": chosen, "rows": rows}
-            record.write(folder, f"across-{comm.size}", document, _table(rows))
 
 
 def _graph(name: str, policy: str, count: int, device, comm) -> tuple[dgraph.Graph, list[int]]:

@@ -27,8 +27,8 @@ def circumstances(libraries: tuple[str, ...] = ()) -> dict:
     }
 
 
-def write(folder: Path, name: str, document: dict, table: str) -> None:
-    """``name.json`` and ``name.md``, and the table on the terminal."""
+def write(folder: Path, name: str, document: dict, table: str, shown: bool = True) -> None:
+    """``name.json`` and ``name.md``, and the table on the terminal where it is to be ``shown``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
     where = document["circumstances"]
@@ -40,7 +40,8 @@ def write(folder: Path, name: str, document: dict, table: str) -> None:
         + "\n\n"
     )
     (folder / f"{name}.md").write_text(head + table)
-    print(table)
+    if shown:
+        print(table)
 
 
 def _words(argv: list[str]) -> str:
