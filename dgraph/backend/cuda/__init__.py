@@ -13,7 +13,8 @@ from dgraph.backend.cuda import binding
 from dgraph.backend.cuda.components import Components
 from dgraph.backend.cuda.estimates import Estimates
 from dgraph.backend.cuda.extent import SKEWED, Extent
-from dgraph.backend.cuda.graph import DeviceGraph, Graphs
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.graphs import Graphs
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.plan import Plan, beside, for_components, for_rounds
