@@ -133,6 +133,7 @@ def test_long_runs_are_thinned_but_counted(monkeypatch):
     rounds = series.Rounds()
     for i in range(12345):
         rounds.add("push", i, 2 * i, 0.0)
+        assert len(rounds.kept) <= 100
     summary = rounds.summary()
     assert summary["count"] == 12345
     assert summary["frontier_edges"] == 12345 * 12344

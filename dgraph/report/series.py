@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -48,11 +49,11 @@ class Rounds:
         self.vertices += int(vertices)
         self.edges += int(edges)
         parts, start = self._parts(1, seconds), time.perf_counter() - self._began - seconds
-        told = self._noted(self.count + 1, note)
+        told = self._noted([note])[0]
+        self._thin(self.count + 1)
         if self.count % self.every == 0:
             row = (self.count + 1, direction, int(vertices), int(edges), float(seconds), start, *parts)
             self.kept.append((*row, told))
-            self._thin()
         self.count += 1
 
     def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[Note] = ()) -> None:
@@ -68,7 +69,8 @@ class Rounds:
                 self.by_direction[direction] = self.by_direction.get(direction, 0) + rounds
         self.vertices += vertices
         self.edges += edges
-        told = [self._noted(self.count + 1 + i, note) for i, note in enumerate(notes)] or [NOTHING] * len(figures)
+        told = self._noted(notes) or [NOTHING] * len(figures)
+        self._thin(self.count + len(figures))
         first = -self.count % self.every
         rows = figures[first :: self.every].tolist()
         parts, start = self._parts(len(figures), seconds), time.perf_counter() - self._began - seconds * len(figures)
@@ -77,14 +79,18 @@ class Rounds:
             way = "pull" if pull else "push"
             self.kept.append((self.count + at + 1, way, v, e, seconds, start + at * seconds, *parts, told[at]))
         self.count += len(figures)
-        self._thin()
 
-    def _noted(self, round: int, note: Note) -> tuple[str, int, float]:
-        """Of a round: its schedule, the edges of its fullest thread block, and their mean."""
-        if not note.schedule:
-            return NOTHING
-        self.schedules[note.schedule] = self.schedules.get(note.schedule, 0) + 1
-        return note.schedule, *self.loads.add(round, note)
+    def _noted(self, notes: Sequence[Note]) -> list[tuple[str, int, float]]:
+        """Of each of the next rounds: its schedule, the edges of its fullest thread block, and their mean."""
+        names = [note.schedule for note in notes]
+        for name, rounds in Counter(names).items():
+            if name:
+                self.schedules[name] = self.schedules.get(name, 0) + rounds
+        if any(note.edges for note in notes):
+            loads = [self.loads.add(self.count + 1 + i, note) for i, note in enumerate(notes)]
+            return [(name, *load) for name, load in zip(names, loads, strict=True)]
+        known = {name: (name, 0, 0.0) for name in set(names)}
+        return [known[name] for name in names]
 
     def _parts(self, rounds: int, seconds: float) -> list[float]:
         """What each of ``rounds`` gets of every part: what was spent since the last, at most its ``seconds``."""
@@ -95,8 +101,9 @@ class Rounds:
             parts.append(min((spent - given) / max(rounds, 1), seconds))
         return parts
 
-    def _thin(self) -> None:
-        while len(self.kept) > (self._most or KEPT_ROUNDS):
+    def _thin(self, count: int) -> None:
+        """Before there are so many rounds."""
+        while -(-count // self.every) > (self._most or KEPT_ROUNDS):
             del self.kept[1::2]
             self.every *= 2
 

@@ -245,7 +245,8 @@ class Machine(Resumable):
         """Of every round since the last call: its schedule, and edges by thread where they are counted."""
         if self._untold is not None:
             names = self.schedules(self._untold)
-            self._notes += map(Note, names, self._loads) if self._loads else map(Note, names)
+            known = {name: Note(name) for name in set(names)}
+            self._notes += map(Note, names, self._loads) if self._loads else map(known.__getitem__, names)
             self._loads, self._untold = [], None
         taken, self._notes = self._notes, []
         return taken
