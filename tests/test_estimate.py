@@ -175,6 +175,27 @@ def test_rounds_in_two_parts_take_edges_once_more(name, ranks, policy, more):
         assert copied >= 8 * cut.edges + 4 * size
 
 
+OF_GPUS = [("bfs", "contract-expand"), ("bfs", "two-phase"), ("kcore", "estimates")]
+
+
+@pytest.mark.parametrize(("name", "variant"), OF_GPUS)
+def test_variants_take_of_a_gpu_what_their_own_arrays_take(name, variant):
+    """On a host they cannot run: there the plan is that of the program's own rounds."""
+    shape = shape_of("rmat:16,symmetric")
+    known = {"source": 0} if name == "bfs" else {}
+    ways = [{}, {"variant": variant}]
+    plain, other = (estimate(name, shape, 1, "oec", parameters=known | way) for way in ways)
+    assert other.gpu.state > plain.gpu.state
+    assert (other.gpu.graph, other.load, other.build) == (plain.gpu.graph, plain.load, plain.build)
+
+
+def test_a_variant_that_is_not_known_is_refused():
+    with pytest.raises(UsageError, match="unknown variant of kcore 'twice': known are estimates, peeling"):
+        estimate("kcore", shape_of("rmat:10,symmetric"), 1, parameters={"variant": "twice"})
+    with pytest.raises(UsageError, match="unknown variant of kcore 'twice'"):
+        dgraph.run("kcore", Graph.from_edges([0], [1], n=2, comm=SerialComm()), variant="twice")
+
+
 def test_a_graph_that_gpus_draw_lies_there_once():
     shape = shape_of("rmat:30")
     given = {"parameters": {"source": 0, "return_predecessors": False}, "direction": "push", "gpu_memory": 139 << 30}

@@ -76,7 +76,10 @@ class Algorithm(ABC):
 
     def __init__(self, **values: Any):
         for name, parameter in self.parameters.items():
-            setattr(self, name, values.pop(name, parameter.default))
+            value = values.pop(name, parameter.default)
+            if parameter.choices and value not in parameter.choices:
+                raise unknown(f"{name} of {self.name}", value, parameter.choices)
+            setattr(self, name, value)
         if values:
             raise unknown(f"parameter of {self.name}", next(iter(values)), self.parameters)
         self.check()

@@ -52,6 +52,7 @@ def task(words: Sequence[str]) -> Task:
     way.add_argument("--undirected", **flag(False, "directed"), help="as for a run")
     parser.add_argument("--build", choices=BUILDS, help="as for a run: device counts what building takes of a GPU")
     parser.add_argument("--direction", choices=DIRECTIONS, help="as for a run: push needs no edges by target")
+    parser.add_argument("--variant", metavar="NAME", help="as for a run of bfs or kcore: what it takes of a GPU")
     parser.add_argument("--overlap", **flag(), help="as for a run: GPUs keep edges once more")
     parser.add_argument("--memory", metavar="SIZE", help="of a rank, such as 16GiB: does it fit?")
     parser.add_argument("--gpu-memory", metavar="SIZE", help="of a rank's GPU: does the run fit?")
@@ -125,9 +126,10 @@ def _plans(
 
     for name, policy, ranks in product(names, policies, counts):
         algorithm = ALGORITHMS[name]
+        parameters = {"source": 0} if algorithm.needs_source else {}
+        parameters |= {"variant": given["variant"]} if "variant" in given else {}
         yield estimate(
-            name, shape, ranks, policy,
-            parameters={"source": 0} if algorithm.needs_source else {}, undirected=algorithm.undirected,
+            name, shape, ranks, policy, parameters=parameters, undirected=algorithm.undirected,
             direction=given.get("direction", "auto"), gpu_memory=given.get("gpu_memory"),
             drawn=given.get("build") == DEVICE, overlap="overlap" in given, progress=progress,
         )  # fmt: skip

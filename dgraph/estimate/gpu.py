@@ -86,7 +86,8 @@ def on_gpu(
         free = direction == "auto" and not shape.directed
         hooks = traced.program.kernel == "components" and ranks == 1 and free
         walks = not (free and traced.program.kernel in ("components", "estimates"))
-        options = Options(overlap=entered > 0 and walks)
+        options, way = Options(overlap=entered > 0 and walks), traced.program.way
+        options = options.under(way) if way else options
         plans.append(
             for_components(extent) if hooks else for_rounds(traced, extent, direction, options, MULTIPROCESSORS)
         )

@@ -7,7 +7,7 @@ arcs where a transposed graph is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,16 @@ class _Recording(Backend):
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
         self.programs.append((traced, direction))
-        return self.engine.machine(traced, local, direction)
+        return _on_host(self.engine, traced, local, direction)
+
+
+def _on_host(engine: Backend, traced: Traced, local: LocalGraph, direction: str) -> Machine:
+    """Where a variant is a GPU's alone, the host's plan is that of the program's own rounds."""
+    program = traced.program
+    if program.way and not program.way.anywhere:
+        program = program.walked(None)
+        program.__dict__["kernel"] = None
+    return engine.machine(replace(traced, program=program), local, direction)
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,7 @@ def _measured(engine: Backend, traced: Traced, direction: str, shape: Shape) -> 
     def size(masters: int, mirrors: int) -> int:
         local = _made_up(masters, mirrors, shape)
         held = {id(array) for array in _arrays(vars(local))}
-        machine = engine.machine(traced, local, direction)
+        machine = _on_host(engine, traced, local, direction)
         return sum(array.nbytes for array in _arrays(vars(machine)) if id(array) not in held)
 
     none, some, more = size(UNIT, 1), size(2 * UNIT, 1), size(UNIT, UNIT + 1)

@@ -151,8 +151,8 @@ class Program:
             raise UsageError(f"{cls.__name__} names a {kind.__name__.lower()} {taken.pop()!r}, which is built in")
         return found
 
-    def walked(self, way: Way) -> Program:
-        """A copy whose rounds are walked a way of their own."""
+    def walked(self, way: Way | None) -> Program:
+        """A copy whose rounds are walked a way of their own, or as others are."""
         made = copy.copy(self)
         made.__dict__["way"] = way
         return made
