@@ -85,6 +85,22 @@ def test_stopped_at_every_second_round_it_ends_as_if_it_had_not_been(case, direc
         np.testing.assert_allclose(again.columns[column], values, rtol=1e-12 if threads_add else 0)
 
 
+@pytest.mark.mpi
+def test_distances_that_are_found_twice_go_on_from_either_run(shared, monkeypatch):
+    """In 32 bits, which are too few here, and in 64."""
+    loaded = Graph.load("path:24", weights="200000000..400000000")
+    whole = dgraph.run("sssp", loaded, source=0)
+    assert whole.comm.largest(int(whole.columns["distance"].max(initial=0))) > 2**32
+    stops = 0
+    while stopped(monkeypatch, shared / "ck", 3, "sssp", loaded, source=0):
+        stops += 1
+        assert stops < 200
+    assert stops > 8
+    again = dgraph.run("sssp", loaded, checkpoint=shared / "ck", resume="must", source=0)
+    for column, values in whole.columns.items():
+        np.testing.assert_array_equal(again.columns[column], values)
+
+
 @pytest.mark.mpi(min_size=2)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("first", ["one rank", "all ranks"])
