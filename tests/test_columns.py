@@ -101,6 +101,24 @@ def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, 
 
 
 @needs_compiler
+@pytest.mark.parametrize("renumbered", [False, True])
+def test_ranks_of_pages_stay_on_the_gpu_until_they_are_wanted(renumbered, monkeypatch):
+    """Their sum is told without them."""
+    monkeypatch.setattr(fields, "SOME", 50)
+    given = simulated.skewed(300, 900, directed=True)
+    graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
+    device, asked = Device(), []
+    monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
+    found = dgraph.run("pagerank", graph, backend=CudaBackend(0, 1, True, Options(renumber=renumbered), device))
+    assert given.n not in asked
+    assert found.summary["sum"] == pytest.approx(1, rel=1e-12)
+    src, dst = oracles.simple(given.src, given.dst)[:2]
+    ranks = oracles.pagerank(given.n, src, dst, rounds=found.rounds)
+    np.testing.assert_allclose(found.columns["pagerank"], ranks, rtol=1e-12)
+    assert given.n in asked
+
+
+@needs_compiler
 def test_a_result_keeps_no_graph(monkeypatch):
     device = Device()
     graph = dgraph.Graph.load("rmat:6", comm=SerialComm())
