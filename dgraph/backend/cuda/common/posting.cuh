@@ -68,7 +68,7 @@ DEVICE Message incoming_any(const Asked& a, i64 p, i64 number, i64 most) {
 }
 
 // Rows for peers, K a lane, by whole warps: one at ``at[k]`` where it names a peer, unless the role leaves the position
-// out, whose columns ``fill(k, peer, message, row)`` fills. Whether this lane wrote any.
+// out, whose columns ``fill(k, columns, row)`` fills. Whether this lane wrote any.
 template <int K, class F> DEVICE bool send(const Asked& a, Place (&at)[K], i64 number, i64 most, const F& fill) {
     u32 same[K];
     u64 base[K];
@@ -87,7 +87,9 @@ template <int K, class F> DEVICE bool send(const Asked& a, Place (&at)[K], i64 n
         const i64 row = (i64)shuffle(base[k], __ffs(same[k]) - 1) + __popc(same[k] & ((1u << lane_id()) - 1));
         if (at[k].p < 0) continue;
         const Peer& peer = peer_of(at[k].p);
-        fill(k, peer, few(a, a.leaving(peer), peer.outbox[number & 1], 1, most), row);
+        const Message m = few(a, a.leaving(peer), peer.outbox[number & 1], 1, most);
+        m.positions[row] = (u32)at[k].position;
+        fill(k, m.values, row);
     }
     return writes;
 }
@@ -106,9 +108,8 @@ DEVICE bool append_mirrors(const Asked& a, const News& news, i64 number, i64 mos
         }
         for (int k = 0; k < ROWS_AT_ONCE; k++)
             if (at[k].p >= 0) values[k] = row_of(a.fields, v[k]);
-        wrote |= send(a, at, number, most, [&](int k, const Peer&, const Message& m, i64 row) {
-            m.positions[row] = (u32)at[k].position;
-            put_row(m.values, a.fields, row, values[k]);
+        wrote |= send(a, at, number, most, [&](int k, const Columns& columns, i64 row) {
+            put_row(columns, a.fields, row, values[k]);
             reset(v[k]);
         });
     }
@@ -124,9 +125,8 @@ DEVICE bool append_masters(const Asked& a, const News& news, i64 number, i64 mos
         for (u32 e = mine ? env.told_offsets[v] : 0; ballot(e < last); e++) {
             Place at[1] = {{-1, 0}};
             if (e < last) at[0] = place_of_slot(env.told[e]);
-            wrote |= send(a, at, number, most, [&](int, const Peer&, const Message& m, i64 row) {
-                m.positions[row] = (u32)at[0].position;
-                put_row(m.values, a.fields, row, row_of(a.fields, v));
+            wrote |= send(a, at, number, most, [&](int, const Columns& columns, i64 row) {
+                put_row(columns, a.fields, row, row_of(a.fields, v));
             });
         }
     }
@@ -149,9 +149,8 @@ DEVICE bool send_mirrors(const bool (&hit)[K], const u32 (&v)[K], const Proposal
         if (hit[k]) at[k] = place_of_mirror(v[k]);
     }
     const Asked a = parsed(env.post[POST_REDUCE]);
-    return send(a, at, number, env.post[POST_FEW], [&](int k, const Peer&, const Message& m, i64 row) {
-        m.positions[row] = (u32)at[k].position;
-        put_proposal(m.values, a.fields, row, p[k]);
+    return send(a, at, number, env.post[POST_FEW], [&](int k, const Columns& columns, i64 row) {
+        put_proposal(columns, a.fields, row, p[k]);
     });
 }
 #endif
