@@ -134,7 +134,7 @@ def across(t: Traced, variant: Variant) -> str:
     ahead = f"#define AHEAD {int(variant.peels or ends_when_quiet(t))}"
     schedules = map(_schedule, ("vertex", "warp_search", "twc"))
     return _head(t, variant, persistent=True) + "\n".join(
-        [ahead, *schedules, *_between(t), *map(common, ("posting", "exchanger", "across"))]
+        [ahead, *schedules, *_between(t), *map(common, ("posting", "exchanger", "across_rank", "across"))]
     )
 
 

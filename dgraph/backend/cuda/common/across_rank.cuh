@@ -1,0 +1,172 @@
+// One rank in rounds of all GPUs together (across.cuh): what it holds, its walk over edges, its messages and totals.
+
+struct AcrossRoom : ExchangeRoom {
+    Staging staging, more;
+    Counted counted;
+    union {
+        VertexRoom vertex;
+        WarpSearchRoom search;
+        TwcRoom twc;
+    };
+};
+
+// What this rank found: word ``k`` of its totals. ``lives``: vertices that a round over all would look at.
+DEVICE i64 total_here(const i64* slot, int k, bool stops, i64 lives) {
+    if (k == TOTAL_ACTIVES) return listed(slot, TAIL);
+    if (k == TOTAL_DEGREES) return front_edges(slot);
+    if (k == TOTAL_STOPS) return stops;
+    if (k == TOTAL_WAITING) return PRIORITY ? (i64)(FRESH(env.control + FAR) > 0) : 0;
+    if (k == TOTAL_LIVES) return lives;
+    return k == TOTAL_LOWEST ? FRESH(slot + FAR_MIN) : FRESH(slot + SUMS_AT + 8 * (k - TOTAL_SUMS));
+}
+
+// One rank's part of the rounds; every thread of its grid holds the same.
+struct AcrossRank : Exchanger {
+    AcrossRoom& room;
+    Asked reduce, tell;
+    Globals G;
+    u64 began;
+    i64 most, limit, forced, ranks;
+    i64 tick, round, active, total, queued, edges, largest, near, unexplored, own_active, own_edges;
+    i64 width, pile_edges, pile_rounds, since; // ``since``: the tick of the last exchange
+    Living living;
+    bool swapped, far_swapped, whole, fits; // ``fits``: every mirror has a row of a short message
+    i64* slot; // counters of the frontier's list
+
+    __device__ void open(i64 stop) {
+        const i64 *c = env.control, *post = env.post;
+        began = NOW(), limit = stop;
+        reduce = parsed(FRESH(post + POST_REDUCE)), tell = parsed(FRESH(post + POST_TELL));
+        begin_exchanges();
+        most = FRESH(post + POST_MOST), forced = FRESH(c + FORCED), ranks = env.others + 1;
+        tick = FRESH(c + TICK), round = FRESH(c + ROUND), active = FRESH(c + TOTAL_ACTIVE), total = FRESH(c + TOTAL_EDGES);
+        queued = FRESH(c + QUEUED), edges = FRESH(c + LOCAL_EDGES), largest = FRESH(c + LARGEST), near = FRESH(c + PILE);
+        unexplored = FRESH(c + UNEXPLORED), own_active = own_edges = 0;
+        living = {FRESH(c + LIVE_SWAPPED) != 0, FRESH(c + LIVE_COUNT), FRESH(c + TOTAL_LIVE)};
+        width = FRESH(c + WIDTH), pile_edges = FRESH(c + PILE_EDGES), pile_rounds = FRESH(c + PILE_ROUNDS);
+        swapped = FRESH(c + SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED), whole = FRESH(c + WHOLE);
+        G = load_globals(round, active);
+        slot = slot_of(tick - 1);
+        fits = ONCE;
+        for (i64 p = 0; p < env.peer_count; p++)
+            fits = fits && span_of(peer_of(p).mine, reduce.role).total() <= most_few;
+    }
+
+    // As ``settle`` leaves it behind a vertex phase.
+    __device__ void close() const {
+        if (blockIdx.x == 0) clear(slot_of(tick + 1));
+        if (thread_rank()) return;
+        i64* c = env.control;
+        end_exchanges();
+        c[TICK] = tick, c[ROUND] = round, c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = total, c[UNEXPLORED] = unexplored;
+        c[ACTIVE] = own_active, c[EDGES] = own_edges, c[SWAPPED] = swapped, c[DIRTIED] = FRESH(slot + DIRTY_TAIL);
+        c[QUEUED] = listed(slot, TAIL), c[LOCAL_EDGES] = listed_edges(slot, TAIL), c[LARGEST] = FRESH(slot + MOST);
+        c[LIVE_COUNT] = living.count, c[LIVE_SWAPPED] = living.swapped, c[WHOLE] = whole;
+        if (LIVE) c[TOTAL_LIVE] = living.all;
+        c[PILE] = near, c[FAR_SWAPPED] = far_swapped;
+        c[WIDTH] = width, c[PILE_EDGES] = pile_edges, c[PILE_ROUNDS] = pile_rounds;
+        for (int i = 0; i < SUMS; i++) c[SUMS_HERE + i] = FRESH(slot + SUMS_AT + 8 * i);
+        store_globals(G);
+    }
+
+    __device__ u32 (*held() const)[64] { return room.staging.held[warp_in_block()]; }
+    __device__ const u32* queue() const { return swapped ? env.queue1 : env.queue0; }
+    __device__ void meet_all() { meet(env.gate, gate.due); }
+
+    // Whether what this round's edges propose to mirrors goes into messages one by one.
+    __device__ bool mails() const { return MAILS && reduce.role && (fits || edges <= MAILED); }
+
+    __device__ void aim(Visit& visit) const {
+        visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = 0;
+        visit.mail = mails() ? number + 1 : 0, visit.sent = false, visit.sums = no_sums();
+        visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
+        visit.aim(slot_of(tick), swapped, far_swapped, held());
+        if (SORTS) visit.beyond.open(room.more.held[warp_in_block()][0], far_swapped ? env.far1 : env.far0, env.control + FAR);
+        visit.mirror_stamp = (u32)(LOCAL ? since : tick);
+        if (LOCAL) visit.second.tail = env.post + POST_MIRRORS;
+    }
+
+    __device__ i64 mirrors_touched() const { return FRESH(LOCAL ? env.post + POST_MIRRORS : slot_of(tick) + MIRROR_TAIL); }
+
+    __device__ void walk() const {
+        if (queued == 0) return;
+        Visit visit;
+        aim(visit);
+        const Work work = {queue(), swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)queued, (u64)edges, 0};
+        if (largest <= LOW_DEGREE) vertex(visit, work, room.vertex);
+        else if (WIDE) twc(visit, work, room.twc);
+        else warp_search(visit, work, room.search);
+        visit.close();
+        if (visit.sent) FENCE_SYSTEM(); // by itself, while others of its block still walk
+    }
+
+    // Mirrors' proposals reach their masters.
+    __device__ bool takes(bool pending) {
+        const bool sent = mails();
+        const News news = {env.mirrors, sent ? 0 : (u64)mirrors_touched(), (const u32*)0, 0};
+        return exchange(reduce, news, sent, pending, [&](i64 first, i64 every, u64 at, u64 step) {
+            Visit visit;
+            aim(visit);
+            for (i64 p = first; p < env.peer_count; p += every)
+                combine_from<4>(peer_of(p), incoming_any(reduce, p, number, most_few), visit, at, step);
+            visit.close();
+        });
+    }
+
+    // Mirrors hear of the frontier, and join it.
+    __device__ void listen() {
+        if (!tell.role) return;
+        const u64 dirty = DIRTY ? (u64)FRESH(slot + DIRTY_TAIL) : (u64)own_active;
+        const News news = {DIRTY ? env.dirty : queue(), dirty, queue(), (u64)own_active};
+        if (exchange(tell, news, false, false, [&](i64 first, i64 every, u64 at, u64 step) {
+                Front front;
+                front.open(held()[0], swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, slot, TAIL);
+                for (i64 p = first; p < env.peer_count; p += every)
+                    take_from<1>(tell, peer_of(p), incoming_any(tell, p, number, most_few), front, at, step);
+                front.close();
+            }))
+            meet_all();
+        look();
+    }
+
+    // The frontier as it stands.
+    __device__ void look() {
+        const i64* found = look_up(room.counted, slot);
+        queued = listed(found, TAIL), edges = listed_edges(found, TAIL), largest = found[MOST];
+    }
+
+    // By ``step`` threads, this one the ``at``-th.
+    __device__ void fill(u32 at, u32 step) {
+        const i64 left = !LIVE ? 0 : whole ? living.after(slot) : living.count;
+        for (int k = at; k < TOTAL_SUMS + SUMS; k += step)
+            room.totals.mine[k] = total_here(slot, k, NOW() - began > LOOK_AROUND, left);
+    }
+
+    __device__ Totals agree(bool all_words) {
+        gate.around([&]() {
+            fill(threadIdx.x, BLOCK);
+            __syncthreads();
+            agreement.post(room.totals, all_words);
+            const i64 waited = agreement.hear(room.totals, all_words);
+            if (threadIdx.x == 0) waiting += waited;
+        });
+        if (blockIdx.x) agreement.stamp++;
+        share(true);
+        return shared_totals();
+    }
+
+    // All ranks count the round that is over.
+    __device__ void count_round(const Totals& t) {
+        i64* figure = env.ring + (round % RING) * FIGURES;
+        if (thread_rank() == 0) figure[0] = active, figure[1] = total, figure[2] = PUSH, figure[3] = 0;
+        round++, active = t.active, total = t.edges, unexplored -= total;
+        if (pile_rounds++) pile_edges += total / ranks; // not what opened the pile
+    }
+
+    // The list that counters of this tick tell of becomes the frontier.
+    __device__ void turn() {
+        slot = slot_of(tick++), swapped = !swapped;
+        look();
+        own_active = queued, own_edges = front_edges(room.counted.word);
+    }
+};
