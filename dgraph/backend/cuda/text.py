@@ -142,7 +142,7 @@ def reach(t: Traced, variant: Variant) -> str:
     """The kernel of a search that several GPUs run as a whole."""
     schedules = map(_schedule, ("warp_search", "twc"))
     return _head(t, variant, persistent=True, reach=True) + "\n".join(
-        [*schedules, *_between(t), *map(common, ("posting", "pull", "bitsets", "reach"))]
+        [*schedules, *_between(t), *map(common, ("posting", "pull", "bitsets", "reach_rank", "reach"))]
     )
 
 

@@ -1,0 +1,169 @@
+// One rank in a search of all GPUs (reach.cuh): what it holds, its frontier as a list and as bits, pushes and pulls.
+
+struct ReachRoom {
+    Staging staging;
+    Totalled totals;
+    union {
+        WarpSearchRoom search;
+        TwcRoom twc;
+    };
+};
+
+// One rank's part of the rounds; every thread of its grid holds the same.
+struct ReachRank {
+    ReachRoom& room;
+    Gate gate;
+    Agreement agreement;
+    Globals G;
+    u64 began;
+    i64 number, most_few, most, limit, forced;
+    i64 tick, round, mode, active, total, queued, edges, unexplored, own_active, own_edges;
+    bool leaves; // where hosts agree, and not where the next round begins
+    i64 small;   // rounds in a row that the kernel of small rounds could have run
+    bool swapped, bits_swapped, is_listed; // whether the frontier is a list, too, where it is bits
+    i64* slot;                           // counters of the frontier
+    i64 packing, waiting, unpacking;     // nanoseconds of the first thread
+
+    __device__ void open(i64 stop) {
+        const i64 *c = env.control, *post = env.post;
+        began = NOW(), limit = stop;
+        gate = {(u32)FRESH(c + GATE), (u32)FRESH(post + POST_GO), env.gate, (u32*)(env.post + POST_GO)};
+        number = FRESH(post + POST_NUMBER), agreement.stamp = FRESH(post + POST_STAMP);
+        most_few = FRESH(post + POST_FEW), most = FRESH(post + POST_MOST), forced = FRESH(c + FORCED);
+        tick = FRESH(c + TICK), round = FRESH(c + ROUND), mode = FRESH(c + MODE), active = FRESH(c + TOTAL_ACTIVE);
+        total = FRESH(c + TOTAL_EDGES), queued = FRESH(c + QUEUED), edges = FRESH(c + LOCAL_EDGES);
+        unexplored = FRESH(c + UNEXPLORED), own_active = FRESH(c + ACTIVE), own_edges = FRESH(c + EDGES);
+        swapped = FRESH(c + SWAPPED), bits_swapped = FRESH(c + BITS_SWAPPED);
+        G = load_globals(round, active);
+        slot = slot_of(tick - 1);
+        small = packing = waiting = unpacking = 0, is_listed = false;
+        if (FRESH(post + POST_SEEN) != round) look_again();
+        if (mode == PULL) list_to_bits(queued);
+    }
+
+    // As ``settle`` leaves it behind a vertex phase.
+    __device__ void close() const {
+        if (thread_rank()) return;
+        i64 *c = env.control, *post = env.post;
+        c[GATE] = gate.due, post[POST_NUMBER] = number, post[POST_STAMP] = agreement.stamp, post[POST_SEEN] = round + 1;
+        c[LEFT] = leaves ? TO_HOST : 0;
+        c[TICK] = tick, c[ROUND] = round, c[MODE] = mode, c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = total;
+        c[UNEXPLORED] = unexplored, c[ACTIVE] = own_active, c[EDGES] = own_edges, c[SWAPPED] = swapped;
+        c[QUEUED] = queued, c[LOCAL_EDGES] = edges, c[LARGEST] = FRESH(slot + MOST), c[BITS_SWAPPED] = bits_swapped;
+        post[POST_PACKING] += packing, post[POST_WAITING] += waiting, post[POST_UNPACKING] += unpacking;
+        store_globals(G);
+    }
+
+    __device__ void meet_all() { meet(env.gate, gate.due); }
+    __device__ const u32* queue() const { return swapped ? env.queue1 : env.queue0; }
+    __device__ u32* bits() const { return bits_swapped ? env.bits1 : env.bits0; }
+    __device__ u32* next_bits() const { return bits_swapped ? env.bits0 : env.bits1; }
+    __device__ u64 master_words() const { return ((u64)env.masters + 31) / 32; }
+    __device__ u32 masters_in(u64 i) const { return within({0, env.masters}, (i64)i); }
+    // What the exchanges of a round that goes one way are asked for.
+    __device__ Asked reduces(i64 way) const { return parsed(FRESH(env.post + POST_REACH + 2 * way)); }
+    __device__ Asked tells(i64 way) const { return parsed(FRESH(env.post + POST_REACH + 2 * way + 1)); }
+
+    // The list that the next frontier, or, of the frontier itself, what joins it, is written to.
+    __device__ void open_list(Front& front, bool other, i64* counters) const {
+        const bool second = swapped != other;
+        front.open(room.staging.held[warp_in_block()][0], second ? env.queue1 : env.queue0,
+                   second ? env.sums1 : env.sums0, counters, TAIL);
+    }
+
+    // Which of these vertices are reached for the first time.
+    __device__ static void keep_new(bool* mine, const u32* v, int many) {
+        u32 before[WORDS_AT_ONCE];
+        for (int k = 0; k < many; k++) mine[k] = mine[k] && !is_seen(v[k]);
+        for (int k = 0; k < many; k++)
+            if (mine[k]) before[k] = atomicOr(env.seen + (v[k] >> 5), 1u << (v[k] & 31));
+        for (int k = 0; k < many; k++) mine[k] = mine[k] && !(before[k] >> (v[k] & 31) & 1);
+    }
+
+    // Which masters are reached, after rounds that did not keep account of it.
+    __device__ void look_again() {
+        for (u64 i = warp_rank(); i < master_words(); i += warps()) {
+            const u32 v = (u32)(32 * i) + lane_id(), reached = ballot(v < env.masters && !wants(G, v));
+            if (lane_id() == 0) env.seen[i] = (FRESH(env.seen + i) & ~masters_in(i)) | reached;
+        }
+        meet_all();
+    }
+
+    // The first ``count`` vertices of the list as bits.
+    __device__ void list_to_bits(i64 count) {
+        const u64 words = ((u64)env.rows + 31) / 32;
+        for (u64 i = thread_rank(); i < words; i += threads()) bits()[i] = 0;
+        meet_all();
+        set_listed(bits(), queue(), (u64)count);
+        meet_all();
+    }
+
+    __device__ static void set_listed(u32* to, const u32* list, u64 count) {
+        for (u64 i = thread_rank(); i < count; i += threads()) {
+            const u32 v = FRESH(list + i);
+            atomicOr(to + (v >> 5), 1u << (v & 31));
+        }
+    }
+
+    // Masters' bits as a list.
+    __device__ void bits_to_list() {
+        Front front;
+        open_list(front, true, slot_of(tick));
+        for (u64 i = thread_rank(); i - lane_id() < master_words(); i += threads()) {
+            u32 word = i < master_words() ? FRESH(bits() + i) & masters_in(i) : 0;
+            while (ballot(word != 0)) {
+                front.add(word != 0, (u32)(32 * i) + (word ? __ffs(word) - 1 : 0));
+                word &= word - 1;
+            }
+        }
+        front.close();
+        meet_all();
+        turn();
+    }
+
+    // The list that counters of this tick tell of becomes the frontier.
+    __device__ void turn() {
+        slot = slot_of(tick++), swapped = !swapped;
+        look();
+        if (blockIdx.x == 0) clear(slot_of(tick + 1));
+    }
+
+    __device__ void look() { queued = listed(slot, TAIL), edges = listed_edges(slot, TAIL); }
+
+    __device__ void push() {
+        if (queued == 0) return;
+        Visit visit;
+        visit.G = G, visit.stamp = visit.mirror_stamp = (u32)tick, visit.nearest = visit.seen = visit.mail = 0, visit.sent = false;
+        visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
+        visit.aim(slot_of(tick), swapped, false, room.staging.held[warp_in_block()]);
+        const Work work = {queue(), swapped ? env.sums1 : env.sums0, env.out_offsets, (u64)queued, (u64)edges, 0};
+        if (WIDE) twc(visit, work, room.twc);
+        else warp_search(visit, work, room.search);
+        visit.close();
+    }
+
+    __device__ void count_awake(i64 awake, i64 degrees) const {
+        awake = warp_sum(awake), degrees = warp_sum(degrees);
+        if (!awake || lane_id()) return;
+        count(slot_of(tick) + AWAKE, awake);
+        count(slot_of(tick) + EDGE_SUM, degrees);
+    }
+
+    // Where no mirror has edges to look back along, mirrors are not looked at.
+    __device__ void pull() {
+        const bool whole = reduces(PULL).role;
+        u32* next = next_bits();
+        i64 awake = 0, degrees = 0;
+        const Puller puller = {G, bits()};
+        pull_words(puller, (u64)(whole ? env.rows : env.masters), [&](u64 i, u32 v, bool hit, const Proposal& a) {
+            const bool mine = hit && v < env.masters;
+            if (mine) put(v, a), awake++, degrees += (i64)env.degree[v];
+            const u32 word = ballot(hit), own = ballot(mine);
+            if (lane_id()) return;
+            if (i < master_words()) next[i] = own;
+            if (whole && 32 * (i + 1) > (u64)env.masters) env.hits[i] = word & ~own;
+            if (word) env.seen[i] |= word;
+        });
+        count_awake(awake, degrees);
+    }
+};
