@@ -19,8 +19,8 @@ from dgraph.backend.cuda.options import ROUNDS_AHEAD, Options
 from dgraph.backend.cuda.plan import may_pull
 from dgraph.backend.cuda.resumable import Resumable
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.backend.cuda.schedules.queues import by_queue
-from dgraph.backend.note import Note, Spent
+from dgraph.backend.cuda.telling import Telling
+from dgraph.backend.note import Note
 from dgraph.backend.paths import TOP
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
@@ -30,7 +30,7 @@ COUNTED = 16
 """Rounds of a call while edges are counted: their counts are held on the host until the call ends."""
 
 
-class Machine(Resumable):
+class Machine(Telling, Resumable):
     """State and kernels of one program; the same contract as the CPU's.
 
     Attributes:
@@ -53,10 +53,7 @@ class Machine(Resumable):
         self.kernels = Kernels(traced, graph, device, self.arrays, options)
         self.state = {k: Column(device, v, graph.place) for k, v in self.arrays.fields.items()}
         self.courier: Exchange | None = None
-        self._notes: list[Note] = []
-        self._untold: int | None = None
-        self._loads: list[dict[str, np.ndarray]] = []
-        self._ring_read = -1
+        self._begin_telling()
         self._fill_controls(forced)
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> Exchange | None:
@@ -236,49 +233,6 @@ class Machine(Resumable):
         columns = {name: column[: self.local.masters] for name, column in self.state.items()}
         return Fields(self.device, columns, self.graph.degree, self.graph.original)
 
-    def figures(self, first: int) -> np.ndarray:
-        """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
-        pulled; int64 (rounds, 3)."""
-        return self._ring(first)[:, :3]
-
-    def notes(self) -> list[Note]:
-        """Of every round since the last call: its schedule, and edges by thread where they are counted."""
-        if self._untold is not None:
-            names = self.schedules(self._untold)
-            known = {name: Note(name) for name in set(names)}
-            self._notes += map(Note, names, self._loads) if self._loads else map(known.__getitem__, names)
-            self._loads, self._untold = [], None
-        taken, self._notes = self._notes, []
-        return taken
-
-    def spent(self) -> list[Spent]:
-        """Seconds by kernel so far, where they are measured."""
-        return self.kernels.record.spent() if self.kernels.record and self.options.timed else []
-
-    def tasks(self) -> dict[str, float]:
-        """What the queues of ``steal`` came to, where loads are recorded; else nothing."""
-        return self.queues() if self.options.record and self.options.schedule == "steal" else {}
-
-    def schedules(self, first: int) -> list[str]:
-        """The schedule of each fused round from ``first`` on."""
-        names = dict(enumerate(["persistent", *SCHEDULES])) | {at.PULLED: "pull"}
-        return [names[number] for number in self._ring(first)[:, 3].tolist()]
-
-    def queues(self) -> dict[str, float]:
-        """What the queues of ``steal`` came to so far, see :func:`by_queue`."""
-        fused = self.local.mirrors == 0
-        return by_queue(self.device.get(self.arrays.scratch2), self.kernels.grid("steal:push", fused=fused))
-
-    def _walked(self) -> dict[str, np.ndarray]:
-        """Kernel → edges by thread since the last call; empty where they are not counted."""
-        return self.kernels.record.round() if self.kernels.record else {}
-
-    def _ring(self, first: int) -> np.ndarray:
-        if self._ring_read != self.round:
-            self._ring_read = self.round
-            self._ring_words = self.device.get(self.arrays.ring).reshape(at.RING, at.FIGURES)
-        return self._ring_words[np.arange(max(first, self.round - at.RING), self.round) % at.RING]
-
     def lowest_pile(self) -> int:
         """The lowest pile that a vertex waits in; a number past every pile if none does."""
         self._phase(at.LOWEST_FOUND, ("phases", "lowest"))
@@ -324,10 +278,6 @@ class Machine(Resumable):
         self.kernels.launch("across", "across", min(limit, first + at.RING), fused=False)
         self.read()
         self.note("persistent", self.round - first + 1)
-
-    def note(self, name: str, rounds: int) -> None:
-        """What walked the last rounds."""
-        self._notes += [Note(name)] * rounds
 
     def settle_joined(self) -> None:
         """Mirrors have joined the frontier. Only how a push is walked depends on what they bring."""

@@ -1,0 +1,80 @@
+"""What a machine tells of its rounds: figures, schedules, and what was recorded of its kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.kernels import Kernels
+from dgraph.backend.cuda.memory import Arrays
+from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.cuda.schedules.queues import by_queue
+from dgraph.backend.note import Note, Spent
+from dgraph.graph.local import LocalGraph
+
+
+class Telling:
+    """That part of a :class:`~dgraph.backend.cuda.machine.Machine`."""
+
+    local: LocalGraph
+    arrays: Arrays
+    kernels: Kernels
+    options: Options
+    device: Any
+    round: Any
+
+    def _begin_telling(self) -> None:
+        self._notes: list[Note] = []
+        self._untold: int | None = None
+        self._loads: list[dict[str, np.ndarray]] = []
+        self._ring_read = -1
+
+    def figures(self, first: int) -> np.ndarray:
+        """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
+        pulled; int64 (rounds, 3)."""
+        return self._ring(first)[:, :3]
+
+    def notes(self) -> list[Note]:
+        """Of every round since the last call: its schedule, and edges by thread where they are counted."""
+        if self._untold is not None:
+            names = self.schedules(self._untold)
+            known = {name: Note(name) for name in set(names)}
+            self._notes += map(Note, names, self._loads) if self._loads else map(known.__getitem__, names)
+            self._loads, self._untold = [], None
+        taken, self._notes = self._notes, []
+        return taken
+
+    def spent(self) -> list[Spent]:
+        """Seconds by kernel so far, where they are measured."""
+        return self.kernels.record.spent() if self.kernels.record and self.options.timed else []
+
+    def tasks(self) -> dict[str, float]:
+        """What the queues of ``steal`` came to, where loads are recorded; else nothing."""
+        return self.queues() if self.options.record and self.options.schedule == "steal" else {}
+
+    def schedules(self, first: int) -> list[str]:
+        """The schedule of each fused round from ``first`` on."""
+        names = dict(enumerate(["persistent", *SCHEDULES])) | {at.PULLED: "pull"}
+        return [names[number] for number in self._ring(first)[:, 3].tolist()]
+
+    def queues(self) -> dict[str, float]:
+        """What the queues of ``steal`` came to so far, see :func:`by_queue`."""
+        fused = self.local.mirrors == 0
+        return by_queue(self.device.get(self.arrays.scratch2), self.kernels.grid("steal:push", fused=fused))
+
+    def _walked(self) -> dict[str, np.ndarray]:
+        """Kernel → edges by thread since the last call; empty where they are not counted."""
+        return self.kernels.record.round() if self.kernels.record else {}
+
+    def _ring(self, first: int) -> np.ndarray:
+        if self._ring_read != self.round:
+            self._ring_read = self.round
+            self._ring_words = self.device.get(self.arrays.ring).reshape(at.RING, at.FIGURES)
+        return self._ring_words[np.arange(max(first, self.round - at.RING), self.round) % at.RING]
+
+    def note(self, name: str, rounds: int) -> None:
+        """What walked the last rounds."""
+        self._notes += [Note(name)] * rounds
