@@ -91,6 +91,7 @@ def test_distances_that_are_found_twice_go_on_from_either_run(shared, monkeypatc
     loaded = Graph.load("path:24", weights="200000000..400000000")
     whole = dgraph.run("sssp", loaded, source=0)
     assert whole.comm.largest(int(whole.columns["distance"].max(initial=0))) > 2**32
+    assert ("distances", "64 bits") in [(each["what"], each["taken"]) for each in whole.report["choices"]]
     stops = 0
     while stopped(monkeypatch, shared / "ck", 3, "sssp", loaded, source=0):
         stops += 1

@@ -146,6 +146,7 @@ class Sssp(Algorithm):
             found = measured(state, "dist", ctx.local)
             if dtype != "int32" or ctx.largest(int(found.farthest)) + most < NARROW:
                 break
+            ctx.record.choose("distances", "64 bits", "some may pass 32: they were found again")
         dist = state.raw("dist")
         if dtype == "int64" and self.cutoff is None and most * max(ctx.local.n - 1, 1) >= UNREACHED:
             _refuse_overflow(ctx, dist)
