@@ -29,7 +29,10 @@ def suite(folder, body, *, ranks=2, timeout=60, options=()):
     file = folder / "test_made_up.py"
     head = "import os, sys, time, pytest\nfrom dgraph.comm import world\npytestmark = pytest.mark.mpi\n"
     file.write_text(head + textwrap.dedent(body))
-    argv = [*PYTEST, "-c", ROOT / "pyproject.toml", "--rootdir", folder, "-p", "conftest", *options, file]
+    temporary = folder / "temporary"  # ranks that are ended leave theirs
+    temporary.mkdir()
+    where = ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", temporary]
+    argv = [*PYTEST, *where, "-p", "conftest", *options, file]
     extra = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "DGRAPH_TEST_GRACE": "2"}
     return run(argv, folder / "out", timeout, ranks=ranks, extra=extra)
 
