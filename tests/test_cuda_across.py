@@ -16,7 +16,7 @@ from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import Options, layout, messages, text
+from dgraph.backend.cuda import Options, exchange, layout, messages, text
 from dgraph.backend.cuda import graph as device_graph
 from dgraph.backend.cuda.exchange import Exchange
 from dgraph.backend.cuda.machine import Machine
@@ -114,14 +114,25 @@ def test_empty_piles_are_passed_over_without_the_host(policy, calls):
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize(("rows", "mailed"), [(0, -1), (3, 4)])
+@pytest.mark.parametrize(("rows", "mailed", "few"), [(0, -1, exchange.FEW), (3, 4, exchange.FEW), (512, -1, 3)])
 @pytest.mark.parametrize("policy", ["hash", "cvc"])
-def test_one_block_or_all_take_what_came(policy, rows, mailed, monkeypatch):
-    """However many edges put what they propose into messages one by one."""
+def test_one_block_or_all_take_what_came(policy, rows, mailed, few, monkeypatch):
+    """However many edges put what they propose into messages one by one; of more than ``few`` positions messages have a
+    head, and some are bits."""
     monkeypatch.setattr(messages, "FEW_ROWS", rows)
+    monkeypatch.setattr(exchange, "FEW", few)
     monkeypatch.setattr(messages, "MAILED", mailed)
     programs = {name: PROGRAMS[name] for name in ("level", "dist", "core")}
     check(run(3, mesh(), programs.values(), policy=policy, direction="push"), programs)
+
+
+@pytest.mark.parametrize("rows", [0, 1 << 20])
+def test_more_rows_than_threads(rows, monkeypatch):
+    """From each peer, whether one block takes them or all."""
+    monkeypatch.setattr(messages, "FEW_ROWS", rows)
+    star = simulated.graph(1501, np.zeros(1500, int), np.arange(1, 1501), directed=False)
+    (results,) = run(3, star, [Distances(source=1)], policy="hash", direction="push")
+    np.testing.assert_array_equal(field(results, "dist", star.n), np.arange(star.n) > 0)
 
 
 @pytest.mark.parametrize("policy", ["oec", "cvc"])

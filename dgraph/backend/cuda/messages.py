@@ -91,7 +91,7 @@ MOST_LOCAL = 128
 FEW_ROWS = 512
 """Rows of all messages of an exchange that the first block takes by itself, so that no block waits for another one."""
 
-MAILED = 1 << 15
+MAILED = 1 << 17
 """Edges of a rank's frontier up to which proposals to mirrors go into messages one by one, as edges find them."""
 
 MOST_FIELDS = ASKED_ROLE

@@ -55,9 +55,9 @@ struct Exchanger {
     }
 
     // One exchange: all blocks write, the first posts and waits for what all peers posted; ``sent``: edges have written
-    // already; ``pending``: and for the totals of the round before, which were on their way. ``take(p, at, step)`` takes every ``step``-th row from peer p; a few
-    // the first block takes by itself, its warps from several peers at a time. Whether all blocks took some, so that they
-    // have to meet before what came is complete.
+    // already; ``pending``: and for the totals of the round before, which were on their way. ``take(p, at, step)`` takes every
+    // ``step``-th row from peer p, the ``at``-th first; a few rows the first block takes by itself. Whether all blocks took
+    // some, so that they have to meet before what came is complete.
     template <class F>
     __device__ bool exchange(const Asked& a, const News& news, bool sent, bool pending, const F& take) {
         const u64 start = NOW();
@@ -74,10 +74,7 @@ struct Exchanger {
             if (pending) agreement.keep(said.totals);
             __syncthreads();
             const u64 came = NOW();
-            if (few_came() > 0 && !FRESH(env.post + POST_LATE)) {
-                const u32 all = BLOCK / 32, each = larger(all / (u32)env.peer_count, 1u), warp = warp_in_block();
-                take((i64)(warp / each), (i64)(all / each), (u64)(warp % each * 32 + lane_id()), (u64)(each * 32));
-            }
+            if (few_came() > 0 && !FRESH(env.post + POST_LATE)) take_side_by_side(warp_in_block(), BLOCK / 32, false, take);
             if (threadIdx.x) return;
             if (LOCAL && a.reduces) env.post[POST_MIRRORS] = 0;
             packing += (i64)(posted - start), waiting += (i64)(came - posted), unpacking += (i64)(NOW() - came);
@@ -86,9 +83,23 @@ struct Exchanger {
         share(pending);
         if (said.heard.rows >= 0 || said.heard.late) return false;
         const u64 came = NOW();
-        take(0, 1, thread_rank(), threads());
+        for (i64 p = 0; p < env.peer_count; p++)
+            if (is_headed(p)) take(p, thread_rank(), threads());
+        take_side_by_side(warp_rank(), warps(), true, take);
         if (thread_rank() == 0) unpacking += (i64)(NOW() - came);
         return true;
+    }
+
+    // Whether what peer p sent tells in its head what it is: then it may be bits, which all threads look at together.
+    __device__ bool is_headed(i64 p) const {
+        return (FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD) == COUNT_IN_HEAD;
+    }
+
+    // By ``all`` warps, this one the ``warp``-th: several peers at a time. ``unheaded``: but for messages that have a head.
+    template <class F> __device__ void take_side_by_side(u64 warp, u64 all, bool unheaded, const F& take) const {
+        const u64 each = larger(all / (u64)env.peer_count, (u64)1);
+        for (u64 p = warp / each; p < (u64)env.peer_count; p += all / each)
+            if (!unheaded || !is_headed((i64)p)) take((i64)p, warp % each * 32 + lane_id(), each * 32);
     }
 
     // The totals that were shared last.

@@ -35,6 +35,9 @@ DEVICE void clear(i64* slot) {
 }
 DEVICE void count(i64* p, i64 x) { atomicAdd((u64*)p, (u64)x); }
 
+// Whether every vertex has all its edges in its master's row, so that a row is as long as its vertex has edges.
+DEVICE bool rows_are_whole() { return FUSED || env.ends_only; }
+
 // Vertices in any order.
 struct List {
     u32* held;
@@ -107,9 +110,12 @@ struct Front {
         const u32 v = mine ? held[staged + lane_id()] : 0;
         const offset_t first = mine ? offsets[v] : 0, last = mine ? offsets[v + 1] : 0;
         const u32 degree = (u32)smaller((u64)(last - first), 0xffffffffull);
-        if (mine && degree) PREFETCH(env.out_neighbours + first);
+        if (mine && degree) {
+            PREFETCH(env.out_neighbours + first);
+            if (WEIGHTED) PREFETCH(env.out_weights + first);
+        }
         local += (i64)(last - first);
-        if (!FUSED && mine && v < env.masters) global += (i64)env.degree[v];
+        if (!rows_are_whole() && mine && v < env.masters) global += (i64)env.degree[v];
         most = larger(most, degree);
         const u32 through = WIDE ? 0 : sum_up_to_lane(degree);
         u64 at = 0;
@@ -129,7 +135,7 @@ struct Front {
             if (all && lane_id() == 0) count(slot + word + 1, all);
         }
         if (word != TAIL) return;
-        if (!FUSED) {
+        if (!rows_are_whole()) {
             const i64 all = warp_sum(global);
             if (all && lane_id() == 0) count(slot + EDGE_SUM, all);
         }
@@ -146,4 +152,4 @@ DEVICE i64 listed_edges(const i64* slot, u32 word) {
     return WIDE ? FRESH(slot + word + 1) : (i64)((u64)FRESH(slot + word) >> 32);
 }
 // Edges of the next frontier's masters in the whole graph.
-DEVICE i64 front_edges(const i64* slot) { return FUSED ? listed_edges(slot, TAIL) : FRESH(slot + EDGE_SUM); }
+DEVICE i64 front_edges(const i64* slot) { return rows_are_whole() ? listed_edges(slot, TAIL) : FRESH(slot + EDGE_SUM); }

@@ -114,7 +114,7 @@ struct Reach : ReachRank {
             const i64* now = slot_of(tick);
             for (int k = threadIdx.x; k < TOTAL_SUMS; k += BLOCK)
                 room.totals.mine[k] = k == TOTAL_ACTIVES ? (mode == PULL ? FRESH(now + AWAKE) : (i64)listed(now, TAIL))
-                                      : k == TOTAL_DEGREES ? FRESH(now + EDGE_SUM)
+                                      : k == TOTAL_DEGREES ? edges_found()
                                       : k == TOTAL_STOPS ? (i64)(NOW() - began > LOOK_AROUND) : 0;
             __syncthreads();
             agreement.post(room.totals, false);
@@ -128,7 +128,7 @@ struct Reach : ReachRank {
     // What the round reached becomes the frontier.
     __device__ void advance() {
         const i64* now = slot_of(tick);
-        own_active = mode == PULL ? FRESH(now + AWAKE) : (i64)listed(now, TAIL), own_edges = FRESH(now + EDGE_SUM);
+        own_active = mode == PULL ? FRESH(now + AWAKE) : (i64)listed(now, TAIL), own_edges = edges_found();
         if (mode == PUSH) {
             turn();
             return;

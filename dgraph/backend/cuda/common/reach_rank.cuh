@@ -130,6 +130,12 @@ struct ReachRank {
 
     __device__ void look() { queued = listed(slot, TAIL), edges = listed_edges(slot, TAIL); }
 
+    // Edges of what this round has reached, in the whole graph.
+    __device__ i64 edges_found() const {
+        const i64* now = slot_of(tick);
+        return mode == PULL ? FRESH(now + EDGE_SUM) : front_edges(now);
+    }
+
     __device__ void push() {
         if (queued == 0) return;
         Visit visit;

@@ -77,7 +77,7 @@ DEVICE bool begins_to_wait(u32 v) { return !(last_waiting(v) >> (v & 31) & 1); }
 // In small rounds a vertex is put on a list while its value is being lowered: who found a worse one there knows that it is
 // lowered in this round, by this thread or another, and whichever is first lists it. (Broad rounds have many warps, if
 // each has few registers.)
-#define AT_ONCE (PERSISTENT && FLAGGED && !SEEN)
+#define MARKED_AT_ONCE (PERSISTENT && FLAGGED && !SEEN)
 
 // One round's visit of edges u → v: proposals reach v, and v joins a list when it changed for the first time.
 // PULLING: the items are the v, and the edges are walked backwards.
@@ -158,6 +158,7 @@ struct Visit {
         for (int k = 0; k < K; k++) near[k] = near[k] && (SEEN ? !is_seen(v[k]) : !COND || wants(G, v[k]));
         for (int k = 0; k < K; k++) near[k] = CULL && SEEN ? survives(near[k], v[k]) : near[k];
         for (int k = 0; k < K; k++) {
+            if (ACROSS && MARKED_AT_ONCE && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
             if (near[k]) p[k] = propose(G, PULLING ? at_source(G, other[k]) : s[k], w[k], v[k]);
             near[k] = near[k] && (SEEN || improves(v[k], p[k]));
         }
@@ -168,14 +169,14 @@ struct Visit {
             if (near[k] && PEELS && master) peeled[k] = peel(G, v[k], p[k]);
             else if (near[k] && !SEEN && !(SUMMED && mails(v[k]))) claim[k] = attempt(v[k], p[k]);
             if (far[k] && PERSISTENT) word[k] = last_waiting(v[k]);
-            else if (near[k] && AT_ONCE && marks(v[k])) mark[k] = last_mark(v[k]);
+            else if (near[k] && MARKED_AT_ONCE && marks(v[k])) mark[k] = last_mark(v[k]);
         }
         if (ALL) return;
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
             if (PEELS && near[k] && master) count_peeled(sums, G, peeled[k]), near[k] = peeled[k].drops;
             else if (SEEN) near[k] = near[k] && !(before[k] >> (v[k] & 31) & 1);
-            else if (AT_ONCE && (far[k] || marks(v[k]))) near[k] = near[k] && (far[k] || mark[k] != mark_of(v[k]));
+            else if (MARKED_AT_ONCE && (far[k] || marks(v[k]))) near[k] = near[k] && (far[k] || mark[k] != mark_of(v[k]));
             else if (!(SUMMED && mails(v[k]))) near[k] = near[k] && succeeded(p[k], claim[k]);
             if (SEEN && near[k] && master) put(v[k], p[k]);
             far[k] = far[k] && near[k];
@@ -204,7 +205,10 @@ struct Visit {
             count_peeled(sums, G, peeled);
             return peeled.drops;
         }
-        return !is_identity(p) && improves(v, p) && succeeded(p, attempt(v, p)) && !ALL;
+        if (MARKED_AT_ONCE && marks(v)) PREFETCH(env.stamps + v);
+        if (is_identity(p) || !improves(v, p)) return false;
+        const Claim claim = attempt(v, p);
+        return MARKED_AT_ONCE || (succeeded(p, claim) && !ALL);
     }
 
     // The edges of a vertex that has just joined the frontier, into the list that the next round walks.

@@ -20,9 +20,7 @@ DEVICE u64 search_by_warp(const Work& work, u64 edge) {
     return low;
 }
 
-template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearchRoom&) {
-    const u64 least = 32 * AT_ONCE, each = work.edges / warps() / least * least;
-    const u64 piece = PERSISTENT ? smaller(larger(each, least), (u64)WARP_PIECE) : WARP_PIECE;
+template <int K, class V> DEVICE void search_pieces(V& visit, const Work& work, u64 piece) {
     for (u64 edge = warp_rank() * piece; edge < work.edges; edge += warps() * piece) {
         const u64 end = smaller(edge + piece, work.edges);
         u64 window = search_by_warp(work, edge), at = edge;
@@ -34,12 +32,12 @@ template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearc
             const offset_t base = mine ? work.first(u) - (offset_t)start : 0;
             const Source s = visit.source(mine, u);
             const u64 stop = smaller(end, shuffle(start, 31));
-            for (; at < stop; at += 32 * AT_ONCE) {
-                bool has[AT_ONCE];
-                offset_t e[AT_ONCE];
-                u32 owners[AT_ONCE];
-                Source sources[AT_ONCE];
-                for (int k = 0; k < AT_ONCE; k++) {
+            for (; at < stop; at += 32 * K) {
+                bool has[K];
+                offset_t e[K];
+                u32 owners[K];
+                Source sources[K];
+                for (int k = 0; k < K; k++) {
                     const u64 edge_here = at + 32 * k + lane_id();
                     u32 owner = 0;
                     for (u32 step = 16; step; step >>= 1)
@@ -48,10 +46,17 @@ template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearc
                     e[k] = shuffle(base, owner) + (offset_t)edge_here;
                     owners[k] = shuffle(u, owner), sources[k] = from_lane(s, owner);
                 }
-                visit.template batch<AT_ONCE>(has, e, owners, sources);
+                visit.template batch<K>(has, e, owners, sources);
             }
             at = stop;
             window += 31;
         }
     }
+}
+
+// Where lanes are more than there are edges each has one.
+template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearchRoom&) {
+    const u64 least = 32 * AT_ONCE, each = work.edges / warps() / least * least;
+    if (PERSISTENT && work.edges <= 32 * warps()) search_pieces<1>(visit, work, 32);
+    else search_pieces<AT_ONCE>(visit, work, PERSISTENT ? smaller(larger(each, least), (u64)WARP_PIECE) : WARP_PIECE);
 }
