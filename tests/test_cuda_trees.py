@@ -8,10 +8,14 @@ from emulated import needs_compiler
 from gpu_ranks import field, run
 
 from dgraph.algorithms.cc import Joined
-from dgraph.backend.cuda import Options, messages
+from dgraph.backend.cuda import Options, layout
 from dgraph.backend.cuda.trees import Trees
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+
+
+UNCLEAR = ("2 * (room.best >> 32) > (i64)room.voters", "false")
+"""Ranks try an edge of every vertex, as if leaning had joined few."""
 
 
 @pytest.fixture
@@ -21,8 +25,7 @@ def united(monkeypatch):
 
     def told(self):
         join(self)
-        self.read()
-        found[self.courier.comm.rank] = bool(self.all_words[self.arrays.post_at + messages.POST_UNITED])
+        found[self.courier.comm.rank] = bool(self.device.get(self.arrays.forest)[layout.FOREST_UNITED])
 
     monkeypatch.setattr(Trees, "_join", told)
     return found
@@ -50,8 +53,7 @@ def side_by_side(one, other):
 
 
 def bridged(many: int = 20):
-    """Two cliques, a rank each, and a vertex between them that has leaves: of edges that are tried first none is its
-    one edge to its own rank's clique, and some are to the other's."""
+    """Two cliques, a rank each, and a vertex between them that has leaves: it is no edge between them."""
     a, b = np.triu_indices(many, 1)
     bridge = 8 + many
     src = np.concatenate([a + 8, np.full(9 + many, bridge), a + bridge + 1])
@@ -85,16 +87,51 @@ def test_who_is_inside_needs_no_message(united):
     assert 0 < sent[0] < sent[1] / 4
 
 
-@pytest.mark.parametrize("mutant", [None, ("join_trees((u32)v, largest);", ";")])
-def test_the_smallest_label_is_found_at_once(mutant, united):
+def test_the_smallest_label_is_found_at_once(united):
     """Though its vertex joins late, by an edge to a vertex of another rank. Else it travels through all ranks."""
     a, b = np.triu_indices(30, 1)
     src, dst = np.concatenate([a + 1, b + 31, np.arange(1, 31)]), np.concatenate([b + 1, a + 31, np.arange(31, 61)])
-    graph = simulated.graph(61, np.append(src, 0), np.append(dst, 60), directed=False)
-    (results,) = run(2, graph, [Joined()], mutant=mutant)
+    graph = simulated.graph(61, np.append(src, 0), np.append(dst, 45), directed=False)
+    (results,) = run(2, graph, [Joined()])
     check(results, graph)
     assert all(united.values())
-    assert (results[0][1].rounds == 1) == (mutant is None)
+    assert results[0][1].rounds == 1
+
+
+def late():
+    """Two cliques, a rank each, with edges between them. A vertex that has edges only to the other's joins the tree of
+    them all, and behind its other neighbour is the smallest label, which nobody inside has heard of."""
+    a, b = np.triu_indices(30, 1)
+    src = np.concatenate([a + 2, b + 32, np.arange(2, 32), [0, 1, 62]])
+    return simulated.graph(63, src, np.concatenate([b + 2, a + 32, np.arange(32, 62), [1, 62, 7]]), directed=False)
+
+
+@pytest.mark.parametrize(
+    "mutant", [None, ("united && !falls_inside", "united"), ("mine && !master && root == (u32)v", "false")]
+)
+def test_a_smaller_label_that_comes_late_reaches_all(mutant, united):
+    """Also those whom no edge has to tell: the whole tree is spread, and mirrors that were said to be inside."""
+    (results,) = run(2, late(), [Joined()], mutant=mutant)
+    assert all(united.values())
+    if mutant:
+        with pytest.raises(AssertionError):
+            check(results, late())
+    else:
+        check(results, late())
+
+
+@pytest.mark.parametrize("mutant", [None, UNCLEAR])
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_graphs_at_random(ranks, mutant):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, edges = int(rng.integers(20, 400)), int(rng.integers(20, 900))
+        src, dst = rng.integers(0, n, edges), rng.integers(0, n, edges)
+        for graph in (hubs(n, edges, seed), simulated.graph(n, src[src != dst], dst[src != dst], directed=False)):
+            (results,) = run(
+                ranks, side_by_side(graph, hubs(60, 90, seed)) if seed % 2 else graph, [Joined()], mutant=mutant
+            )
+            check(results, side_by_side(graph, hubs(60, 90, seed)) if seed % 2 else graph)
 
 
 @pytest.mark.parametrize("policy", ["iec", "cvc"])
@@ -124,13 +161,17 @@ def test_largest_trees_that_are_not_one(graph, ranks, one, united):
 
 @pytest.mark.parametrize(("graph", "ranks", "mutant"), [
     (cliques(20, 20), 4, ("return apart == 0;", "return true;")),
-    (bridged(), 2, ("if (!united) inside()[i]", "if (false) inside()[i]")),
-    (hubs(600, 2000, 2), 4, ("if (*env.united) hook_outside", "if (false) hook_outside")),
-    (hubs(600, 2000, 2), 4, ("if (lane_id() == 0 && id < FRESH(env.least))", "if (false)")),
+    (bridged(13), 3, ("came && is_united() && i <", "came && i <")),
+    (hubs(600, 2000, 2), 4, ("told(u) ? largest : u", "u")),
+    (hubs(600, 2000, 2), 4, ("if (~own) inside()[i] =", "if (false) inside()[i] =")),
+    (side_by_side(hubs(300, 900, 3), hubs(300, 900, 23)), 3, ("if (window(bits_in", "if (true || window(bits_in")),
+    (hubs(600, 2000, 2), 4, ("outside([&](u32 v) { return !told(v); }", "outside([&](u32 v) { return false; }")),
+    (hubs(600, 2000, 2), 4, ("if (lane_id() == 0 && id < FRESH(env.forest + FOREST_LEAST))", "if (false)")),
 ])  # fmt: skip
 def test_mutants_fail(graph, ranks, mutant):
-    """Trees that are apart are taken for one; what others said is believed nevertheless; who is outside is left out;
-    nobody looks for the smallest label."""
+    """Trees that are apart are taken for one; what others said is believed nevertheless; who is said to be inside has a
+    tree of its own; nobody believes what others said; any edge links trees; who is outside is left out; nobody looks
+    for the smallest label."""
     (results,) = run(ranks, graph, [Joined()], mutant=mutant)
     with pytest.raises(AssertionError):
         check(results, graph)

@@ -16,8 +16,13 @@ from dgraph.backend.cuda.text import common
 from dgraph.backend.portable import Portable
 from dgraph.program import Traced
 
-BEGINNING = ("lean", "jump", "hook_one", "jump", "elect")
-"""Kernels that find the largest tree of a few edges of every vertex."""
+LEANING, HOOKING_ONE, HOOKING_ALL = range(3)
+"""Arguments of ``jump`` and ``elect``: what they come behind."""
+
+BEGINNING = (
+    ("lean",), ("jump", LEANING), ("elect", LEANING), ("hook_one",), ("jump", HOOKING_ONE), ("elect", HOOKING_ONE),
+)  # fmt: skip
+"""Launches that find the largest tree of a few edges of every vertex."""
 
 
 def text(wide: bool, ids: str = "uint32") -> str:
@@ -26,20 +31,18 @@ def text(wide: bool, ids: str = "uint32") -> str:
     return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
 
 
-def environment(
-    graph: DeviceGraph, parent, lowest, largest, inside=(), lists: bool = False, words: tuple = ((), ())
-) -> np.ndarray:
-    """``Env`` of the kernels. ``lists``: with those of rows by their length; ``words``: ``united`` and ``least``."""
+def environment(graph: DeviceGraph, parent, lowest, forest, bits: tuple = ((), ()), lists: bool = False) -> np.ndarray:
+    """``Env`` of the kernels. ``bits``: ``inside`` and ``apart``; ``lists``: with those of rows by their length."""
     rows = (graph.long_rows, *graph.chunks) if lists else ((), (), ())
-    arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, largest, inside, *rows, *words)
+    arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, forest, *bits, *rows)
     places = [graph.device.address(array) if len(array) else 0 for array in arrays]
-    return np.array([*places, graph.local.size, len(rows[0]), len(rows[1])], np.int64)
+    return np.array([*places, graph.local.size, graph.local.masters, len(rows[0]), len(rows[1])], np.int64)
 
 
-def hook(device, module, *kernels: str) -> None:
+def hook(device, module, *launches: tuple) -> None:
     """Start kernels of ``module``, in order."""
-    for kernel in kernels:
-        module.launch(kernel, 1 if kernel == "elect" else device.blocks * module.resident(kernel))
+    for kernel, *argument in launches:
+        module.launch(kernel, 1 if kernel == "elect" else device.blocks * module.resident(kernel), *argument)
 
 
 class Components(Machine):
@@ -58,8 +61,8 @@ class Components(Machine):
         self.module = device.module(text(graph.wide, graph.original.dtype.name), "components")
         n, xp = max(graph.local.size, 1), device.xp
         self.parent, self.lowest = xp.empty(n, np.uint32), xp.empty(n, np.int64)
-        self._largest = xp.empty(1, np.uint32)
-        self.environment = environment(graph, self.parent, self.lowest, self._largest)
+        self._forest = xp.zeros(layout.FOREST_WORDS, np.int64)
+        self.environment = environment(graph, self.parent, self.lowest, self._forest)
         self.state = {field: np.empty(0, np.int64) for field in traced.fields}
 
     def compile(self) -> None:
@@ -71,7 +74,7 @@ class Components(Machine):
 
     def fused(self, limit: int) -> int:
         """The one round."""
-        hook(self.device, self.module, *BEGINNING, "hook_rest", "jump", "name_trees")
+        hook(self.device, self.module, *BEGINNING, ("hook_rest",), ("jump", HOOKING_ALL), ("name_trees",))
         self.device.wait()
         self.round, self.done = 1, True
         return 1

@@ -44,13 +44,15 @@ def concluded_by_device(machine: Machine) -> bool:
 
 
 class DeviceRounds:
-    """Of one program's run. ``steady``: all its rounds are walked alike, so that none has to be looked at."""
+    """Of one program's run. ``steady``: all its rounds are walked alike, so that none has to be looked at.
+    ``ahead``: how many are started before the host looks."""
 
     def __init__(self, exchange: Exchange, machine: Machine):
         self.exchange, self.machine = exchange, machine
         self.overlap, self.copies = Overlap(exchange, machine), Copies(exchange, machine)
         flips = int(machine.words[at.FORCED]) == at.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
+        self.ahead = ROUNDS_AHEAD if self.steady else machine.ahead if exchange.ends_only else 1
 
     def run(self, limit: int, sync: Exchanges) -> None:
         """Rounds up to the agreement on the last, before round ``limit`` at most. Every rank returns at the same one.
@@ -78,8 +80,7 @@ class DeviceRounds:
             name = "persistent"
             machine.launch(("across", "across", end), self._conclude(at.SETTLED, end, stops))
         else:
-            ahead = min(ROUNDS_AHEAD, end - before) if self.steady else 1
-            for _ in range(ahead):
+            for _ in range(min(self.ahead, end - before)):
                 if self.overlap.cuts():
                     name = WALKER
                     self.overlap.walk(sync)

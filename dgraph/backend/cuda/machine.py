@@ -38,9 +38,10 @@ class Machine(Telling, Resumable):
         dirties: whether mirrors must hear of masters that are not active.
         courier: the exchange between GPUs; None: fields pass through host memory (``dgraph/sync``).
         walks_by_schedule: whether its rounds walk edges, so that others that do may take their place.
+        ahead: rounds that may be started before the host looks, where mirrors hear of nothing.
     """
 
-    walks_by_schedule = True
+    walks_by_schedule, ahead = True, 1
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
         if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:

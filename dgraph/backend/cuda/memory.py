@@ -124,6 +124,7 @@ def wanted(
         "live1": (size if t.live is not None else 0, np.uint32),
         "bits0": (bits, np.uint32), "bits1": (bits, np.uint32),
         "parent": (size if joined else 0, np.uint32), "lowest": (size if joined else 0, np.int64),
+        "forest": (at.FOREST_WORDS if joined else 0, np.int64),
         "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
         "chunk_parts": (8 * len(t.proposes) * pieces, np.uint8),
         "record": (blocks * at.BLOCK if options.record else 0, np.int64),

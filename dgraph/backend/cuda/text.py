@@ -41,7 +41,7 @@ WORK = [
     ("const i64*", "peers"), ("i64", "peer_count"), ("i64", "next_peer"), ("i64", "others"), ("i64", "ends_only"),
     ("i64*", "post"),
     ("u32*", "marks"), ("u32*", "awake"), ("const u32*", "told_offsets"), ("const u32*", "told"),
-    ("const u32*", "parent"), ("i64*", "lowest"),
+    ("const u32*", "parent"), ("i64*", "lowest"), ("i64*", "forest"),
 ]  # fmt: skip
 """Of ``env``: what a machine works on."""
 

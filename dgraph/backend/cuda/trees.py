@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from dgraph.backend.cuda import components, messages
+from dgraph.backend.cuda import components
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
@@ -20,12 +18,11 @@ class Trees(Machine):
     label without a message. Where they do not, arcs between vertices that a few edges have joined are only looked at.
     """
 
-    walks_by_schedule = False
+    walks_by_schedule, ahead = False, 3
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
         super().__init__(traced, graph, device, "push", options)
         self._forest = device.module(components.text(graph.wide, graph.original.dtype.name), "components")
-        self._largest = device.xp.empty(1, np.uint32)
         self._joined = False
 
     def walks(self) -> tuple[str, list[tuple]]:
@@ -40,23 +37,18 @@ class Trees(Machine):
         """Before the first round: what edges of this rank join."""
         courier, arrays = self.courier, self.arrays
         tells = bool(courier and courier.direct and courier.ends_only and not self.local.directed)
-        words = (arrays.post[messages.POST_UNITED :], arrays.post[messages.POST_LEAST :]) if tells else ((), ())
         self._forest.set_environment(
-            components.environment(
-                self.graph, arrays.parent, arrays.lowest, self._largest, arrays.bits[0], lists=True, words=words
-            )
+            components.environment(self.graph, arrays.parent, arrays.lowest, arrays.forest, arrays.bits, lists=True)
         )
-        self._hook(*components.BEGINNING, "mark_largest")
+        self._hook(*components.BEGINNING, ("mark_largest",))
         if courier and tells:
             self.launch(("phases", "tell_inside", courier.comm.rank))
-            self._hook("hook_inside", "hook_untold")
-        self._hook("hook_all", "jump")
-        if tells:
-            self._hook("least_inside")
+            self._hook(("hook_told",), ("settle_inside",))
             self.launch(("phases", "name_inside"))
+        self._hook(("hook_all",), ("jump", components.HOOKING_ALL))
         self._joined = True
 
-    def _hook(self, *kernels: str) -> None:
+    def _hook(self, *launches: tuple) -> None:
         """Start kernels of the forest, where there is one."""
         if self.local.size:
-            components.hook(self.device, self._forest, *kernels)
+            components.hook(self.device, self._forest, *launches)

@@ -6,18 +6,21 @@ struct Env {
     const u32* neighbours;
     const original_t* original;
     u32* parent;
-    i64* lowest;
-    u32 *largest, *inside;
+    i64 *lowest, *forest;
+    u32 *inside, *apart; // bits: who is in the largest tree; who is in none
     const u32 *long_rows, *chunk_rows;
     const offset_t* chunk_first;
-    const i64* united; // between ranks: whether their largest trees are one; else null
-    i64* least;
-    i64 n, long_count, chunk_count;
+    i64 n, masters, long_count, chunk_count;
 };
 CONSTANT Env env;
 
 // Vertices of the sample; neighbours of each that may be leant on; steps up that a multiprocessor's cache is asked for.
-#define VOTES 1024
+#define VOTES 512
+#define NOBODY 0x7fffffffffffffffll
+// What ``jump`` and ``elect`` come behind.
+#define LEANING 0
+#define HOOKING_ONE 1
+#define HOOKING_ALL 2
 #define LEANS 8
 #define NEAR_BY 8
 
@@ -47,12 +50,17 @@ KERNEL lean(i64) {
         const offset_t first = env.offsets[v], last = smaller(env.offsets[v + 1], first + LEANS);
         for (offset_t e = first; e < last; e++) low = smaller(low, env.neighbours[e]);
         env.parent[v] = low;
-        env.lowest[v] = 0x7fffffffffffffffll;
     }
 }
 
-// Any edge of every vertex: rows begin with hubs, and on several ranks with masters, which are not to stay among themselves.
+DEVICE u32 largest_tree() { return (u32)env.forest[FOREST_LARGEST]; }
+DEVICE bool is_clear() { return env.forest[FOREST_CLEAR] != 0; }
+DEVICE bool is_united() { return env.forest[FOREST_UNITED] != 0; }
+
+// Any edge of every vertex, where leaning has not joined most of them: rows begin with hubs, and on several ranks with
+// masters, which are not to stay among themselves.
 KERNEL hook_one(i64) {
+    if (is_clear()) return;
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         const offset_t first = env.offsets[v], degree = env.offsets[v + 1] - first;
         if (degree) join_trees((u32)v, env.neighbours[first + ((u32)v * 2654435761u >> 8) % degree]);
@@ -60,57 +68,72 @@ KERNEL hook_one(i64) {
 }
 
 // What is near by, hubs above all, this multiprocessor's cache knows. A long way is shortened by others meanwhile, which
-// only fresh loads see.
-KERNEL jump(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+// only fresh loads see. ``after``: what has joined trees since.
+KERNEL jump(i64 after) {
+    if (after == LEANING ? false : after == HOOKING_ONE ? is_clear() : is_united()) return;
+    const u64 rows = (u64)(after == LEANING ? env.masters : env.n); // a mirror leans on nobody
+    for (u64 v = thread_rank(); v < rows; v += threads()) {
         u32 up = env.parent[v], above;
         for (u32 i = 0; (above = i < NEAR_BY ? env.parent[up] : FRESH(env.parent + up)) != up; i++) up = above;
         env.parent[v] = up;
     }
 }
 
-// The tree that most of a sample of vertices is in. One block.
-KERNEL elect(i64) {
+// The tree that most of a sample of vertices is in, of those that have an edge if any has; and whether it is clear by now.
+// One block.
+KERNEL elect(i64 after) {
     struct Room {
-        u32 votes[VOTES], best, most;
+        u32 votes[VOTES], most, voters;
+        i64 best;
     };
     SHARED(Room, room);
-    const u64 stride = ((u64)env.n + VOTES - 1) / VOTES;
-    for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) room.votes[i] = env.parent[(i * stride) % (u64)env.n];
-    if (threadIdx.x == 0) room.most = 0, room.best = 0;
+    if (after == HOOKING_ONE && is_clear()) return;
+    const u64 all = (u64)(env.masters ? env.masters : env.n), stride = (all + VOTES - 1) / VOTES;
+    if (threadIdx.x == 0) room.voters = 0, room.best = 0;
     __syncthreads();
     for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
-        u32 same = 0;
-        for (u32 j = 0; j < VOTES; j++) same += room.votes[j] == room.votes[i];
-        if (same > atomicMax(&room.most, same)) atomicExch(&room.best, room.votes[i]);
+        const u64 v = i * stride % all;
+        const bool votes = env.offsets[v + 1] > env.offsets[v];
+        room.votes[i] = votes ? env.parent[v] : ~0u;
+        if (votes) atomicAdd(&room.voters, 1u);
     }
     __syncthreads();
-    if (threadIdx.x == 0) *env.largest = room.best;
+    for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
+        i64 same = 0;
+        for (u32 j = 0; j < VOTES; j++) same += room.votes[j] == room.votes[i];
+        if (room.votes[i] != ~0u) atomicMax(&room.best, same << 32 | room.votes[i]);
+    }
+    __syncthreads();
+    if (threadIdx.x) return;
+    env.forest[FOREST_LARGEST] = (i64)(room.best & 0xffffffffu);
+    if (after == LEANING) env.forest[FOREST_CLEAR] = 2 * (room.best >> 32) > (i64)room.voters;
 }
 
-// The edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp.
-template <class F> DEVICE void hook_outside(const F& is_outside) {
-    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
-        const bool outside = v < (u64)env.n && is_outside((u32)v);
-        offset_t e = outside ? env.offsets[v] : 0;
-        const offset_t last = outside ? env.offsets[v + 1] : 0;
-        for (u32 step = 0; step < 32 && e < last; step++, e++) join_trees((u32)v, env.neighbours[e]);
+// The edges of vertices outside of the largest tree, ``f(v, u)``: a thread a vertex, long rows by the whole warp.
+template <class P, class F> DEVICE void outside(const P& is_outside, const F& f) {
+    for (u64 v = thread_rank(); v - lane_id() < (u64)env.masters; v += threads()) {
+        const bool mine = v < (u64)env.masters && is_outside((u32)v);
+        offset_t e = mine ? env.offsets[v] : 0;
+        const offset_t last = mine ? env.offsets[v + 1] : 0;
+        for (u32 step = 0; step < 32 && e < last; step++, e++) f((u32)v, env.neighbours[e]);
         for (u32 left = ballot(e < last); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1, u = shuffle((u32)v, lane);
             const offset_t end = shuffle(last, lane);
-            for (offset_t at = shuffle(e, lane) + lane_id(); at < end; at += 32) join_trees(u, env.neighbours[at]);
+            for (offset_t at = shuffle(e, lane) + lane_id(); at < end; at += 32) f(u, env.neighbours[at]);
         }
     }
 }
 
+// Of a graph that is all here.
 KERNEL hook_rest(i64) {
-    const u32 largest = *env.largest;
-    hook_outside([&](u32 v) { return FRESH(env.parent + v) != largest; });
+    const u32 largest = largest_tree();
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = NOBODY;
+    outside([&](u32 v) { return FRESH(env.parent + v) != largest; }, [](u32 v, u32 u) { join_trees(v, u); });
 }
 
 // Who is in the largest tree, as bits: few enough to lie in caches.
 KERNEL mark_largest(i64) {
-    const u32 largest = *env.largest;
+    const u32 largest = largest_tree();
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
         const u32 word = ballot(v < (u64)env.n && env.parent[v] == largest);
         if (lane_id() == 0) env.inside[v >> 5] = word;
@@ -121,29 +144,42 @@ DEVICE bool is_inside_now(u32 v) { return FRESH(env.inside + (v >> 5)) >> (v & 3
 // A multiprocessor's own cache has hubs' bits, but does not hear who has joined since.
 DEVICE bool is_inside(u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) || is_inside_now(v); }
 
-// Between ranks whose largest trees are one (trees.cuh): whom others said to be inside joins, so that the smallest label is
-// found at once.
-KERNEL hook_inside(i64) {
-    if (!*env.united) return;
-    const u32 largest = *env.largest;
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
-        if (is_inside((u32)v) && FRESH(env.parent + v) != largest) join_trees((u32)v, largest);
+// Between ranks whose largest trees are one (trees.cuh): edges of masters that were not said to be inside, at both ends of
+// an edge, whoever holds it. Mirrors that were need no tree.
+KERNEL hook_told(i64) {
+    if (!is_united()) return;
+    const u32 largest = largest_tree();
+    const auto told = [](u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) != 0; };
+    outside([&](u32 v) { return !told(v); }, [&](u32 v, u32 u) { join_trees(v, told(u) ? largest : u); });
 }
 
-// Then edges of vertices that nobody said to be inside; at both ends of an edge, whoever holds it.
-KERNEL hook_untold(i64) {
-    if (*env.united) hook_outside([](u32 v) { return !is_inside(v); });
-}
-
-// The smallest original id in the largest tree.
-KERNEL least_inside(i64) {
-    if (!*env.united) return;
-    const u32 root = env.parent[*env.largest];
-    i64 id = 0x7fffffffffffffffll;
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
-        if (env.parent[v] == root) id = smaller(id, (i64)env.original[v]);
+// Then nobody has to look again at who is in the largest tree, whose smallest original id is found, or at who is in none.
+KERNEL settle_inside(i64) {
+    if (!is_united()) return;
+    const u32 largest = largest_tree(), giant = root_of(largest);
+    i64 id = NOBODY;
+    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
+        // what most vertices need is asked for at once
+        const bool mine = v < (u64)env.n, master = v < (u64)env.masters;
+        const bool told = mine && env.inside[v >> 5] >> (v & 31) & 1;
+        u32 root = mine ? env.parent[v] : 0;
+        const bool empty = master && env.offsets[v] == env.offsets[v + 1];
+        const i64 own = master ? (i64)env.original[v] : NOBODY;
+        bool joined = told, alone = false;
+        if (mine && !told) {
+            root = root == (u32)v || root == giant ? root : root == largest ? giant : root_of((u32)v);
+            joined = master && root == giant; // a mirror's owner may not know yet
+            alone = master ? empty : root == (u32)v;
+            if (!alone && root != giant) env.lowest[root] = NOBODY;
+        } else if (mine && !master && root == (u32)v) {
+            env.parent[v] = giant;
+        }
+        if (joined) id = smaller(id, own);
+        const u32 settled = ballot(joined || alone), none = ballot(alone);
+        if (lane_id() == 0) env.inside[v >> 5] = settled, env.apart[v >> 5] = none;
+    }
     for (u32 mask = 16; mask; mask >>= 1) id = smaller(id, shuffle_xor(id, mask));
-    if (lane_id() == 0 && id < FRESH(env.least)) atomicMin(env.least, id);
+    if (lane_id() == 0 && id < FRESH(env.forest + FOREST_LEAST)) atomicMin(env.forest + FOREST_LEAST, id);
 }
 
 // Edges that are still to join something, of a warp: joined when there are enough for all its lanes, since one lane that
@@ -190,12 +226,13 @@ DEVICE void hook_row(Pairs& pairs, u32 v, offset_t first, offset_t last) {
 
 // All edges of all vertices, rows by their length: hubs lie side by side, and would keep one warp.
 KERNEL hook_all(i64) {
-    if (env.united && *env.united) return;
+    if (is_united()) return;
     struct Room {
         u32 held[BLOCK / 32][64][2];
     };
     SHARED(Room, room);
     Pairs pairs = {room.held[warp_in_block()], 0};
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = NOBODY;
     for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
         const u32 v = env.chunk_rows[i];
         const offset_t first = env.chunk_first[i];
@@ -220,18 +257,16 @@ KERNEL hook_all(i64) {
     pairs.close();
 }
 
-// The smallest original id of every tree. One atomic a warp where a whole warp is in one tree.
+// The smallest original id of every tree; of the largest, one atomic a warp.
 KERNEL name_trees(i64) {
-    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
-        const bool mine = v < (u64)env.n;
-        const u32 root = mine ? env.parent[v] : 0;
-        const u32 first = shuffle(root, 0);
-        i64 id = mine ? (i64)env.original[v] : 0x7fffffffffffffffll;
-        if (ballot(!mine || root == first) == EVERY_LANE) {
-            for (u32 mask = 16; mask; mask >>= 1) id = smaller(id, shuffle_xor(id, mask));
-            if (lane_id() == 0 && id < FRESH(env.lowest + first)) atomicMin(env.lowest + first, id);
-        } else if (mine && id < FRESH(env.lowest + root)) {
-            atomicMin(env.lowest + root, id);
-        }
+    const u32 giant = env.parent[largest_tree()];
+    i64 least = NOBODY;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const u32 root = env.parent[v];
+        const i64 id = (i64)env.original[v];
+        if (root == giant) least = smaller(least, id);
+        else if (id < FRESH(env.lowest + root)) atomicMin(env.lowest + root, id);
     }
+    for (u32 mask = 16; mask; mask >>= 1) least = smaller(least, shuffle_xor(least, mask));
+    if (lane_id() == 0 && least < FRESH(env.lowest + giant)) atomicMin(env.lowest + giant, least);
 }
