@@ -199,6 +199,7 @@ def test_mutants_fail():
 def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
     """Under cvc mirrors would have to hear of every round: there ranks exchange after each."""
     monkeypatch.setattr(messages, "MOST_LOCAL", most)
+    monkeypatch.setattr(messages, "MOST_LOCAL_IN_PILE", most)
     programs = {"level": Hops(source=6), "dist": PROGRAMS["dist"], "label": Labels()}
     strict = run(3, mesh(), programs.values(), policy=policy)
     ahead = run(3, mesh(), programs.values(), policy=policy, options=Options(local_rounds=True))
@@ -208,14 +209,19 @@ def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
     assert policy == "cvc" or all(few < many for many, few in zip(*rounds, strict=True))
 
 
-def test_a_rank_exchanges_after_so_many_rounds_of_its_own(monkeypatch):
+@pytest.mark.parametrize(
+    ("program", "found", "bound"),
+    [(Hops(source=1), "level", "MOST_LOCAL"), (Distances(source=1, delta=1000.0), "dist", "MOST_LOCAL_IN_PILE")],
+)
+def test_a_rank_exchanges_after_so_many_rounds_of_its_own(program, found, bound, monkeypatch):
     """Each rank's stretch of the path is longer than the bound: one that has none exchanges once a stretch."""
-    program, block = Hops(source=1), PATH // 2
-    exchanges = []
+    block, exchanges = PATH // 2, []
+    for name in ("MOST_LOCAL", "MOST_LOCAL_IN_PILE"):
+        monkeypatch.setattr(messages, name, 3 if name != bound else 0)
     for most in (4, 1000):
-        monkeypatch.setattr(messages, "MOST_LOCAL", most)
+        monkeypatch.setattr(messages, bound, most)
         (results,) = run(2, path(), [program], options=Options(local_rounds=True))
-        np.testing.assert_array_equal(field(results, "level", PATH + 1), np.arange(PATH + 1))
+        np.testing.assert_array_equal(field(results, found, PATH + 1), np.arange(PATH + 1))
         exchanges.append(results[0][1].rounds)
     assert exchanges[0] >= block // 5 > exchanges[1]
 

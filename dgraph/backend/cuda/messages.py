@@ -81,10 +81,11 @@ ASKED_ROLE, ASKED_REDUCES, ASKED_DENSE, ASKED_WHOLE, ASKED_MARKED, ASKED_JOINS, 
 )  # fmt: skip
 """Bits of the argument of ``pack`` and ``unpack``; below them, the fields that travel."""
 
-MOST_LOCAL = 128
-"""Rounds that a rank runs by itself, at most, before it exchanges: others may wait for what it found."""
+MOST_LOCAL, MOST_LOCAL_IN_PILE = 128, 32
+"""Rounds that a rank runs by itself, at most, before it exchanges: others may wait for what it found, longest for what
+opens the next pile."""
 
-FEW_ROWS = 512
+FEW_ROWS = 128
 """Rows of all messages of an exchange that the first block takes by itself, so that no block waits for another one."""
 
 MAILED = 1 << 17

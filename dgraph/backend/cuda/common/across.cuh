@@ -56,7 +56,7 @@ struct Across : AcrossRank {
     // got proposals wait; vertices that are still active are part of the next round.
     __device__ void run_locally() {
         if (!LOCAL || tell.role) return;
-        for (i64 k = 0; k < MOST_LOCAL && listed(slot_of(tick), TAIL); k++) {
+        for (i64 k = 0; k < (PRIORITY ? MOST_LOCAL_IN_PILE : MOST_LOCAL) && listed(slot_of(tick), TAIL); k++) {
             turn();
             if (blockIdx.x == 0) clear(slot_of(tick + 1));
             walk();
