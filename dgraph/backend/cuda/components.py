@@ -20,7 +20,8 @@ LEANING, HOOKING_ONE, HOOKING_ALL = range(3)
 """Arguments of ``jump`` and ``elect``: what they come behind."""
 
 BEGINNING = (
-    ("lean",), ("jump", LEANING), ("elect", LEANING), ("hook_one",), ("jump", HOOKING_ONE), ("elect", HOOKING_ONE),
+    ("lean",), ("hook_roots",), ("jump", LEANING), ("elect", LEANING),
+    ("hook_one",), ("jump", HOOKING_ONE), ("elect", HOOKING_ONE),
 )  # fmt: skip
 """Launches that find the largest tree of a few edges of every vertex."""
 

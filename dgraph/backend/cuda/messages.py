@@ -81,7 +81,7 @@ ASKED_ROLE, ASKED_REDUCES, ASKED_DENSE, ASKED_WHOLE, ASKED_MARKED, ASKED_JOINS, 
 )  # fmt: skip
 """Bits of the argument of ``pack`` and ``unpack``; below them, the fields that travel."""
 
-MOST_LOCAL, MOST_LOCAL_IN_PILE = 128, 32
+MOST_LOCAL, MOST_LOCAL_IN_PILE = 128, 24
 """Rounds that a rank runs by itself, at most, before it exchanges: others may wait for what it found, longest for what
 opens the next pile."""
 

@@ -104,11 +104,11 @@ struct AcrossRank : Exchanger {
     __device__ bool takes(bool pending) {
         const bool sent = mails();
         const News news = {env.mirrors, sent ? 0 : (u64)mirrors_touched(), (const u32*)0, 0};
-        return exchange(reduce, news, sent, pending, [&](i64 p, u64 at, u64 step) {
+        return exchange(reduce, news, sent, pending, [&](i64 p, u64 at, u64 step, bool few) {
             const Message m = incoming_any(reduce, p, number, most_few);
             Visit visit;
             aim(visit);
-            if ((u64)m.count <= step) combine_from<1>(peer_of(p), m, visit, at, step);
+            if (few || (u64)m.count <= step) combine_from<1>(peer_of(p), m, visit, at, step);
             else combine_from<4>(peer_of(p), m, visit, at, step);
             visit.close();
         });
@@ -119,7 +119,7 @@ struct AcrossRank : Exchanger {
         if (!tell.role) return;
         const u64 dirty = DIRTY ? (u64)FRESH(slot + DIRTY_TAIL) : (u64)own_active;
         const News news = {DIRTY ? env.dirty : queue(), dirty, queue(), (u64)own_active};
-        if (exchange(tell, news, false, false, [&](i64 p, u64 at, u64 step) {
+        if (exchange(tell, news, false, false, [&](i64 p, u64 at, u64 step, bool) {
                 Front front;
                 front.open(held()[0], swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, slot, TAIL);
                 take_from<1>(tell, peer_of(p), incoming_any(tell, p, number, most_few), front, at, step);

@@ -14,8 +14,11 @@ struct Env {
 };
 CONSTANT Env env;
 
-// Vertices of the sample; neighbours of each that may be leant on; steps up that a multiprocessor's cache is asked for.
+// Vertices of the sample, and edges that one of them may stand for; which part of these may be outside; neighbours that a
+// vertex may lean on; steps up that a multiprocessor's cache is asked for.
 #define VOTES 512
+#define MOST_WEIGHT 256
+#define OUTSIDE 32
 #define NOBODY 0x7fffffffffffffffll
 // What ``jump`` and ``elect`` come behind.
 #define LEANING 0
@@ -53,6 +56,16 @@ KERNEL lean(i64) {
     }
 }
 
+// Those that have no lower neighbour join a tree of their lowest ones: a hub may be among them.
+KERNEL hook_roots(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.masters; v += threads()) {
+        if (FRESH(env.parent + v) != (u32)v) continue;
+        const offset_t first = env.offsets[v], last = smaller(env.offsets[v + 1], first + LEANS);
+        for (offset_t e = first; e < last; e++)
+            if (env.neighbours[e] < (u32)env.masters) join_trees((u32)v, env.neighbours[e]);
+    }
+}
+
 DEVICE u32 largest_tree() { return (u32)env.forest[FOREST_LARGEST]; }
 DEVICE bool is_clear() { return env.forest[FOREST_CLEAR] != 0; }
 DEVICE bool is_united() { return env.forest[FOREST_UNITED] != 0; }
@@ -79,23 +92,22 @@ KERNEL jump(i64 after) {
     }
 }
 
-// The tree that most of a sample of vertices is in, of those that have an edge if any has; and whether it is clear by now.
-// One block.
+// The tree that most of a sample of vertices is in, of those that have an edge if any has; and whether few edges are left
+// outside of it. One block.
 KERNEL elect(i64 after) {
     struct Room {
-        u32 votes[VOTES], most, voters;
+        u32 votes[VOTES], weights[VOTES], all, outside;
         i64 best;
     };
     SHARED(Room, room);
     if (after == HOOKING_ONE && is_clear()) return;
     const u64 all = (u64)(env.masters ? env.masters : env.n), stride = (all + VOTES - 1) / VOTES;
-    if (threadIdx.x == 0) room.voters = 0, room.best = 0;
+    if (threadIdx.x == 0) room.all = room.outside = 0, room.best = 0;
     __syncthreads();
     for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
         const u64 v = i * stride % all;
-        const bool votes = env.offsets[v + 1] > env.offsets[v];
-        room.votes[i] = votes ? env.parent[v] : ~0u;
-        if (votes) atomicAdd(&room.voters, 1u);
+        const u64 degree = (u64)(env.offsets[v + 1] - env.offsets[v]);
+        room.votes[i] = degree ? env.parent[v] : ~0u, room.weights[i] = (u32)smaller(degree, (u64)MOST_WEIGHT);
     }
     __syncthreads();
     for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
@@ -104,9 +116,15 @@ KERNEL elect(i64 after) {
         if (room.votes[i] != ~0u) atomicMax(&room.best, same << 32 | room.votes[i]);
     }
     __syncthreads();
+    const u32 best = (u32)room.best;
+    for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
+        atomicAdd(&room.all, room.weights[i]);
+        if (room.votes[i] != best) atomicAdd(&room.outside, room.weights[i]);
+    }
+    __syncthreads();
     if (threadIdx.x) return;
-    env.forest[FOREST_LARGEST] = (i64)(room.best & 0xffffffffu);
-    if (after == LEANING) env.forest[FOREST_CLEAR] = 2 * (room.best >> 32) > (i64)room.voters;
+    env.forest[FOREST_LARGEST] = best;
+    if (after == LEANING) env.forest[FOREST_CLEAR] = OUTSIDE * room.outside < room.all;
 }
 
 // The edges of vertices outside of the largest tree, ``f(v, u)``: a thread a vertex, long rows by the whole warp.

@@ -55,8 +55,8 @@ struct Exchanger {
     }
 
     // One exchange: all blocks write, the first posts and waits for what all peers posted; ``sent``: edges have written
-    // already; ``pending``: and for the totals of the round before, which were on their way. ``take(p, at, step)`` takes every
-    // ``step``-th row from peer p, the ``at``-th first; a few rows the first block takes by itself. Whether all blocks took
+    // already; ``pending``: and for the totals of the round before, which were on their way. ``take(p, at, step, few)`` takes
+    // every ``step``-th row from peer p, the ``at``-th first; a few rows the first block takes by itself. Whether all blocks took
     // some, so that they have to meet before what came is complete.
     template <class F>
     __device__ bool exchange(const Asked& a, const News& news, bool sent, bool pending, const F& take) {
@@ -74,7 +74,7 @@ struct Exchanger {
             if (pending) agreement.keep(said.totals);
             __syncthreads();
             const u64 came = NOW();
-            if (few_came() > 0 && !FRESH(env.post + POST_LATE)) take_side_by_side(warp_in_block(), BLOCK / 32, false, take);
+            if (few_came() > 0 && !FRESH(env.post + POST_LATE)) take_by(warp_in_block(), BLOCK / 32, true, take);
             if (threadIdx.x) return;
             if (LOCAL && a.reduces) env.post[POST_MIRRORS] = 0;
             packing += (i64)(posted - start), waiting += (i64)(came - posted), unpacking += (i64)(NOW() - came);
@@ -83,23 +83,22 @@ struct Exchanger {
         share(pending);
         if (said.heard.rows >= 0 || said.heard.late) return false;
         const u64 came = NOW();
-        for (i64 p = 0; p < env.peer_count; p++)
-            if (is_headed(p)) take(p, thread_rank(), threads());
-        take_side_by_side(warp_rank(), warps(), true, take);
+        take_by(warp_rank(), warps(), false, take);
         if (thread_rank() == 0) unpacking += (i64)(NOW() - came);
         return true;
     }
 
-    // Whether what peer p sent tells in its head what it is: then it may be bits, which all threads look at together.
-    __device__ bool is_headed(i64 p) const {
-        return (FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD) == COUNT_IN_HEAD;
-    }
-
-    // By ``all`` warps, this one the ``warp``-th: several peers at a time. ``unheaded``: but for messages that have a head.
-    template <class F> __device__ void take_side_by_side(u64 warp, u64 all, bool unheaded, const F& take) const {
-        const u64 each = larger(all / (u64)env.peer_count, (u64)1);
-        for (u64 p = warp / each; p < (u64)env.peer_count; p += all / each)
-            if (!unheaded || !is_headed((i64)p)) take((i64)p, warp % each * 32 + lane_id(), each * 32);
+    // By ``all`` warps, this one the ``warp``-th: several peers at a time. A message that tells in its head what it is may be
+    // bits, which all look at together. ``few``: a block is alone with few rows.
+    template <class F> __device__ void take_by(u64 warp, u64 all, bool few, const F& take) const {
+        const u64 each = larger(all / (u64)env.peer_count, (u64)1), sides = all / each;
+        for (u64 p = 0; p < (u64)env.peer_count; p++) {
+            const u64 said = FRESH(peer_of((i64)p).signals + signal_word(number)) & COUNT_IN_HEAD;
+            const bool together = !few && said == COUNT_IN_HEAD;
+            if (!together && warp / each != p % sides) continue;
+            const u64 mine = together ? warp : warp % each, of = together ? all : each;
+            take((i64)p, mine * 32 + lane_id(), of * 32, few);
+        }
     }
 
     // The totals that were shared last.
