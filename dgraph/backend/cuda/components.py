@@ -25,6 +25,9 @@ BEGINNING = (
 )  # fmt: skip
 """Launches that find the largest tree of a few edges of every vertex."""
 
+BETWEEN_RANKS = (("lean",), ("jump", LEANING), ("hook_one",), ("jump", HOOKING_ONE), ("elect", HOOKING_ONE))
+"""The same where a vertex may have all its neighbours on other ranks: leaning joins few."""
+
 
 def text(wide: bool, ids: str = "uint32") -> str:
     """The kernels. ``ids``: dtype of the array of original ids."""
@@ -32,10 +35,10 @@ def text(wide: bool, ids: str = "uint32") -> str:
     return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
 
 
-def environment(graph: DeviceGraph, parent, lowest, forest, bits: tuple = ((), ()), lists: bool = False) -> np.ndarray:
-    """``Env`` of the kernels. ``bits``: ``inside`` and ``apart``; ``lists``: with those of rows by their length."""
+def environment(graph: DeviceGraph, parent, lowest, forest, inside=(), lists: bool = False) -> np.ndarray:
+    """``Env`` of the kernels. ``lists``: with those of rows by their length."""
     rows = (graph.long_rows, *graph.chunks) if lists else ((), (), ())
-    arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, forest, *bits, *rows)
+    arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, forest, inside, *rows)
     places = [graph.device.address(array) if len(array) else 0 for array in arrays]
     return np.array([*places, graph.local.size, graph.local.masters, len(rows[0]), len(rows[1])], np.int64)
 

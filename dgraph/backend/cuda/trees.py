@@ -38,14 +38,16 @@ class Trees(Machine):
         courier, arrays = self.courier, self.arrays
         tells = bool(courier and courier.direct and courier.ends_only and not self.local.directed)
         self._forest.set_environment(
-            components.environment(self.graph, arrays.parent, arrays.lowest, arrays.forest, arrays.bits, lists=True)
+            components.environment(self.graph, arrays.parent, arrays.lowest, arrays.forest, arrays.bits[0], lists=True)
         )
-        self._hook(*components.BEGINNING, ("mark_largest",))
+        self._hook(*components.BETWEEN_RANKS, ("mark_largest",))
         if courier and tells:
             self.launch(("phases", "tell_inside", courier.comm.rank))
-            self._hook(("hook_told",), ("settle_inside",))
-            self.launch(("phases", "name_inside"))
+            self._hook(("hook_inside",), ("hook_untold",))
         self._hook(("hook_all",), ("jump", components.HOOKING_ALL))
+        if tells:
+            self._hook(("least_inside",))
+            self.launch(("phases", "name_inside"))
         self._joined = True
 
     def _hook(self, *launches: tuple) -> None:

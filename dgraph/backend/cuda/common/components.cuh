@@ -7,7 +7,7 @@ struct Env {
     const original_t* original;
     u32* parent;
     i64 *lowest, *forest;
-    u32 *inside, *apart; // bits: who is in the largest tree; who is in none
+    u32* inside; // bits: who is in the largest tree
     const u32 *long_rows, *chunk_rows;
     const offset_t* chunk_first;
     i64 n, masters, long_count, chunk_count;
@@ -83,7 +83,7 @@ KERNEL hook_one(i64) {
 // What is near by, hubs above all, this multiprocessor's cache knows. A long way is shortened by others meanwhile, which
 // only fresh loads see. ``after``: what has joined trees since.
 KERNEL jump(i64 after) {
-    if (after == LEANING ? false : after == HOOKING_ONE ? is_clear() : is_united()) return;
+    if (after == HOOKING_ONE && is_clear()) return;
     const u64 rows = (u64)(after == LEANING ? env.masters : env.n); // a mirror leans on nobody
     for (u64 v = thread_rank(); v < rows; v += threads()) {
         u32 up = env.parent[v], above;
@@ -127,17 +127,17 @@ KERNEL elect(i64 after) {
     if (after == LEANING) env.forest[FOREST_CLEAR] = OUTSIDE * room.outside < room.all;
 }
 
-// The edges of vertices outside of the largest tree, ``f(v, u)``: a thread a vertex, long rows by the whole warp.
-template <class P, class F> DEVICE void outside(const P& is_outside, const F& f) {
+// The edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp.
+template <class F> DEVICE void hook_outside(const F& is_outside) {
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.masters; v += threads()) {
-        const bool mine = v < (u64)env.masters && is_outside((u32)v);
-        offset_t e = mine ? env.offsets[v] : 0;
-        const offset_t last = mine ? env.offsets[v + 1] : 0;
-        for (u32 step = 0; step < 32 && e < last; step++, e++) f((u32)v, env.neighbours[e]);
+        const bool outside = v < (u64)env.masters && is_outside((u32)v);
+        offset_t e = outside ? env.offsets[v] : 0;
+        const offset_t last = outside ? env.offsets[v + 1] : 0;
+        for (u32 step = 0; step < 32 && e < last; step++, e++) join_trees((u32)v, env.neighbours[e]);
         for (u32 left = ballot(e < last); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1, u = shuffle((u32)v, lane);
             const offset_t end = shuffle(last, lane);
-            for (offset_t at = shuffle(e, lane) + lane_id(); at < end; at += 32) f(u, env.neighbours[at]);
+            for (offset_t at = shuffle(e, lane) + lane_id(); at < end; at += 32) join_trees(u, env.neighbours[at]);
         }
     }
 }
@@ -146,7 +146,7 @@ template <class P, class F> DEVICE void outside(const P& is_outside, const F& f)
 KERNEL hook_rest(i64) {
     const u32 largest = largest_tree();
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = NOBODY;
-    outside([&](u32 v) { return FRESH(env.parent + v) != largest; }, [](u32 v, u32 u) { join_trees(v, u); });
+    hook_outside([&](u32 v) { return FRESH(env.parent + v) != largest; });
 }
 
 // Who is in the largest tree, as bits: few enough to lie in caches.
@@ -155,6 +155,7 @@ KERNEL mark_largest(i64) {
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
         const u32 word = ballot(v < (u64)env.n && env.parent[v] == largest);
         if (lane_id() == 0) env.inside[v >> 5] = word;
+        if (v < (u64)env.n) env.lowest[v] = NOBODY;
     }
 }
 
@@ -162,40 +163,27 @@ DEVICE bool is_inside_now(u32 v) { return FRESH(env.inside + (v >> 5)) >> (v & 3
 // A multiprocessor's own cache has hubs' bits, but does not hear who has joined since.
 DEVICE bool is_inside(u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) || is_inside_now(v); }
 
-// Between ranks whose largest trees are one (trees.cuh): edges of masters that were not said to be inside, at both ends of
-// an edge, whoever holds it. Mirrors that were need no tree.
-KERNEL hook_told(i64) {
+// Between ranks whose largest trees are one (trees.cuh): whom others said to be inside joins, so that the smallest label is
+// found at once.
+KERNEL hook_inside(i64) {
     if (!is_united()) return;
     const u32 largest = largest_tree();
-    const auto told = [](u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) != 0; };
-    outside([&](u32 v) { return !told(v); }, [&](u32 v, u32 u) { join_trees(v, told(u) ? largest : u); });
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
+        if (is_inside((u32)v) && FRESH(env.parent + v) != largest) join_trees((u32)v, largest);
 }
 
-// Then nobody has to look again at who is in the largest tree, whose smallest original id is found, or at who is in none.
-KERNEL settle_inside(i64) {
+// Then edges of vertices that nobody said to be inside; at both ends of an edge, whoever holds it.
+KERNEL hook_untold(i64) {
+    if (is_united()) hook_outside([](u32 v) { return !is_inside(v); });
+}
+
+// The smallest original id in the largest tree.
+KERNEL least_inside(i64) {
     if (!is_united()) return;
-    const u32 largest = largest_tree(), giant = root_of(largest);
+    const u32 root = env.parent[largest_tree()];
     i64 id = NOBODY;
-    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
-        // what most vertices need is asked for at once
-        const bool mine = v < (u64)env.n, master = v < (u64)env.masters;
-        const bool told = mine && env.inside[v >> 5] >> (v & 31) & 1;
-        u32 root = mine ? env.parent[v] : 0;
-        const bool empty = master && env.offsets[v] == env.offsets[v + 1];
-        const i64 own = master ? (i64)env.original[v] : NOBODY;
-        bool joined = told, alone = false;
-        if (mine && !told) {
-            root = root == (u32)v || root == giant ? root : root == largest ? giant : root_of((u32)v);
-            joined = master && root == giant; // a mirror's owner may not know yet
-            alone = master ? empty : root == (u32)v;
-            if (!alone && root != giant) env.lowest[root] = NOBODY;
-        } else if (mine && !master && root == (u32)v) {
-            env.parent[v] = giant;
-        }
-        if (joined) id = smaller(id, own);
-        const u32 settled = ballot(joined || alone), none = ballot(alone);
-        if (lane_id() == 0) env.inside[v >> 5] = settled, env.apart[v >> 5] = none;
-    }
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
+        if (env.parent[v] == root) id = smaller(id, (i64)env.original[v]);
     for (u32 mask = 16; mask; mask >>= 1) id = smaller(id, shuffle_xor(id, mask));
     if (lane_id() == 0 && id < FRESH(env.forest + FOREST_LEAST)) atomicMin(env.forest + FOREST_LEAST, id);
 }
@@ -250,7 +238,6 @@ KERNEL hook_all(i64) {
     };
     SHARED(Room, room);
     Pairs pairs = {room.held[warp_in_block()], 0};
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = NOBODY;
     for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
         const u32 v = env.chunk_rows[i];
         const offset_t first = env.chunk_first[i];
