@@ -32,8 +32,8 @@ TO_HOST, TO_PILES = 1, 2
 """At LEFT: all ranks stand behind a vertex phase; next is an agreement of hosts, or piles are to be opened."""
 
 FOREST_LARGEST, FOREST_CLEAR, FOREST_UNITED, FOREST_LEAST, FOREST_WORDS = range(5)
-"""Of components: a vertex of the largest tree; whether it has most of a sample; whether the largest trees of all ranks
-are one, and the smallest label in it."""
+"""Of components: a vertex of the largest tree; whether few edges of a sample are outside of it; whether the largest
+trees of all ranks are one, and the smallest label in it."""
 
 CONCLUDES_AFTER, CONCLUDES_STOPS = 40, 44
 """Bits of the argument of ``conclude``: from which on it names a phase; whether this rank wants to see the host. Below
