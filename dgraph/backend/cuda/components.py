@@ -16,16 +16,19 @@ from dgraph.backend.cuda.text import common
 from dgraph.backend.portable import Portable
 from dgraph.program import Traced
 
-LEANING, HOOKING_ONE, HOOKING_ALL = range(3)
-"""Arguments of ``jump`` and ``elect``: what they come behind."""
-
 BEGINNING = (
-    ("lean",), ("hook_roots",), ("jump", LEANING), ("elect", LEANING),
-    ("hook_one",), ("jump", HOOKING_ONE), ("elect", HOOKING_ONE),
+    ("lean",), ("hook_roots",), ("jump", layout.LEANING), ("elect", layout.LEANING),
+    ("hook_one",), ("jump", layout.HOOKING_ONE), ("elect", layout.HOOKING_ONE),
 )  # fmt: skip
 """Launches that find the largest tree of a few edges of every vertex."""
 
-BETWEEN_RANKS = (("lean",), ("jump", LEANING), ("hook_one",), ("jump", HOOKING_ONE), ("elect", HOOKING_ONE))
+BETWEEN_RANKS = (
+    ("lean",),
+    ("jump", layout.LEANING),
+    ("hook_one",),
+    ("jump", layout.HOOKING_ONE),
+    ("elect", layout.HOOKING_ONE),
+)
 """The same where a vertex may have all its neighbours on other ranks: leaning joins few."""
 
 
@@ -78,7 +81,7 @@ class Components(Machine):
 
     def fused(self, limit: int) -> int:
         """The one round."""
-        hook(self.device, self.module, *BEGINNING, ("hook_rest",), ("jump", HOOKING_ALL), ("name_trees",))
+        hook(self.device, self.module, *BEGINNING, ("hook_rest",), ("jump", layout.HOOKING_ALL), ("name_trees",))
         self.device.wait()
         self.round, self.done = 1, True
         return 1

@@ -107,7 +107,7 @@ class Exchange:
         self._seen = words
         self.machine.kernels.tell(
             peers=device.address(self._table), peer_count=len(self.peers), others=len(others),
-            ends_only=int(not self._spoken["row"]),
+            whole_rows=int(not self._spoken["row"]),
             next_peer=sum(peer < self.comm.rank for peer in self.peers) % max(len(self.peers), 1),
             told_offsets=device.address(offsets), told=device.address(slots),
         )  # fmt: skip

@@ -35,6 +35,9 @@ FOREST_LARGEST, FOREST_CLEAR, FOREST_UNITED, FOREST_LEAST, FOREST_WORDS = range(
 """Of components: a vertex of the largest tree; whether few edges of a sample are outside of it; whether the largest
 trees of all ranks are one, and the smallest label in it."""
 
+LEANING, HOOKING_ONE, HOOKING_ALL = range(3)
+"""Arguments of ``jump`` and ``elect``: what they come behind."""
+
 CONCLUDES_AFTER, CONCLUDES_STOPS = 40, 44
 """Bits of the argument of ``conclude``: from which on it names a phase; whether this rank wants to see the host. Below
 them, the round to stop before."""

@@ -38,7 +38,7 @@ WORK = [
     ("u32*", "far0"), ("u32*", "far1"), ("u32*", "live0"), ("u32*", "live1"), ("u32*", "bits0"), ("u32*", "bits1"),
     ("Proposal*", "chunk_parts"), ("const u32*", "lids"), ("const u32*", "positions"), ("i64*", "record"),
     ("u32*", "scratch0"), ("u32*", "scratch1"), ("u64*", "scratch2"),
-    ("const i64*", "peers"), ("i64", "peer_count"), ("i64", "next_peer"), ("i64", "others"), ("i64", "ends_only"),
+    ("const i64*", "peers"), ("i64", "peer_count"), ("i64", "next_peer"), ("i64", "others"), ("i64", "whole_rows"),
     ("i64*", "post"),
     ("u32*", "marks"), ("u32*", "awake"), ("const u32*", "told_offsets"), ("const u32*", "told"),
     ("const u32*", "parent"), ("i64*", "lowest"), ("i64*", "forest"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dgraph.backend.cuda import components
+from dgraph.backend.cuda import components, layout
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
@@ -44,7 +44,7 @@ class Trees(Machine):
         if courier and tells:
             self.launch(("phases", "tell_inside", courier.comm.rank))
             self._hook(("hook_inside",), ("hook_untold",))
-        self._hook(("hook_all",), ("jump", components.HOOKING_ALL))
+        self._hook(("hook_all",), ("jump", layout.HOOKING_ALL))
         if tells:
             self._hook(("least_inside",))
             self.launch(("phases", "name_inside"))

@@ -19,13 +19,9 @@ CONSTANT Env env;
 #define VOTES 512
 #define MOST_WEIGHT 256
 #define OUTSIDE 32
-#define NOBODY 0x7fffffffffffffffll
-// What ``jump`` and ``elect`` come behind.
-#define LEANING 0
-#define HOOKING_ONE 1
-#define HOOKING_ALL 2
 #define LEANS 8
 #define NEAR_BY 8
+#define NOBODY 0x7fffffffffffffffll
 
 // The root of v's tree, as far as this multiprocessor's cache knows; those on the way are brought nearer to it. What stood
 // there before is still above them, so nothing is lost if it is written again.   [Jaiganesh & Burtscher, HPDC 2018: ECL-CC]

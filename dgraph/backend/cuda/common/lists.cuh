@@ -36,7 +36,7 @@ DEVICE void clear(i64* slot) {
 DEVICE void count(i64* p, i64 x) { atomicAdd((u64*)p, (u64)x); }
 
 // Whether every vertex has all its edges in its master's row, so that a row is as long as its vertex has edges.
-DEVICE bool rows_are_whole() { return FUSED || env.ends_only; }
+DEVICE bool rows_are_whole() { return FUSED || env.whole_rows; }
 
 // Vertices in any order.
 struct List {
