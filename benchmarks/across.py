@@ -28,7 +28,7 @@ GRAPHS = {
 LOADED = ("grid2500", "grid4900", "rmat22", "rmat24")
 """Those that hosts load, where symmetric ones can be made of them."""
 
-ALGORITHMS = ("bfs", "sssp", "cc", "pagerank", "pagerank single", "kcore", "kcore estimates")
+ALGORITHMS = ("bfs", "sssp", "cc", "pagerank", "pagerank single", "kcore", "kcore peeling", "kcore estimates")
 """Names, some with a variant; ``pagerank single`` in 32-bit floats, as the peers' was measured."""
 
 SETTINGS: dict[str, dict] = {

@@ -35,7 +35,8 @@ WAYS: dict[str, dict] = {
 """Name → options: how rounds are walked, and who agrees on them."""
 
 SOURCE = 5
-ALGORITHMS = ("bfs", "sssp", "pagerank", "cc", "kcore")
+ALGORITHMS = ("bfs", "sssp", "pagerank", "cc", "kcore", "kcore shells")
+"""Some with a variant."""
 SETTINGS: dict[str, dict] = {
     "bfs": {"source": SOURCE, "return_predecessors": False},
     "sssp": {"source": SOURCE, "return_predecessors": False},
@@ -88,14 +89,16 @@ def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
         given = (src[once][mine], dst[once][mine], weights[once][mine])
         graph = dgraph.Graph.from_edges(*given, n=n, directed=directed, comm=comm)
         for name in asked.algorithms:
-            if directed and name in ("cc", "kcore"):
+            algorithm, _, variant = name.partition(" ")
+            if directed and algorithm in ("cc", "kcore"):
                 continue
             wanted = right(name, n, src, dst, weights)
             for policy, way, transport in itertools.product(asked.policies, asked.ways, asked.transports):
                 how = SETTINGS.get(name, {}) | {"policy": policy, "backend": "cpu"}
+                how |= {"variant": variant} if variant else {}
                 if engine is not None:
                     how |= {"backend": engine.choosing(Options(**WAYS[way])), "transport": transport}
-                result = dgraph.run(name, graph, **how)
+                result = dgraph.run(algorithm, graph, **how)
                 told = f"{name}, {n} vertices, {'directed' if directed else 'undirected'}, {policy}, {way}, {transport}"
                 yield told, comm.total(not is_right(result, wanted)) == 0
 

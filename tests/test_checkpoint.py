@@ -28,6 +28,7 @@ CASES = {
     "cc": ("cc", "uniform:9,edge_factor=1", {"variant": "label-propagation"}),
     "pagerank": ("pagerank", "rmat:9", {"tol": 0, "max_iter": 12}),
     "kcore": ("kcore", "rmat:9", {}),
+    "kcore by shells": ("kcore", "rmat:9", {"variant": "shells"}),
     "one core": ("kcore", "grid:12x12", {"k": 3}),
 }
 

@@ -21,6 +21,7 @@ CASES = {
     "labels": ("cc", "rmat:7", {"variant": "label-propagation"}),
     "pagerank": ("pagerank", "rmat:6", {"tol": 0, "max_iter": 9}),
     "kcore": ("kcore", "rmat:6", {}),
+    "kcore by shells": ("kcore", "rmat:6", {"variant": "shells"}),
 }
 HOST = {"transport": "mpi-host"}
 """Emulated GPUs that wait for each other take long."""
@@ -50,7 +51,7 @@ def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("way", ["gpu to cpu", "cpu to gpu"])
-@pytest.mark.parametrize("case", ["bfs", "sssp far", "kcore"])
+@pytest.mark.parametrize("case", ["bfs", "sssp far", "kcore", "kcore by shells"])
 def test_one_rank_goes_on_where_several_stopped(case, way, tmp_path, monkeypatch):
     """On one GPU hubs are numbered first: what is kept lies by vertex, and not by place."""
     name, spec, parameters = CASES[case]

@@ -13,7 +13,7 @@ import pytest
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Joined, Labels
-from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.kcore import Peel, Shells, Within
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank
 from dgraph.algorithms.sssp import (
     Distances,
@@ -37,8 +37,8 @@ pytestmark = pytest.mark.mpi_skip
 EVERYTHING = bool(os.environ.get("DGRAPH_TEST_ALL"))
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 PROGRAMS = (
-    Levels(), Parents(), Joined(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
-    LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
+    Levels(), Parents(), Joined(), Labels(), Peel(), Shells(), Within(), PageRank(), PersonalizedPageRank(),
+    Distances(), LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
 )  # fmt: skip
 WEIGHTS = (np.int32, np.float64, np.float32, np.int64)
 DRAWN = ("rmat:20", "gtgraph:33", "road:9x9", "roadnet:9x9", "smallworld:9")

@@ -1,10 +1,17 @@
 """kcore's variants from the outside, on any number of ranks: the same columns, summaries and certificates."""
 
+from functools import cache
+
 import emulated
+import networkx as nx
 import numpy as np
+import oracles
 import pytest
+from battery import by_turns
 
 import dgraph
+from dgraph.algorithms import kcore
+from dgraph.cli import warmup
 from dgraph.comm import world
 
 SPECS = ("rmat:8,symmetric", "road:18x18", "grid:9x9")
@@ -29,6 +36,113 @@ def test_estimates_are_the_core_numbers(transport):
             assert found.summary == known.summary
             (column,) = known.columns.keys() - {"vertex"}
             np.testing.assert_array_equal(_whole(found, column), _whole(known, column))
+
+
+@cache
+def layered():
+    """Cliques of 2 to 24 vertices that hang together, so that some vertex is at every level, beside random edges; and
+    vertices without any. n, sources, targets."""
+    rng = np.random.default_rng(4)
+    ends, first = [rng.integers(0, 300, (500, 2))], 0
+    for size in range(2, 25):
+        clique = first + np.array([(a, b) for a in range(size) for b in range(a)])
+        ends += [clique, np.array([[first, (7 * first + 13) % 300]])]
+        first += size
+    src, dst = np.concatenate(ends).T
+    apart = src != dst
+    return 330, src[apart], dst[apart]
+
+
+def by_shells(backend, **more):
+    """Core numbers of the layered graph, by vertex, and the rounds."""
+    n, src, dst = layered()
+    comm = world()
+    mine = slice(comm.rank, None, comm.size)
+    graph = dgraph.Graph.from_edges(src[mine], dst[mine], n=n, directed=False, comm=comm)
+    more = {"allow_gpu_sharing": True} | more if backend != "cpu" else more
+    found = dgraph.run("kcore", graph, backend=backend, variant="shells", validate=True, **more)
+    assert found.report["outcome"]["validation"]["passed"]
+    return _whole(found, "core_number"), found.rounds
+
+
+ROUNDS: dict[int, int] = {}
+"""By levels a step: those that the first run took, and that every other takes."""
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@by_turns("step, policy, how", [1, 3, 16, 64], ["oec", "iec", "hash", "cvc"], [
+    None, {}, {"small": -1}, {"host_rounds": True}, {"small": -1, "host_rounds": True}, {"schedule": "alb"},
+], of=6)  # fmt: skip
+def test_shells_are_peeled_side_by_side(step, policy, how, monkeypatch):
+    """``how``: rounds of an emulated GPU; None: a CPU."""
+    monkeypatch.setattr(kcore, "STEP", step)
+    found, rounds = by_shells("cpu" if how is None else emulated.backend(**how), policy=policy)
+    np.testing.assert_array_equal(found, oracles.core_numbers(*layered()))
+    assert rounds == ROUNDS.setdefault(step, rounds), "rounds depend on the graph alone"
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@pytest.mark.parametrize("backend", ["cpu", "gpu"])
+def test_levels_of_a_step_are_not_jumped_past(backend):
+    """Twenty vertices beside all others put the levels into the second step; in it, hubs of many leaves lose those at
+    its first level, and are at the next one, where nobody seemed to be."""
+    whole = nx.complete_graph(3)
+    whole.add_edges_from((hub, 100 * (hub + 1) + leaf) for hub in range(3) for leaf in range(10))
+    whole = nx.disjoint_union(whole, nx.complete_graph(9))
+    whole = nx.convert_node_labels_to_integers(nx.full_join(whole, nx.complete_graph(20), rename=("a", "b")))
+    comm = world()
+    src, dst = np.array(whole.edges, np.int64)[comm.rank :: comm.size].T
+    graph = dgraph.Graph.from_edges(src, dst, n=len(whole), directed=False, comm=comm)
+    more = {"backend": "cpu"} if backend == "cpu" else {"backend": emulated.backend(), "allow_gpu_sharing": True}
+    found = dgraph.run("kcore", graph, variant="shells", max_rounds=80, **more)
+    assert found.converged
+    cores = np.array([core for _, core in sorted(nx.core_number(whole).items())])
+    np.testing.assert_array_equal(_whole(found, "core_number"), cores)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("direction", ["push", "pull", "flip"])
+@pytest.mark.parametrize("sync", ["full", "poison"])
+def test_shells_in_every_direction(direction, sync, monkeypatch):
+    monkeypatch.setattr(kcore, "STEP", 4)
+    found, _ = by_shells("cpu", direction=direction, sync=sync, policy="hash")
+    np.testing.assert_array_equal(found, oracles.core_numbers(*layered()))
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+def test_several_gpus_take_shells_where_many_levels_may_be(monkeypatch):
+    comm = world()
+    graph = dgraph.Graph.load("rmat:8,symmetric", comm=comm)
+    backend = emulated.backend()
+
+    def taken(backend):
+        found = dgraph.run("kcore", graph, backend=backend, allow_gpu_sharing=backend != "cpu")
+        return [choice["taken"] for choice in found.report["choices"] if choice["what"] == "variant"]
+
+    assert taken(backend) == [], "no vertex has so many edges"
+    monkeypatch.setattr(kcore, "HUB", 16)
+    assert taken(backend) == ["shells"] * (comm.size > 1)
+    assert taken("cpu") == []
+    monkeypatch.setattr(kcore, "MEAN", 100)
+    assert taken(backend) == []
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@pytest.mark.parametrize(("backend", "wanted"), [("cpu", [None]), ("cuda", [None, "shells"])])
+def test_warmup_runs_what_several_gpus_take(backend, wanted, monkeypatch):
+    seen, run = [], warmup.run
+
+    def running(name, graph, **given):
+        seen.append(given.get("variant"))
+        return run(name, graph, **given | {"backend": emulated.backend() if backend == "cuda" else backend})
+
+    monkeypatch.setattr(warmup, "run", running)
+    warmup._between("kcore", backend, world())
+    assert seen == wanted
 
 
 def _whole(result, column):

@@ -79,7 +79,9 @@ def test_the_plan_follows_from_the_text(program, direction, directed, reduce, br
     assert found.frontier == (program is Levels)
 
 
-def test_a_destination_that_is_read_is_broadcast_to_both_roles():
+def test_a_destination_that_is_read_is_told_to_both_roles():
+    """Of a field that no round changes all mirrors hear once; then those alone that must know who is active."""
+
     class Tight(Program):
         level = Field("int32", given=True)
         parent = Field("int64", reduce=MIN)
@@ -93,7 +95,14 @@ def test_a_destination_that_is_read_is_broadcast_to_both_roles():
     found = plan(traced(Tight()), "push", True)
     assert found.refresh == ("level",)
     assert found.broadcast == ()
-    assert found.refresh_role == found.broadcast_role == "any"
+    assert (found.refresh_role, found.broadcast_role) == ("any", "row")
+
+    class Loose(Tight):
+        def apply(self, v, g):
+            return {"level": v.level + 1, "active": False}
+
+    found = plan(traced(Loose()), "push", True)
+    assert (found.broadcast, found.broadcast_role) == (("level",), "any")
 
 
 def test_full_elides_nothing():

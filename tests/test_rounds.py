@@ -10,7 +10,7 @@ import pytest
 import dgraph
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import Labels
-from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.kcore import Peel, Shells
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cpu.fold import folded
@@ -30,6 +30,7 @@ PROGRAMS = {
     "labels": Labels(),
     "pagerank": PageRank(tol=0.0, max_iter=20),
     "peel": Peel(),
+    "shells": Shells(first=3),
 }
 TEAMS = {1: Team(1), 2: Team(2)}
 
@@ -71,7 +72,14 @@ def test_rounds_a_call_do_not_show(local, name):
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("direction", ["auto", "push", "flip"])
 def test_threads_do_not_show(local, name, direction):
-    answer = {"levels": "level", "distances": "dist", "labels": "label", "pagerank": "rank", "peel": "core"}[name]
+    answer = {
+        "levels": "level",
+        "distances": "dist",
+        "labels": "label",
+        "pagerank": "rank",
+        "peel": "core",
+        "shells": "start",
+    }[name]
     one, two = (fields(local, name, 1 << 20, threads, direction)[0][answer] for threads in (1, 2))
     if name == "pagerank":  # pushes add floats in any order
         np.testing.assert_allclose(two, one, rtol=1e-13)

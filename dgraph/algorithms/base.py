@@ -66,6 +66,7 @@ class Algorithm(ABC):
         needs_source: takes ``source``, an original id.
         weighted: uses edge weights.
         undirected: needs an undirected graph; a directed one is made so.
+        on_gpus: parameters that those left out may come to on several GPUs; ``estimate`` reckons with them there.
     """
 
     name: ClassVar[str] = ""
@@ -73,6 +74,7 @@ class Algorithm(ABC):
     needs_source: ClassVar[bool] = False
     weighted: ClassVar[bool] = False
     undirected: ClassVar[bool] = False
+    on_gpus: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, **values: Any):
         for name, parameter in self.parameters.items():

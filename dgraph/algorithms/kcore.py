@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
+from dgraph.engine import State
 from dgraph.errors import UsageError
 from dgraph.program import ADD, INF, MIN, Field, Global, Program, maximum, minimum, where
 from dgraph.program.way import Way
@@ -14,7 +17,7 @@ class Peel(Program):
     """Drop every vertex with at most k neighbours left, until none is; then k grows, past levels that nobody is at.
 
     ``core`` is what is left of a vertex's degree, and from the moment it is dropped its core number. No vertex that is
-    left has a lower one than ``bound``; one that was dropped since may have had it.
+    left is at a lower k than ``bound``; one that was dropped since may have been.
     """
 
     first: int = 0
@@ -33,34 +36,98 @@ class Peel(Program):
     def init(self, v, g):
         return {"core": v.out_degree, "active": False}
 
+    def zero(self, v):
+        """The number of neighbours at which ``v`` is dropped when k is 0."""
+        return self.first
+
+    def lowest(self, v, g):
+        """Who has fewer neighbours left was dropped before this k."""
+        return self.zero(v) + g.k
+
     def live(self, v, g):
-        return v.core > self.first + g.k
+        return v.core > self.zero(v) + g.k
 
     def cond(self, v, g):
-        return v.core > self.first + g.k
+        return v.core > self.zero(v) + g.k
 
     def edge(self, u, e, v):
         return {"lost": 1}
 
     def apply(self, v, g):
         """``fresh``: the first round at this k, which looks at every vertex that is left."""
-        k = self.first + g.k
-        left = where(self.single & (g.round == 0), True, v.core > k - g.fresh)
-        rest = maximum(v.core - v.lost, k)
-        drop = left & (rest <= k)
-        least = where(left & ~drop, rest, INF)
+        level = self.zero(v) + g.k
+        left = where(self.single & (g.round == 0), True, v.core >= where(g.fresh > 0, self.lowest(v, g), level + 1))
+        rest = maximum(v.core - v.lost, level)
+        drop = left & (rest <= level)
+        least = where(left & ~drop, rest - self.zero(v), INF)
         return {"core": where(left, rest, v.core), "active": drop, "dropped": drop, "least": least}
+
+    def next(self, g, bound):
+        """The k after this one."""
+        return maximum(g.k + 1, bound)
 
     def step(self, g):
         quiet = g.active == 0
         bound = where(g.fresh > 0, g.least, minimum(g.bound, g.least))
         return {
-            "k": where(quiet, maximum(g.k + 1, bound - self.first), g.k),
+            "k": where(quiet, self.next(g, bound), g.k),
             "bound": bound,
             "fresh": quiet,
             "whole": quiet,
             "done": (g.dropped >= g.n) | (self.single & quiet),
         }
+
+
+class Shells(Peel):
+    """The same by steps of ``first + 1`` levels at once, the last of which is ``first + k``: ``core`` comes to the last
+    level of the step that drops a vertex, ``start`` to how many neighbours it had left when that step began.
+
+    Vertices without neighbours are in no step, and keep ``core`` 0.
+    """
+
+    kernel = "shells"
+
+    start = Field("int32")
+    k = Global("int64", init=1)
+
+    def init(self, v, g):
+        alone = v.out_degree == 0
+        return {"core": v.out_degree, "start": v.out_degree, "dropped": where(alone, 1, 0), "active": False}
+
+    def lowest(self, v, g):
+        return g.k
+
+    def apply(self, v, g):
+        """``start`` is written in the first round of a step."""
+        begins = (g.fresh > 0) & (v.core >= self.lowest(v, g))
+        return super().apply(v, g) | {"start": where(begins, v.core, v.start)}
+
+    def next(self, g, bound):
+        return maximum(g.k + 1, bound) + self.first
+
+
+class Within(Peel):
+    """The levels of every step of :class:`Shells`, all steps side by side: whoever another step drops has no say.
+
+    ``top`` is the last level of a vertex's step; in it, k counts from the first.
+    """
+
+    kernel = "shells"
+
+    core = Field("int32", given=True)
+    top = Field("int32", given=True)
+
+    def init(self, v, g):
+        return {"dropped": where(v.top == 0, 1, 0), "active": False}
+
+    def zero(self, v):
+        return maximum(v.top - self.first, 1)
+
+    def cond(self, v, g):
+        return True
+
+    def edge(self, u, e, v):
+        return {"lost": where(u.top == v.top, 1, 0)}
 
 
 class Estimate(Peel):
@@ -70,22 +137,38 @@ class Estimate(Peel):
     kernel = "estimates"
 
 
-VARIANTS = {"peeling": Way("kcore --variant peeling", anywhere=True), "estimates": Way("kcore --variant estimates")}
-"""peeling: what has few neighbours left is dropped, level by level. estimates: Montresor et al. 2013."""
+PEELED = Way("kcore --variant peeling", anywhere=True)
+VARIANTS = {
+    "auto": PEELED,
+    "peeling": PEELED,
+    "shells": Way("kcore --variant shells", anywhere=True),
+    "estimates": Way("kcore --variant estimates"),
+}
+"""peeling: what has few neighbours left is dropped, level by level. shells: by steps of levels, then the levels of all
+steps side by side. estimates: Montresor et al. 2013. auto: shells on several GPUs, where there may be many levels."""
+
+STEP = 16
+"""Levels of a step of ``shells``."""
+
+HUB, MEAN = 64 * STEP, STEP
+"""The largest degree, and the mean one, from which core numbers may come to many steps."""
 
 
 @algorithm(
     "kcore",
     Parameter("k", int, None, "only find the k-core of this k (default: every core number)"),
     Parameter(
-        "variant", str, "peeling", "how; estimates that fall are for several GPUs",
+        "variant", str, "auto", "how; shells and estimates are for several GPUs",
         choices=tuple(VARIANTS),
     ),
 )  # fmt: skip
 class KCore(Algorithm):
     """Core numbers of an undirected graph, or the members of one k-core."""
 
+    variant: str
+    k: int | None
     undirected = True
+    on_gpus: ClassVar = {"variant": "shells"}
 
     @property
     def way(self):
@@ -96,22 +179,45 @@ class KCore(Algorithm):
             raise UsageError(f"k = {self.k} names no core; give k ≥ 0, or none for every core number")
 
     def run(self, ctx):
-        first = 0 if self.k is None else max(self.k - 1, 0)
+        largest = ctx.largest(ctx.local.largest_degree)
+        dtype = "int64" if largest >= 2**31 else "int32"
+        if self.k is None and self._chosen(ctx, largest) == "shells":
+            return self._all(ctx, self._by_shells(ctx, dtype))
         kind = Estimate if self.variant == "estimates" else Peel
-        program = kind(first=first, single=self.k is not None).walked(self.way)
-        if ctx.largest(ctx.local.largest_degree) >= 2**31:
-            program = program.retype(core="int64")
-        state = ctx.run(program)
-        limit = limited(state.finished, state.rounds)
+        program = kind(first=max((self.k or 0) - 1, 0), single=self.k is not None)
+        state = ctx.run(program.retype(core=dtype).walked(self.way))
         if self.k is None:
-            mine, size = state.counted("largest", "core") or _largest(state["core"])
-            most = ctx.largest(mine)
-            summary = {"largest_core": most, "largest_core_size": ctx.total(size if mine == most else 0)}
-            return Answer({"core_number": lambda: state["core"].astype(np.int64)}, summary, state.finished, limit)
+            return self._all(ctx, state)
         core = state["core"].astype(np.int64)
         inside = (core >= self.k) if self.k > 0 else np.ones(len(core), bool)
         summary = {"k": self.k, "members": ctx.total(int(inside.sum()))}
+        limit = limited(state.finished, state.rounds)
         return Answer({"in_core": inside.astype(np.int64)}, summary, state.finished, limit)
+
+    def _chosen(self, ctx, largest: int) -> str:
+        """What "auto" comes to. Between GPUs a round costs more than an edge that is looked at twice."""
+        if self.variant != "auto":
+            return self.variant
+        many = largest >= HUB and ctx.local.arcs >= MEAN * ctx.local.n
+        if not (many and ctx.comm.size > 1 and ctx.backend.name == "cuda"):
+            return "peeling"
+        ctx.record.choose("variant", "shells", "several GPUs, and degrees that allow for many levels")
+        return "shells"
+
+    def _by_shells(self, ctx, dtype: str) -> State:
+        shells = ctx.run(Shells(first=STEP - 1).retype(core=dtype, start=dtype).walked(self.way))
+        if not shells.finished:
+            return shells
+        given = {"core": shells.raw("start"), "top": shells.raw("core")}
+        return ctx.run(Within(first=STEP - 1).retype(core=dtype, top=dtype).walked(self.way), given)
+
+    @staticmethod
+    def _all(ctx, state: State) -> Answer:
+        mine, size = state.counted("largest", "core") or _largest(state["core"])
+        most = ctx.largest(mine)
+        summary = {"largest_core": most, "largest_core_size": ctx.total(size if mine == most else 0)}
+        limit = limited(state.finished, state.rounds)
+        return Answer({"core_number": lambda: state["core"].astype(np.int64)}, summary, state.finished, limit)
 
 
 def _largest(values: np.ndarray) -> tuple[int, int]:

@@ -88,7 +88,7 @@ def warmup(names: Sequence[str], backends: Sequence[str], quiet: bool, comm: Com
         if comm.size > 1:
             for backend, name in product(backends, names):
                 progress.phase("compile", f"{name} on {comm.size} ranks")
-                run(name, "rmat:4", comm=comm, backend=backend, allow_gpu_sharing=True, validate=True, **_start(name))
+                _between(name, backend, comm)
         progress.line(f"warm after {time.perf_counter() - began:.1f} s")
     return 0
 
@@ -121,6 +121,17 @@ def _work(job: Job) -> None:
     backend, name, kind, parameters = job
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], comm=SerialComm())
     run(name, graph, backend=backend, validate=True, **parameters, **_start(name))
+
+
+def _between(name: str, backend: str, comm: Comm) -> None:
+    """Run one tiny graph on all ranks; on GPUs once more, by what parameters left out may come to there."""
+    for more in ({}, ALGORITHMS[name].on_gpus):
+        found = run(
+            name, "rmat:4", comm=comm, backend=backend, allow_gpu_sharing=True, validate=True, **more, **_start(name)
+        )
+        taken = [choice["taken"] for choice in found.report["choices"] if choice["what"] == "backend"]
+        if taken != ["cuda"] or not ALGORITHMS[name].on_gpus:
+            return
 
 
 def _told(job: Job, backends: Sequence[str]) -> str:

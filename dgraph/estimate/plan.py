@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dgraph.algorithms import ALGORITHMS
 from dgraph.estimate.gpu import GpuPlan, on_gpu
 from dgraph.estimate.machines import Needs, needs
 from dgraph.estimate.shape import Shape
@@ -79,8 +80,12 @@ def estimate(
         undirected: the algorithm needs an undirected graph; a directed one is held both ways meanwhile.
     """
     solved = shape.undirected() if undirected else shape
-    work = needs(algorithm, solved, parameters or {}, direction, progress)
-    programs = work.needs
+    given = parameters or {}
+    work = needs(algorithm, solved, given, direction, progress)
+    programs, there = work.needs, work.programs
+    varied = ALGORITHMS[algorithm].on_gpus if ranks > 1 else {}
+    if varied and not given.keys() & varied.keys():
+        there = there + needs(algorithm, solved, {**given, **varied}, direction, progress).programs
     base = _held()
     masters, arcs = math.ceil(solved.n / ranks), math.ceil(solved.arcs / ranks)
     mirrors = _mirrors(solved, ranks, policy)
@@ -107,7 +112,7 @@ def estimate(
         build=math.ceil(max(BUILDING * (rows + part) if ranks > 1 else 0, rows + part + checked)),
         rounds=math.ceil(before + graph + states + 2 * work.result * masters),
         graph=graph,
-        gpu=on_gpu(work.programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, overlap * entered),
+        gpu=on_gpu(there, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, overlap * entered),
     )  # fmt: skip
 
 

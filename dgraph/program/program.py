@@ -106,7 +106,8 @@ class Program:
         monotone: a vertex whose ``cond`` is false never wants proposals again.
         kernel: the name of hand-written rounds that come to the same fixed point sooner; a backend that has them may
             run them instead, where no direction is asked for. "components": every edge, of a graph that is not
-            directed, hands on the smallest of one MIN field; "cores": see ``algorithms/kcore.py``.
+            directed, hands on the smallest of one MIN field; "cores", "shells", "estimates": see
+            ``algorithms/kcore.py``.
         widens: several piles of ``priority`` may be opened at once while their rounds are small; may be set on an
             instance, where the width of a pile was asked for.
         way: how rounds are to be walked, where an algorithm has variants; see :meth:`walked`.

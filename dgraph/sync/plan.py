@@ -51,11 +51,12 @@ def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> 
     by_cond = traced.cond_reads - set(BUILTINS) - set(traced.proposes)
     hears = _join(source if at_source or frontier else "none", target if at_target else "none")
     changing = set(traced.proposes) | set(traced.apply or ())
+    told = _join(source if at_source & changing or frontier else "none", target if at_target & changing else "none")
     return Plan(
         reduce=traced.proposes,
         reduce_role=target,
         broadcast=tuple(sorted((at_source | at_target) & changing)),
-        broadcast_role=hears,
+        broadcast_role=told,
         refresh=tuple(sorted(at_source | at_target | by_cond)),
         refresh_role=_join(hears, target if by_cond else "none"),
         frontier=frontier,

@@ -49,6 +49,6 @@ class CpuBackend(Backend):
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> SharedMachine:
         if traced.program.way:
             traced.program.way.refuse_without_gpu()
-        if traced.program.kernel and direction == "auto" and not local.directed:
+        if traced.program.kernel in KERNELS and direction == "auto" and not local.directed:
             return KERNELS[traced.program.kernel](traced, local, _team(self.threads))
         return Machine(traced, local, _team(self.threads), direction)

@@ -220,7 +220,7 @@ class Kernels:
             cull=self.options.cull,
             local=self.options.local_rounds,
             reach=self.options.reaching(self.graph.extent),
-            peels=self.traced.program.kernel == "cores" and not self.arrays.pulls,
+            peels=self.traced.program.kernel in text.PEELED and not self.arrays.pulls,
         )
         key, texts = (self.traced.wording, variant, schedule), self.device.texts
         if key not in texts:

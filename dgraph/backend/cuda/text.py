@@ -17,6 +17,9 @@ from dgraph.program import Traced
 
 HERE = Path(__file__).parent
 
+PEELED = ("cores", "shells")
+"""What ``Program.kernel`` calls rounds of which ``peel.cuh`` says more than a program's texts do."""
+
 GRAPH = [
     ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"),
     ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
@@ -65,7 +68,7 @@ class Variant:
         cull: how proposals to one vertex are thinned out: sum of CULL_WARP and CULL_HASH.
         local: a rank runs rounds of its own until nothing is left to do, before it exchanges.
         reach: blocks a multiprocessor of the kernel of whole searches.
-        peels: the program's ``kernel`` is "cores", and nothing pulls.
+        peels: the program's ``kernel`` is one of ``PEELED``, and nothing pulls.
     """
 
     wide: bool = False
@@ -177,6 +180,8 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) ->
         "PERSISTENT": int(persistent),
         "REACH": variant.reach * reach,
         "PEELS": int(variant.peels),
+        "STEPS": int(variant.peels and "start" in t.fields),
+        "WITHIN": int(variant.peels and "top" in t.fields),
         "MAILS": int(persistent and not (variant.fused or reach or local) and in_any_order(t)),
         "SUMMED": int(not all(t.fields[k].reduce.idempotent for k in t.proposes)),  # type: ignore[union-attr]
         "LOCAL": int(local),

@@ -84,26 +84,32 @@ struct VertexPass {
 // A list that costs nothing to write anew.
 #define SHORT_LIST 4096
 
-// The first round at a level: who has k neighbours left, or fewer, is dropped. A long list of those that are left is written
-// anew when a quarter of it has been dropped: until then a vertex with fewer than k is one that was.
+// The first round at a k: who has no more neighbours left than its level is dropped. A long list of those that are left is
+// written anew when a quarter of it has been dropped: until then there are some with fewer, which were dropped.
 DEVICE void peel_pass(const Globals& G, i64* slot, VertexPass& pass, const Living& living) {
     Sums sums = no_sums();
-    const i64 level = level_of(G);
     const u64 many = (u64)living.count;
     const bool first = env.p_single && G.round == 0;
     const bool anew = many <= SHORT_LIST || 4 * (G.n - G.g_dropped) <= 3 * living.everywhere();
     if (anew && thread_rank() == 0) count(slot + ANEW, 1);
     for (u64 i = thread_rank(); i - lane_id() < many; i += PEELED_AT_ONCE * threads()) {
         u32 v[PEELED_AT_ONCE];
-        i64 rest[PEELED_AT_ONCE];
+        i64 rest[PEELED_AT_ONCE], zero[PEELED_AT_ONCE];
         for (int k = 0; k < PEELED_AT_ONCE; k++) {
             const u64 j = i + k * threads();
             v[k] = j < many ? FRESH(living.list() + j) : 0, rest[k] = j < many;
         }
+        for (int k = 0; k < PEELED_AT_ONCE; k++) zero[k] = rest[k] ? zero_of(v[k]) : 0;
         for (int k = 0; k < PEELED_AT_ONCE; k++) rest[k] = rest[k] ? (i64)LOAD(env.f_core + v[k]) : -1;
         for (int k = 0; k < PEELED_AT_ONCE; k++) {
-            const bool drops = rest[k] <= level && rest[k] >= (first ? 0 : level), stays = rest[k] > level;
-            if (drops || stays) count_peeled(sums, G, {drops, rest[k]});
+            const i64 level = zero[k] + G.g_k;
+            const bool stays = rest[k] > level;
+            const bool drops = !stays && rest[k] >= (first ? 0 : lowest_of(G, zero[k]));
+            if (drops || stays) count_peeled(sums, G, {drops, rest[k] - zero[k]});
+#if STEPS
+            if (drops || stays) env.f_start[v[k]] = rest[k];
+            if (drops) env.f_core[v[k]] = level;
+#endif
             pass.front.add(drops, v[k]);
             if (anew) pass.live.add(stays, v[k]);
         }

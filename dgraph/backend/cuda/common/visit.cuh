@@ -160,7 +160,7 @@ struct Visit {
         for (int k = 0; k < K; k++) {
             if (ACROSS && MARKED_AT_ONCE && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
             if (near[k]) p[k] = propose(G, PULLING ? at_source(G, other[k]) : s[k], w[k], v[k]);
-            near[k] = near[k] && (SEEN || improves(v[k], p[k]));
+            near[k] = near[k] && (SEEN || (PEELS ? !is_identity(p[k]) : improves(v[k], p[k])));
         }
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
