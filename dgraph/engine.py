@@ -217,6 +217,9 @@ class Run:
         assert isinstance(machine, SharedMachine), f"{machine} is for one rank"
         if not machine.done and limit > 0:
             sync.broadcast()
+            if machine.traced.program.sparse:
+                with record("compute"), self.comm.together():
+                    machine.begin()
         while not machine.done and machine.round < limit:
             began = time.perf_counter()
             ran, seconds, told = self._across(limit)
@@ -253,6 +256,9 @@ class Run:
     def fused(self, limit: int) -> None:
         """The same rounds where no mirror exists, many a call."""
         machine, record, keeper, batch = self.machine, self.record, self.context.keeper, 16
+        if machine.traced.program.sparse:
+            with record("compute"):
+                machine.begin()
         while not machine.done and machine.round < limit:
             began, first = time.perf_counter(), machine.round
             with record("compute"):

@@ -12,11 +12,12 @@ from emulated import Device, needs_compiler
 
 import dgraph
 import partitioning
+from dgraph.algorithms import kcore
 from dgraph.algorithms.bfs import Levels, Parents
-from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.kcore import Peel, Within
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import CudaBackend, Options, messages, plan
+from dgraph.backend.cuda import CudaBackend, Options, memory, messages, plan
 from dgraph.backend.cuda import graph as device_graph
 from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.machine import Machine
@@ -29,7 +30,7 @@ from dgraph.graph.handle import Graph
 from dgraph.program import trace
 
 pytestmark = pytest.mark.mpi_skip
-PROGRAMS = (Levels(source=0), Parents(), Distances(source=0), PageRank(), Peel())
+PROGRAMS = (Levels(source=0), Parents(), Distances(source=0), PageRank(), Peel(), Within(first=15))
 
 
 def arcs(n=3000, m=40_000, skewed=True, seed=5):
@@ -111,8 +112,8 @@ def test_vertices_keep_their_numbers_where_there_is_no_room_for_others():
     graph = Graph.from_edges(src, dst, weights, n=n, keep_parallel=True, comm=SerialComm())
     given = {"source": 0, "return_predecessors": False, "max_rounds": 1, "direction": "push"}
 
-    def ran(memory):
-        device = CudaBackend(0, 1, True, Options(), Device(memory=memory))
+    def ran(room):
+        device = CudaBackend(0, 1, True, Options(), Device(memory=room))
         report = dgraph.run("sssp", graph, backend=device, **given).report
         return device.planned, report["ranks"][0]["gpu_memory"]["renumbered"]
 
@@ -122,6 +123,28 @@ def test_vertices_keep_their_numbers_where_there_is_no_room_for_others():
     less, renumbered = ran(room - 1)
     assert less < room
     assert not renumbered
+
+
+@needs_compiler
+def test_edges_are_walked_whole_where_there_is_no_room_for_sifted_ones(monkeypatch):
+    monkeypatch.setattr(memory, "KEPT", 1)
+    monkeypatch.setattr(kcore, "STEP", 2)
+    n, src, dst, _ = arcs(m=40_000)
+    graph = Graph.from_edges(src, dst, n=n, directed=False, comm=SerialComm())
+
+    def ran(room):
+        backend = CudaBackend(0, 1, True, Options(renumber=False), Device(memory=room))
+        found = dgraph.run("kcore", graph, backend=backend, variant="shells")
+        return found.report["rounds"]["frontier_edges"], found.columns["core_number"]
+
+    few, cores = ran(1 << 30)
+    for room in range(3_000_000, 0, -50_000):
+        walked, same = ran(room)
+        np.testing.assert_array_equal(same, cores)
+        if walked > few:
+            break
+    with pytest.raises(UsageError, match="needs"):
+        ran(room // 2)
 
 
 @pytest.mark.parametrize("policy", ["oec", "cvc"])

@@ -11,6 +11,7 @@ from battery import by_turns
 
 import dgraph
 from dgraph.algorithms import kcore
+from dgraph.backend.cuda import memory
 from dgraph.cli import warmup
 from dgraph.comm import world
 
@@ -54,7 +55,7 @@ def layered():
 
 
 def by_shells(backend, **more):
-    """Core numbers of the layered graph, by vertex, and the rounds."""
+    """A validated run on the layered graph."""
     n, src, dst = layered()
     comm = world()
     mine = slice(comm.rank, None, comm.size)
@@ -62,7 +63,7 @@ def by_shells(backend, **more):
     more = {"allow_gpu_sharing": True} | more if backend != "cpu" else more
     found = dgraph.run("kcore", graph, backend=backend, variant="shells", validate=True, **more)
     assert found.report["outcome"]["validation"]["passed"]
-    return _whole(found, "core_number"), found.rounds
+    return found
 
 
 ROUNDS: dict[int, int] = {}
@@ -77,9 +78,28 @@ ROUNDS: dict[int, int] = {}
 def test_shells_are_peeled_side_by_side(step, policy, how, monkeypatch):
     """``how``: rounds of an emulated GPU; None: a CPU."""
     monkeypatch.setattr(kcore, "STEP", step)
-    found, rounds = by_shells("cpu" if how is None else emulated.backend(**how), policy=policy)
-    np.testing.assert_array_equal(found, oracles.core_numbers(*layered()))
-    assert rounds == ROUNDS.setdefault(step, rounds), "rounds depend on the graph alone"
+    monkeypatch.setattr(memory, "KEPT", 1)
+    found = by_shells("cpu" if how is None else emulated.backend(**how), policy=policy)
+    np.testing.assert_array_equal(_whole(found, "core_number"), oracles.core_numbers(*layered()))
+    assert found.rounds == ROUNDS.setdefault(step, found.rounds), "rounds depend on the graph alone"
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@pytest.mark.parametrize("policy", ["oec", "hash"])
+def test_edges_into_other_steps_are_left_out(policy, monkeypatch):
+    """Where a step is one level: each edge is walked by the first program, and in the second if its ends are alike."""
+    monkeypatch.setattr(kcore, "STEP", 1)
+    n, src, dst = layered()
+    core, once = oracles.core_numbers(n, src, dst), np.unique(np.sort([src, dst], axis=0), axis=1)
+    arcs, alike = 2 * once.shape[1], 2 * int((core[once[0]] == core[once[1]]).sum())
+    walked = []
+    for kept in (1, 10**9):
+        monkeypatch.setattr(memory, "KEPT", kept)
+        found = by_shells(emulated.backend(), policy=policy)
+        np.testing.assert_array_equal(_whole(found, "core_number"), core)
+        walked.append(found.report["rounds"]["frontier_edges"])
+    assert walked[0] <= arcs + alike < walked[1] <= 2 * arcs, "but for those of the last that are dropped"
 
 
 @emulated.needs_compiler
@@ -107,8 +127,8 @@ def test_levels_of_a_step_are_not_jumped_past(backend):
 @pytest.mark.parametrize("sync", ["full", "poison"])
 def test_shells_in_every_direction(direction, sync, monkeypatch):
     monkeypatch.setattr(kcore, "STEP", 4)
-    found, _ = by_shells("cpu", direction=direction, sync=sync, policy="hash")
-    np.testing.assert_array_equal(found, oracles.core_numbers(*layered()))
+    found = by_shells("cpu", direction=direction, sync=sync, policy="hash")
+    np.testing.assert_array_equal(_whole(found, "core_number"), oracles.core_numbers(*layered()))
 
 
 @emulated.needs_compiler

@@ -169,6 +169,7 @@ REFUSALS = {
         "use domain = ALL"),
     "live without apply": ({"live": lambda self, v, g: True}, "there is no apply"),
     "all without an end": ({"domain": ALL}, "only step can end it"),
+    "a sparse program whose edges change": ({"sparse": True}, "is sparse, but what its edges propose may change"),
     "an unknown direction": ({"directions": ("push", "sideways")}, "unknown direction .* 'sideways'"),
 }  # fmt: skip
 

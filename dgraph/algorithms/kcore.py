@@ -113,6 +113,7 @@ class Within(Peel):
     """
 
     kernel = "shells"
+    sparse = True
 
     core = Field("int32", given=True)
     top = Field("int32", given=True)

@@ -76,6 +76,9 @@ class Machine(ABC):
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
 
+    def begin(self) -> None:  # noqa: B027 - most machines have nothing to do
+        """Before the first round of a sparse program, when mirrors hold what edges read."""
+
     @abstractmethod
     def fused(self, limit: int) -> int:
         """Up to ``limit`` whole rounds of a graph without mirrors, no more than :meth:`figures` remembers; how many."""

@@ -252,6 +252,10 @@ def _check(t: Traced) -> None:
                 raise unknown(f"name returned by {name}.{text}", key, allowed)
     if t.apply is not None and not t.all and "active" not in t.apply:
         raise TraceError(f"{name}.apply does not say which vertices are active; return active=…")
+    if program.sparse and not _stays(t):
+        raise TraceError(
+            f"{name} is sparse, but what its edges propose may change from round to round; see Program.sparse"
+        )
     if t.priority is not None and (t.apply is not None or t.once or not t.flagged):
         raise TraceError(f"{name}: priority goes with one MIN or MAX field, without apply and without cond == INF")
     if any(t.globals[k].dtype == "float64" for k in t.sums) and not t.all:
@@ -273,6 +277,12 @@ def _check(t: Traced) -> None:
     for direction in program.directions:
         if direction not in ("push", "pull"):
             raise unknown(f"direction of {name}", direction, ("push", "pull"))
+
+
+def _stays(t: Traced) -> bool:
+    """Whether an edge proposes the same in every round."""
+    changing = {*t.proposes, *(t.apply or {})}
+    return not (changing & (t.reads_u | t.reads_v) or any(x.loads("g") for x in t.edge.values()))
 
 
 def _cond_holds(t: Traced) -> bool:

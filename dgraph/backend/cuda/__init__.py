@@ -17,7 +17,8 @@ from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.graphs import Graphs
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.plan import Plan, beside, for_components, for_rounds
+from dgraph.backend.cuda.plan import Plan, beside, for_components, for_rounds, may_pull
+from dgraph.backend.cuda.sieve import Sieved
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.backend.cuda.trees import Trees
 from dgraph.comm import Comm
@@ -150,14 +151,22 @@ class CudaBackend(Backend):
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | Components:
         self.device.use()
         options = self._options(traced, local, direction)
-        self._plan(traced, local, direction, options)
+        try:
+            self._plan(traced, local, direction, options)
+        except UsageError:
+            if not traced.program.sparse:
+                raise
+            options = options.unsifted()
+            self._plan(traced, local, direction, options)
         if self._hooks(traced, local, direction):
             return Components(traced, self._graph(local), self.device)
         if self._joins(traced, local, direction):
             return Trees(traced, self._graph(local), self.device, options)
         if self._free("estimates", traced, local, direction):
             return Estimates(traced, self._graph(local), self.device, options)
-        return Machine(traced, self._graph(local), self.device, direction, options)
+        graph = self._graph(local)
+        sifting = options.sifting(traced, graph.extent, may_pull(traced, direction))
+        return (Sieved if sifting else Machine)(traced, graph, self.device, direction, options)
 
     def _options(self, traced: Traced, local: LocalGraph, direction: str) -> Options:
         """Those of a program's run; rounds in two parts only where they walk edges, and GPUs agree on them."""

@@ -19,6 +19,9 @@ from dgraph.program import Traced
 MOST_RESIDENT = 2048 // at.BLOCK
 """Blocks that a multiprocessor of any GPU so far holds at once."""
 
+KEPT = 5
+"""Edges are sifted if no more than one in so many stays."""
+
 STORED = {"bool": "uint8"}
 """dtype of a field → that of its array, where they differ: atomics need whole bytes."""
 
@@ -102,6 +105,8 @@ def wanted(
     option = options[row.option] if row and row.option else ""
     sizes = Sizes(size, places, extent.wide, threads, blocks, option)
     scratch = row.scratch(sizes) if row else (0, 0, 0)
+    sifted = options.sifting(t, extent, pulls)
+    words = (extent.edges + 31) // 32 if sifted else 0
     post = messages.POST_PEERS + messages.POST_PEER * extent.peers
     return {
         **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
@@ -125,6 +130,9 @@ def wanted(
         "bits0": (bits, np.uint32), "bits1": (bits, np.uint32),
         "parent": (size if joined else 0, np.uint32), "lowest": (size if joined else 0, np.int64),
         "forest": (at.FOREST_WORDS if joined else 0, np.int64),
+        "sieve": (words, np.uint32), "sieve_sums": (words, prefix),
+        "kept": (extent.edges // KEPT if sifted else 0, np.uint32),
+        "kept_offsets": (size + 1 if sifted else 0, prefix),
         "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
         "chunk_parts": (8 * len(t.proposes) * pieces, np.uint8),
         "record": (blocks * at.BLOCK if options.record else 0, np.int64),

@@ -53,6 +53,7 @@ class Options:
         cull: how proposals are thinned out: sum of CULL_WARP and CULL_HASH.
         alone, small: ``small`` on one rank, and on each of several.
         one_block: whether small rounds run in one block.
+        sieve: whether edges may be sifted.
 
     Raises:
         UsageError: a name or value that is not known, an option of another schedule.
@@ -84,7 +85,7 @@ class Options:
             if across_limit < 0:
                 raise UsageError(f"--across-limit {across_limit} is no number of edges; give 0 or more")
             self.small = across_limit
-        self.timed, self.ranges, self.local_rounds = timed, ranges, local_rounds
+        self.timed, self.ranges, self.local_rounds, self.sieve = timed, ranges, local_rounds, True
         if host_rounds and overlap:
             raise UsageError(
                 "--overlap is about rounds that GPUs agree on, --host-rounds leaves that to hosts; give one"
@@ -104,6 +105,17 @@ class Options:
         """Whether rounds of a program may be pushed in two parts by a rank, see ``overlap.py``."""
         plain = self.schedule == "auto" and not (self.sweeps or extent.wide or traced.all)
         return self.overlap and plain and extent.entered > 0 and in_any_order(traced)
+
+    def sifting(self, traced: Traced, extent: Extent, pulls: bool) -> bool:
+        """Whether rounds of a program may walk those edges alone that ever propose anything, see ``sieve.py``."""
+        plain = not (pulls or traced.weighted or self.parting(traced, extent))
+        return self.sieve and traced.program.sparse and plain
+
+    def unsifted(self) -> Options:
+        """The same, where every edge is walked: so no room is needed for a copy of some."""
+        chosen = copy(self)
+        chosen.sieve = False
+        return chosen
 
     def uncut(self) -> Options:
         """The same, without rounds in two parts."""

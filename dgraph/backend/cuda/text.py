@@ -45,6 +45,7 @@ WORK = [
     ("i64*", "post"),
     ("u32*", "marks"), ("u32*", "awake"), ("const u32*", "told_offsets"), ("const u32*", "told"),
     ("const u32*", "parent"), ("i64*", "lowest"), ("i64*", "forest"),
+    ("u32*", "sieve"), ("prefix_t*", "sieve_sums"), ("u32*", "kept"), ("offset_t*", "kept_offsets"),
 ]  # fmt: skip
 """Of ``env``: what a machine works on."""
 
@@ -99,8 +100,11 @@ def environment(t: Traced) -> list[tuple[str, str]]:
 
 
 def module(t: Traced, variant: Variant, name: str) -> str:
-    """The text of a module: "phases", "rounds", "across", "reach", "estimates", or of the schedule of this name."""
-    kinds = {"phases": phases, "rounds": rounds, "across": across, "reach": reach, "estimates": estimates}
+    """The text of a module: "phases", "rounds", "across", "reach", "estimates", "sieve", or of the schedule of this
+    name."""
+    kinds = {
+        "phases": phases, "rounds": rounds, "across": across, "reach": reach, "estimates": estimates, "sieve": sieve
+    }  # fmt: skip
     return kinds[name](t, variant) if name in kinds else edges(t, variant, name)
 
 
@@ -157,6 +161,11 @@ def estimates(t: Traced, variant: Variant) -> str:
         return _head(t, variant, persistent=True) + "\n".join([messages.constants(), *files])
     across = [common("posting"), *files, common("falling_across")]
     return _head(t, variant, persistent=True) + "\n".join([*_between(t), *across])
+
+
+def sieve(t: Traced, variant: Variant) -> str:
+    """The kernels that sift edges."""
+    return _head(t, variant, persistent=False) + "\n".join([_schedule("warp_search"), common("sieve")])
 
 
 def _between(t: Traced) -> list[str]:

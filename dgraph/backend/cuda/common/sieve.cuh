@@ -1,0 +1,52 @@
+// Rows of those edges alone that ever propose anything, where that depends on nothing that a round changes. A bit an edge
+// says which they are; how many stand in front of each word of bits is where its edges go, and where rows begin.
+
+// What ``warp_search`` walks all rows with.
+struct Sieve {
+    Globals G;
+
+    __device__ Source source(bool mine, u32 u) const {
+        Source none = Source();
+        return mine ? at_source(G, u) : none;
+    }
+
+    // K times 32 edges side by side, from the first lane's on.
+    template <int K>
+    __device__ void batch(const bool (&has)[K], const offset_t (&e)[K], const u32 (&)[K], const Source (&s)[K]) const {
+        u32 v[K];
+        for (int k = 0; k < K; k++) v[k] = has[k] ? env.out_neighbours[e[k]] : 0;
+        for (int k = 0; k < K; k++) {
+            const u32 bits = ballot(has[k] && !is_identity(propose(G, s[k], (weight_t)1, v[k])));
+            if (!bits || lane_id()) continue;
+            u32* word = env.sieve + (e[k] >> 5);
+            const u32 skipped = (u32)(e[k] & 31);
+            atomicOr(word, bits << skipped);
+            if (skipped && bits >> (32 - skipped)) atomicOr(word + 1, bits >> (32 - skipped));
+        }
+    }
+};
+
+DEVICE u64 sieve_words() { return ((u64)env.out_edges + 31) / 32; }
+
+KERNEL mark_edges(i64) {
+    Sieve sieve = {load_globals(0, 0)};
+    search_pieces<AT_ONCE>(sieve, {0, 0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, 0}, WARP_PIECE);
+}
+
+KERNEL count_marked(i64) {
+    for (u64 w = thread_rank(); w < sieve_words(); w += threads()) env.sieve_sums[w] = (prefix_t)__popc(env.sieve[w]);
+}
+
+// ``sieve_sums``: of all words up to each.
+KERNEL keep_marked(i64) {
+    for (u64 w = thread_rank(); w < sieve_words(); w += threads()) {
+        const u32 bits = env.sieve[w];
+        prefix_t at = env.sieve_sums[w] - (prefix_t)__popc(bits);
+        for (u32 left = bits; left; left &= left - 1) env.kept[at++] = env.out_neighbours[32 * w + (u64)__ffs(left) - 1];
+    }
+    for (u64 v = thread_rank(); v <= (u64)env.rows; v += threads()) {
+        const u64 first = (u64)env.out_offsets[v], w = first >> 5;
+        const u32 before = first & 31 ? env.sieve[w] & ((1u << (first & 31)) - 1) : 0;
+        env.kept_offsets[v] = (offset_t)((w ? env.sieve_sums[w - 1] : 0) + (prefix_t)__popc(before));
+    }
+}

@@ -1,0 +1,87 @@
+"""Edges that never propose anything are left out before the first round: rows of the others, bit for bit; and not where
+too many stay, or a run goes on from a checkpoint."""
+
+import numpy as np
+import oracles
+import pytest
+from devices import device_of, local_graph, on_devices
+
+from dgraph.algorithms.kcore import Within
+from dgraph.backend.cuda import layout, memory
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.sieve import Sieved
+from dgraph.program import trace
+
+pytestmark = pytest.mark.mpi_skip
+TOPS = {"all alike": 1, "few alike": 5, "hardly any": 200}
+
+
+def begun(device, n, src, dst, tops, monkeypatch, kept=1, after=0):
+    """A machine that has begun, on vertices of these tops, ``after`` so many rounds."""
+    monkeypatch.setattr(memory, "KEPT", kept)
+    graph = DeviceGraph(local_graph(n, src, dst, directed=False), device, renumber=False)
+    machine = Sieved(trace(Within(first=15), None), graph, device, "auto", Options())
+    machine.compile()
+    machine.start({"core": np.ones(n, np.int32), "top": tops.astype(np.int32)})
+    machine.words[layout.ROUND] = after
+    machine.begin()
+    return machine
+
+
+def rows(machine):
+    """Offsets and targets that its kernels walk."""
+    env, arrays, device = machine.kernels._values, machine.arrays, machine.device
+    if env["out_offsets"] != device.address(arrays.kept_offsets):
+        return None
+    offsets = device.get(arrays.kept_offsets)
+    assert env["out_edges"] == offsets[-1]
+    return offsets, device.get(arrays.kept[: offsets[-1]])
+
+
+@on_devices
+@pytest.mark.parametrize("alike", TOPS)
+@pytest.mark.parametrize("hub", [False, True])
+def test_rows_of_the_edges_that_stay(device, alike, hub, monkeypatch):
+    """Rows of no edges, of a few, and one of more than a warp takes: words of bits lie across borders of rows."""
+    rng = np.random.default_rng(len(alike) + hub)
+    n = 700
+    src, dst = (rng.integers(0, n - 50, 3000) ** 2 // n for _ in range(2))
+    if hub:
+        src, dst = np.append(src, np.full(n - 60, 7)), np.append(dst, np.arange(n - 60))
+    src, dst, *_ = oracles.symmetric(*(ends[src != dst] for ends in (src, dst)))
+    tops = rng.integers(0, TOPS[alike], n)
+    machine = begun(device_of(device), n, src, dst, tops, monkeypatch)
+    order = np.argsort(src, kind="stable")
+    src, dst = src[order], dst[order]
+    stays = tops[src] == tops[dst]
+    offsets, kept = rows(machine)
+    np.testing.assert_array_equal(offsets, np.append(0, np.cumsum(np.bincount(src[stays], minlength=n))))
+    np.testing.assert_array_equal(kept, dst[stays])
+
+
+@on_devices
+def test_too_many_stay(device, monkeypatch):
+    """One edge more than there is room for, and as many."""
+    path = np.arange(40)
+    src, dst, *_ = oracles.symmetric(path, path + 1)
+    tops = np.zeros(41)
+    tops[21:] = np.arange(20)  # the first 21 vertices, and one behind them: 42 of 80 edges
+    assert rows(begun(device_of(device), 41, src, dst, tops, monkeypatch, kept=2)) is None
+    tops[21] = 30
+    assert len(rows(begun(device_of(device), 41, src, dst, tops, monkeypatch, kept=2))[1]) == 40
+
+
+@on_devices
+def test_a_frontier_that_was_kept_has_the_sums_of_whole_rows(device, monkeypatch):
+    path = np.arange(40)
+    src, dst, *_ = oracles.symmetric(path, path + 1)
+    for after in (0, 1):
+        machine = begun(device_of(device), 41, src, dst, np.arange(41) // 20, monkeypatch, after=after)
+        assert (rows(machine) is None) == bool(after)
+
+
+@on_devices
+def test_no_edge_at_all(device, monkeypatch):
+    none = np.empty(0, np.int64)
+    assert rows(begun(device_of(device), 5, none, none, np.zeros(5), monkeypatch)) is None
