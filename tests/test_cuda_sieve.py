@@ -7,6 +7,7 @@ import pytest
 from devices import device_of, local_graph, on_devices
 
 from dgraph.algorithms.kcore import Within
+from dgraph.backend.cuda import graph as device_graph
 from dgraph.backend.cuda import layout, memory
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.options import Options
@@ -42,8 +43,11 @@ def rows(machine):
 @on_devices
 @pytest.mark.parametrize("alike", TOPS)
 @pytest.mark.parametrize("hub", [False, True])
-def test_rows_of_the_edges_that_stay(device, alike, hub, monkeypatch):
-    """Rows of no edges, of a few, and one of more than a warp takes: words of bits lie across borders of rows."""
+@pytest.mark.parametrize("wide", [False, True])
+def test_rows_of_the_edges_that_stay(device, alike, hub, wide, monkeypatch):
+    """Rows of no edges, of a few, and one of more than a warp takes: words of bits lie across borders of rows.
+    ``wide``: as if edges were more than 2³¹."""
+    monkeypatch.setattr(device_graph, "WIDE", 1 if wide else device_graph.WIDE)
     rng = np.random.default_rng(len(alike) + hub)
     n = 700
     src, dst = (rng.integers(0, n - 50, 3000) ** 2 // n for _ in range(2))

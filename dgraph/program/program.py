@@ -108,8 +108,8 @@ class Program:
             run them instead, where no direction is asked for. "components": every edge, of a graph that is not
             directed, hands on the smallest of one MIN field; "cores", "shells", "estimates": see
             ``algorithms/kcore.py``.
-        sparse: most edges never propose anything but what their field begins with, and which do is a matter of fields
-            that no round writes: a backend may leave the others out.
+        sparse: most edges never propose anything but the identity of ``reduce``, and which do is a matter of fields
+            that no round writes: a backend may leave the others out, as if nothing had been proposed.
         widens: several piles of ``priority`` may be opened at once while their rounds are small; may be set on an
             instance, where the width of a pile was asked for.
         way: how rounds are to be walked, where an algorithm has variants; see :meth:`walked`.
