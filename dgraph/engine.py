@@ -66,7 +66,11 @@ class State:
 
 
 class Keeper(Protocol):
-    """Keeps checkpoints (``dgraph/checkpoint``). Collective, but for ``wish`` and ``until``."""
+    """Keeps checkpoints (``dgraph/checkpoint``). Collective, but for ``began``, ``wish`` and ``until``."""
+
+    @property
+    def began(self) -> str | None:
+        """The class of the first program of the run that this one goes on from, if there is one."""
 
     def known(self, program: Program) -> State | None:
         """What ``program`` left, if it had ended before the checkpoint."""
@@ -176,6 +180,11 @@ class Context:
         self.record.warn(told)
         self.progress.line(told)
         return able
+
+    @property
+    def began(self) -> str | None:
+        """The class of the program that this run began with, where it goes on from a checkpoint: its choices stand."""
+        return self.keeper.began if self.keeper else None
 
     @property
     def local_rounds(self) -> bool:

@@ -9,6 +9,7 @@ from emulated import backend, needs_compiler
 from test_checkpoint import compare, graph, stopped
 
 import dgraph
+from dgraph.algorithms import kcore
 from dgraph.comm import SerialComm, world
 
 pytestmark = [pytest.mark.mpi, needs_compiler]
@@ -48,6 +49,21 @@ def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
         compare(name, again.columns[column], values)
     if (case, way) == ("labels", "cpu to gpu"):
         assert "pull" not in again.report["rounds"]["by_direction"], "a GPU has no room for the bits of such a pull"
+
+
+@pytest.mark.parametrize("way", ["gpu to cpu", "cpu to gpu"])
+@pytest.mark.parametrize("after", [2, 12])
+def test_what_auto_came_to_stands(way, after, tmp_path, monkeypatch):
+    """Several GPUs began by shells, others by peeling: in the first or the second program so it goes on, wherever."""
+    folder = Path(world().bcast_json(str(tmp_path))) / "ck"
+    whole = dgraph.run("kcore", graph("rmat:7"))
+    first, then = backends(way)
+    with pytest.MonkeyPatch.context() as eager:
+        eager.setattr(kcore, "HUB", 1)
+        eager.setattr(kcore, "MEAN", 0)
+        assert stopped(monkeypatch, folder, after, "kcore", graph("rmat:7"), backend=first, **HOST)
+        again = dgraph.run("kcore", graph("rmat:7"), backend=then, checkpoint=folder, resume="must", **HOST)
+    np.testing.assert_array_equal(again.columns["core_number"], whole.columns["core_number"])
 
 
 @pytest.mark.parametrize("way", ["gpu to cpu", "cpu to gpu"])

@@ -199,6 +199,8 @@ class KCore(Algorithm):
         """What "auto" comes to. Between GPUs a round costs more than an edge that is looked at twice."""
         if self.variant != "auto":
             return self.variant
+        if ctx.began:
+            return "shells" if ctx.began == Shells.__name__ else "peeling"
         many = largest >= HUB and ctx.local.arcs >= MEAN * ctx.local.n
         if not (many and ctx.comm.size > 1 and ctx.backend.name == "cuda"):
             return "peeling"

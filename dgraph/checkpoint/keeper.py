@@ -72,6 +72,11 @@ class Checkpoints:
 
     # what the engine asks for
 
+    @property
+    def began(self) -> str | None:
+        programs = [*self._known, *([self._current] if self._current else [])]
+        return programs[0][0].partition("(")[0] if programs else None
+
     def known(self, program: Program) -> State | None:
         if len(self._ended) >= len(self._known):
             return None
