@@ -138,7 +138,7 @@ def test_edges_are_walked_whole_where_there_is_no_room_for_sifted_ones(monkeypat
         return found.report["rounds"]["frontier_edges"], found.columns["core_number"]
 
     few, cores = ran(1 << 30)
-    for room in range(3_000_000, 0, -50_000):
+    for room in range(1_400_000, 0, -50_000):
         walked, same = ran(room)
         np.testing.assert_array_equal(same, cores)
         if walked > few:
