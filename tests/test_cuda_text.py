@@ -37,8 +37,8 @@ pytestmark = pytest.mark.mpi_skip
 EVERYTHING = bool(os.environ.get("DGRAPH_TEST_ALL"))
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 PROGRAMS = (
-    Levels(), Parents(), Joined(), Labels(), Peel(), Shells(), Within(), PageRank(), PersonalizedPageRank(),
-    Distances(), LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
+    Levels(), Parents(), Joined(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
+    LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
 )  # fmt: skip
 WEIGHTS = (np.int32, np.float64, np.float32, np.int64)
 DRAWN = ("rmat:20", "gtgraph:33", "road:9x9", "roadnet:9x9", "smallworld:9")
@@ -92,6 +92,15 @@ def test_kernels_compile(architecture):
         assert all(each.result() for each in done)
 
 
+def peeled():
+    """Modules of programs whose vertices are peeled as edges find them."""
+    alone, several = (text.Variant(fused=fused, peels=True) for fused in (True, False))
+    yield "rounds", partial(text.rounds, variant=alone)
+    yield "across", partial(text.across, variant=several)
+    yield "phases", partial(text.phases, variant=several)
+    yield "warp_search", partial(text.edges, variant=several, schedule="warp_search")
+
+
 def texts(architecture):
     """What is compiled for one architecture, and the names."""
     for i, kind, how, target in jobs():
@@ -104,6 +113,11 @@ def texts(architecture):
             yield text.reach(trace(Levels(), None), text.Variant(wide=wide, fused=False, reach=resident)), "reach"
     pagerank = trace(PageRank().retype(rank="float32", share="float32", inflow="float32"), None)
     yield text.phases(pagerank, text.Variant(fused=False)), "pulls in two parts"
+    for i, program in enumerate((Peel(), Shells(), Within())):
+        for j, (kind, how) in enumerate(peeled()):
+            if EVERYTHING or (i + j + turn) % 2 == 0:
+                yield how(trace(program, None)), f"{type(program).__name__} {kind}"
+    yield text.sieve(trace(Within(), None), text.Variant(wide=turn % 2 == 1)), "sieve"
     yield selftest.text(), "probe"
     for i, spec in enumerate(DRAWN):
         for j, proof in enumerate((None, "i64", "double")):
