@@ -40,22 +40,26 @@ class Peel(Program):
         """The number of neighbours at which ``v`` is dropped when k is 0."""
         return self.first
 
-    def lowest(self, v, g):
-        """Who has fewer neighbours left was dropped before this k."""
+    def level(self, v, g):
+        """The number of neighbours at which ``v`` is dropped now."""
         return self.zero(v) + g.k
 
+    def lowest(self, v, g):
+        """Who has fewer neighbours left was dropped before this k."""
+        return self.level(v, g)
+
     def live(self, v, g):
-        return v.core > self.zero(v) + g.k
+        return v.core > self.level(v, g)
 
     def cond(self, v, g):
-        return v.core > self.zero(v) + g.k
+        return v.core > self.level(v, g)
 
     def edge(self, u, e, v):
         return {"lost": 1}
 
     def apply(self, v, g):
         """``fresh``: the first round at this k, which looks at every vertex that is left."""
-        level = self.zero(v) + g.k
+        level = self.level(v, g)
         left = where(self.single & (g.round == 0), True, v.core >= where(g.fresh > 0, self.lowest(v, g), level + 1))
         rest = maximum(v.core - v.lost, level)
         drop = left & (rest <= level)

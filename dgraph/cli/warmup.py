@@ -125,13 +125,11 @@ def _work(job: Job) -> None:
 
 def _between(name: str, backend: str, comm: Comm) -> None:
     """Run one tiny graph on all ranks; on GPUs once more, by what parameters left out may come to there."""
-    for more in ({}, ALGORITHMS[name].on_gpus):
-        found = run(
-            name, "rmat:4", comm=comm, backend=backend, allow_gpu_sharing=True, validate=True, **more, **_start(name)
-        )
-        taken = [choice["taken"] for choice in found.report["choices"] if choice["what"] == "backend"]
-        if taken != ["cuda"] or not ALGORITHMS[name].on_gpus:
-            return
+    given = {"comm": comm, "backend": backend, "allow_gpu_sharing": True, "validate": True, **_start(name)}
+    choices = run(name, "rmat:4", **given).report["choices"]
+    more = ALGORITHMS[name].on_gpus
+    if more and any(choice["what"] == "backend" and choice["taken"] == "cuda" for choice in choices):
+        run(name, "rmat:4", **given, **more)
 
 
 def _told(job: Job, backends: Sequence[str]) -> str:

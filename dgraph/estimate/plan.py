@@ -82,10 +82,10 @@ def estimate(
     solved = shape.undirected() if undirected else shape
     given = parameters or {}
     work = needs(algorithm, solved, given, direction, progress)
-    programs, there = work.needs, work.programs
+    programs, gpu_programs = work.needs, work.programs
     varied = ALGORITHMS[algorithm].on_gpus if ranks > 1 else {}
     if varied and not given.keys() & varied.keys():
-        there = there + needs(algorithm, solved, {**given, **varied}, direction, progress).programs
+        gpu_programs = gpu_programs + needs(algorithm, solved, {**given, **varied}, direction, progress).programs
     base = _held()
     masters, arcs = math.ceil(solved.n / ranks), math.ceil(solved.arcs / ranks)
     mirrors = _mirrors(solved, ranks, policy)
@@ -112,7 +112,7 @@ def estimate(
         build=math.ceil(max(BUILDING * (rows + part) if ranks > 1 else 0, rows + part + checked)),
         rounds=math.ceil(before + graph + states + 2 * work.result * masters),
         graph=graph,
-        gpu=on_gpu(there, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, overlap * entered),
+        gpu=on_gpu(gpu_programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, overlap * entered),
     )  # fmt: skip
 
 
