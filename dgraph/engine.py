@@ -143,6 +143,13 @@ class Context:
             self.keeper.finished(program, left)
         return left
 
+    def affords(self, program: Program) -> bool:
+        """Whether all ranks would rather run a program that takes room for edges by target, where it has a choice."""
+        with self.comm.together():
+            traced = trace(program, self.local.out.weight_type)
+            lacks = not self.backend.affords(traced, self.local, self._direction(program))
+        return not self.comm.total(lacks)
+
     def _compile(self, machine: Machine, name: str) -> None:
         """One rank a node compiles; the others wait, then find the machine code in the cache folder. Where all find it
         there already nobody waits."""

@@ -66,7 +66,6 @@ class Algorithm(ABC):
         needs_source: takes ``source``, an original id.
         weighted: uses edge weights.
         undirected: needs an undirected graph; a directed one is made so.
-        on_gpus: parameters that those left out may come to on several GPUs; ``estimate`` reckons with them there.
     """
 
     name: ClassVar[str] = ""
@@ -74,7 +73,6 @@ class Algorithm(ABC):
     needs_source: ClassVar[bool] = False
     weighted: ClassVar[bool] = False
     undirected: ClassVar[bool] = False
-    on_gpus: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, **values: Any):
         for name, parameter in self.parameters.items():
@@ -88,6 +86,11 @@ class Algorithm(ABC):
 
     def check(self) -> None:  # noqa: B027 - most parameters need no check
         """Raise a :class:`UsageError` for parameters that are wrong on every graph."""
+
+    @classmethod
+    def on_gpus(cls, ranks: int) -> Mapping[str, Any]:
+        """Parameters that those left out may come to on so many GPUs: ``estimate`` and ``warmup`` reckon with them."""
+        return {}
 
     def numbered(self, names: Names, comm: Comm) -> Algorithm:
         """The same, where parameters call vertices by words, with their numbers; collective.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
@@ -173,7 +171,10 @@ class KCore(Algorithm):
     variant: str
     k: int | None
     undirected = True
-    on_gpus: ClassVar = {"variant": "shells"}
+
+    @classmethod
+    def on_gpus(cls, ranks):
+        return {"variant": "shells"} if ranks > 1 else {}
 
     @property
     def way(self):

@@ -54,6 +54,23 @@ class LimitedDistances(Distances):
         return {"dist": where(dist <= self.cutoff, dist, INF)}
 
 
+class Beyond(Distances):
+    """From the distances of all vertices up to ``near`` those of all others, which look back for them at once: most
+    edges lead out of the near ones, few lead into others.   [Chakaravarthy et al., IPDPS 2014]"""
+
+    near: float = 0.0
+    monotone = True
+
+    dist = Field("int64", reduce=MIN, given=True)
+    far = Field("bool")
+
+    def init(self, v, g):
+        return {"far": v.dist > self.near, "active": v.dist <= self.near}
+
+    def cond(self, v, g):
+        return v.far
+
+
 class NearerParents(OnePass):
     """The smallest original id among strictly nearer neighbours that a shortest path can come from."""
 
@@ -111,6 +128,13 @@ class Overflowed(OnePass):
         return {"beyond": where(v.dist == INF, u.id, INF)}
 
 
+NEAR, FAR = 0.75, 16.0
+"""Of ``gather``, in piles: how far vertices are near; how wide the piles of the others are."""
+
+HUB, MEAN = 1024, 8
+"""The largest degree, and the mean one, from which "auto" may be ``gather``."""
+
+
 @algorithm(
     "sssp",
     SOURCE,
@@ -121,6 +145,13 @@ class Overflowed(OnePass):
         None,
         "width of a pile, in units of the weights (default: 4 · mean weight / mean degree, more in small rounds)",
     ),
+    Parameter(
+        "variant",
+        str,
+        "auto",
+        "how; gather is for graphs with hubs",
+        choices=("auto", "piles", "gather"),
+    ),
     Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
 )
 class Sssp(Algorithm):
@@ -128,6 +159,18 @@ class Sssp(Algorithm):
 
     needs_source = True
     weighted = True
+
+    variant: str
+    cutoff: float | None
+    delta: float | None
+
+    @classmethod
+    def on_gpus(cls, ranks):
+        return {"variant": "gather"}
+
+    def check(self):
+        if self.variant == "gather" and (self.cutoff is not None or self.delta is not None):
+            raise UsageError("--variant gather goes to the end, in piles of its own widths; leave delta and cutoff out")
 
     def run(self, ctx):
         source = check_source(ctx, self.source, "sssp")
@@ -141,8 +184,9 @@ class Sssp(Algorithm):
         else:
             program = LimitedDistances(cutoff=float(self.cutoff), **settings)
         program.widens = self.delta is None
+        gathers = self._chosen(ctx) == "gather"
         for dtype in _dtypes(ctx, most):
-            state = ctx.run(program.retype(dist=dtype))
+            state = _gathered(ctx, source, delta, dtype) if gathers else ctx.run(program.retype(dist=dtype))
             found = measured(state, "dist", ctx.local)
             if dtype != "int32" or ctx.largest(int(found.farthest)) + most < NARROW:
                 break
@@ -155,6 +199,35 @@ class Sssp(Algorithm):
             columns["predecessor"] = _parents(ctx, source, state, dtype, found.reached)
         summary = {"source": source, "reached": ctx.total(found.reached), "delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), found.arcs)
+
+    def _chosen(self, ctx) -> str:
+        """What "auto" comes to."""
+        if self.variant != "auto":
+            return self.variant
+        if ctx.began:
+            return "gather" if ctx.began == LimitedDistances.__name__ else "piles"
+        asked = self.cutoff is not None or self.delta is not None or ctx.local.out.weight_type is None
+        if asked or ctx.backend.name != "cuda" or ctx.local.arcs < MEAN * ctx.local.n:
+            return "piles"
+        if ctx.largest(ctx.local.largest_degree) < HUB:
+            return "piles"
+        ctx.record.choose("variant", "gather", "a GPU, and vertices of many edges")
+        return "gather"
+
+
+def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
+    """Distances up to ``NEAR`` piles by the edges that are light enough, then those of all others."""
+    near = NEAR * delta if dtype[0] == "f" else max(np.floor(NEAR * delta), 1.0)
+    inner = LimitedDistances(source=source, cutoff=near, delta=2.0 * near).retype(dist=dtype)
+    inner.widens = False
+    heaviest = None if ctx.keeper else near  # a frontier that was kept has the sums of all edges
+    state = ctx.run(inner.lightened(heaviest))
+    if not state.finished:
+        return state
+    outer = Beyond(source=source, near=near, delta=FAR * delta).retype(dist=dtype)
+    outer.gathers = True
+    outer.gathers = not ctx.local.directed or ctx.affords(outer)
+    return ctx.run(outer, {"dist": state.raw("dist")})
 
 
 def _weights(ctx) -> tuple[float, float]:

@@ -234,6 +234,10 @@ class Backend(ABC):
         """Whether ranks run rounds of their own between exchanges, where a program's values only ever improve."""
         return False
 
+    def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
+        """Whether this rank has room for what a program's rounds want beside the graph, and they gain by it."""
+        return False
+
     @property
     def ranges(self) -> Any:
         """Where phases are named for a profiler (``push``, ``pop``); None where nobody looks."""

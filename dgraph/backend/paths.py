@@ -26,6 +26,8 @@ def constants(t: Traced) -> dict[str, bool | int]:
         "LIVE": t.live is not None,
         "DIRTY": bool(t.dirty),
         "CAN_PULL": "pull" in t.program.directions,
+        "GATHERS": t.program.gathers,
+        "PICKS": t.picks,
         "SUMS": len(t.integer_sums),
         "MINIMA": len(t.minima),
         "FLOAT_SUMS": len(t.float_sums),

@@ -120,16 +120,25 @@ def _work(job: Job) -> None:
     """Run one tiny graph."""
     backend, name, kind, parameters = job
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], comm=SerialComm())
-    run(name, graph, backend=backend, validate=True, **parameters, **_start(name))
+    given = {"backend": backend, "validate": True, **_start(name)}
+    if parameters:
+        run(name, graph, **given, **parameters)
+    else:
+        _ways(name, graph, 1, given)
 
 
 def _between(name: str, backend: str, comm: Comm) -> None:
-    """Run one tiny graph on all ranks; on GPUs once more, by what parameters left out may come to there."""
+    """Run one tiny graph on all ranks."""
     given = {"comm": comm, "backend": backend, "allow_gpu_sharing": True, "validate": True, **_start(name)}
-    choices = run(name, "rmat:4", **given).report["choices"]
-    more = ALGORITHMS[name].on_gpus
+    _ways(name, "rmat:4", comm.size, given)
+
+
+def _ways(name: str, graph: Graph | str, ranks: int, given: Mapping[str, Any]) -> None:
+    """Run with parameters left out, and on GPUs once more by what these may come to there."""
+    choices = run(name, graph, **given).report["choices"]
+    more = ALGORITHMS[name].on_gpus(ranks)
     if more and any(choice["what"] == "backend" and choice["taken"] == "cuda" for choice in choices):
-        run(name, "rmat:4", **given, **more)
+        run(name, graph, **given, **more)
 
 
 def _told(job: Job, backends: Sequence[str]) -> str:

@@ -110,6 +110,9 @@ class Program:
             ``algorithms/kcore.py``.
         sparse: most edges never propose anything but the identity of ``reduce``, and which do is a matter of fields
             that no round writes: a backend may leave the others out, as if nothing had been proposed.
+        gathers: the first round pulls where more than half of all edges leave its frontier; may be set on an instance.
+        heaviest: an edge that weighs more never proposes anything but the identity of ``reduce``, so a backend may
+            leave it out; see :meth:`lightened`.
         widens: several piles of ``priority`` may be opened at once while their rounds are small; may be set on an
             instance, where the width of a pile was asked for.
         way: how rounds are to be walked, where an algorithm has variants; see :meth:`walked`.
@@ -120,6 +123,8 @@ class Program:
     monotone: ClassVar[bool] = False
     kernel: ClassVar[str | None] = None
     sparse: ClassVar[bool] = False
+    gathers = False
+    heaviest: ClassVar[float | None] = None
     widens = True
     way: ClassVar[Way | None] = None
 
@@ -159,6 +164,12 @@ class Program:
         """A copy whose rounds are walked a way of their own, or as others are."""
         made = copy.copy(self)
         made.__dict__["way"] = way
+        return made
+
+    def lightened(self, heaviest: float | None) -> Program:
+        """A copy that has said how much an edge weighs at most that proposes anything."""
+        made = copy.copy(self)
+        made.__dict__["heaviest"] = heaviest
         return made
 
     def retype(self, **dtypes: Any) -> Program:

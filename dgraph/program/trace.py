@@ -93,6 +93,12 @@ class Traced:
         return [name for name in self.sums if self.globals[name].dtype == "float64"]
 
     @property
+    def picks(self) -> bool:
+        """Whether an edge knows, before it looks at its destination, that it proposes nothing."""
+        chosen = all(x.op == "where" and x.args[2].op == "inf" for x in self.edge.values())
+        return chosen and not self.reads_v and all(self.fields[k].reduce is MIN for k in self.proposes)
+
+    @property
     def dirty(self) -> set[str]:
         """Fields that ``apply`` writes and edges read: a mirror needs them although the vertex may not be active."""
         if self.apply is None or self.all:
@@ -119,7 +125,15 @@ class Traced:
         )
         kinds = tuple((name, type(value).__name__) for name, value in program.parameters.items())
         made = (type(program).__name__, program.directions, program.domain, program.monotone, program.kernel, kinds)
-        return (*made, self.weight, tuple(self.fields.items()), tuple(self.globals.items()), said, tuple(nodes))
+        return (
+            *made,
+            program.gathers,
+            self.weight,
+            tuple(self.fields.items()),
+            tuple(self.globals.items()),
+            said,
+            tuple(nodes),
+        )
 
 
 class Handle:

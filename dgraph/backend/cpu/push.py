@@ -29,8 +29,10 @@ def push_phase(t, threads, tick, base, count, graph, F, P, G, queue, touched, W,
             u = np.int64(i) if ALL else np.int64(load(queue, i))
             s = at_source(F, P, G, u)
             for e in range(load(offsets, u), load(offsets, u + 1)):
-                v = np.int64(load(neighbours, e))
                 w = load(weights, e) if WEIGHTED else np.int64(1)
+                if PICKS and is_identity(propose(F, P, G, s, w, np.int64(0))):
+                    continue
+                v = np.int64(load(neighbours, e))
                 if ONCE or not COND or wants(F, P, G, v):
                     if offer(F, v, propose(F, P, G, s, w, v), ALONE) and not ALL:
                         if not FLAGGED or marked(flags, v, ALONE):

@@ -15,6 +15,8 @@ def direction(mode, forced, active, was, edges, unexplored, n, arcs):
         return PULL
     if forced == FLIP:
         return PULL - mode
+    if GATHERS and was == 0:
+        return PULL if edges > unexplored // 2 else PUSH
     if PRIORITY:
         return PUSH
     if ONCE:

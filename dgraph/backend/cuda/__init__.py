@@ -15,6 +15,7 @@ from dgraph.backend.cuda.estimates import Estimates
 from dgraph.backend.cuda.extent import SKEWED, Extent
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.graphs import Graphs
+from dgraph.backend.cuda.light import Lightened
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.plan import Plan, beside, for_components, for_rounds, may_pull
@@ -154,7 +155,7 @@ class CudaBackend(Backend):
         try:
             self._plan(traced, local, direction, options)
         except UsageError:
-            if not traced.program.sparse:
+            if not traced.program.sparse and traced.program.heaviest is None:
                 raise
             options = options.unsifted()
             self._plan(traced, local, direction, options)
@@ -165,8 +166,17 @@ class CudaBackend(Backend):
         if self._free("estimates", traced, local, direction):
             return Estimates(traced, self._graph(local), self.device, options)
         graph = self._graph(local)
-        sifting = options.sifting(traced, graph.extent, may_pull(traced, direction))
-        return (Sieved if sifting else Machine)(traced, graph, self.device, direction, options)
+        pulls = may_pull(traced, direction)
+        kind = Sieved if options.sifting(traced, graph.extent, pulls) else Machine
+        kind = Lightened if options.lightening(traced, pulls) else kind
+        return kind(traced, graph, self.device, direction, options)
+
+    def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
+        try:
+            self._plan(traced, local, direction, self._options(traced, local, direction))
+        except UsageError:
+            return False
+        return True
 
     def _options(self, traced: Traced, local: LocalGraph, direction: str) -> Options:
         """Those of a program's run; rounds in two parts only where they walk edges, and GPUs agree on them."""
@@ -208,9 +218,9 @@ class CudaBackend(Backend):
             need = needs(extent)
         messages = self._messages(need)
         wanted = (need.peak if fresh else need.rounds) + messages
-        there = 0 if fresh else need.graph + (known.left(need.incoming, need.parts) if known else 0)
+        there = 0 if fresh else need.graph + (known.left(need.incoming, need.parts, need.light) if known else 0)
         free = device.free(wanted - there) + there
-        for name, size in (("incoming", need.incoming), ("parts", need.parts)):
+        for name, size in (("incoming", need.incoming), ("parts", need.parts), ("light", need.light)):
             if wanted > free and known and not size:
                 known.forget(name)
                 free = device.free(wanted - there) + there
@@ -219,9 +229,9 @@ class CudaBackend(Backend):
             raise UsageError(
                 f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
                 f"{wanted:,} bytes of GPU memory (bringing the graph there {need.upload:,}; the graph {need.graph:,}, "
-                f"its edges by target {need.incoming:,}, in two parts {need.parts:,}, the program {need.arrays:,}, "
-                f"messages {messages:,}), and {free:,} are free on {device.name}{beside(device)}; use {other}more GPUs "
-                "(python -m dgraph estimate tells how many)"
+                f"its edges by target {need.incoming:,}, in two parts {need.parts:,}, light ones {need.light:,}, "
+                f"the program {need.arrays:,}, messages {messages:,}), and {free:,} are free on "
+                f"{device.name}{beside(device)}; use {other}more GPUs (python -m dgraph estimate tells how many)"
             )
         self.planned = max(self.planned, 0 if self._goes_on else built, need.peak if fresh else need.rounds)
 

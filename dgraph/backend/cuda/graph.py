@@ -44,10 +44,13 @@ class DeviceGraph:
         wide: whether offsets are 64-bit.
         links: how GPUs are joined; None on one rank, and where some have no GPU.
         post: the memory of messages between them, once there were any.
+        light: of the last program that walked light edges alone, what they weighed at most, and their rows if there are
+            few.
     """
 
     links: Links | None = None
     post: Any = None
+    light: tuple[float, Rows | None] | None = None
 
     def __init__(self, local: LocalGraph, device, renumber: bool | None = None):
         self.local, self.device = local, device
@@ -118,14 +121,15 @@ class DeviceGraph:
             targets[first : first + RENUMBERED] = keys
         return starts, targets, moved
 
-    def left(self, incoming: int, parts: int) -> int:
+    def left(self, incoming: int, parts: int, light: int) -> int:
         """Bytes that earlier programs left with the graph: ``incoming`` for edges by target, ``parts`` for those in two
-        parts, and messages."""
+        parts, ``light`` for light ones, and messages."""
         made = sum(size for name, size in (("incoming", incoming), ("parts", parts)) if name in self.__dict__)
+        made += light if self.light and self.light[1] else 0
         return made + (self.post.boxes.bytes if self.post else 0)
 
     def forget(self, name: str) -> None:
-        """Let go of "incoming" or "parts"; whoever wants them again makes them."""
+        """Let go of "incoming", "parts" or "light"; whoever wants them again makes them."""
         self.__dict__.pop(name, None)
 
     def longest(self, pulling: bool) -> int:

@@ -53,7 +53,7 @@ class Options:
         cull: how proposals are thinned out: sum of CULL_WARP and CULL_HASH.
         alone, small: ``small`` on one rank, and on each of several.
         one_block: whether small rounds run in one block.
-        sieve: whether edges may be sifted.
+        sieve: whether some edges may have rows of their own.
 
     Raises:
         UsageError: a name or value that is not known, an option of another schedule.
@@ -110,6 +110,11 @@ class Options:
         """Whether rounds of a program may walk those edges alone that ever propose anything, see ``sieve.py``."""
         plain = not (pulls or traced.weighted or self.parting(traced, extent))
         return self.sieve and traced.program.sparse and plain
+
+    def lightening(self, traced: Traced, pulls: bool) -> bool:
+        """Whether rounds of a program may walk rows of light edges alone, see ``light.py``."""
+        plain = not pulls and self.schedule == "auto" and not (self.overlap or self.sweeps or self.pours)
+        return self.sieve and plain and traced.weighted and traced.program.heaviest is not None
 
     def unsifted(self) -> Options:
         """The same, where every edge is walked: so no room is needed for a copy of some."""

@@ -27,6 +27,9 @@ TURNING, MOVING = 32, 28
 PARTING = 40
 """Bytes of scratch an edge of ``SOME`` while rows are brought into two parts."""
 
+LIGHTEST = 8
+"""Light edges have rows of their own where they are one in so many or fewer."""
+
 ORDERING, COUNTING, RESULT = 48, 16, 20
 """Bytes a vertex: while degrees are sorted; while targets are counted; while an answer is put back into order."""
 
@@ -45,6 +48,8 @@ class Plan:
         messages: buffers of the exchange, which lie outside of the pool that the others come from.
         parting: the most while rows are brought into two parts, beside the graph; 0 where nobody asks for that.
         parts: what stays of that.
+        lightening: the most while light edges get rows of their own, beside all that stays.
+        light: what stays of that.
     """
 
     upload: int
@@ -56,12 +61,14 @@ class Plan:
     messages: int = 0
     parting: int = 0
     parts: int = 0
+    lightening: int = 0
+    light: int = 0
 
     @property
     def rounds(self) -> int:
         """The most at once, once the graph is there; without messages."""
-        parting, rounds = self.incoming + self.parting, self.incoming + self.parts + self.arrays + self.result
-        return self.graph + max(self.turning, parting, rounds)
+        parting, rounds = self.incoming + self.parting, self.incoming + self.parts + self.arrays
+        return self.graph + max(self.turning, parting, rounds + max(self.lightening, self.light + self.result))
 
     @property
     def peak(self) -> int:
@@ -80,7 +87,16 @@ def for_rounds(traced: Traced, extent: Extent, forced: str, options: Options, bl
     need = _plan(x, x.directed and pulls, arrays, RESULT if x.renumbered else put)
     each = bound(x.positions // x.peers + 1, [*widths, 1], SOME) if x.peers else 0
     need = replace(need, messages=2 * x.peers * each)  # two of each, by the parity of the exchange
+    if options.lightening(traced, pulls):
+        need = replace(need, **_light(x))
     return replace(need, **_parts(x)) if options.parting(traced, x) else need
+
+
+def _light(x: Extent) -> dict[str, int]:
+    """Of light edges: their rows; words of bits, twice how many stand in front of each."""
+    prefix = 8 if x.wide else 4
+    rows = x.edges // LIGHTEST * (4 + x.weight) + prefix * (x.size + 1)
+    return {"lightening": rows + (4 + 2 * prefix) * ((x.edges + 31) // 32), "light": rows}
 
 
 def _parts(x: Extent) -> dict[str, int]:
@@ -119,7 +135,7 @@ def may_pull(traced: Traced, forced: str) -> bool:
     ways = traced.program.directions
     if "pull" not in ways or (forced == "push" and "push" in ways):
         return False
-    return traced.once or traced.all or forced in ("pull", "flip")
+    return traced.once or traced.all or traced.program.gathers or forced in ("pull", "flip")
 
 
 def pieces(extent: Extent) -> int:

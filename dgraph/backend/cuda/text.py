@@ -46,6 +46,7 @@ WORK = [
     ("u32*", "marks"), ("u32*", "awake"), ("const u32*", "told_offsets"), ("const u32*", "told"),
     ("const u32*", "parent"), ("i64*", "lowest"), ("i64*", "forest"),
     ("u32*", "sieve"), ("prefix_t*", "sieve_sums"), ("u32*", "kept"), ("offset_t*", "kept_offsets"),
+    ("weight_t*", "kept_weights"),
 ]  # fmt: skip
 """Of ``env``: what a machine works on."""
 

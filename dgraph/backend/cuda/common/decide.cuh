@@ -11,6 +11,7 @@ DEVICE i64 direction(i64 mode, i64 forced, i64 active, i64 was, i64 edges, i64 u
     if (!CAN_PULL || (CAN_PUSH && forced == FORCE_PUSH)) return PUSH;
     if (!CAN_PUSH || forced == FORCE_PULL || (ALL && forced == AUTO)) return PULL;
     if (forced == FLIP) return PULL - mode;
+    if (GATHERS && was == 0) return edges > unexplored / 2 ? PULL : PUSH;
     if (!ONCE) return PUSH; // without a first hit to stop at, a pull walks every edge, and atomics are cheaper than that
     if (mode == PUSH) return edges > unexplored / 15 ? PULL : PUSH;
     return active < was && active <= env.n / 18 ? PUSH : PULL;

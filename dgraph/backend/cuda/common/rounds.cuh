@@ -35,7 +35,7 @@ KERNEL_OF(1) rounds(i64 asked) {
     i64* c = env.control;
     u32 due = (u32)FRESH(c + GATE);
     i64 tick = FRESH(c + TICK), mode = FRESH(c + MODE), round = FRESH(c + ROUND), active = FRESH(c + TOTAL_ACTIVE);
-    i64 queued = FRESH(c + QUEUED), edges = FRESH(c + EDGES), largest = FRESH(c + LARGEST), near = FRESH(c + PILE);
+    i64 queued = FRESH(c + QUEUED), edges = FRESH(c + LOCAL_EDGES), largest = FRESH(c + LARGEST), near = FRESH(c + PILE);
     i64 unexplored = FRESH(c + UNEXPLORED);
     Living living = {FRESH(c + LIVE_SWAPPED) != 0, FRESH(c + LIVE_COUNT), 0};
     bool swapped = FRESH(c + SWAPPED), bits_swapped = FRESH(c + BITS_SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED);

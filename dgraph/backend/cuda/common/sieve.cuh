@@ -1,5 +1,5 @@
-// Rows of those edges alone that ever propose anything, where that depends on nothing that a round changes. A bit an edge
-// says which they are; how many stand in front of each word of bits is where its edges go, and where rows begin.
+// Rows of those edges alone that ever propose anything, where that depends on nothing that a round changes: on fields that
+// none writes, or on weights. A bit an edge says which they are; how many stand in front of each word of bits is where its edges go, and where rows begin.
 
 // What ``warp_search`` walks all rows with.
 struct Sieve {
@@ -33,6 +33,18 @@ KERNEL mark_edges(i64) {
     search_pieces<AT_ONCE>(sieve, {0, 0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, 0}, WARP_PIECE);
 }
 
+// Those that weigh no more than ``heaviest``, the bits of a double.
+KERNEL mark_light(i64 heaviest) {
+#if WEIGHTED
+    const double most = value_of((u64)heaviest);
+    for (u64 w = warp_rank(); w < sieve_words(); w += warps()) {
+        const u64 e = 32 * w + lane_id();
+        const u32 bits = ballot(e < (u64)env.out_edges && (double)env.out_weights[e] <= most);
+        if (lane_id() == 0) env.sieve[w] = bits;
+    }
+#endif
+}
+
 KERNEL count_marked(i64) {
     for (u64 w = thread_rank(); w < sieve_words(); w += threads()) env.sieve_sums[w] = (prefix_t)__popc(env.sieve[w]);
 }
@@ -42,7 +54,11 @@ KERNEL keep_marked(i64) {
     for (u64 w = thread_rank(); w < sieve_words(); w += threads()) {
         const u32 bits = env.sieve[w];
         prefix_t at = env.sieve_sums[w] - (prefix_t)__popc(bits);
-        for (u32 left = bits; left; left &= left - 1) env.kept[at++] = env.out_neighbours[32 * w + (u64)__ffs(left) - 1];
+        for (u32 left = bits; left; left &= left - 1, at++) {
+            const u64 e = 32 * w + (u64)__ffs(left) - 1;
+            env.kept[at] = env.out_neighbours[e];
+            if (WEIGHTED) env.kept_weights[at] = env.out_weights[e];
+        }
     }
     for (u64 v = thread_rank(); v <= (u64)env.rows; v += threads()) {
         const u64 first = (u64)env.out_offsets[v], w = first >> 5;

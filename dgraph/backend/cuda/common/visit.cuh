@@ -149,17 +149,18 @@ struct Visit {
         weight_t w[K];
         for (int k = 0; k < K; k++) {
             near[k] = has[k];
-            other[k] = near[k] ? neighbours[e[k]] : 0;
             w[k] = WEIGHTED && near[k] ? weights[e[k]] : (weight_t)1;
-            v[k] = PULLING ? u[k] : other[k];
             if (RECORD) seen += near[k];
+            if (PICKS && !PULLING && near[k]) p[k] = propose(G, s[k], w[k], 0), near[k] = !is_identity(p[k]);
+            other[k] = near[k] ? neighbours[e[k]] : 0;
+            v[k] = PULLING ? u[k] : other[k];
         }
         for (int k = 0; k < K; k++) near[k] = near[k] && (PULLING ? is_active(other[k]) : !SWEEP || is_active(u[k]));
         for (int k = 0; k < K; k++) near[k] = near[k] && (SEEN ? !is_seen(v[k]) : !COND || wants(G, v[k]));
         for (int k = 0; k < K; k++) near[k] = CULL && SEEN ? survives(near[k], v[k]) : near[k];
         for (int k = 0; k < K; k++) {
             if (ACROSS && MARKED_AT_ONCE && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
-            if (near[k]) p[k] = propose(G, PULLING ? at_source(G, other[k]) : s[k], w[k], v[k]);
+            if (near[k] && (PULLING || !PICKS)) p[k] = propose(G, PULLING ? at_source(G, other[k]) : s[k], w[k], v[k]);
             near[k] = near[k] && (SEEN || (PEELS ? !is_identity(p[k]) : improves(v[k], p[k])));
         }
         for (int k = 0; k < K; k++) {

@@ -1,0 +1,65 @@
+"""A machine that walks light edges alone: those that weigh no more than a program's ``heaviest``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dgraph.backend.cuda.graph import Rows
+from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.plan import LIGHTEST
+
+
+class Lightened(Machine):
+    """Their rows stay with the graph, for the next run that asks for edges of the same weights."""
+
+    def _names(self) -> list[tuple[str, bool]]:
+        return [*super()._names(), ("sieve", self._fused)]
+
+    @property
+    def _fused(self) -> bool:
+        return self.local.mirrors == 0
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """``init``, whose frontier has the sums of the rows that are walked."""
+        graph, heaviest = self.graph, self.traced.program.heaviest
+        assert heaviest is not None
+        known, rows = graph.light or (None, None)
+        if known != heaviest:
+            graph.light = None  # before there is another
+            rows = self._made(heaviest)
+            graph.light = heaviest, rows
+        if rows is not None:
+            address = self.device.address
+            self.kernels.tell(
+                out_offsets=address(rows.offsets),
+                out_neighbours=address(rows.neighbours),
+                out_weights=address(rows.weights),
+                out_edges=len(rows.neighbours),
+            )
+        super().start(given)
+
+    def _made(self, heaviest: float) -> Rows | None:
+        """Rows of the light edges, in the order in which they stood; None where there are too many."""
+        graph, xp, address = self.graph, self.device.xp, self.device.address
+        out = graph.out
+        if not graph.edges:
+            return None
+        bits = xp.empty((graph.edges + 31) // 32, np.uint32)
+        sums = xp.empty(len(bits), out.offsets.dtype)
+        self.kernels.tell(sieve=address(bits), sieve_sums=address(sums))
+        self._launch("mark_light", int(np.float64(heaviest).view(np.int64)))
+        self._launch("count_marked")
+        sums[...] = xp.cumsum(sums, dtype=sums.dtype)
+        count = int(self.device.get(sums[-1:])[0])
+        if count > graph.extent.edges // LIGHTEST:
+            return None
+        offsets = xp.empty_like(out.offsets)
+        neighbours, weights = xp.empty(max(count, 1), np.uint32), xp.empty(max(count, 1), out.weights.dtype)
+        self.kernels.tell(kept=address(neighbours), kept_weights=address(weights), kept_offsets=address(offsets))
+        self._launch("keep_marked")
+        return Rows(offsets, neighbours[:count], weights[:count])
+
+    def _launch(self, kernel: str, argument: int = 0) -> None:
+        self.kernels.launch("sieve", kernel, argument, fused=self._fused)

@@ -1,0 +1,201 @@
+"""sssp by gathering from the outside, on any number of ranks: the same columns, summaries and certificates as by piles,
+whatever weights, rows of light edges and directions of rounds are."""
+
+from functools import cache
+
+import emulated
+import numpy as np
+import oracles
+import pytest
+from battery import by_turns
+from devices import device_of, local_graph, on_devices
+
+import dgraph
+from dgraph.algorithms import sssp
+from dgraph.algorithms.sssp import LimitedDistances
+from dgraph.backend.cuda import graph as device_graph
+from dgraph.backend.cuda import light
+from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.light import Lightened
+from dgraph.backend.cuda.options import Options
+from dgraph.comm import world
+from dgraph.errors import UsageError
+from dgraph.program import trace
+
+SOURCE = 1
+GRAPHS = ("hubs", "path", "apart", "alike")
+
+
+@cache
+def edges(name):
+    """n, sources, targets, weights: hubs among random edges; a path; many components; weights that are all one."""
+    rng = np.random.default_rng(len(name))
+    n = 300
+    if name == "path":
+        src, dst = np.arange(1, n - 1), np.arange(2, n)
+    else:
+        src, dst = rng.integers(0, n, 400), rng.integers(0, n, 400)
+        if name != "apart":
+            hubs = rng.integers(0, 4, 1500)
+            src, dst = np.append(src, hubs), np.append(dst, rng.integers(0, n - 50, 1500))
+    weights = np.ones(len(src), np.int64) if name == "alike" else rng.integers(1, 256, len(src))
+    return n, *oracles.simple(src, dst, weights)
+
+
+def solved(name, backend, directed=True, dtype=np.int64, **more):
+    """A validated run, its distances, and those that are right."""
+    n, src, dst, weights = edges(name)
+    comm = world()
+    mine = slice(comm.rank, None, comm.size)
+    given = src[mine], dst[mine], weights[mine].astype(dtype)
+    graph = dgraph.Graph.from_edges(*given, n=n, directed=directed, comm=comm)
+    more = {"allow_gpu_sharing": True} | more if backend != "cpu" else more
+    found = dgraph.run("sssp", graph, source=SOURCE, backend=backend, validate=True, **more)
+    assert found.report["outcome"]["validation"]["passed"]
+    return found, _whole(found, "distance"), right(name, directed, dtype)
+
+
+@cache
+def right(name, directed, dtype):
+    n, src, dst, weights = edges(name)
+    if not directed:
+        src, dst, weights = oracles.simple(*oracles.symmetric(src, dst, weights))
+    return oracles.sssp(n, src, dst, weights.astype(dtype), SOURCE)
+
+
+def same(distances, wanted):
+    end = np.inf if distances.dtype.kind == "f" else np.iinfo(np.int64).max
+    np.testing.assert_array_equal(distances, np.array([end if right is None else right for right in wanted]))
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@by_turns("name, how, policy", GRAPHS, [
+    {}, {"small": -1}, {"host_rounds": True}, {"schedule": "twc"}, {"local_rounds": True}, {"overlap": True},
+], ["oec", "iec", "oec directed", "hash directed", "cvc float32"], of=5)  # fmt: skip
+def test_gathered_distances(name, how, policy):
+    """``how``: rounds of an emulated GPU."""
+    policy, _, kind = policy.partition(" ")
+    dtype = np.float32 if kind == "float32" else np.int64
+    more = {"policy": policy, "variant": "gather"}
+    _, distances, wanted = solved(name, emulated.backend(**how), kind == "directed", dtype, **more)
+    same(distances, wanted)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("direction", ["push", "pull", "flip"])
+@pytest.mark.parametrize("sync", ["full", "poison"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_gathered_in_every_direction(direction, sync, directed):
+    more = {"direction": direction, "sync": sync, "policy": "hash", "variant": "gather"}
+    _, distances, wanted = solved("hubs", "cpu", directed, **more)
+    same(distances, wanted)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_gpu_looks_back_from_far_vertices_and_leaves_heavy_edges_out(directed, monkeypatch):
+    """Edges of all that are near are looked at once, and else light ones; without room for edges by target all others
+    are pushed along."""
+    monkeypatch.setattr(sssp, "NEAR", 1.5)
+    monkeypatch.setattr(light, "LIGHTEST", 1)
+    backend = emulated.backend()
+    found, distances, wanted = solved("hubs", backend, directed, variant="gather")
+    same(distances, wanted)
+    assert found.report["rounds"]["by_direction"]["pull"] == 1
+    monkeypatch.setattr(light, "LIGHTEST", 10**9)
+    whole, distances, _ = solved("hubs", backend, directed, variant="gather")
+    same(distances, wanted)
+    assert _pushed(found) < 0.8 * _pushed(whole)
+    monkeypatch.setattr(type(backend), "affords", lambda *_: world().rank > 0)
+    pushed, distances, _ = solved("hubs", backend, directed, variant="gather")
+    same(distances, wanted)
+    assert ("pull" in pushed.report["rounds"]["by_direction"]) == (not directed), "one rank alone lacks room"
+
+
+def _pushed(result):
+    """Edges of rounds before the one that pulls."""
+    rounds = result.report["rounds"]["kept"]
+    return sum(round["frontier_edges"] for round in rounds[: [round["direction"] for round in rounds].index("pull")])
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+def test_gpus_gather_where_there_are_hubs(monkeypatch):
+    graph = dgraph.Graph.load("rmat:8", weights="1..255", comm=world())
+    backend = emulated.backend()
+
+    def taken(backend, **more):
+        sharing = backend != "cpu"
+        found = dgraph.run("sssp", graph, source=SOURCE, backend=backend, allow_gpu_sharing=sharing, **more)
+        return [choice["taken"] for choice in found.report["choices"] if choice["what"] == "variant"]
+
+    assert taken(backend) == [], "no vertex has so many edges"
+    monkeypatch.setattr(sssp, "HUB", 16)
+    assert taken(backend) == ["gather"]
+    for more in ({"cutoff": 300.0}, {"delta": 20.0}, {"variant": "piles"}):
+        assert taken(backend, **more) == []
+    assert taken("cpu") == []
+    monkeypatch.setattr(sssp, "MEAN", 100)
+    assert taken(backend) == []
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("more", [{"cutoff": 300.0}, {"delta": 20.0}])
+def test_who_gathers_has_no_width_and_no_end(more):
+    with pytest.raises(UsageError, match="leave delta and cutoff out"):
+        dgraph.run("sssp", "rmat:4", source=SOURCE, variant="gather", comm=world(), **more)
+
+
+@on_devices
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.mpi_skip
+def test_rows_of_light_edges(device, dtype, wide, monkeypatch):
+    """``wide``: as if edges were more than 2³¹. Weights as heavy as the heaviest that are light stay."""
+    monkeypatch.setattr(device_graph, "WIDE", 1 if wide else device_graph.WIDE)
+    rng = np.random.default_rng(3)
+    n = 700
+    src, dst = (rng.integers(0, n - 50, 3000) ** 2 // n for _ in range(2))
+    src, dst = np.append(src, np.full(n - 60, 7)), np.append(dst, np.arange(n - 60))
+    weights = rng.integers(1, 9, len(src)).astype(dtype)
+    graph = DeviceGraph(local_graph(n, src, dst, weights), device_of(device), renumber=False)
+    order = np.argsort(src, kind="stable")
+    src, dst, weights = src[order], dst[order], weights[order]
+    for heaviest, share in ((3, 2), (3, 1), (5, 1), (8, 1), (0, 1), (0, 9)):
+        monkeypatch.setattr(light, "LIGHTEST", share)
+        before = graph.light
+        offsets, kept, carried = _light(graph, heaviest, dtype) or (None,) * 3
+        if before and before[0] == heaviest:
+            assert graph.light is before, "it stays, whatever it is"
+            continue
+        stays = weights <= heaviest
+        assert (offsets is None) == (stays.sum() > len(src) // share)
+        if offsets is not None:
+            np.testing.assert_array_equal(offsets, np.append(0, np.cumsum(np.bincount(src[stays], minlength=n))))
+            np.testing.assert_array_equal(kept, dst[stays])
+            np.testing.assert_array_equal(carried, weights[stays])
+
+
+def _light(graph, heaviest, dtype):
+    """Offsets, targets and weights that kernels walk, where they are not all."""
+    field = "int32" if dtype[0] == "i" else dtype
+    program = LimitedDistances(source=7, cutoff=heaviest, delta=100.0).retype(dist=field).lightened(heaviest)
+    machine = Lightened(trace(program, np.dtype(dtype)), graph, graph.device, "auto", Options())
+    machine.compile()
+    machine.start({})
+    env, get, rows = machine.kernels._values, graph.device.get, graph.light[1]
+    if rows is None:
+        assert env["out_edges"] == graph.edges
+        return None
+    offsets = get(rows.offsets)
+    assert env["out_edges"] == offsets[-1] == len(rows.neighbours) == len(rows.weights)
+    assert env["out_offsets"] == graph.device.address(rows.offsets)
+    return offsets, get(rows.neighbours), get(rows.weights)
+
+
+def _whole(result, column):
+    """A column of the whole graph, by vertex, on every rank."""
+    vertex, values = (result.comm.allgatherv(np.ascontiguousarray(result.columns[name])) for name in ("vertex", column))
+    return np.concatenate(values)[np.argsort(np.concatenate(vertex))]
