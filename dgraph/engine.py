@@ -44,12 +44,14 @@ class State:
         globals: name → value, the same on every rank.
         rounds: rounds run.
         finished: whether the program's own end was reached, and not a round limit.
+        pile: the one that rounds stood in.
     """
 
     fields: Mapping[str, np.ndarray]
     globals: dict[str, int | float]
     rounds: int
     finished: bool
+    pile: int = 0
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.fields[name]
@@ -138,6 +140,7 @@ class Context:
             globals=machine.globals(),
             rounds=machine.round,
             finished=machine.done,
+            pile=machine.pile,
         )
         if self.keeper:
             self.keeper.finished(program, left)

@@ -35,7 +35,7 @@ WAYS: dict[str, dict] = {
 """Name → options: how rounds are walked, and who agrees on them."""
 
 SOURCE = 5
-ALGORITHMS = ("bfs", "sssp", "pagerank", "cc", "kcore", "kcore shells")
+ALGORITHMS = ("bfs", "sssp", "sssp gather", "pagerank", "cc", "kcore", "kcore shells")
 """Some with a variant."""
 SETTINGS: dict[str, dict] = {
     "bfs": {"source": SOURCE, "return_predecessors": False},
@@ -64,7 +64,7 @@ def right(name: str, n: int, src, dst, weights) -> np.ndarray:
     """By vertex; -1: unreachable."""
     if name == "bfs":
         return oracles.bfs(n, src, dst, SOURCE)
-    if name == "sssp":
+    if name.startswith("sssp"):
         return np.array([-1 if d is None else d for d in oracles.sssp(n, src, dst, weights, SOURCE)])
     if name == "pagerank":
         return oracles.pagerank(n, src, dst, rounds=SETTINGS[name]["max_iter"])
@@ -94,7 +94,7 @@ def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
                 continue
             wanted = right(name, n, src, dst, weights)
             for policy, way, transport in itertools.product(asked.policies, asked.ways, asked.transports):
-                how = SETTINGS.get(name, {}) | {"policy": policy, "backend": "cpu"}
+                how = SETTINGS.get(algorithm, {}) | {"policy": policy, "backend": "cpu"}
                 how |= {"variant": variant} if variant else {}
                 if engine is not None:
                     how |= {"backend": engine.choosing(Options(**WAYS[way])), "transport": transport}

@@ -71,25 +71,48 @@ def same(distances, wanted):
 @emulated.needs_compiler
 @pytest.mark.mpi
 @by_turns("name, how, policy", GRAPHS, [
-    {}, {"small": -1}, {"host_rounds": True}, {"schedule": "twc"}, {"local_rounds": True}, {"overlap": True},
-], ["oec", "iec", "oec directed", "hash directed", "cvc float32"], of=5)  # fmt: skip
-def test_gathered_distances(name, how, policy):
-    """``how``: rounds of an emulated GPU."""
-    policy, _, kind = policy.partition(" ")
-    dtype = np.float32 if kind == "float32" else np.int64
+    {}, {"small": -1}, {"host_rounds": True}, {"local_rounds": True}, {"overlap": True},
+], ["oec", "iec at once", "hash directed at once", "cvc float32"], of=5)  # fmt: skip
+def test_gathered_distances(name, how, policy, monkeypatch):
+    """``how``: rounds of an emulated GPU. At once: not by all edges until many vertices are active."""
+    policy, *kind = policy.split()
+    monkeypatch.setattr(sssp, "HUB", 1 if "once" in kind else 10**9)
+    monkeypatch.setattr(sssp, "CROWD", 20)
+    dtype = np.float32 if "float32" in kind else np.int64
     more = {"policy": policy, "variant": "gather"}
-    _, distances, wanted = solved(name, emulated.backend(**how), kind == "directed", dtype, **more)
+    _, distances, wanted = solved(name, emulated.backend(**how), "directed" in kind, dtype, **more)
     same(distances, wanted)
 
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("direction", ["push", "pull", "flip"])
 @pytest.mark.parametrize("sync", ["full", "poison"])
-@pytest.mark.parametrize("directed", [False, True])
-def test_gathered_in_every_direction(direction, sync, directed):
+def test_gathered_in_every_direction(direction, sync, monkeypatch):
+    monkeypatch.setattr(sssp, "CROWD", 20)
     more = {"direction": direction, "sync": sync, "policy": "hash", "variant": "gather"}
-    _, distances, wanted = solved("hubs", "cpu", directed, **more)
+    _, distances, wanted = solved("hubs", "cpu", False, **more)
     same(distances, wanted)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("how", [None, {}])
+def test_a_source_far_from_hubs(how, monkeypatch):
+    """A path leads to a hub: by all edges up to the pile in which many are active, and from there on by light ones. A
+    vertex beyond is known from before, too far."""
+    monkeypatch.setattr(sssp, "CROWD", 10)
+    n, hub = 400, 30
+    leaves = np.arange(hub + 1, n)
+    src = np.concatenate([np.arange(hub), np.full(leaves.size, hub), leaves[:-1], [5]])
+    dst = np.concatenate([np.arange(1, hub + 1), leaves, leaves[1:], [n - 1]])
+    rng = np.random.default_rng(2)
+    weights = np.concatenate([np.full(hub, 40), rng.integers(1, 256, len(src) - hub - 1), [9000]])
+    comm = world()
+    mine = slice(comm.rank, None, comm.size)
+    graph = dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine], n=n, directed=False, comm=comm)
+    more = {"backend": "cpu"} if how is None else {"backend": emulated.backend(**how), "allow_gpu_sharing": True}
+    found = dgraph.run("sssp", graph, source=0, variant="gather", validate=True, **more)
+    assert found.report["outcome"]["validation"]["passed"]
+    same(_whole(found, "distance"), oracles.sssp(n, *oracles.simple(*oracles.symmetric(src, dst, weights)), 0))
 
 
 @emulated.needs_compiler

@@ -19,7 +19,7 @@ from dgraph.algorithms.columns import Column
 from dgraph.algorithms.distances import UNREACHED, measured
 from dgraph.engine import State
 from dgraph.errors import DataError, UsageError
-from dgraph.program import INF, MIN, Field, Program, where
+from dgraph.program import INF, MIN, Field, Global, Program, where
 
 NARROW = np.iinfo(np.int32).max
 """A 32-bit distance where there is no path."""
@@ -54,9 +54,33 @@ class LimitedDistances(Distances):
         return {"dist": where(dist <= self.cutoff, dist, INF)}
 
 
+class Outset(Distances):
+    """The same until more than ``crowd`` vertices are active at once, as they are where a hub is near."""
+
+    crowd: int = 0
+
+    crowded = Global("int64")
+
+    def step(self, g):
+        many = g.active > self.crowd
+        return {"done": (g.active == 0) | many, "crowded": where(many, 1, 0)}
+
+
+class Onward(LimitedDistances):
+    """Distances up to a limit, from those of vertices nearer than ``base``, whose edges were all walked."""
+
+    base: float = 0.0
+
+    dist = Field("int64", reduce=MIN, given=True)
+
+    def init(self, v, g):
+        return {"active": (v.dist >= self.base) & (v.dist <= self.cutoff)}
+
+
 class Beyond(Distances):
-    """From the distances of all vertices up to ``near`` those of all others, which look back for them at once: most
-    edges lead out of the near ones, few lead into others.   [Chakaravarthy et al., IPDPS 2014]"""
+    """From the distances of all vertices up to ``near``, and what is known of others, those of all others, which look
+    back for them at once: most edges lead out of the near ones, few into others.   [Chakaravarthy et al., IPDPS 2014]
+    """
 
     near: float = 0.0
     monotone = True
@@ -65,7 +89,7 @@ class Beyond(Distances):
     far = Field("bool")
 
     def init(self, v, g):
-        return {"far": v.dist > self.near, "active": v.dist <= self.near}
+        return {"far": v.dist > self.near, "active": v.dist != INF}
 
     def cond(self, v, g):
         return v.far
@@ -129,10 +153,16 @@ class Overflowed(OnePass):
 
 
 NEAR, FAR = 0.75, 16.0
-"""Of ``gather``, in piles: how far vertices are near; how wide the piles of the others are."""
+"""Of ``gather``, in piles: how far vertices are near; how wide the piles of the others are, if these have few edges."""
 
 HUB, MEAN = 1024, 8
 """The largest degree, and the mean one, from which "auto" may be ``gather``."""
+
+SLACK = 1e-6
+"""What piles of floats may be rounded by, as a share."""
+
+CROWD = 2048
+"""One in so many vertices are more than are active before a hub is."""
 
 
 @algorithm(
@@ -182,7 +212,7 @@ class Sssp(Algorithm):
         if self.cutoff is None:
             program = Distances(**settings)
         else:
-            program = LimitedDistances(cutoff=float(self.cutoff), **settings)
+            program = LimitedDistances(cutoff=float(self.cutoff), **settings).lightened(_lightest(ctx, self.cutoff))
         program.widens = self.delta is None
         gathers = self._chosen(ctx) == "gather"
         for dtype in _dtypes(ctx, most):
@@ -204,27 +234,50 @@ class Sssp(Algorithm):
         """What "auto" comes to."""
         if self.variant != "auto":
             return self.variant
-        if ctx.began:
-            return "gather" if ctx.began == LimitedDistances.__name__ else "piles"
         asked = self.cutoff is not None or self.delta is not None or ctx.local.out.weight_type is None
-        if asked or ctx.backend.name != "cuda" or ctx.local.arcs < MEAN * ctx.local.n:
-            return "piles"
-        if ctx.largest(ctx.local.largest_degree) < HUB:
+        free = ctx.backend.name == "cuda" and ctx.direction == "auto" and not (asked or ctx.keeper)
+        if not (free and has_hubs(ctx.local.n, ctx.local.arcs, ctx.largest(ctx.local.largest_degree))):
             return "piles"
         ctx.record.choose("variant", "gather", "a GPU, and vertices of many edges")
         return "gather"
 
 
+def has_hubs(n: int, arcs: int, largest: int) -> bool:
+    """Whether vertices near by may have most edges: by the largest degree and the mean one."""
+    return largest >= HUB and arcs >= MEAN * n
+
+
+def _lightest(ctx, heaviest: float) -> float | None:
+    """What edges weigh at most, where those alone may be walked: a frontier that was kept has the sums of all."""
+    return None if ctx.keeper else float(heaviest)
+
+
 def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
-    """Distances up to ``NEAR`` piles by the edges that are light enough, then those of all others."""
-    near = NEAR * delta if dtype[0] == "f" else max(np.floor(NEAR * delta), 1.0)
-    inner = LimitedDistances(source=source, cutoff=near, delta=2.0 * near).retype(dist=dtype)
+    """Vertices near hubs by edges that are light enough; all others look back for those.
+
+    Vertices up to the pile in which hubs are go ahead, by all their edges: then a shortest path to whoever is less than
+    a pile farther has light edges alone from there on.
+    """
+    width = NEAR * delta if dtype[0] == "f" else max(np.floor(NEAR * delta), 1.0)
+    at = ctx.local.lid(source)
+    if ctx.keeper or ctx.total(int(ctx.local.out_degree[at]) if at is not None else 0) >= HUB:
+        near, given = width, {}
+        inner: Program = LimitedDistances(source=source, cutoff=near, delta=2 * near)
+    else:
+        outset = Outset(source=source, delta=width, crowd=ctx.local.n // CROWD).retype(dist=dtype)
+        outset.widens = False
+        state = ctx.run(outset)
+        if not (state.finished and state.globals["crowded"]):
+            return state
+        base = state.pile * width * (1 - SLACK)
+        near, given = base + width * (1 - SLACK), {"dist": state.raw("dist")}
+        inner = Onward(source=source, base=base, cutoff=near, delta=2 * near)
     inner.widens = False
-    heaviest = None if ctx.keeper else near  # a frontier that was kept has the sums of all edges
-    state = ctx.run(inner.lightened(heaviest))
+    state = ctx.run(inner.retype(dist=dtype).lightened(_lightest(ctx, width)), given)
     if not state.finished:
         return state
-    outer = Beyond(source=source, near=near, delta=FAR * delta).retype(dist=dtype)
+    most = 2 * ctx.total(measured(state, "dist", ctx.local).arcs) > ctx.local.arcs
+    outer = Beyond(source=source, near=near, delta=(FAR if most else 1.0) * delta).retype(dist=dtype)
     outer.gathers = True
     outer.gathers = not ctx.local.directed or ctx.affords(outer)
     return ctx.run(outer, {"dist": state.raw("dist")})

@@ -64,6 +64,11 @@ class Machine(ABC):
         """Edges that leave them, in the whole graph."""
 
     @property
+    def pile(self) -> int:
+        """The lowest pile that was opened last."""
+        return 0
+
+    @property
     @abstractmethod
     def compiled(self) -> bool:
         """Whether :meth:`compile`, which is called before the start, finds the program's machine code."""

@@ -58,6 +58,10 @@ class Standing(SharedMachine):
         return int(self.words[self.layout.EDGES])
 
     @property
+    def pile(self) -> int:
+        return int(self.words[self.layout.PILE])
+
+    @property
     def total_active(self) -> int:
         return int(self.words[self.layout.TOTAL_ACTIVE])
 

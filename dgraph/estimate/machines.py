@@ -63,7 +63,7 @@ class _Recording(Backend):
     """A backend that remembers the programs that were asked of it."""
 
     def __init__(self, engine: Backend):
-        self.engine = engine
+        self.engine, self.name = engine, engine.name
         self.programs: list[tuple[Traced, str]] = []
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:

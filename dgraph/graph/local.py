@@ -140,11 +140,16 @@ class LocalGraph:
 
     def owns(self, vertex: int) -> bool:
         """Whether a master has this original id."""
+        return self.lid(vertex) is not None
+
+    def lid(self, vertex: int) -> int | None:
+        """The master that has this original id; None where it is another rank's, or nobody's."""
         ids = self.original[: self.masters]
         if not self.ascending:
-            return bool((ids == vertex).any())
-        at = np.searchsorted(ids, vertex)
-        return bool(at < ids.size and ids[at] == vertex)
+            found = np.flatnonzero(ids == vertex)
+            return int(found[0]) if found.size else None
+        at = int(np.searchsorted(ids, vertex))
+        return at if at < ids.size and ids[at] == vertex else None
 
     @cached_property
     def told(self) -> np.ndarray:

@@ -71,6 +71,10 @@ class CudaBackend(Backend):
         other.device.forget_peak()
         return other
 
+    def adopt(self, local: LocalGraph, graph: DeviceGraph) -> None:
+        """A graph that lies on the GPU already is that of ``local``."""
+        self._graphs.keep(local, graph)
+
     def has(self, gpus: str | None, place: int, ranks_here: int) -> bool:
         """Whether its GPU is the one that ``gpus`` names for this rank; any will do where that is None."""
         from dgraph.backend.cuda.device import some
