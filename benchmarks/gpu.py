@@ -95,7 +95,8 @@ def seconds(device, run: Callable[[], None]) -> float:
 
 def gathered(device, graph: DeviceGraph, source: int, options: Options, repeat: int):
     """As :func:`solve`, by all of an algorithm's programs: seconds of ``init`` and of their rounds."""
-    local, comm = on_host(graph.local), SerialComm()
+    drawn, comm = graph.local, SerialComm()
+    local = on_host(drawn)
     backend = CudaBackend(0, 1, True, options, device)
     backend.adopt(local, graph)
     found = []
@@ -103,6 +104,7 @@ def gathered(device, graph: DeviceGraph, source: int, options: Options, repeat: 
         context = Context(local, comm, backend, Trace(comm, []), Progress())
         Sssp(source=source, return_predecessors=False).run(context)
         found.append(sum(context.record.seconds[part] for part in ("init", "compute")))
+    graph.local = drawn
     return found[1:], context
 
 
