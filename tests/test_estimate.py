@@ -118,11 +118,14 @@ def test_a_gpu_is_reckoned_as_it_will_plan(capsys):
     alone, four = (plan("sssp", shape, ranks).gpu for ranks in (1, 4))
     assert alone.graph == shape.edges * 8 + (shape.n + 1) * 4 + 16 * shape.n  # rows; ids, degrees, two orders
     assert alone.upload > 2 * shape.edges * 8  # before and after numbering by degree
-    assert alone.messages == alone.incoming == 0 < four.messages
+    assert alone.messages == 0 < four.messages
+    assert alone.incoming == shape.edges // 8 * 8 + 4 * (shape.n + 1)  # rows of light edges, an eighth of all
+    assert alone.incoming > four.incoming
     assert four.peak < alone.peak
     assert plan("bfs", shape).gpu.incoming > shape.edges * 8  # a directed graph that is pulled
     even = plan("sssp", shape_of("uniform:20", weights="1..9")).gpu
     assert even.upload < 1.2 * shape.edges * 8
+    assert even.incoming == 0
     tight = estimate("sssp", shape, 1, parameters={"source": 0}, gpu_memory=alone.whole - 1).gpu
     assert tight.upload == even.upload, "there is no room for another numbering"
     assert main(["estimate", "sssp", "rmat:30", "-n", "4", "--gpu-memory", "139GiB"]) in (0, 1)

@@ -89,7 +89,8 @@ class Algorithm(ABC):
 
     @classmethod
     def on_gpus(cls, ranks: int) -> Mapping[str, Any]:
-        """Parameters that those left out may come to on so many GPUs: ``estimate`` and ``warmup`` reckon with them."""
+        """Parameters that those left out may come to on so many GPUs where there are hubs: ``estimate`` and ``warmup``
+        reckon with them."""
         return {}
 
     def numbered(self, names: Names, comm: Comm) -> Algorithm:

@@ -29,7 +29,7 @@ class GpuPlan:
     Attributes:
         upload: while the graph is brought there and vertices are numbered by degree; or while it is built there.
         graph: the rows that stay.
-        incoming: edges by target as well, where a directed graph is pulled, and edges in two parts; while they are
+        incoming: edges by target, where a directed graph is pulled, edges in two parts, and light ones; while they are
             made, if that is more.
         state: fields, frontiers and worklists of a program, and an answer that is put into order.
         messages: buffers of the exchange, where GPUs reach each other; else twice as much.

@@ -83,7 +83,7 @@ def estimate(
     given = parameters or {}
     work = needs(algorithm, solved, given, direction, progress)
     programs, gpu_programs = work.needs, work.programs
-    varied = ALGORITHMS[algorithm].on_gpus(ranks)
+    varied = ALGORITHMS[algorithm].on_gpus(ranks) if solved.skewed else {}
     if varied and not given.keys() & varied.keys():
         gpu_programs = gpu_programs + needs(algorithm, solved, {**given, **varied}, direction, progress).programs
     base = _held()
