@@ -147,7 +147,7 @@ class Context:
         return left
 
     def affords(self, program: Program) -> bool:
-        """Whether all ranks would rather run a program that takes room for edges by target, where it has a choice."""
+        """Whether on all ranks what a program wants beside the graph, but can do without, pays, and fits."""
         with self.comm.together():
             traced = trace(program, self.local.out.weight_type)
             lacks = not self.backend.affords(traced, self.local, self._direction(program))

@@ -13,6 +13,7 @@ from devices import device_of, local_graph, on_devices
 import dgraph
 from dgraph.algorithms import sssp
 from dgraph.algorithms.sssp import LimitedDistances
+from dgraph.backend import cuda
 from dgraph.backend.cuda import graph as device_graph
 from dgraph.backend.cuda import light
 from dgraph.backend.cuda.graph import DeviceGraph
@@ -42,13 +43,17 @@ def edges(name):
     return n, *oracles.simple(src, dst, weights)
 
 
-def solved(name, backend, directed=True, dtype=np.int64, **more):
-    """A validated run, its distances, and those that are right."""
+def loaded(name, directed=True, dtype=np.int64):
     n, src, dst, weights = edges(name)
     comm = world()
     mine = slice(comm.rank, None, comm.size)
     given = src[mine], dst[mine], weights[mine].astype(dtype)
-    graph = dgraph.Graph.from_edges(*given, n=n, directed=directed, comm=comm)
+    return dgraph.Graph.from_edges(*given, n=n, directed=directed, comm=comm)
+
+
+def solved(name, backend, directed=True, dtype=np.int64, **more):
+    """A validated run, its distances, and those that are right."""
+    graph = loaded(name, directed, dtype)
     more = {"allow_gpu_sharing": True} | more if backend != "cpu" else more
     found = dgraph.run("sssp", graph, source=SOURCE, backend=backend, validate=True, **more)
     assert found.report["outcome"]["validation"]["passed"]
@@ -94,47 +99,88 @@ def test_gathered_in_every_direction(direction, sync, monkeypatch):
     same(distances, wanted)
 
 
-@pytest.mark.mpi
-@pytest.mark.parametrize("how", [None, {}])
-def test_a_source_far_from_hubs(how, monkeypatch):
-    """A path leads to a hub: by all edges up to the pile in which many are active, and from there on by light ones. A
-    vertex beyond is known from before, too far."""
-    monkeypatch.setattr(sssp, "CROWD", 10)
+@cache
+def path_to_a_hub(dtype):
+    """n, sources, targets, weights, right distances: a path to a hub, whose leaves hang together; and an edge from the
+    path to the last one. Of floats the sums along the path are rounded."""
     n, hub = 400, 30
+    rng = np.random.default_rng(2)
     leaves = np.arange(hub + 1, n)
     src = np.concatenate([np.arange(hub), np.full(leaves.size, hub), leaves[:-1], [5]])
     dst = np.concatenate([np.arange(1, hub + 1), leaves, leaves[1:], [n - 1]])
-    rng = np.random.default_rng(2)
-    weights = np.concatenate([np.full(hub, 40), rng.integers(1, 256, len(src) - hub - 1), [9000]])
+    light = rng.integers(1, 256, len(src) - hub - 1)
+    weights = np.concatenate([np.full(hub, 40), light, [9000]]).astype(dtype)
+    if dtype == "float32":
+        weights *= np.float32(1 / 3)
+    return n, src, dst, weights, oracles.sssp(n, *oracles.simple(*oracles.symmetric(src, dst, weights)), 0)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@pytest.mark.parametrize(("how", "dtype", "margin"), [
+    (None, "int64", 0.01), ({}, "int64", 0.01), ({}, "float32", 0.01), ({}, "float32", 0.0),
+])  # fmt: skip
+def test_a_source_far_from_hubs(how, dtype, margin, monkeypatch):
+    """By all edges up to the pile in which many are active, and from there on by light ones. A vertex beyond is known
+    from before, too far. Without a margin floats may not be told apart: so there are piles."""
+    monkeypatch.setattr(sssp, "CROWD", 10)
+    monkeypatch.setattr(sssp, "MARGIN", margin)
+    n, src, dst, weights, wanted = path_to_a_hub(dtype)
     comm = world()
     mine = slice(comm.rank, None, comm.size)
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine], n=n, directed=False, comm=comm)
     more = {"backend": "cpu"} if how is None else {"backend": emulated.backend(**how), "allow_gpu_sharing": True}
     found = dgraph.run("sssp", graph, source=0, variant="gather", validate=True, **more)
     assert found.report["outcome"]["validation"]["passed"]
-    same(_whole(found, "distance"), oracles.sssp(n, *oracles.simple(*oracles.symmetric(src, dst, weights)), 0))
+    same(_whole(found, "distance"), wanted)
+    assert ("pull" in found.report["rounds"]["by_direction"]) == (margin > 0)
 
 
 @emulated.needs_compiler
 @pytest.mark.mpi
-@pytest.mark.parametrize("directed", [False, True])
-def test_a_gpu_looks_back_from_far_vertices_and_leaves_heavy_edges_out(directed, monkeypatch):
-    """Edges of all that are near are looked at once, and else light ones; without room for edges by target all others
-    are pushed along."""
+def test_a_gpu_looks_back_from_far_vertices_and_leaves_heavy_edges_out(monkeypatch):
+    """Edges of all that are near are looked at once, and else light ones."""
     monkeypatch.setattr(sssp, "NEAR", 1.5)
     monkeypatch.setattr(light, "LIGHTEST", 1)
     backend = emulated.backend()
-    found, distances, wanted = solved("hubs", backend, directed, variant="gather")
+    found, distances, wanted = solved("hubs", backend, False, variant="gather")
     same(distances, wanted)
     assert found.report["rounds"]["by_direction"]["pull"] == 1
     monkeypatch.setattr(light, "LIGHTEST", 10**9)
-    whole, distances, _ = solved("hubs", backend, directed, variant="gather")
+    whole, distances, _ = solved("hubs", backend, False, variant="gather")
     same(distances, wanted)
     assert _pushed(found) < 0.8 * _pushed(whole)
-    monkeypatch.setattr(type(backend), "affords", lambda *_: world().rank > 0)
-    pushed, distances, _ = solved("hubs", backend, directed, variant="gather")
-    same(distances, wanted)
-    assert ("pull" in pushed.report["rounds"]["by_direction"]) == (not directed), "one rank alone lacks room"
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@pytest.mark.parametrize("before", [None, "bfs", "a lack of room"])
+def test_edges_by_target_are_brought_into_order_once_that_pays(before, monkeypatch):
+    """For the third run on a directed graph; at once where another program has asked for them; and not where one rank
+    has no room."""
+    monkeypatch.setattr(cuda, "WISHES", 3)
+    monkeypatch.setattr(sssp, "NEAR", 1.5)
+    backend, graph, wanted = emulated.backend(), loaded("hubs"), right("hubs", True, np.int64)
+    more = {"source": SOURCE, "backend": backend, "allow_gpu_sharing": True}
+    if before == "bfs":
+        dgraph.run("bfs", graph, **more)
+    elif before and world().rank == 0:
+        monkeypatch.setattr(type(backend), "_plan", _no_room(type(backend)._plan))
+    pulls = []
+    for _ in range(4):
+        found = dgraph.run("sssp", graph, variant="gather", **more)
+        same(_whole(found, "distance"), wanted)
+        pulls.append("pull" in found.report["rounds"]["by_direction"])
+    assert pulls == {None: [False, False, True, True], "bfs": [True] * 4}.get(before, [False] * 4)
+
+
+def _no_room(plan):
+    def planned(backend, traced, *rest):
+        if traced.program.gathers:
+            raise UsageError("there is no room")
+        return plan(backend, traced, *rest)
+
+    return planned
 
 
 def _pushed(result):

@@ -158,8 +158,9 @@ NEAR, FAR = 0.75, 16.0
 HUB, MEAN = 1024, 8
 """The largest degree, and the mean one, from which "auto" may be ``gather``."""
 
-SLACK = 1e-6
-"""What piles of floats may be rounded by, as a share."""
+SLACK, MARGIN = 1e-6, 0.01
+"""How far below its pile the next distance is taken to lie, as a share of it; how much more than a pile is wide light
+edges weigh, as a share of that: sums are rounded."""
 
 CROWD = 2048
 """One in so many vertices are more than are active before a hub is."""
@@ -264,16 +265,19 @@ def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
         near, given = width, {}
         inner: Program = LimitedDistances(source=source, cutoff=near, delta=2 * near)
     else:
+        eps = np.finfo(dtype if dtype[0] == "f" else "float64").eps
         outset = Outset(source=source, delta=width, crowd=ctx.local.n // CROWD).retype(dist=dtype)
         outset.widens = False
         state = ctx.run(outset)
         if not (state.finished and state.globals["crowded"]):
             return state
+        if state.pile * eps > MARGIN / 10:  # an edge that is no light one could lead to a distance that is near
+            return ctx.run(Distances(source=source, delta=delta).retype(dist=dtype))
         base = state.pile * width * (1 - SLACK)
-        near, given = base + width * (1 - SLACK), {"dist": state.raw("dist")}
+        near, given = base + width, {"dist": state.raw("dist")}
         inner = Onward(source=source, base=base, cutoff=near, delta=2 * near)
     inner.widens = False
-    state = ctx.run(inner.retype(dist=dtype).lightened(_lightest(ctx, width)), given)
+    state = ctx.run(inner.retype(dist=dtype).lightened(_lightest(ctx, width * (1 + MARGIN))), given)
     if not state.finished:
         return state
     most = 2 * ctx.total(measured(state, "dist", ctx.local).arcs) > ctx.local.arcs

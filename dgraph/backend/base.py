@@ -240,7 +240,7 @@ class Backend(ABC):
         return False
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
-        """Whether this rank has room for what a program's rounds want beside the graph, and they gain by it."""
+        """Whether what a program's rounds want beside the graph, but can do without, pays on this rank, and fits."""
         return False
 
     @property

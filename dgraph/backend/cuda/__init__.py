@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
 
 
+WISHES = 64
+"""Runs after which edges are brought into order by target for programs that can do without."""
+
+
 class CudaBackend(Backend):
     """One of this node's GPUs for this rank.
 
@@ -176,6 +180,13 @@ class CudaBackend(Backend):
         return kind(traced, graph, self.device, direction, options)
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
+        """Edges by target are there, or wished for so often that they would have paid by now; and there is room."""
+        graph = self._graphs.of(local)
+        if graph is None:
+            return False
+        graph.wishes += 1
+        if not graph.turned and graph.wishes < WISHES:
+            return False
         try:
             self._plan(traced, local, direction, self._options(traced, local, direction))
         except UsageError:

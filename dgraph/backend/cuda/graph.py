@@ -44,12 +44,14 @@ class DeviceGraph:
         wide: whether offsets are 64-bit.
         links: how GPUs are joined; None on one rank, and where some have no GPU.
         post: the memory of messages between them, once there were any.
+        wishes: how often edges by target were wished for, but not asked for.
         light: of the last program that walked light edges alone, what they weighed at most, and their rows if there are
             few.
     """
 
     links: Links | None = None
     post: Any = None
+    wishes = 0
     light: tuple[float, Rows | None] | None = None
 
     def __init__(self, local: LocalGraph, device, renumber: bool | None = None):
@@ -131,6 +133,11 @@ class DeviceGraph:
     def forget(self, name: str) -> None:
         """Let go of "incoming", "parts" or "light"; whoever wants them again makes them."""
         self.__dict__.pop(name, None)
+
+    @property
+    def turned(self) -> bool:
+        """Whether edges by target are there."""
+        return "incoming" in self.__dict__
 
     def longest(self, pulling: bool) -> int:
         """The largest degree of what is walked."""
