@@ -10,6 +10,7 @@ from test_checkpoint import compare, graph, stopped
 
 import dgraph
 from dgraph.algorithms import kcore, sssp
+from dgraph.backend.cuda import light
 from dgraph.comm import SerialComm, world
 
 pytestmark = [pytest.mark.mpi, needs_compiler]
@@ -59,6 +60,23 @@ def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
         compare(name, again.columns[column], values)
     if (case, way) == ("labels", "cpu to gpu"):
         assert "pull" not in again.report["rounds"]["by_direction"], "a GPU has no room for the bits of such a pull"
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("given", [{"variant": "gather"}, {"cutoff": 60.0}])
+def test_rows_of_light_edges_are_walked_on(given, tmp_path, monkeypatch):
+    """Stopped at every second round, in either program: a frontier that was kept has the sums of rows walked now."""
+    monkeypatch.setattr(light, "LIGHTEST", 1)
+    loaded, folder, stops = graph("grid:9x9"), Path(world().bcast_json(str(tmp_path))) / "ck", 0
+    given = {"source": 0, "backend": backend(small=-1, renumber=True), **HOST, **given}
+    whole = dgraph.run("sssp", loaded, **given)
+    while stopped(monkeypatch, folder, 2, "sssp", loaded, **given):
+        monkeypatch.setattr(light, "LIGHTEST", 1)
+        stops += 1
+        assert stops < 100
+    assert stops >= 3
+    again = dgraph.run("sssp", loaded, checkpoint=folder, resume="must", **given)
+    np.testing.assert_array_equal(again.columns["distance"], whole.columns["distance"])
 
 
 @pytest.mark.parametrize("way", ["gpu to cpu", "cpu to gpu"])

@@ -213,7 +213,7 @@ class Sssp(Algorithm):
         if self.cutoff is None:
             program = Distances(**settings)
         else:
-            program = LimitedDistances(cutoff=float(self.cutoff), **settings).lightened(_lightest(ctx, self.cutoff))
+            program = LimitedDistances(cutoff=float(self.cutoff), **settings).lightened(float(self.cutoff))
         program.widens = self.delta is None
         gathers = self._chosen(ctx) == "gather"
         for dtype in _dtypes(ctx, most):
@@ -248,11 +248,6 @@ def has_hubs(n: int, arcs: int, largest: int) -> bool:
     return largest >= HUB and arcs >= MEAN * n
 
 
-def _lightest(ctx, heaviest: float) -> float | None:
-    """What edges weigh at most, where those alone may be walked: a frontier that was kept has the sums of all."""
-    return None if ctx.keeper else float(heaviest)
-
-
 def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
     """Vertices near hubs by edges that are light enough; all others look back for those.
 
@@ -277,7 +272,7 @@ def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
         near, given = base + width, {"dist": state.raw("dist")}
         inner = Onward(source=source, base=base, cutoff=near, delta=2 * near)
     inner.widens = False
-    state = ctx.run(inner.retype(dist=dtype).lightened(_lightest(ctx, width * (1 + MARGIN))), given)
+    state = ctx.run(inner.retype(dist=dtype).lightened(width * (1 + MARGIN)), given)
     if not state.finished:
         return state
     most = 2 * ctx.total(measured(state, "dist", ctx.local).arcs) > ctx.local.arcs
