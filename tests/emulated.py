@@ -15,7 +15,7 @@ import tempfile
 import time
 import weakref
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -161,28 +161,43 @@ class Device:
             text = text.replace(*self.mutant)
         if text not in self._modules:
             sizes = re.sub(r"#define (BLOCK|HUB_BLOCK) [0-9]+", rf"#define \1 {THREADS}", text)
-            self._modules[text] = Module(_compiled(sizes), self)
+            self._modules[text] = Module(sizes, self)
         return self._modules[text]
 
     def compiled(self, text: str, name: str) -> bool:
         return text in self._modules
 
     def prepare(self, texts):
-        """Nothing: what is never launched need not be compiled."""
+        """Nothing: what is never launched is never compiled."""
 
 
 class Module:
     owner: object = None
 
-    def __init__(self, library: Path, device: Device):
+    def __init__(self, text: str, device: Device):
+        self.text, self.device = text, weakref.proxy(device)  # as on a GPU: no cycle
+        self.words: np.ndarray | None = None
+
+    @cached_property
+    def library(self):
+        """Compiled when a kernel of it is launched: what a run is likely to call it mostly does not."""
         with tempfile.NamedTemporaryFile(dir=_folder(), suffix=".own") as own:  # two devices must not share ``env``
-            shutil.copyfile(library, own.name)
-            self.library, self.device = ctypes.CDLL(own.name), weakref.proxy(device)  # as on a GPU: no cycle
+            shutil.copyfile(_compiled(self.text), own.name)
+            library = ctypes.CDLL(own.name)
         # A process has 65,530 mappings by default; past them libraries, and what Numba compiles, have nowhere to go.
-        weakref.finalize(self, _ctypes.dlclose, self.library._handle)
+        weakref.finalize(self, _ctypes.dlclose, library._handle)
+        return library
 
     def set_environment(self, words: np.ndarray) -> None:
-        ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self.library, "env")), words.ctypes.data, words.nbytes)
+        self.words = words.copy()
+
+    def _tell(self) -> None:
+        """The words that were sent last, if kernels do not have them yet."""
+        if self.words is None:
+            return
+        env = ctypes.addressof(ctypes.c_char.in_dll(self.library, "env"))
+        ctypes.memmove(env, self.words.ctypes.data, self.words.nbytes)
+        self.words = None
 
     def resident(self, kernel: str) -> int:
         return 1
@@ -193,6 +208,7 @@ class Module:
 
     def run(self, kernel: str, blocks: int, argument: int) -> None:
         self.device.seed = self.device.seed * 6364136223846793005 + 1 & (1 << 63) - 1
+        self._tell()
         function = ctypes.cast(getattr(self.library, kernel), ctypes.c_void_p)
         self.library.emulate(
             function, ctypes.c_uint32(blocks), ctypes.c_uint32(THREADS), ctypes.c_int64(argument),

@@ -162,7 +162,7 @@ def test_warmup_runs_what_several_gpus_take(backend, wanted, monkeypatch):
 
     monkeypatch.setattr(warmup, "run", running)
     warmup._between("kcore", backend, world())
-    assert seen == wanted
+    assert seen == wanted[: 1 + (world().size > 1)]
 
 
 def _whole(result, column):

@@ -252,11 +252,11 @@ def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
     """Vertices near hubs by edges that are light enough; all others look back for those.
 
     Vertices up to the pile in which hubs are go ahead, by all their edges: then a shortest path to whoever is less than
-    a pile farther has light edges alone from there on.
+    a pile farther has light edges alone from there on. Not on a CPU, where that saves little, nor with checkpoints.
     """
     width = NEAR * delta if dtype[0] == "f" else max(np.floor(NEAR * delta), 1.0)
-    at = ctx.local.lid(source)
-    if ctx.keeper or ctx.total(int(ctx.local.out_degree[at]) if at is not None else 0) >= HUB:
+    at, plain = ctx.local.lid(source), ctx.keeper is not None or ctx.backend.name != "cuda"
+    if plain or ctx.total(int(ctx.local.out_degree[at]) if at is not None else 0) >= HUB:
         near, given = width, {}
         inner: Program = LimitedDistances(source=source, cutoff=near, delta=2 * near)
     else:
