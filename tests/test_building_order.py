@@ -192,7 +192,8 @@ def test_hubs_come_first_in_every_row(piece, weights, monkeypatch):
 
 @pytest.mark.parametrize(("policy", "factor"), [("oec", 40), ("hash", 4)])
 def test_the_peak_of_ranks_is_planned(policy, factor, monkeypatch):
-    """Of two ranks together, with NumPy in CuPy's place, whose sorts need less; messages lie on the host."""
+    """Of two ranks together, with NumPy in CuPy's place, whose sorts need less; messages lie on the host, and so does
+    what loads kernels as they are launched."""
     monkeypatch.setattr(plan, "LEAST", 1 << 10)
     spec = f"uniform:14,edge_factor={factor}"
     drawn(spec, 2, policy)  # compiles
@@ -204,4 +205,4 @@ def test_the_peak_of_ranks_is_planned(policy, factor, monkeypatch):
         tracemalloc.stop()
     planned = sum(local.planned for _, local in parts)
     told = sum(8 * (local.size - local.masters) for _, local in parts)
-    assert 0.5 * planned < peak < 1.05 * planned + 2 * told + 100_000
+    assert 0.5 * planned < peak < 1.05 * planned + 2 * told + 200_000
