@@ -7,19 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from dgraph.backend.cuda.graph import Rows
-from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.plan import LIGHTEST
+from dgraph.backend.cuda.sieve import Sifting
 
 
-class Lightened(Machine):
+class Lightened(Sifting):
     """Their rows stay with the graph, for the next run that asks for edges of the same weights."""
-
-    def _names(self) -> list[tuple[str, bool]]:
-        return [*super()._names(), ("sieve", self._fused)]
-
-    @property
-    def _fused(self) -> bool:
-        return self.local.mirrors == 0
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init``, whose frontier has the sums of the rows that are walked."""
@@ -49,8 +42,8 @@ class Lightened(Machine):
         bits = xp.empty((graph.edges + 31) // 32, np.uint32)
         sums = xp.empty(len(bits), out.offsets.dtype)
         self.kernels.tell(sieve=address(bits), sieve_sums=address(sums))
-        self._launch("mark_light", int(np.float64(heaviest).view(np.int64)))
-        self._launch("count_marked")
+        self._sift("mark_light", int(np.float64(heaviest).view(np.int64)))
+        self._sift("count_marked")
         sums[...] = xp.cumsum(sums, dtype=sums.dtype)
         count = int(self.device.get(sums[-1:])[0])
         if count > graph.extent.edges // LIGHTEST:
@@ -58,8 +51,5 @@ class Lightened(Machine):
         offsets = xp.empty_like(out.offsets)
         neighbours, weights = xp.empty(max(count, 1), np.uint32), xp.empty(max(count, 1), out.weights.dtype)
         self.kernels.tell(kept=address(neighbours), kept_weights=address(weights), kept_offsets=address(offsets))
-        self._launch("keep_marked")
+        self._sift("keep_marked")
         return Rows(offsets, neighbours[:count], weights[:count])
-
-    def _launch(self, kernel: str, argument: int = 0) -> None:
-        self.kernels.launch("sieve", kernel, argument, fused=self._fused)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dgraph.backend.cuda.machine import Machine
 
 
-class Sieved(Machine):
-    """Before the first round it copies them into rows of their own, if they are few enough."""
+class Sifting(Machine):
+    """It has the kernels that mark edges and copy them into rows of their own."""
 
     def _names(self) -> list[tuple[str, bool]]:
         return [*super()._names(), ("sieve", self._fused)]
@@ -15,23 +15,27 @@ class Sieved(Machine):
     def _fused(self) -> bool:
         return self.local.mirrors == 0
 
+    def _sift(self, kernel: str, argument: int = 0) -> None:
+        self.kernels.launch("sieve", kernel, argument, fused=self._fused)
+
+
+class Sieved(Sifting):
+    """Before the first round it copies those that do into rows of their own, if they are few enough."""
+
     def begin(self) -> None:
         """Sift the edges. A run that goes on from a checkpoint has a frontier already, with the sums of whole rows."""
         arrays, sums = self.arrays, self.arrays.sieve_sums
         if self.round or not self.graph.edges:
             return
-        self._launch("mark_edges", "count_marked")
+        self._sift("mark_edges")
+        self._sift("count_marked")
         sums[...] = self.device.xp.cumsum(sums, dtype=sums.dtype)
         kept = int(self.device.get(sums[-1:])[0])
         if kept > len(arrays.kept):
             return
-        self._launch("keep_marked")
+        self._sift("keep_marked")
         self.kernels.tell(
             out_offsets=self.device.address(arrays.kept_offsets),
             out_neighbours=self.device.address(arrays.kept),
             out_edges=kept,
         )
-
-    def _launch(self, *kernels: str) -> None:
-        for kernel in kernels:
-            self.kernels.launch("sieve", kernel, fused=self._fused)
