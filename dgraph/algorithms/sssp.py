@@ -277,7 +277,7 @@ def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
         return state
     most = 2 * ctx.total(measured(state, "dist", ctx.local).arcs) > ctx.local.arcs
     outer = Beyond(source=source, near=near, delta=(FAR if most else 1.0) * delta).retype(dist=dtype)
-    outer.gathers = True
+    outer.gathers = True  # what has to be afforded
     outer.gathers = not ctx.local.directed or ctx.affords(outer)
     return ctx.run(outer, {"dist": state.raw("dist")})
 

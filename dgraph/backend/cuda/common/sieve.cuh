@@ -1,5 +1,6 @@
 // Rows of those edges alone that ever propose anything, where that depends on nothing that a round changes: on fields that
-// none writes, or on weights. A bit an edge says which they are; how many stand in front of each word of bits is where its edges go, and where rows begin.
+// none writes, or on weights. A bit an edge says which they are; how many stand in front of each word of bits is where its
+// edges go, and where rows begin.
 
 // What ``warp_search`` walks all rows with.
 struct Sieve {
