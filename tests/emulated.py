@@ -93,8 +93,9 @@ class Device:
     name, architecture, xp, threads, ranged = "emulated", "emulated", np, THREADS, False
     peak = 0
 
-    def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple[str, str] | None = None):
-        self.blocks, self.seed, self.memory, self.mutant = blocks, seed, memory, mutant
+    def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple | None = None):
+        self.blocks, self.seed, self.memory = blocks, seed, memory
+        self.mutants = () if mutant is None else (mutant,) if isinstance(mutant[0], str) else mutant
         self.texts: dict[tuple, str] = {}
         self._modules: dict[str, Module] = {}
         self.raw, self.number = Raw(), 0
@@ -157,8 +158,8 @@ class Device:
         self.ranges.append("")
 
     def module(self, text: str, name: str):
-        if self.mutant and self.mutant[0] in text:
-            text = text.replace(*self.mutant)
+        for mutant in self.mutants:
+            text = text.replace(*mutant)
         if text not in self._modules:
             sizes = re.sub(r"#define (BLOCK|HUB_BLOCK) [0-9]+", rf"#define \1 {THREADS}", text)
             self._modules[text] = Module(sizes, self)

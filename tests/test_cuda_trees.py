@@ -13,17 +13,20 @@ from dgraph.backend.cuda.trees import Trees
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
+UNCLEAR, CLEAR = (("OUTSIDE * room.outside < room.all", clear) for clear in ("false", "true"))
+"""Ranks try an edge of every vertex, as if leaning had joined few; or do not."""
+
 
 @pytest.fixture
 def united(monkeypatch):
     """Whether ranks found that their largest trees are one, by rank."""
-    found, join = {}, Trees._join
+    found, join = {}, Trees.prepare
 
     def told(self):
         join(self)
         found[self.courier.comm.rank] = bool(self.device.get(self.arrays.forest)[layout.FOREST_UNITED])
 
-    monkeypatch.setattr(Trees, "_join", told)
+    monkeypatch.setattr(Trees, "prepare", told)
     return found
 
 
@@ -63,7 +66,7 @@ def check(results, graph):
     np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
 
 
-@pytest.mark.parametrize("options", [Options(), Options(host_rounds=True), Options(renumber=True)])
+@pytest.mark.parametrize("options", [Options(), Options(small=-1), Options(host_rounds=True), Options(renumber=True)])
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_ranks_whose_largest_trees_are_one(ranks, options, united):
     for seed, edges in ((1, 700), (2, 2000)):
@@ -84,16 +87,15 @@ def test_who_is_inside_needs_no_message(united):
     assert 0 < sent[0] < sent[1] / 4
 
 
-@pytest.mark.parametrize("mutant", [None, ("join_trees((u32)v, largest);", ";")])
-def test_the_smallest_label_is_found_at_once(mutant, united):
-    """Though its vertex joins late, by an edge to a vertex of another rank. Else it travels through all ranks."""
+def test_the_smallest_label_is_found_at_once(united):
+    """Though its vertex joins late, by an edge to a vertex of another rank."""
     a, b = np.triu_indices(30, 1)
     src, dst = np.concatenate([a + 1, b + 31, np.arange(1, 31)]), np.concatenate([b + 1, a + 31, np.arange(31, 61)])
-    graph = simulated.graph(61, np.append(src, 0), np.append(dst, 60), directed=False)
-    (results,) = run(2, graph, [Joined()], mutant=mutant)
+    graph = simulated.graph(61, np.append(src, 0), np.append(dst, 45), directed=False)
+    (results,) = run(2, graph, [Joined()])
     check(results, graph)
     assert all(united.values())
-    assert (results[0][1].rounds == 1) == (mutant is None)
+    assert results[0][1].rounds == 1
 
 
 def late():
@@ -104,24 +106,51 @@ def late():
     return simulated.graph(63, src, np.concatenate([b + 2, a + 32, np.arange(32, 62), [1, 62, 7]]), directed=False)
 
 
-def test_a_smaller_label_that_comes_late_reaches_all(united):
-    (results,) = run(2, late(), [Joined()])
+@pytest.mark.parametrize(
+    "mutant", [None, ("united, whole, [&]", "united, false, [&]"), ("told ? giant : mine", "mine")]
+)
+@pytest.mark.parametrize("options", [Options(), Options(small=-1)])
+def test_a_smaller_label_that_comes_late_reaches_all(options, mutant, united):
+    """Also those whom no edge has to tell: the whole tree is spread, and mirrors that were said to be inside."""
+    (results,) = run(2, late(), [Joined()], options=options, mutant=(CLEAR, mutant or CLEAR))
     assert all(united.values())
-    check(results, late())
+    if mutant:
+        with pytest.raises(AssertionError):
+            check(results, late())
+    else:
+        check(results, late())
 
 
-@pytest.mark.parametrize("options", [Options(), Options(host_rounds=True)])
+@pytest.mark.parametrize(
+    ("options", "mutant"), [(Options(), None), (Options(small=-1), CLEAR), (Options(host_rounds=True), UNCLEAR)]
+)
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_graphs_at_random(ranks, options):
-    """Three rounds are started before the host looks, whether the end comes in the first or the third of them."""
-    for seed in range(12):
+def test_graphs_at_random(ranks, options, mutant):
+    """Rounds in one kernel, kernel by kernel, and by hosts; ranks that try an edge of every vertex, and that do not."""
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         n, edges = int(rng.integers(20, 400)), int(rng.integers(20, 900))
         src, dst = rng.integers(0, n, edges), rng.integers(0, n, edges)
         for graph in (hubs(n, edges, seed), simulated.graph(n, src[src != dst], dst[src != dst], directed=False)):
             whole = side_by_side(graph, hubs(60, 90, seed)) if seed % 2 else graph
-            (results,) = run(ranks, whole, [Joined()], options=options)
+            (results,) = run(ranks, whole, [Joined()], options=options, mutant=mutant)
             check(results, whole)
+
+
+@pytest.mark.parametrize("mutant", [None, ("if (is_outside(v, word(v))) hook_row", "if (false) hook_row")])
+def test_a_hub_that_nobody_said_to_be_inside(mutant, united):
+    """Its row is walked in chunks: its leaves are on the other rank, and one of them is in the largest tree there."""
+    few, many, leaves = np.triu_indices(100, 1), np.triu_indices(119, 1), np.arange(100, 4300)
+    src = np.concatenate([few[0], [50], np.full(4200, 4300), many[0] + 4301, np.arange(100)])
+    dst = np.concatenate([few[1], [100], leaves, many[1] + 4301, np.arange(100) + 4301])
+    graph = simulated.graph(4420, src, dst, directed=False)
+    (results,) = run(2, graph, [Joined()], mutant=mutant)
+    assert all(united.values())
+    if mutant:
+        with pytest.raises(AssertionError):
+            check(results, graph)
+    else:
+        check(results, graph)
 
 
 @pytest.mark.parametrize("policy", ["iec", "cvc"])
@@ -151,13 +180,18 @@ def test_largest_trees_that_are_not_one(graph, ranks, one, united):
 
 @pytest.mark.parametrize(("graph", "ranks", "mutant"), [
     (cliques(20, 20), 4, ("return apart == 0;", "return true;")),
-    (bridged(), 2, ("if (!united) inside()[i]", "if (false) inside()[i]")),
-    (hubs(600, 2000, 2), 4, ("if (is_united()) hook_outside", "if (false) hook_outside")),
+    (bridged(13), 3, (CLEAR, ("is_united() && i <", "i <"))),
+    (hubs(600, 2000, 2), 4, ("is_told[k] = told(u[k])", "is_told[k] = false")),
+    (hubs(600, 2000, 2), 4, ("if (~own) inside()[i] =", "if (false) inside()[i] =")),
+    (side_by_side(hubs(300, 900, 3), hubs(300, 900, 23)), 3, ("if (window(bits_in", "if (true || window(bits_in")),
+    (hubs(600, 2000, 2), 4, ("return !(word >> (v & 31) & 1)", "return false")),
+    (hubs(600, 2000, 2), 4, ("if (joins) tell(v), join_trees(v, largest);", "")),
     (hubs(600, 2000, 2), 4, ("if (lane_id() == 0 && id < FRESH(env.forest + FOREST_LEAST))", "if (false)")),
 ])  # fmt: skip
 def test_mutants_fail(graph, ranks, mutant):
-    """Trees that are apart are taken for one; what others said is believed nevertheless; who is outside is left out;
-    nobody looks for the smallest label."""
+    """Trees that are apart are taken for one; what others said is believed nevertheless; who is said to be inside has a
+    tree of its own; nobody believes what others said; any edge links trees; who is outside is left out, or joins nobody
+    who was told; nobody looks for the smallest label."""
     (results,) = run(ranks, graph, [Joined()], mutant=mutant)
     with pytest.raises(AssertionError):
         check(results, graph)

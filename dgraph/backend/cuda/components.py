@@ -16,34 +16,64 @@ from dgraph.backend.cuda.text import common
 from dgraph.backend.portable import Portable
 from dgraph.program import Traced
 
+LEANS = 8
+"""Neighbours that a vertex may lean on; one where rows begin with the lowest."""
+
 BEGINNING = (
     ("lean",), ("hook_roots",), ("jump", layout.LEANING), ("elect", layout.LEANING),
     ("hook_one",), ("jump", layout.HOOKING_ONE), ("elect", layout.HOOKING_ONE),
 )  # fmt: skip
 """Launches that find the largest tree of a few edges of every vertex."""
 
-BETWEEN_RANKS = (
+TELLING = (
+    ("lean",), ("hook_roots",), ("elect", layout.LEANING), ("jump", layout.HOOKING_ONE), ("hook_one",),
+    ("elect", layout.HOOKING_ONE), ("mark_largest",),
+)  # fmt: skip
+"""The same between ranks that tell each other who is inside."""
+
+UNTOLD = (
     ("lean",),
     ("jump", layout.LEANING),
     ("hook_one",),
     ("jump", layout.HOOKING_ONE),
     ("elect", layout.HOOKING_ONE),
+    ("mark_largest",),
 )
-"""The same where a vertex may have all its neighbours on other ranks: leaning joins few."""
+"""The same between ranks that do not: leaning joins few there."""
 
 
 def text(wide: bool, ids: str = "uint32") -> str:
     """The kernels. ``ids``: dtype of the array of original ids."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
-    return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
+    return "\n".join(
+        [
+            layout.constants(),
+            "#define PERSISTENT 0",
+            f"#define LEANS {LEANS}",
+            common("base"),
+            types,
+            common("components"),
+        ]
+    )
 
 
-def environment(graph: DeviceGraph, parent, lowest, forest, inside=(), lists: bool = False) -> np.ndarray:
-    """``Env`` of the kernels. ``lists``: with those of rows by their length."""
+def environment(
+    graph: DeviceGraph, parent, lowest, forest, bits: tuple = ((), ()), lists: bool = False, ends_only: bool = False
+) -> np.ndarray:
+    """``Env`` of the kernels.
+
+    Args:
+        bits: ``inside`` and ``apart``.
+        lists: with those of rows by their length.
+        ends_only: no mirror has edges.
+    """
     rows = (graph.long_rows, *graph.chunks) if lists else ((), (), ())
-    arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, forest, inside, *rows)
+    arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, forest, *bits, *rows)
     places = [graph.device.address(array) if len(array) else 0 for array in arrays]
-    return np.array([*places, graph.local.size, graph.local.masters, len(rows[0]), len(rows[1])], np.int64)
+    size, masters = graph.local.size, graph.local.masters
+    sources, leans = masters if ends_only else size, 1 if graph.order is not None else LEANS
+    counts = (size, masters, sources, leans, len(rows[0]), len(rows[1]))
+    return np.array([*places, *counts], np.int64)
 
 
 def hook(device, module, *launches: tuple) -> None:

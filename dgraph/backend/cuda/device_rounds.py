@@ -52,7 +52,7 @@ class DeviceRounds:
         self.overlap, self.copies = Overlap(exchange, machine), Copies(exchange, machine)
         flips = int(machine.words[at.FORCED]) == at.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
-        self.ahead = ROUNDS_AHEAD if self.steady else machine.ahead if exchange.ends_only else 1
+        self.ahead = ROUNDS_AHEAD if self.steady else 1
 
     def run(self, limit: int, sync: Exchanges) -> None:
         """Rounds up to the agreement on the last, before round ``limit`` at most. Every rank returns at the same one.
@@ -61,6 +61,7 @@ class DeviceRounds:
         """
         began, end = time.perf_counter(), min(limit, self.machine.round + at.RING)
         try:
+            self.machine.prepare()
             while self._turn(end, time.perf_counter() - began > LOOK_AROUND, sync):
                 pass
         except Exception:

@@ -161,8 +161,11 @@ class Exchange:
 
     def is_small(self) -> bool:
         """Whether the next round may run in the kernel of many: a push that is small on all ranks together, and a pass
-        over few vertices if it is one over all that live. The kernel goes on by the same rule."""
+        over few vertices if it is one over all that live. The kernel goes on by the same rule. By trees few are looked
+        at, if ranks have said who is inside."""
         machine, words = self.machine, self.machine.words
+        if machine.by_trees:
+            return self._across and self.ends_only and self._most >= 0
         small = max(machine.total_active, machine.total_edges) <= self._most
         looks = int(words[layout.TOTAL_LIVE]) if words[layout.WHOLE] else 0
         return self._across and small and looks <= at.WHOLE_ACROSS * self.comm.size and machine.direction == "push"
@@ -256,7 +259,7 @@ def runs_across(machine: Machine) -> bool:
     links, traced, options = machine.graph.links, machine.traced, machine.options
     asked = options.schedule not in ("auto", "persistent")
     strict = asked or options.record or options.sweeps or options.pours > 0 or options.cull > 0
-    able = machine.walks_by_schedule and not (traced.all or traced.float_sums or strict)
+    able = (machine.walks_by_schedule or machine.by_trees) and not (traced.all or traced.float_sums or strict)
     return able and links is not None and links.direct
 
 

@@ -34,12 +34,16 @@ class Kernels:
 
     Attributes:
         loaded: whether :meth:`load` has been called.
+        trees: whether labels spread by trees.
         poured: whether the next round's list of edges has been made by this one's kernel.
         record: what launches did, where that was asked for.
     """
 
-    def __init__(self, traced: Traced, graph: DeviceGraph, device, arrays: Arrays, options: Options):
+    def __init__(
+        self, traced: Traced, graph: DeviceGraph, device, arrays: Arrays, options: Options, trees: bool = False
+    ):
         self.traced, self.graph, self.device, self.arrays, self.options = traced, graph, device, arrays, options
+        self.trees = trees
         self.loaded = self.poured = False
         self.record = Record(device, options, arrays.record) if options.record or options.timed else None
         self.name = type(traced.program).__name__.lower()
@@ -221,6 +225,7 @@ class Kernels:
             local=self.options.local_rounds,
             reach=self.options.reaching(self.graph.extent),
             peels=self.traced.program.kernel in text.PEELED and not self.arrays.pulls,
+            trees=self.trees,
         )
         key, texts = (self.traced.wording, variant, schedule), self.device.texts
         if key not in texts:

@@ -31,9 +31,10 @@ STARTED, EDGES_VISITED, APPLIED, LOWEST_FOUND, OPENED, JOINED, SETTLED = range(7
 TO_HOST, TO_PILES = 1, 2
 """At LEFT: all ranks stand behind a vertex phase; next is an agreement of hosts, or piles are to be opened."""
 
-FOREST_LARGEST, FOREST_CLEAR, FOREST_UNITED, FOREST_LEAST, FOREST_WORDS = range(5)
+FOREST_LARGEST, FOREST_CLEAR, FOREST_UNITED, FOREST_LEAST, FOREST_ROOTS, FOREST_SINCE, FOREST_WORDS = range(7)
 """Of components: a vertex of the largest tree; whether few edges of a sample are outside of it; whether the largest
-trees of all ranks are one, and the smallest label in it."""
+trees of all ranks are one, and the smallest label in it; vertices that are listed, since they lean on none; the
+first round."""
 
 LEANING, HOOKING_ONE, HOOKING_ALL = range(3)
 """Arguments of ``jump`` and ``elect``: what they come behind."""

@@ -38,10 +38,10 @@ class Machine(Telling, Resumable):
         dirties: whether mirrors must hear of masters that are not active.
         courier: the exchange between GPUs; None: fields pass through host memory (``dgraph/sync``).
         walks_by_schedule: whether its rounds walk edges, so that others that do may take their place.
-        ahead: rounds that may be started before the host looks, where mirrors hear of nothing.
+        by_trees: whether they spread labels by trees.
     """
 
-    walks_by_schedule, ahead = True, 1
+    walks_by_schedule, by_trees = True, False
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
         if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:
@@ -51,7 +51,7 @@ class Machine(Telling, Resumable):
         self.dirties, self.minima = bool(traced.dirty), len(traced.minima)
         self.pulls = may_pull(traced, forced)
         self.arrays = Arrays(traced, graph, device, self.pulls, options)
-        self.kernels = Kernels(traced, graph, device, self.arrays, options)
+        self.kernels = Kernels(traced, graph, device, self.arrays, options, self.by_trees)
         self.state = {k: Column(device, v, graph.place) for k, v in self.arrays.fields.items()}
         self.courier: Exchange | None = None
         self._begin_telling()
@@ -112,6 +112,9 @@ class Machine(Telling, Resumable):
         self._fill(given)
         self.kernels.poured = False
         self._phase(at.STARTED, ("phases", "start"))
+
+    def prepare(self) -> None:
+        """What the first round needs; GPUs may talk to each other. Called before every round."""
 
     def edge(self) -> None:
         """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
@@ -276,6 +279,7 @@ class Machine(Telling, Resumable):
     def across(self, limit: int) -> None:
         """Rounds of all ranks' GPUs, up to the agreement on the last one or before round ``limit``."""
         first = self.round
+        self.prepare()
         self.kernels.launch("across", "across", min(limit, first + at.RING), fused=False)
         self.read()
         self.note("persistent", self.round - first + 1)

@@ -60,7 +60,7 @@ second part has hidden so far."""
 POST_PEERS, POST_PEER = POST_BESIDE + 1, 8
 COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES, LINKED = range(6)
 """Behind them, POST_PEER words a peer: positions of the message, values that found their place, bytes of the message;
-bytes and messages so far; whether its largest tree and this rank's share a vertex."""
+bytes and messages so far; whether an edge lies between its largest tree and this rank's."""
 
 SIGNAL_NUMBER, SIGNAL_ABORT, SIGNAL_TOTALS, TOTALS_WORDS = 0, 2, 8, 28
 """Words that a rank writes in another's memory: in turn, the number of a message that lies ready; that it gave up; in

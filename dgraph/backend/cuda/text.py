@@ -71,6 +71,7 @@ class Variant:
         local: a rank runs rounds of its own until nothing is left to do, before it exchanges.
         reach: blocks a multiprocessor of the kernel of whole searches.
         peels: the program's ``kernel`` is one of ``PEELED``, and nothing pulls.
+        trees: labels spread by trees.
     """
 
     wide: bool = False
@@ -86,6 +87,7 @@ class Variant:
     local: bool = False
     reach: int = 4
     peels: bool = False
+    trees: bool = False
 
 
 def environment(t: Traced) -> list[tuple[str, str]]:
@@ -116,7 +118,7 @@ def phases(t: Traced, variant: Variant) -> str:
         files += [*_between(t), *map(common, ("posting", "exchange", "overlap", "conclude"))]
         files += [common("copies")] * t.all
         if t.program.kernel == "components":
-            files += map(common, ("exchanger", "bitsets", "trees"))
+            files += map(common, ("exchanger", "bitsets", "trees", "tree_phases"))
     return head + "\n".join(files)
 
 
@@ -142,9 +144,9 @@ def across(t: Traced, variant: Variant) -> str:
     """The kernel of rounds that several GPUs run together."""
     ahead = f"#define AHEAD {int(variant.peels or ends_when_quiet(t))}"
     schedules = map(_schedule, ("vertex", "warp_search", "twc"))
-    return _head(t, variant, persistent=True) + "\n".join(
-        [ahead, *schedules, *_between(t), *map(common, ("posting", "exchanger", "across_rank", "across"))]
-    )
+    trees = ("bitsets", "trees") if variant.trees else ()
+    files = map(common, ("posting", "exchanger", *trees, "across_rank", "across"))
+    return _head(t, variant, persistent=True) + "\n".join([ahead, *schedules, *_between(t), *files])
 
 
 def reach(t: Traced, variant: Variant) -> str:
@@ -192,7 +194,8 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) ->
         "PEELS": int(variant.peels),
         "STEPS": int(variant.peels and "start" in t.fields),
         "WITHIN": int(variant.peels and "top" in t.fields),
-        "MAILS": int(persistent and not (variant.fused or reach or local) and in_any_order(t)),
+        "TREES": int(variant.trees),
+        "MAILS": int(persistent and not (variant.fused or reach or local or variant.trees) and in_any_order(t)),
         "SUMMED": int(not all(t.fields[k].reduce.idempotent for k in t.proposes)),  # type: ignore[union-attr]
         "LOCAL": int(local),
     }

@@ -18,37 +18,41 @@ class Trees(Machine):
     label without a message. Where they do not, arcs between vertices that a few edges have joined are only looked at.
     """
 
-    walks_by_schedule, ahead = False, 3
+    walks_by_schedule, by_trees = False, True
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
         super().__init__(traced, graph, device, "push", options)
         self._forest = device.module(components.text(graph.wide, graph.original.dtype.name), "components")
-        self._joined = False
+        self._since: int | None = None
 
     def walks(self) -> tuple[str, list[tuple]]:
         """Labels fall to the smallest of their tree; touched mirrors wait in :meth:`take_mirrors`."""
-        if not self._joined:
-            self._join()
+        self.prepare()
+        if self.round == self._since:
             return "trees", [("phases", "gather_trees"), ("phases", "spread_trees", False)]
         self.device.clear(self.arrays.bits[1])
         return "trees", [("phases", "gather_active"), ("phases", "spread_trees", True)]
 
-    def _join(self) -> None:
-        """Before the first round: what edges of this rank join."""
+    def prepare(self) -> None:
+        """Edges of this rank join its vertices, once."""
+        if self._since is not None:
+            return
+        self._since = self.round
+        if self.round:
+            self.arrays.forest[layout.FOREST_SINCE] = self.round
         courier, arrays = self.courier, self.arrays
         tells = bool(courier and courier.direct and courier.ends_only and not self.local.directed)
         self._forest.set_environment(
-            components.environment(self.graph, arrays.parent, arrays.lowest, arrays.forest, arrays.bits[0], lists=True)
+            components.environment(
+                self.graph, arrays.parent, arrays.lowest, arrays.forest, arrays.bits, lists=True, ends_only=tells
+            )
         )
-        self._hook(*components.BETWEEN_RANKS, ("mark_largest",))
+        self._hook(*(components.TELLING if tells else components.UNTOLD))
         if courier and tells:
             self.launch(("phases", "tell_inside", courier.comm.rank))
-            self._hook(("hook_inside",), ("hook_untold",))
-        self._hook(("hook_all",), ("jump", layout.HOOKING_ALL))
-        if tells:
-            self._hook(("least_inside",))
+            self._hook(("hook_told",), ("settle_inside",))
             self.launch(("phases", "name_inside"))
-        self._joined = True
+        self._hook(("hook_all",), ("jump", layout.HOOKING_ALL))
 
     def _hook(self, *launches: tuple) -> None:
         """Start kernels of the forest, where there is one."""

@@ -117,6 +117,7 @@ KERNEL_OF(1) across(i64 limit) {
         if (!idle) {
             all.walk();
             if (!all.mails()) all.meet_all();
+            all.forget();
             all.run_locally();
         }
         if (all.reduce.role && !idle) {

@@ -30,6 +30,7 @@ struct AcrossRank : Exchanger {
     i64 tick, round, active, total, queued, edges, largest, near, unexplored, own_active, own_edges;
     i64 width, pile_edges, pile_rounds, since; // ``since``: the tick of the last exchange
     Living living;
+    bool spread; // by trees: whether labels of all have been
     bool swapped, far_swapped, whole, fits; // ``fits``: every mirror has a row of a short message
     i64* slot; // counters of the frontier's list
 
@@ -47,6 +48,9 @@ struct AcrossRank : Exchanger {
         swapped = FRESH(c + SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED), whole = FRESH(c + WHOLE);
         G = load_globals(round, active);
         slot = slot_of(tick - 1);
+#if TREES
+        spread = round > FRESH(env.forest + FOREST_SINCE);
+#endif
         fits = ONCE;
         for (i64 p = 0; p < env.peer_count; p++)
             fits = fits && span_of(peer_of(p).mine, reduce.role).total() <= most_few;
@@ -88,6 +92,25 @@ struct AcrossRank : Exchanger {
 
     __device__ i64 mirrors_touched() const { return FRESH(LOCAL ? env.post + POST_MIRRORS : slot_of(tick) + MIRROR_TAIL); }
 
+#if TREES
+    __device__ void walk() {
+        if (spread) gather_listed(G, queue(), (u64)queued);
+        else gather_all(G);
+        meet_all();
+        Visit visit;
+        aim(visit);
+        spread_labels(visit, spread);
+        visit.close();
+        spread = true;
+    }
+
+    // No tree is marked any more, once all have spread.
+    __device__ void forget() const {
+        for (u64 i = thread_rank(); i < inside_words(); i += threads()) env.bits1[i] = 0;
+    }
+#else
+    __device__ void forget() const {}
+
     __device__ void walk() const {
         if (queued == 0) return;
         Visit visit;
@@ -99,6 +122,7 @@ struct AcrossRank : Exchanger {
         visit.close();
         if (visit.sent) FENCE_SYSTEM(); // by itself, while others of its block still walk
     }
+#endif
 
     // Mirrors' proposals reach their masters.
     __device__ bool takes(bool pending) {

@@ -7,21 +7,32 @@ struct Env {
     const original_t* original;
     u32* parent;
     i64 *lowest, *forest;
-    u32* inside; // bits: who is in the largest tree
+    u32 *inside, *apart; // bits, between ranks: who is in the largest tree; who has no edge
     const u32 *long_rows, *chunk_rows;
     const offset_t* chunk_first;
-    i64 n, masters, long_count, chunk_count;
+    i64 n, masters, sources, leans, long_count, chunk_count; // sources: only vertices before it have edges
 };
 CONSTANT Env env;
 
 // Vertices of the sample, and edges that one of them may stand for; which part of these may be outside; neighbours that a
-// vertex may lean on; steps up that a multiprocessor's cache is asked for.
+// vertex may lean on (``env.leans``: 1 where rows begin with the lowest); steps up that a multiprocessor's cache is asked for.
 #define VOTES 512
 #define MOST_WEIGHT 256
 #define OUTSIDE 32
-#define LEANS 8
 #define NEAR_BY 8
 #define NOBODY 0x7fffffffffffffffll
+
+// Vertices that a thread looks at together: their loads are under way at once.
+#define AT_ONCE 4
+
+// All vertices before ``rows``, and up to a whole warp: ``f(v)``, the v of AT_ONCE vertices, one behind the other in ``v``.
+template <class F> DEVICE void each_few(u64 rows, const F& f) {
+    for (u64 from = thread_rank(); from - lane_id() < rows; from += AT_ONCE * threads()) {
+        u64 v[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) v[k] = from + k * threads();
+        f(v);
+    }
+}
 
 // The root of v's tree, as far as this multiprocessor's cache knows; those on the way are brought nearer to it. What stood
 // there before is still above them, so nothing is lost if it is written again.   [Jaiganesh & Burtscher, HPDC 2018: ECL-CC]
@@ -42,23 +53,47 @@ DEVICE void join_trees(u32 u, u32 v) {
     }
 }
 
-// Every vertex hangs itself under the lowest of its first few neighbours, if that is lower.
+// Every vertex hangs itself under the lowest of its first few neighbours, if that is lower. Those that have none lower here,
+// but higher ones, are listed: few, but a hub may be among them.
 KERNEL lean(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        u32 low = (u32)v;
-        const offset_t first = env.offsets[v], last = smaller(env.offsets[v + 1], first + LEANS);
-        for (offset_t e = first; e < last; e++) low = smaller(low, env.neighbours[e]);
-        env.parent[v] = low;
-    }
+    u32* list = (u32*)env.lowest;
+    each_few((u64)env.n, [&](const u64* v) {
+        offset_t first[AT_ONCE], end[AT_ONCE];
+        u32 low[AT_ONCE];
+        bool here[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) {
+            const bool mine = v[k] < (u64)env.sources;
+            first[k] = mine ? env.offsets[v[k]] : 0, end[k] = mine ? env.offsets[v[k] + 1] : 0;
+            low[k] = (u32)v[k], here[k] = false;
+        }
+        for (u32 step = 0; step < (u32)env.leans; step++) {
+            u32 u[AT_ONCE];
+            for (int k = 0; k < AT_ONCE; k++)
+                u[k] = first[k] + step < end[k] ? env.neighbours[first[k] + step] : ~0u;
+            for (int k = 0; k < AT_ONCE; k++) low[k] = smaller(low[k], u[k]), here[k] |= u[k] < (u32)env.masters;
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            if (v[k] < (u64)env.n) env.parent[v[k]] = low[k];
+            const u32 listed = ballot(here[k] && low[k] == (u32)v[k]);
+            const u32 apart = ballot(v[k] < (u64)env.masters && first[k] == end[k]);
+            if (env.apart && lane_id() == 0 && v[k] < (u64)env.n) env.apart[v[k] >> 5] = apart;
+            if (!listed) continue;
+            u64 at = 0;
+            if (lane_id() == 0) at = atomicAdd((u64*)env.forest + FOREST_ROOTS, (u64)__popc(listed));
+            at = shuffle(at, 0);
+            if (listed >> lane_id() & 1) list[at + __popc(listed & ((1u << lane_id()) - 1))] = (u32)v[k];
+        }
+    });
 }
 
-// Those that have no lower neighbour join a tree of their lowest ones: a hub may be among them.
+// They join the trees of a few of their neighbours.
 KERNEL hook_roots(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.masters; v += threads()) {
-        if (FRESH(env.parent + v) != (u32)v) continue;
+    const u32* list = (const u32*)env.lowest;
+    for (u64 i = thread_rank(); i < (u64)env.forest[FOREST_ROOTS]; i += threads()) {
+        const u32 v = list[i];
         const offset_t first = env.offsets[v], last = smaller(env.offsets[v + 1], first + LEANS);
         for (offset_t e = first; e < last; e++)
-            if (env.neighbours[e] < (u32)env.masters) join_trees((u32)v, env.neighbours[e]);
+            if (env.neighbours[e] < (u32)env.masters) join_trees(v, env.neighbours[e]);
     }
 }
 
@@ -70,52 +105,68 @@ DEVICE bool is_united() { return env.forest[FOREST_UNITED] != 0; }
 // masters, which are not to stay among themselves.
 KERNEL hook_one(i64) {
     if (is_clear()) return;
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+    for (u64 v = thread_rank(); v < (u64)env.sources; v += threads()) {
         const offset_t first = env.offsets[v], degree = env.offsets[v + 1] - first;
         if (degree) join_trees((u32)v, env.neighbours[first + ((u32)v * 2654435761u >> 8) % degree]);
     }
 }
 
-// What is near by, hubs above all, this multiprocessor's cache knows. A long way is shortened by others meanwhile, which
-// only fresh loads see. ``after``: what has joined trees since.
-KERNEL jump(i64 after) {
-    if (after == HOOKING_ONE && is_clear()) return;
-    const u64 rows = (u64)(after == LEANING ? env.masters : env.n); // a mirror leans on nobody
-    for (u64 v = thread_rank(); v < rows; v += threads()) {
-        u32 up = env.parent[v], above;
-        for (u32 i = 0; (above = i < NEAR_BY ? env.parent[up] : FRESH(env.parent + up)) != up; i++) up = above;
-        env.parent[v] = up;
-    }
+// Vertices before ``rows`` hang themselves under the roots of their trees, and up to a whole warp: ``f(v, root)``. What is near
+// by, hubs above all, this multiprocessor's cache knows. A long way is shortened by others meanwhile, which only fresh loads see.
+template <class F> DEVICE void hang(u64 rows, const F& f) {
+    each_few(rows, [&](const u64* v) {
+        u32 first[AT_ONCE], up[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) first[k] = up[k] = env.parent[v[k] < rows ? v[k] : 0];
+        bool moves = true;
+        for (u32 i = 0; moves; i++) {
+            u32 above[AT_ONCE];
+            for (int k = 0; k < AT_ONCE; k++) above[k] = i < NEAR_BY ? env.parent[up[k]] : FRESH(env.parent + up[k]);
+            moves = false;
+            for (int k = 0; k < AT_ONCE; k++) moves |= above[k] != up[k], up[k] = above[k];
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            if (v[k] < rows && up[k] != first[k]) env.parent[v[k]] = up[k];
+            f(v[k], up[k]);
+        }
+    });
 }
 
-// The tree that most of a sample of vertices is in, of those that have an edge if any has; and whether few edges are left
-// outside of it. One block.
+// ``after``: what has joined trees since.
+KERNEL jump(i64 after) {
+    if (after == HOOKING_ONE ? is_clear() : after == HOOKING_ALL && is_united()) return;
+    hang((u64)(after == LEANING ? env.masters : env.n), [](u64, u32) {}); // a mirror leans on nobody
+}
+
+// The tree that most edges of a sample of vertices are in; and whether few are left outside of it. A vertex whose row ends
+// with a mirror may hear from its owner that it is inside. One block.
 KERNEL elect(i64 after) {
     struct Room {
         u32 votes[VOTES], weights[VOTES], all, outside;
-        i64 best;
+        u64 best;
     };
     SHARED(Room, room);
     if (after == HOOKING_ONE && is_clear()) return;
     const u64 all = (u64)(env.masters ? env.masters : env.n), stride = (all + VOTES - 1) / VOTES;
-    if (threadIdx.x == 0) room.all = room.outside = 0, room.best = 0;
+    if (threadIdx.x == 0) room.all = room.outside = 0, room.best = ~root_of(0);
     __syncthreads();
     for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
         const u64 v = i * stride % all;
         const u64 degree = (u64)(env.offsets[v + 1] - env.offsets[v]);
-        room.votes[i] = degree ? env.parent[v] : ~0u, room.weights[i] = (u32)smaller(degree, (u64)MOST_WEIGHT);
+        room.votes[i] = root_of((u32)v), room.weights[i] = (u32)smaller(degree, (u64)MOST_WEIGHT);
     }
     __syncthreads();
     for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
-        i64 same = 0;
-        for (u32 j = 0; j < VOTES; j++) same += room.votes[j] == room.votes[i];
-        if (room.votes[i] != ~0u) atomicMax(&room.best, same << 32 | room.votes[i]);
+        u64 same = 0;
+        for (u32 j = 0; j < VOTES; j++) same += room.votes[j] == room.votes[i] ? room.weights[j] : 0;
+        if (same) atomicMax(&room.best, same << 32 | (u32)~room.votes[i]);
     }
     __syncthreads();
-    const u32 best = (u32)room.best;
+    const u32 best = ~(u32)room.best;
     for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
+        if (!room.weights[i]) continue;
+        const bool hears = env.neighbours[env.offsets[i * stride % all + 1] - 1] >= (u32)env.masters;
         atomicAdd(&room.all, room.weights[i]);
-        if (room.votes[i] != best) atomicAdd(&room.outside, room.weights[i]);
+        if (room.votes[i] != best && !hears) atomicAdd(&room.outside, room.weights[i]);
     }
     __syncthreads();
     if (threadIdx.x) return;
@@ -123,63 +174,168 @@ KERNEL elect(i64 after) {
     if (after == LEANING) env.forest[FOREST_CLEAR] = OUTSIDE * room.outside < room.all;
 }
 
-// The edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp.
-template <class F> DEVICE void hook_outside(const F& is_outside) {
-    for (u64 v = thread_rank(); v - lane_id() < (u64)env.masters; v += threads()) {
-        const bool outside = v < (u64)env.masters && is_outside((u32)v);
-        offset_t e = outside ? env.offsets[v] : 0;
-        const offset_t last = outside ? env.offsets[v + 1] : 0;
-        for (u32 step = 0; step < 32 && e < last; step++, e++) join_trees((u32)v, env.neighbours[e]);
-        for (u32 left = ballot(e < last); left; left &= left - 1) {
-            const u32 lane = __ffs(left) - 1, u = shuffle((u32)v, lane);
-            const offset_t end = shuffle(last, lane);
-            for (offset_t at = shuffle(e, lane) + lane_id(); at < end; at += 32) join_trees(u, env.neighbours[at]);
-        }
+// Vertices of a warp that wait until there is one for each of its lanes.
+struct Waiting {
+    u32* held;
+    u32 count;
+
+    // By whole warps; ``f(mine, v)`` likewise.
+    template <class F> __device__ void add(bool mine, u32 v, const F& f) {
+        const u32 found = ballot(mine);
+        if (mine) held[count + __popc(found & ((1u << lane_id()) - 1))] = v;
+        count += __popc(found);
+        __syncwarp();
+        if (count < 32) return;
+        count -= 32;
+        const u32 next = held[count + lane_id()];
+        __syncwarp(); // all have read before one writes again
+        f(true, next);
     }
+
+    template <class F> __device__ void close(const F& f) const {
+        const bool mine = lane_id() < count;
+        if (count) f(mine, mine ? held[lane_id()] : 0);
+    }
+};
+
+struct WaitingRoom {
+    u32 held[BLOCK / 32][64];
+};
+
+// The edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp, the longest in chunks if
+// there is a list of these. ``word(v)`` is loaded, and ``is_outside(v, word)`` says what it means; ``told(u)``: that u is
+// inside, and so v, whatever tree u is in; ``tell(v)``: so it is.
+template <class W, class P, class Q, class T>
+DEVICE void hook_outside(WaitingRoom& room, const W& word, const P& is_outside, const Q& told, const T& tell) {
+    const u32 largest = largest_tree();
+    const auto hook_row = [&](u32 v, offset_t first, offset_t last, u32 step) {
+        bool joins = false;
+        for (offset_t e = first; e < last; e += AT_ONCE * step) {
+            u32 u[AT_ONCE];
+            bool is_told[AT_ONCE];
+            for (int k = 0; k < AT_ONCE; k++) u[k] = e + k * step < last ? env.neighbours[e + k * step] : v;
+            for (int k = 0; k < AT_ONCE; k++) is_told[k] = told(u[k]);
+            for (int k = 0; k < AT_ONCE; k++) {
+                joins |= is_told[k];
+                if (!is_told[k] && u[k] != v) join_trees(v, u[k]);
+            }
+        }
+        if (joins) tell(v), join_trees(v, largest);
+    };
+    for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
+        const u32 v = env.chunk_rows[i];
+        const offset_t first = env.chunk_first[i];
+        if (is_outside(v, word(v))) hook_row(v, first + lane_id(), smaller(first + CHUNK, env.offsets[v + 1]), 32);
+    }
+    const auto hook = [&](bool mine, u32 v) {
+        const offset_t first = mine ? env.offsets[v] : 0, last = mine ? env.offsets[v + 1] : 0;
+        const offset_t alone = smaller(last, first + 32);
+        hook_row(v, first, alone, 1);
+        for (u32 left = ballot(alone < last); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1;
+            hook_row(shuffle(v, lane), shuffle(alone, lane) + lane_id(), shuffle(last, lane), 32);
+        }
+    };
+    Waiting waiting = {room.held[warp_in_block()], 0};
+    each_few((u64)env.masters, [&](const u64* v) {
+        u32 words[AT_ONCE];
+        offset_t degree[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) words[k] = word(v[k] < (u64)env.masters ? (u32)v[k] : 0);
+        for (int k = 0; k < AT_ONCE; k++) {
+            const bool outside = v[k] < (u64)env.masters && is_outside((u32)v[k], words[k]);
+            degree[k] = outside ? env.offsets[v[k] + 1] - env.offsets[v[k]] : 0;
+        }
+        for (int k = 0; k < AT_ONCE; k++)
+            waiting.add(degree[k] && !(env.chunk_count && degree[k] > LONG_ROW), (u32)v[k], hook);
+    });
+    waiting.close(hook);
 }
 
 // Of a graph that is all here.
 KERNEL hook_rest(i64) {
+    SHARED(WaitingRoom, room);
     const u32 largest = largest_tree();
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = NOBODY;
-    hook_outside([&](u32 v) { return FRESH(env.parent + v) != largest; });
+    each_few((u64)env.n, [&](const u64* v) {
+        original_t id[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) id[k] = v[k] < (u64)env.n ? env.original[v[k]] : 0;
+        for (int k = 0; k < AT_ONCE; k++)
+            if (v[k] < (u64)env.n) env.lowest[v[k]] = (i64)id[k];
+    });
+    hook_outside(
+        room, [](u32 v) { return FRESH(env.parent + v); }, [&](u32, u32 parent) { return parent != largest; },
+        [](u32) { return false; }, [](u32) {});
 }
 
-// Who is in the largest tree, as bits: few enough to lie in caches.
+// Everybody hangs under the root of a tree, and bits say who is in the largest: few enough to lie in caches. A mirror leans
+// on nobody.
 KERNEL mark_largest(i64) {
     const u32 largest = largest_tree();
-    for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
-        const u32 word = ballot(v < (u64)env.n && env.parent[v] == largest);
-        if (lane_id() == 0) env.inside[v >> 5] = word;
-        if (v < (u64)env.n) env.lowest[v] = NOBODY;
-    }
+    const bool any = env.offsets[env.n] > 0;
+    const u64 joined = (u64)(is_clear() ? env.sources : env.n);
+    for (u64 i = (joined + 31) / 32 + thread_rank(); 32 * i < (u64)env.n; i += threads()) env.inside[i] = 0;
+    hang(joined, [&](u64 v, u32 root) {
+        const u32 word = ballot(v < joined && root == largest && any);
+        if (lane_id() == 0 && v < joined) env.inside[v >> 5] = word;
+    });
 }
 
 DEVICE bool is_inside_now(u32 v) { return FRESH(env.inside + (v >> 5)) >> (v & 31) & 1; }
 // A multiprocessor's own cache has hubs' bits, but does not hear who has joined since.
 DEVICE bool is_inside(u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) || is_inside_now(v); }
 
-// Between ranks whose largest trees are one (trees.cuh): whom others said to be inside joins, so that the smallest label is
-// found at once.
-KERNEL hook_inside(i64) {
+// Between ranks whose largest trees are one (trees.cuh): edges of masters that were not said to be inside, at both ends of
+// an edge, whoever holds it. Who was said to be inside needs no tree.
+KERNEL hook_told(i64) {
+    SHARED(WaitingRoom, room);
     if (!is_united()) return;
-    const u32 largest = largest_tree();
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
-        if (is_inside((u32)v) && FRESH(env.parent + v) != largest) join_trees((u32)v, largest);
+    hook_outside(
+        room, [](u32 v) { return env.inside[v >> 5] | env.apart[v >> 5]; },
+        [](u32 v, u32 word) { return !(word >> (v & 31) & 1); },
+        [](u32 u) { return env.inside[u >> 5] >> (u & 31) & 1; },
+        [](u32 v) { atomicOr(env.inside + (v >> 5), 1u << (v & 31)); });
 }
 
-// Then edges of vertices that nobody said to be inside; at both ends of an edge, whoever holds it.
-KERNEL hook_untold(i64) {
-    if (is_united()) hook_outside([](u32 v) { return !is_inside(v); });
-}
-
-// The smallest original id in the largest tree.
-KERNEL least_inside(i64) {
+// Then bits say at whom nobody has to look again: who is in the largest tree, whose smallest original id is found, or has
+// no edge. A mirror that has a tree of its own is an edge's end whose other end is inside: its owner knows.
+KERNEL settle_inside(i64) {
+    SHARED(WaitingRoom, room);
     if (!is_united()) return;
-    const u32 root = env.parent[largest_tree()];
+    const u32 largest = largest_tree(), giant = root_of(largest), masters = (u32)env.masters;
     i64 id = NOBODY;
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
-        if (env.parent[v] == root) id = smaller(id, (i64)env.original[v]);
+    const auto look = [&](bool mine, u32 v) {
+        const u32 above = mine ? env.parent[v] : v;
+        if (!mine) return;
+        const bool alone = above == v && v >= masters;
+        const u32 root = alone || above == giant ? above : root_of(v);
+        const bool inside = v < masters && root == giant; // of other mirrors that are inside the owner may not know
+        if (inside) id = smaller(id, (i64)env.original[v]);
+        if (inside || alone) atomicOr(env.inside + (v >> 5), 1u << (v & 31));
+        else if (root != giant) env.lowest[root] = NOBODY;
+    };
+    Waiting waiting = {room.held[warp_in_block()], 0};
+    const u64 words = ((u64)env.n + 31) / 32;
+    for (u64 i = 32 * warp_rank(); i < words; i += 32 * warps()) {
+        const u64 at = i + lane_id();
+        const u32 inside = at < words ? env.inside[at] : ~0u, apart = 32 * at < masters ? env.apart[at] : 0;
+        if (apart) atomicOr(env.inside + at, apart);
+        for (u32 from = 0; from < 32; from += AT_ONCE) {
+            bool asks[AT_ONCE];
+            original_t own[AT_ONCE];
+            for (u32 k = 0; k < AT_ONCE; k++) {
+                const u64 v = 32 * (i + from + k) + lane_id();
+                const bool joined = shuffle(inside, from + k) >> lane_id() & 1;
+                const bool alone = shuffle(apart, from + k) >> lane_id() & 1;
+                asks[k] = v < (u64)env.n && !joined && !alone;
+                own[k] = joined && v < masters ? env.original[v] : (original_t)~0ull;
+            }
+            for (u32 k = 0; k < AT_ONCE; k++) {
+                const u64 v = 32 * (i + from + k) + lane_id();
+                if (own[k] != (original_t)~0ull) id = smaller(id, (i64)own[k]);
+                waiting.add(asks[k], (u32)v, look);
+            }
+        }
+    }
+    waiting.close(look);
     for (u32 mask = 16; mask; mask >>= 1) id = smaller(id, shuffle_xor(id, mask));
     if (lane_id() == 0 && id < FRESH(env.forest + FOREST_LEAST)) atomicMin(env.forest + FOREST_LEAST, id);
 }
@@ -234,6 +390,7 @@ KERNEL hook_all(i64) {
     };
     SHARED(Room, room);
     Pairs pairs = {room.held[warp_in_block()], 0};
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = NOBODY;
     for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
         const u32 v = env.chunk_rows[i];
         const offset_t first = env.chunk_first[i];
@@ -258,16 +415,21 @@ KERNEL hook_all(i64) {
     pairs.close();
 }
 
-// The smallest original id of every tree; of the largest, one atomic a warp.
+// The smallest original id of every tree, whose root has brought its own; of the largest, one atomic a warp.
 KERNEL name_trees(i64) {
     const u32 giant = env.parent[largest_tree()];
     i64 least = NOBODY;
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const u32 root = env.parent[v];
-        const i64 id = (i64)env.original[v];
-        if (root == giant) least = smaller(least, id);
-        else if (id < FRESH(env.lowest + root)) atomicMin(env.lowest + root, id);
-    }
+    each_few((u64)env.n, [&](const u64* v) {
+        u32 root[AT_ONCE];
+        original_t id[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) root[k] = v[k] < (u64)env.n ? env.parent[v[k]] : (u32)v[k];
+        for (int k = 0; k < AT_ONCE; k++) id[k] = v[k] < (u64)env.n && root[k] != (u32)v[k] ? env.original[v[k]] : 0;
+        for (int k = 0; k < AT_ONCE; k++) {
+            if (root[k] == (u32)v[k]) continue;
+            if (root[k] == giant) least = smaller(least, (i64)id[k]);
+            else if ((i64)id[k] < FRESH(env.lowest + root[k])) atomicMin(env.lowest + root[k], (i64)id[k]);
+        }
+    });
     for (u32 mask = 16; mask; mask >>= 1) least = smaller(least, shuffle_xor(least, mask));
     if (lane_id() == 0 && least < FRESH(env.lowest + giant)) atomicMin(env.lowest + giant, least);
 }
