@@ -122,7 +122,7 @@ def test_where_vertices_are_numbered_by_degree():
         both(4, crowd(False), policy=policy, options=Options(reach=4, renumber=True))
 
 
-@pytest.mark.parametrize(("directed", "without", "within"), [(True, (25, 7), (7, 4)), (False, (28, 7), (10, 4))])
+@pytest.mark.parametrize(("directed", "without", "within"), [(True, (24, 6), (8, 3)), (False, (27, 6), (11, 3))])
 def test_a_search_asks_its_host_once(directed, without, within, monkeypatch, launched):
     """Launches and reads of a run, beside those of rounds that the host looks at."""
     looks, read = [], Machine.read

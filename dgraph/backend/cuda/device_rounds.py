@@ -76,7 +76,10 @@ class DeviceRounds:
         machine, before = self.machine, self.machine.round
         if self.exchange.reaches and (before == 0 or not self.exchange.is_small()):
             name = "persistent"
-            machine.launch(("reach", "reach", end), self._conclude(at.SETTLED, end, stops))
+            small = self.exchange.ends_only  # else mirrors would have to hear first
+            machine.launch(("reach", "reach", end), self._conclude(at.SETTLED, end, stops, before=small))
+            if small:
+                machine.launch(("across", "across", end), self._conclude(at.SETTLED, end, stops))
         elif self.exchange.is_small():
             name = "persistent"
             machine.launch(("across", "across", end), self._conclude(at.SETTLED, end, stops))
@@ -100,11 +103,14 @@ class DeviceRounds:
             lowest, opened = (self._conclude(phase, end, stops) for phase in (at.LOWEST_FOUND, at.OPENED))
             machine.launch(("phases", "lowest"), lowest, ("phases", "open_pile"), opened)
             machine.read()
+        if machine.words[at.LEFT] == at.TO_LOOK:
+            machine.arrays.words[at.LEFT] = machine.words[at.LEFT] = 0
         left = bool(machine.words[at.LEFT])
         machine.note(name, machine.round - before + left)
         if not left and not self.steady:
             sync.broadcast()
         return not left
 
-    def _conclude(self, phase: int, end: int, stops: bool) -> tuple:
-        return "phases", "conclude", end | phase << at.CONCLUDES_AFTER | stops << at.CONCLUDES_STOPS
+    def _conclude(self, phase: int, end: int, stops: bool, before: bool = False) -> tuple:
+        asked = phase << at.CONCLUDES_AFTER | stops << at.CONCLUDES_STOPS | before << at.CONCLUDES_BEFORE
+        return "phases", "conclude", end | asked

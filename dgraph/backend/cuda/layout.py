@@ -8,7 +8,7 @@ ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
 ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, PILE, FAR, FAR_SWAPPED, LOWEST_PILE = range(9, 18)
 MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
 LARGEST, LIVE_COUNT, LIVE_SWAPPED, GATE, SMALL_EDGES, SMALL_QUEUE, LOCAL_EDGES = range(26, 33)
-WIDTH, PILE_EDGES, PILE_ROUNDS, LEFT, TOTAL_LIVE = range(33, 38)
+WIDTH, PILE_EDGES, PILE_ROUNDS, LEFT, TOTAL_LIVE, ENDS = range(33, 39)
 SUMS_HERE = 40
 CONTROLS = 64
 
@@ -28,8 +28,10 @@ SWEEP_BIT = 40
 # what ``settle`` comes after; SETTLED: nothing is left to settle
 STARTED, EDGES_VISITED, APPLIED, LOWEST_FOUND, OPENED, JOINED, SETTLED = range(7)
 
-TO_HOST, TO_PILES = 1, 2
-"""At LEFT: all ranks stand behind a vertex phase; next is an agreement of hosts, or piles are to be opened."""
+TO_HOST, TO_PILES, TO_LOOK = 1, 2, 3
+"""At LEFT: all ranks stand behind a vertex phase; next is an agreement of hosts, or piles are to be opened, or the
+next round is none of those that were started ahead. At ENDS: by the totals of all ranks the program ends, so that the
+agreement is about errors alone."""
 
 FOREST_LARGEST, FOREST_CLEAR, FOREST_UNITED, FOREST_LEAST, FOREST_ROOTS, FOREST_SINCE, FOREST_WORDS = range(7)
 """Of components: a vertex of the largest tree; whether few edges of a sample are outside of it; whether the largest
@@ -39,9 +41,9 @@ first round."""
 LEANING, HOOKING_ONE, HOOKING_ALL = range(3)
 """Arguments of ``jump`` and ``elect``: what they come behind."""
 
-CONCLUDES_AFTER, CONCLUDES_STOPS = 40, 44
-"""Bits of the argument of ``conclude``: from which on it names a phase; whether this rank wants to see the host. Below
-them, the round to stop before."""
+CONCLUDES_AFTER, CONCLUDES_STOPS, CONCLUDES_BEFORE = 40, 44, 45
+"""Bits of the argument of ``conclude``: from which on it names a phase; whether this rank wants to see the host;
+whether the kernel of small rounds was started ahead. Below them, the round to stop before."""
 
 # shared counters, one slot a tick, four slots in turn: a slot is cleared two ticks before it is used again, when no
 # thread can still read it. Counters lie 64 bytes apart.

@@ -215,7 +215,12 @@ class Machine(Telling, Resumable):
 
     def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks: ``step``, the end, the next direction."""
-        arrays = self.arrays
+        arrays, words = self.arrays, self.words
+        if words[at.ENDS] and not starting:
+            words[at.TOTAL_ACTIVE], words[at.TOTAL_EDGES] = integers[:2]
+            words[at.ROUND] += 1
+            words[at.DONE] = 1
+            return
         mine, my_floats = self.totals()
         own = np.array_equal(mine, integers) and np.array_equal(my_floats, floats)
         if not own:

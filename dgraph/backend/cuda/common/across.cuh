@@ -107,6 +107,7 @@ struct Across : AcrossRank {
 // ``limit``: the round to stop before.
 KERNEL_OF(1) across(i64 limit) {
     SHARED(AcrossRoom, room);
+    if (is_over()) return;
     Across all = {{{room}, room}};
     all.open(limit);
     bool pending = false, hurries = true; // totals are on their way; nothing speaks against walking ahead

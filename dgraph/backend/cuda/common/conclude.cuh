@@ -21,7 +21,7 @@ DEVICE i64 total_found(int k, bool stops) {
     return k < SUMS ? FRESH(c + SUMS_HERE + k) : (i64)bits_of(FRESH(env.float_sums + k - SUMS));
 }
 
-// ``asked``: the round to stop before, the phase that is over, whether this rank stops. One block.
+// ``asked``: the round to stop before, the phase that is over, whether this rank stops, what was started ahead. One block.
 KERNEL conclude(i64 asked) {
     SHARED(ConcludeRoom, room);
     i64* c = env.control;
@@ -57,11 +57,16 @@ KERNEL conclude(i64 asked) {
     const bool piles = PRIORITY && !opens && active == 0 && t.all[TOTAL_WAITING];
     const bool leaves = late || t.all[TOTAL_STOPS] || round + 1 >= limit || (decision.done && !piles);
     c[LEFT] = leaves || (piles && SUMS + FLOAT_SUMS) ? TO_HOST : piles ? TO_PILES : 0;
+    c[ENDS] = decision.done && !piles && !late;
+    if (FRESH(c + ENDS)) store_globals(decision.G);
     if (FRESH(c + LEFT)) return;
     i64* figure = env.ring + (round % RING) * FIGURES;
     figure[0] = FRESH(c + TOTAL_ACTIVE), figure[1] = FRESH(c + TOTAL_EDGES), figure[2] = FRESH(c + MODE), figure[3] = 0;
     c[WHOLE] = decision.whole;
     begin_round(decision.G, active, edges, false);
+    const i64 most = FRESH(env.post + POST_MOST);
+    const bool small = FRESH(c + MODE) == PUSH && active <= most && edges <= most;
+    if (asked >> CONCLUDES_BEFORE & 1 && !small) c[LEFT] = TO_LOOK;
 }
 
 // This rank cannot go on: none is to wait for it.

@@ -144,8 +144,9 @@ struct Reach : ReachRank {
         const Decision decision = step(next);
         const i64 way = direction(mode, forced, t.active, active, t.edges, unexplored);
         small = way == PUSH && t.active <= most && t.edges <= most ? small + 1 : 0;
+        broad |= small == 0;
         leaves = t.late || t.stops || round + 1 >= limit || decision.done;
-        if (leaves || small > SMALL_IN_A_ROW) {
+        if (leaves || small > (narrows && broad ? 0 : SMALL_IN_A_ROW)) {
             if (mode == PULL && own_active) bits_to_list();
             return false;
         }

@@ -20,6 +20,7 @@ struct ReachRank {
     i64 tick, round, mode, active, total, queued, edges, unexplored, own_active, own_edges;
     bool leaves; // where hosts agree, and not where the next round begins
     i64 small;   // rounds in a row that the kernel of small rounds could have run
+    bool broad, narrows; // whether there was one that it could not; whether that kernel was started behind this one
     bool swapped, bits_swapped, is_listed; // whether the frontier is a list, too, where it is bits
     i64* slot;                           // counters of the frontier
     i64 packing, waiting, unpacking;     // nanoseconds of the first thread
@@ -36,7 +37,8 @@ struct ReachRank {
         swapped = FRESH(c + SWAPPED), bits_swapped = FRESH(c + BITS_SWAPPED);
         G = load_globals(round, active);
         slot = slot_of(tick - 1);
-        small = packing = waiting = unpacking = 0, is_listed = false;
+        small = packing = waiting = unpacking = 0, is_listed = broad = false;
+        narrows = !tells(PUSH).role; // else mirrors would have to hear first
         if (FRESH(post + POST_SEEN) != round) look_again();
         if (mode == PULL) list_to_bits(queued);
     }
