@@ -219,6 +219,7 @@ MUTANTS = {
     "what is bits is taken for positions": ("if (many != COUNT_IN_HEAD) {", "if (false) {", False),
     "masters that are listed are not told": ("if (mask) out[w] = word & mask;", "if (mask) out[w] = 0;", False),
     "edges that are walked stay unexplored": ("if (way == PUSH) unexplored -= total;", "", False),
+    "edges behind the first are not looked at": ("more = head != NO_HEAD && !hit;", "more = false;", False),
 }
 
 
@@ -234,6 +235,7 @@ def test_mutants_fail(name):
                     both(3, crowd(directed), policy=policy, options=options, mutant=(old, new))
         both(2, stairs(), source=210, options=Options(reach=4, small=0), mutant=(old, new))
         both(3, hubs(), source=399, policy="iec", mutant=(old, new))
+        both(4, crowd(False), options=Options(reach=4, renumber=True), mutant=(old, new))
 
     with pytest.raises(AssertionError):
         search()

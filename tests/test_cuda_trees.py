@@ -137,20 +137,28 @@ def test_graphs_at_random(ranks, options, mutant):
             check(results, whole)
 
 
-@pytest.mark.parametrize("mutant", [None, ("if (is_outside(v, word(v))) hook_row", "if (false) hook_row")])
+def untold(many: int = 100):
+    """A clique a rank, with edges to the first; on the third rank a hub whose leaves are on the others. One of these is
+    in the first clique's tree; the hub has no other edge."""
+    a, b = np.triu_indices(many, 1)
+    second, hub, third = many + 4200, 2 * many + 4200, 2 * many + 4201
+    few = np.arange(many)
+    src = np.concatenate([a, [50], np.full(4200, hub), a + second, a + third, few, few])
+    dst = np.concatenate([b, [many], np.arange(4200) + many, b + second, b + third, few + second, few + third])
+    whole = dst < third + many - 4  # its rank has a little less, and so the hub
+    return simulated.graph(third + many - 4, src[whole], dst[whole], directed=False)
+
+
+@pytest.mark.parametrize("mutant", [None, ("&& is_outside(v, word(v));", "&& false;")])
 def test_a_hub_that_nobody_said_to_be_inside(mutant, united):
-    """Its row is walked in chunks: its leaves are on the other rank, and one of them is in the largest tree there."""
-    few, many, leaves = np.triu_indices(100, 1), np.triu_indices(119, 1), np.arange(100, 4300)
-    src = np.concatenate([few[0], [50], np.full(4200, 4300), many[0] + 4301, np.arange(100)])
-    dst = np.concatenate([few[1], [100], leaves, many[1] + 4301, np.arange(100) + 4301])
-    graph = simulated.graph(4420, src, dst, directed=False)
-    (results,) = run(2, graph, [Joined()], mutant=mutant)
+    """Its row is walked in chunks, all of them, though one is enough to know that it is inside."""
+    (results,) = run(3, untold(), [Joined()], mutant=mutant)
     assert all(united.values())
     if mutant:
         with pytest.raises(AssertionError):
-            check(results, graph)
+            check(results, untold())
     else:
-        check(results, graph)
+        check(results, untold())
 
 
 @pytest.mark.parametrize("policy", ["iec", "cvc"])
@@ -181,17 +189,18 @@ def test_largest_trees_that_are_not_one(graph, ranks, one, united):
 @pytest.mark.parametrize(("graph", "ranks", "mutant"), [
     (cliques(20, 20), 4, ("return apart == 0;", "return true;")),
     (bridged(13), 3, (CLEAR, ("is_united() && i <", "i <"))),
-    (hubs(600, 2000, 2), 4, ("is_told[k] = told(u[k])", "is_told[k] = false")),
+    (hubs(600, 2000, 2), 4, (("is_told[k] = told(u[k])", "is_told[k] = false"), ("!told(heads[k])", "true"))),
+    (hubs(600, 2000, 2), 4, ("tell((u32)v[k]), env.parent[v[k]] = largest, degree", "degree")),
     (hubs(600, 2000, 2), 4, ("if (~own) inside()[i] =", "if (false) inside()[i] =")),
     (side_by_side(hubs(300, 900, 3), hubs(300, 900, 23)), 3, ("if (window(bits_in", "if (true || window(bits_in")),
     (hubs(600, 2000, 2), 4, ("return !(word >> (v & 31) & 1)", "return false")),
-    (hubs(600, 2000, 2), 4, ("if (joins) tell(v), join_trees(v, largest);", "")),
+    (hubs(600, 2000, 2), 4, ("if (joins && tells) tell(v);\n        if (joins) join_trees(v, largest);", "")),
     (hubs(600, 2000, 2), 4, ("if (lane_id() == 0 && id < FRESH(env.forest + FOREST_LEAST))", "if (false)")),
 ])  # fmt: skip
 def test_mutants_fail(graph, ranks, mutant):
     """Trees that are apart are taken for one; what others said is believed nevertheless; who is said to be inside has a
     tree of its own; nobody believes what others said; any edge links trees; who is outside is left out, or joins nobody
-    who was told; nobody looks for the smallest label."""
+    who was told, by one edge or more; nobody looks for the smallest label."""
     (results,) = run(ranks, graph, [Joined()], mutant=mutant)
     with pytest.raises(AssertionError):
         check(results, graph)

@@ -191,7 +191,7 @@ def test_copies_leave_where_others_need_their_room():
         graph = backend._graphs.of(local)
         assert "parts" in graph.__dict__
         need = plan.for_rounds(traced, graph.extent, "push", Options(overlap=True), device.blocks)
-        assert graph.left(need.incoming, need.parts, need.light) == need.parts
+        assert graph.left({name: getattr(need, name) for name in ("incoming", "parts", "light", "heads")}) == need.parts
         device.free = lambda _=0: need.rounds + backend._messages(need) - need.graph - need.parts
         backend.machine(traced, local, "push")
         device.free = lambda _=0: 1 << 30

@@ -29,8 +29,8 @@ class GpuPlan:
     Attributes:
         upload: while the graph is brought there and vertices are numbered by degree; or while it is built there.
         graph: the rows that stay.
-        incoming: edges by target, where a directed graph is pulled, edges in two parts, and light ones; while they are
-            made, if that is more.
+        incoming: edges by target, where a directed graph is pulled, edges in two parts, light ones, and rows' first
+            neighbours; while they are made, if that is more.
         state: fields, frontiers and worklists of a program, and an answer that is put into order.
         messages: buffers of the exchange, where GPUs reach each other; else twice as much.
     """

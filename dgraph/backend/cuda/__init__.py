@@ -233,9 +233,10 @@ class CudaBackend(Backend):
             need = needs(extent)
         messages = self._messages(need)
         wanted = (need.peak if fresh else need.rounds) + messages
-        there = 0 if fresh else need.graph + (known.left(need.incoming, need.parts, need.light) if known else 0)
+        sizes = {"incoming": need.incoming, "parts": need.parts, "light": need.light, "heads": need.heads}
+        there = 0 if fresh else need.graph + (known.left(sizes) if known else 0)
         free = device.free(wanted - there) + there
-        for name, size in (("incoming", need.incoming), ("parts", need.parts), ("light", need.light)):
+        for name, size in sizes.items():
             if wanted > free and known and not size:
                 known.forget(name)
                 free = device.free(wanted - there) + there
@@ -245,8 +246,9 @@ class CudaBackend(Backend):
                 f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
                 f"{wanted:,} bytes of GPU memory (bringing the graph there {need.upload:,}; the graph {need.graph:,}, "
                 f"its edges by target {need.incoming:,}, in two parts {need.parts:,}, light ones {need.light:,}, "
-                f"the program {need.arrays:,}, messages {messages:,}), and {free:,} are free on "
-                f"{device.name}{beside(device)}; use {other}more GPUs (python -m dgraph estimate tells how many)"
+                f"rows' first neighbours {need.heads:,}, the program {need.arrays:,}, messages {messages:,}), and "
+                f"{free:,} are free on {device.name}{beside(device)}; use {other}more GPUs (python -m dgraph estimate "
+                f"tells how many)"
             )
         self.planned = max(self.planned, 0 if self._goes_on else built, need.peak if fresh else need.rounds)
 

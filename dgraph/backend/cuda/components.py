@@ -16,9 +16,6 @@ from dgraph.backend.cuda.text import common
 from dgraph.backend.portable import Portable
 from dgraph.program import Traced
 
-LEANS = 8
-"""Neighbours that a vertex may lean on; one where rows begin with the lowest."""
-
 BEGINNING = (
     ("lean",), ("hook_roots",), ("jump", layout.LEANING), ("elect", layout.LEANING),
     ("hook_one",), ("jump", layout.HOOKING_ONE), ("elect", layout.HOOKING_ONE),
@@ -26,8 +23,8 @@ BEGINNING = (
 """Launches that find the largest tree of a few edges of every vertex."""
 
 TELLING = (
-    ("lean",), ("hook_roots",), ("elect", layout.LEANING), ("jump", layout.HOOKING_ONE), ("hook_one",),
-    ("elect", layout.HOOKING_ONE), ("mark_largest",),
+    ("lean",), ("hook_roots",), ("elect", layout.LEANING), ("hook_one",), ("elect", layout.HOOKING_ONE),
+    ("mark_largest",),
 )  # fmt: skip
 """The same between ranks that tell each other who is inside."""
 
@@ -45,34 +42,31 @@ UNTOLD = (
 def text(wide: bool, ids: str = "uint32") -> str:
     """The kernels. ``ids``: dtype of the array of original ids."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
-    return "\n".join(
-        [
-            layout.constants(),
-            "#define PERSISTENT 0",
-            f"#define LEANS {LEANS}",
-            common("base"),
-            types,
-            common("components"),
-        ]
-    )
+    return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
 
 
 def environment(
-    graph: DeviceGraph, parent, lowest, forest, bits: tuple = ((), ()), lists: bool = False, ends_only: bool = False
+    graph: DeviceGraph,
+    parent,
+    lowest,
+    forest,
+    marks: tuple = ((), (), ()),
+    lists: bool = False,
+    ends_only: bool = False,
 ) -> np.ndarray:
     """``Env`` of the kernels.
 
     Args:
-        bits: ``inside`` and ``apart``.
+        marks: ``inside``, ``apart`` and ``left``.
         lists: with those of rows by their length.
         ends_only: no mirror has edges.
     """
     rows = (graph.long_rows, *graph.chunks) if lists else ((), (), ())
-    arrays = (graph.out.offsets, graph.out.neighbours, graph.original, parent, lowest, forest, *bits, *rows)
+    heads = graph.heads if graph.order is not None else ()
+    arrays = (graph.out.offsets, graph.out.neighbours, heads, graph.original, parent, lowest, forest, *marks, *rows)
     places = [graph.device.address(array) if len(array) else 0 for array in arrays]
     size, masters = graph.local.size, graph.local.masters
-    sources, leans = masters if ends_only else size, 1 if graph.order is not None else LEANS
-    counts = (size, masters, sources, leans, len(rows[0]), len(rows[1]))
+    counts = (size, masters, masters if ends_only else size, len(rows[0]), len(rows[1]))
     return np.array([*places, *counts], np.int64)
 
 

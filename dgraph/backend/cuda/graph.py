@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -24,6 +25,9 @@ SOME = 1 << 23
 
 RENUMBERED = SOME // 2
 """Edges that are renumbered at a time, which takes twice as much."""
+
+HEADED = SOME // 2
+"""Rows whose first neighbours are looked up at a time."""
 
 
 class Rows:
@@ -123,16 +127,22 @@ class DeviceGraph:
             targets[first : first + RENUMBERED] = keys
         return starts, targets, moved
 
-    def left(self, incoming: int, parts: int, light: int) -> int:
-        """Bytes that earlier programs left with the graph: ``incoming`` for edges by target, ``parts`` for those in two
-        parts, ``light`` for light ones, and messages."""
-        made = sum(size for name, size in (("incoming", incoming), ("parts", parts)) if name in self.__dict__)
-        made += light if self.light and self.light[1] else 0
-        return made + (self.post.boxes.bytes if self.post else 0)
+    def left(self, sizes: Mapping[str, int]) -> int:
+        """Bytes that earlier programs left with the graph, of what takes so much: "incoming", "parts", "heads",
+        "light"; and messages."""
+        there = {
+            "incoming": self.turned,
+            "parts": "parts" in self.__dict__,
+            "heads": not {"heads", "incoming_heads"}.isdisjoint(self.__dict__),
+            "light": bool(self.light and self.light[1]),
+        }
+        return sum(sizes[name] for name in there if there[name]) + (self.post.boxes.bytes if self.post else 0)
 
     def forget(self, name: str) -> None:
-        """Let go of "incoming", "parts" or "light"; whoever wants them again makes them."""
+        """Let go of "incoming", "parts", "heads" or "light"; whoever wants them again makes them."""
         self.__dict__.pop(name, None)
+        if name == "heads":
+            self.__dict__.pop("incoming_heads", None)
 
     @property
     def turned(self) -> bool:
@@ -202,6 +212,29 @@ class DeviceGraph:
     def _count(self, vertices, counts) -> None:
         """Add to ``counts`` (uint32) how often each occurs. A bincount of a million bins takes gigabytes of scratch."""
         self.device.xp.add.at(counts, vertices, np.uint32(1))
+
+    @cached_property
+    def heads(self):
+        """The first neighbour of every row, or ``NO_HEAD``: uint32, by position. Rows lie far apart, but these side by
+        side; and where vertices are numbered by degree few need more. None where they are not."""
+        return self._heads(self.out)
+
+    @cached_property
+    def incoming_heads(self):
+        """The same of edges by target."""
+        return self._heads(self.incoming) if self.local.directed else self.heads
+
+    def _heads(self, rows: Rows):
+        if self.order is None:
+            return None
+        xp, size, none = self.device.xp, self.local.size, np.uint32(at.NO_HEAD)
+        heads = xp.empty(size, np.uint32)
+        for first in range(0, size, HEADED):
+            starts = rows.offsets[first : min(first + HEADED, size) + 1]
+            has = starts[1:] > starts[:-1]
+            where = xp.minimum(starts[:-1], max(self.edges - 1, 0))
+            heads[first : first + HEADED] = xp.where(has, rows.neighbours[where], none) if self.edges else none
+        return heads
 
     @cached_property
     def parts(self) -> Rows:

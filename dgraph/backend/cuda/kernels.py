@@ -12,6 +12,7 @@ from dgraph.backend.cuda.choose import ahead
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.plan import heeds
 from dgraph.backend.cuda.record import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import Traced
@@ -249,6 +250,8 @@ class Kernels:
         }  # fmt: skip
         if self.traced.weighted:
             known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
+        if heeds(self.traced, arrays.pulls) and graph.incoming_heads is not None:
+            known["in_heads"] = address(graph.incoming_heads)
         if arrays.parted:
             known["middles"] = address(out.middles)
         if arrays.pulls and self.traced.all:

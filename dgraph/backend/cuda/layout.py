@@ -33,10 +33,15 @@ TO_HOST, TO_PILES, TO_LOOK = 1, 2, 3
 next round is none of those that were started ahead. At ENDS: by the totals of all ranks the program ends, so that the
 agreement is about errors alone."""
 
-FOREST_LARGEST, FOREST_CLEAR, FOREST_UNITED, FOREST_LEAST, FOREST_ROOTS, FOREST_SINCE, FOREST_WORDS = range(7)
+FOREST_LARGEST, FOREST_CLEAR, FOREST_UNITED, FOREST_LEAST, FOREST_ROOTS, FOREST_LEFT, FOREST_SINCE, FOREST_WORDS = (
+    range(8)
+)
 """Of components: a vertex of the largest tree; whether few edges of a sample are outside of it; whether the largest
-trees of all ranks are one, and the smallest label in it; vertices that are listed, since they lean on none; the
-first round."""
+trees of all ranks are one, and the smallest label in it; vertices that are listed, since they lean on none, and
+since they need a look; the first round."""
+
+NO_HEAD = 2**32 - 1
+"""In place of the first neighbour of a row without edges."""
 
 LEANING, HOOKING_ONE, HOOKING_ALL = range(3)
 """Arguments of ``jump`` and ``elect``: what they come behind."""

@@ -50,6 +50,7 @@ class Plan:
         parts: what stays of that.
         lightening: the most while light edges get rows of their own, beside all that stays.
         light: what stays of that.
+        heads: the first neighbour of every row, where they are asked for.
     """
 
     upload: int
@@ -63,12 +64,15 @@ class Plan:
     parts: int = 0
     lightening: int = 0
     light: int = 0
+    heads: int = 0
 
     @property
     def rounds(self) -> int:
         """The most at once, once the graph is there; without messages."""
         parting, rounds = self.incoming + self.parting, self.incoming + self.parts + self.arrays
-        return self.graph + max(self.turning, parting, rounds + max(self.lightening, self.light + self.result))
+        return self.graph + max(
+            self.turning, self.heads + max(parting, rounds + max(self.lightening, self.light + self.result))
+        )
 
     @property
     def peak(self) -> int:
@@ -86,7 +90,8 @@ def for_rounds(traced: Traced, extent: Extent, forced: str, options: Options, bl
     put = max((np.dtype(STORED.get(dtype, dtype)).itemsize for dtype in given), default=0)
     need = _plan(x, x.directed and pulls, arrays, RESULT if x.renumbered else put)
     each = bound(x.positions // x.peers + 1, [*widths, 1], SOME) if x.peers else 0
-    need = replace(need, messages=2 * x.peers * each)  # two of each, by the parity of the exchange
+    heads = 4 * x.size * (x.renumbered and (heeds(traced, pulls) or traced.program.kernel == "components"))
+    need = replace(need, messages=2 * x.peers * each, heads=heads)  # two of each, by the parity of the exchange
     if options.lightening(traced, pulls):
         need = replace(need, **_light(x))
     return replace(need, **_parts(x)) if options.parting(traced, x) else need
@@ -107,7 +112,8 @@ def _parts(x: Extent) -> dict[str, int]:
 
 def for_components(extent: Extent) -> Plan:
     """The memory of components by hooking: a parent and a label a vertex."""
-    return _plan(extent, False, 12 * extent.size, 16 if extent.renumbered else 8)
+    need = _plan(extent, False, 12 * extent.size, 16 if extent.renumbered else 8)
+    return replace(need, heads=4 * extent.size * extent.renumbered)
 
 
 def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
@@ -136,6 +142,11 @@ def may_pull(traced: Traced, forced: str) -> bool:
     if "pull" not in ways or (forced == "push" and "push" in ways):
         return False
     return traced.once or traced.all or traced.program.gathers or forced in ("pull", "flip")
+
+
+def heeds(traced: Traced, pulls: bool) -> bool:
+    """Whether pulls look at the first neighbour of a row before they do at the row."""
+    return pulls and traced.once and not traced.weighted
 
 
 def pieces(extent: Extent) -> int:

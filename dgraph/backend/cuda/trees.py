@@ -44,7 +44,13 @@ class Trees(Machine):
         tells = bool(courier and courier.direct and courier.ends_only and not self.local.directed)
         self._forest.set_environment(
             components.environment(
-                self.graph, arrays.parent, arrays.lowest, arrays.forest, arrays.bits, lists=True, ends_only=tells
+                self.graph,
+                arrays.parent,
+                arrays.lowest,
+                arrays.forest,
+                (*arrays.bits, arrays.dirty),
+                lists=True,
+                ends_only=tells,
             )
         )
         self._hook(*(components.TELLING if tells else components.UNTOLD))
@@ -52,7 +58,7 @@ class Trees(Machine):
             self.launch(("phases", "tell_inside", courier.comm.rank))
             self._hook(("hook_told",), ("settle_inside",))
             self.launch(("phases", "name_inside"))
-        self._hook(("hook_all",), ("jump", layout.HOOKING_ALL))
+        self._hook(("hook_all",))
 
     def _hook(self, *launches: tuple) -> None:
         """Start kernels of the forest, where there is one."""

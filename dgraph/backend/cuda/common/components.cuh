@@ -3,22 +3,23 @@
 
 struct Env {
     const offset_t* offsets;
-    const u32* neighbours;
+    const u32 *neighbours, *heads; // heads: the first neighbour of each row, or null
     const original_t* original;
     u32* parent;
     i64 *lowest, *forest;
-    u32 *inside, *apart; // bits, between ranks: who is in the largest tree; who has no edge
+    u32 *inside, *apart, *left; // between ranks, bits: who is in the largest tree; who has no edge; a list: who needs a look
     const u32 *long_rows, *chunk_rows;
     const offset_t* chunk_first;
-    i64 n, masters, sources, leans, long_count, chunk_count; // sources: only vertices before it have edges
+    i64 n, masters, sources, long_count, chunk_count; // sources: only vertices before it have edges
 };
 CONSTANT Env env;
 
 // Vertices of the sample, and edges that one of them may stand for; which part of these may be outside; neighbours that a
-// vertex may lean on (``env.leans``: 1 where rows begin with the lowest); steps up that a multiprocessor's cache is asked for.
+// vertex may lean on (its first, where these are known, is the lowest); steps up that a multiprocessor's cache is asked for.
 #define VOTES 512
 #define MOST_WEIGHT 256
 #define OUTSIDE 32
+#define LEANS 8
 #define NEAR_BY 8
 #define NOBODY 0x7fffffffffffffffll
 
@@ -32,6 +33,16 @@ template <class F> DEVICE void each_few(u64 rows, const F& f) {
         for (int k = 0; k < AT_ONCE; k++) v[k] = from + k * threads();
         f(v);
     }
+}
+
+// Lists v; by whole warps. ``counter``: of ``forest``.
+DEVICE void list_in(u32* list, int counter, bool mine, u32 v) {
+    const u32 found = ballot(mine);
+    if (!found) return;
+    u64 at = 0;
+    if (lane_id() == 0) at = atomicAdd((u64*)env.forest + counter, (u64)__popc(found));
+    at = shuffle(at, 0);
+    if (mine) list[at + __popc(found & ((1u << lane_id()) - 1))] = v;
 }
 
 // The root of v's tree, as far as this multiprocessor's cache knows; those on the way are brought nearer to it. What stood
@@ -56,32 +67,28 @@ DEVICE void join_trees(u32 u, u32 v) {
 // Every vertex hangs itself under the lowest of its first few neighbours, if that is lower. Those that have none lower here,
 // but higher ones, are listed: few, but a hub may be among them.
 KERNEL lean(i64) {
-    u32* list = (u32*)env.lowest;
     each_few((u64)env.n, [&](const u64* v) {
-        offset_t first[AT_ONCE], end[AT_ONCE];
         u32 low[AT_ONCE];
-        bool here[AT_ONCE];
+        bool here[AT_ONCE], empty[AT_ONCE];
         for (int k = 0; k < AT_ONCE; k++) {
-            const bool mine = v[k] < (u64)env.sources;
-            first[k] = mine ? env.offsets[v[k]] : 0, end[k] = mine ? env.offsets[v[k] + 1] : 0;
-            low[k] = (u32)v[k], here[k] = false;
+            const u32 head = env.heads && v[k] < (u64)env.sources ? env.heads[v[k]] : NO_HEAD;
+            low[k] = smaller((u32)v[k], head), here[k] = head < (u32)env.masters, empty[k] = head == NO_HEAD;
         }
-        for (u32 step = 0; step < (u32)env.leans; step++) {
-            u32 u[AT_ONCE];
-            for (int k = 0; k < AT_ONCE; k++)
-                u[k] = first[k] + step < end[k] ? env.neighbours[first[k] + step] : ~0u;
-            for (int k = 0; k < AT_ONCE; k++) low[k] = smaller(low[k], u[k]), here[k] |= u[k] < (u32)env.masters;
-        }
+        if (!env.heads)
+            for (int k = 0; k < AT_ONCE; k++) {
+                const bool mine = v[k] < (u64)env.sources;
+                const offset_t first = mine ? env.offsets[v[k]] : 0, end = mine ? env.offsets[v[k] + 1] : 0;
+                empty[k] = first == end;
+                for (offset_t e = first; e < smaller(end, first + LEANS); e++) {
+                    const u32 u = env.neighbours[e];
+                    low[k] = smaller(low[k], u), here[k] |= u < (u32)env.masters;
+                }
+            }
         for (int k = 0; k < AT_ONCE; k++) {
             if (v[k] < (u64)env.n) env.parent[v[k]] = low[k];
-            const u32 listed = ballot(here[k] && low[k] == (u32)v[k]);
-            const u32 apart = ballot(v[k] < (u64)env.masters && first[k] == end[k]);
+            const u32 apart = ballot(v[k] < (u64)env.masters && empty[k]);
             if (env.apart && lane_id() == 0 && v[k] < (u64)env.n) env.apart[v[k] >> 5] = apart;
-            if (!listed) continue;
-            u64 at = 0;
-            if (lane_id() == 0) at = atomicAdd((u64*)env.forest + FOREST_ROOTS, (u64)__popc(listed));
-            at = shuffle(at, 0);
-            if (listed >> lane_id() & 1) list[at + __popc(listed & ((1u << lane_id()) - 1))] = (u32)v[k];
+            list_in((u32*)env.lowest, FOREST_ROOTS, here[k] && low[k] == (u32)v[k], (u32)v[k]);
         }
     });
 }
@@ -133,7 +140,7 @@ template <class F> DEVICE void hang(u64 rows, const F& f) {
 
 // ``after``: what has joined trees since.
 KERNEL jump(i64 after) {
-    if (after == HOOKING_ONE ? is_clear() : after == HOOKING_ALL && is_united()) return;
+    if (after == HOOKING_ONE && is_clear()) return;
     hang((u64)(after == LEANING ? env.masters : env.n), [](u64, u32) {}); // a mirror leans on nobody
 }
 
@@ -208,7 +215,7 @@ struct WaitingRoom {
 template <class W, class P, class Q, class T>
 DEVICE void hook_outside(WaitingRoom& room, const W& word, const P& is_outside, const Q& told, const T& tell) {
     const u32 largest = largest_tree();
-    const auto hook_row = [&](u32 v, offset_t first, offset_t last, u32 step) {
+    const auto hook_row = [&](u32 v, offset_t first, offset_t last, u32 step, bool tells) {
         bool joins = false;
         for (offset_t e = first; e < last; e += AT_ONCE * step) {
             u32 u[AT_ONCE];
@@ -220,20 +227,27 @@ DEVICE void hook_outside(WaitingRoom& room, const W& word, const P& is_outside, 
                 if (!is_told[k] && u[k] != v) join_trees(v, u[k]);
             }
         }
-        if (joins) tell(v), join_trees(v, largest);
+        if (joins && tells) tell(v);
+        if (joins) join_trees(v, largest);
     };
-    for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
-        const u32 v = env.chunk_rows[i];
-        const offset_t first = env.chunk_first[i];
-        if (is_outside(v, word(v))) hook_row(v, first + lane_id(), smaller(first + CHUNK, env.offsets[v + 1]), 32);
+    for (u64 from = warp_rank(); from < (u64)env.chunk_count; from += threads()) {
+        const u64 i = from + lane_id() * warps(); // those of one row are different warps'
+        const u32 v = i < (u64)env.chunk_count ? env.chunk_rows[i] : 0;
+        const bool outside = i < (u64)env.chunk_count && is_outside(v, word(v));
+        for (u32 left = ballot(outside); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1, row = shuffle(v, lane);
+            const offset_t first = env.chunk_first[from + lane * warps()];
+            const offset_t last = smaller(first + CHUNK, env.offsets[row + 1]);
+            hook_row(row, first + lane_id(), last, 32, false); // or others would leave the rest of the row out
+        }
     }
     const auto hook = [&](bool mine, u32 v) {
         const offset_t first = mine ? env.offsets[v] : 0, last = mine ? env.offsets[v + 1] : 0;
         const offset_t alone = smaller(last, first + 32);
-        hook_row(v, first, alone, 1);
+        hook_row(v, first, alone, 1, true);
         for (u32 left = ballot(alone < last); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1;
-            hook_row(shuffle(v, lane), shuffle(alone, lane) + lane_id(), shuffle(last, lane), 32);
+            hook_row(shuffle(v, lane), shuffle(alone, lane) + lane_id(), shuffle(last, lane), 32, true);
         }
     };
     Waiting waiting = {room.held[warp_in_block()], 0};
@@ -241,9 +255,18 @@ DEVICE void hook_outside(WaitingRoom& room, const W& word, const P& is_outside, 
         u32 words[AT_ONCE];
         offset_t degree[AT_ONCE];
         for (int k = 0; k < AT_ONCE; k++) words[k] = word(v[k] < (u64)env.masters ? (u32)v[k] : 0);
+        u32 heads[AT_ONCE];
         for (int k = 0; k < AT_ONCE; k++) {
             const bool outside = v[k] < (u64)env.masters && is_outside((u32)v[k], words[k]);
-            degree[k] = outside ? env.offsets[v[k] + 1] - env.offsets[v[k]] : 0;
+            heads[k] = !outside ? NO_HEAD : env.heads ? env.heads[v[k]] : 0;
+        }
+        for (int k = 0; k < AT_ONCE; k++)
+            degree[k] = heads[k] == NO_HEAD ? 0 : env.offsets[v[k] + 1] - env.offsets[v[k]];
+        // Who has one edge, whose end is told of on another rank, has no tree of its own.
+        for (int k = 0; k < AT_ONCE; k++) {
+            if (!env.heads || degree[k] != 1 || heads[k] < (u32)env.masters || (u32)v[k] < largest) continue;
+            if (!told(heads[k])) continue;
+            tell((u32)v[k]), env.parent[v[k]] = largest, degree[k] = 0;
         }
         for (int k = 0; k < AT_ONCE; k++)
             waiting.add(degree[k] && !(env.chunk_count && degree[k] > LONG_ROW), (u32)v[k], hook);
@@ -296,7 +319,7 @@ KERNEL hook_told(i64) {
 }
 
 // Then bits say at whom nobody has to look again: who is in the largest tree, whose smallest original id is found, or has
-// no edge. A mirror that has a tree of its own is an edge's end whose other end is inside: its owner knows.
+// no edge. A mirror that has a tree of its own is an edge's end whose other end is inside: its owner knows. Others are listed.
 KERNEL settle_inside(i64) {
     SHARED(WaitingRoom, room);
     if (!is_united()) return;
@@ -304,13 +327,14 @@ KERNEL settle_inside(i64) {
     i64 id = NOBODY;
     const auto look = [&](bool mine, u32 v) {
         const u32 above = mine ? env.parent[v] : v;
-        if (!mine) return;
         const bool alone = above == v && v >= masters;
-        const u32 root = alone || above == giant ? above : root_of(v);
+        const u32 root = !mine || alone || above == giant ? above : root_of(v);
         const bool inside = v < masters && root == giant; // of other mirrors that are inside the owner may not know
-        if (inside) id = smaller(id, (i64)env.original[v]);
-        if (inside || alone) atomicOr(env.inside + (v >> 5), 1u << (v & 31));
-        else if (root != giant) env.lowest[root] = NOBODY;
+        if (mine && inside) id = smaller(id, (i64)env.original[v]);
+        const bool settled = inside || alone;
+        if (mine && settled) atomicOr(env.inside + (v >> 5), 1u << (v & 31));
+        if (mine && !settled && root != giant) env.lowest[root] = NOBODY;
+        list_in(env.left, FOREST_LEFT, mine && !settled, v);
     };
     Waiting waiting = {room.held[warp_in_block()], 0};
     const u64 words = ((u64)env.n + 31) / 32;

@@ -48,11 +48,17 @@ template <class F> DEVICE void pull_words(const Puller& puller, u64 rows, const 
     for (u64 i = warp_rank(); i < words; i += warps()) {
         const u32 v = (u32)(32 * i) + lane_id();
         const bool wanted = v < rows && (SEEN ? !is_seen(v) : !COND || wants(puller.G, v));
-        offset_t e = wanted ? env.in_offsets[v] : 0;
-        const offset_t last = wanted ? env.in_offsets[v + 1] : 0;
-        const offset_t alone = last - e > ALONE ? e + ALONE : last;
         Proposal a = identity();
-        bool hit = false;
+        bool hit = false, more = wanted;
+        const bool heeds = ONCE && !WEIGHTED && env.in_heads;
+        if (heeds) { // rows lie far apart, but their first neighbours side by side
+            const u32 head = wanted ? env.in_heads[v] : NO_HEAD;
+            hit = head != NO_HEAD && puller.take(0, head, v, a);
+            more = head != NO_HEAD && !hit;
+        }
+        offset_t e = more ? env.in_offsets[v] + heeds : 0;
+        const offset_t last = more ? env.in_offsets[v + 1] : 0;
+        const offset_t alone = last - e > ALONE ? e + ALONE : last;
         for (; e < alone && !(ONCE && hit); e++) hit |= puller.take(e, v, a);
         for (u32 left = ballot(e < last && !(ONCE && hit)); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1;

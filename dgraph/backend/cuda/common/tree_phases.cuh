@@ -71,7 +71,8 @@ DEVICE void link_by_edges(const Asked& down, i64 number, u32 many, u64 rows, u64
         if (v >= rows || !(inside()[v >> 5] >> (v & 31) & 1)) continue;
         const offset_t first = env.out_offsets[v], degree = env.out_offsets[v + 1] - first;
         for (u32 i = 0; i < many && (degree > many || i < degree); i++) {
-            const u32 u = env.out_neighbours[first + (degree > many ? ((u32)v + i) * 2654435761u % degree : i)];
+            const u32 any = ((u32)v * many + i) * 2654435761u >> 8;
+            const u32 u = env.out_neighbours[first + (degree > many ? any % degree : i)];
             if (u < env.masters) continue;
             const Place at = place_of_mirror(u);
             const Peer& peer = peer_of(at.p);

@@ -15,7 +15,8 @@ DEVICE u32* inside() { return env.bits0; }
 DEVICE u64 inside_words() { return ((u64)env.rows + 31) / 32; }
 
 // Vertices with the roots of their trees, ``f(mine, v, root)`` by whole warps. Where ranks' largest trees are one, those that
-// are settled are left out unless it is asked for ``all``: of these, mirrors are in the largest.
+// need a look are listed (``env.dirty``, which labels have no other use for); the rest are looked at where it is asked for
+// ``all``: of these, mirrors are in the largest.
 template <class F> DEVICE void each_in_tree(bool united, bool all, const F& f) {
     if (!united || all) {
         const u32 giant = united ? root_of((u32)env.forest[FOREST_LARGEST]) : 0;
@@ -26,12 +27,10 @@ template <class F> DEVICE void each_in_tree(bool united, bool all, const F& f) {
         }
         return;
     }
-    for (u64 i = thread_rank(); i - lane_id() < inside_words(); i += threads()) {
-        u32 left = i < inside_words() ? ~inside()[i] & within({0, env.rows}, (i64)i) : 0;
-        for (; ballot(left != 0); left &= left - 1) {
-            const u32 v = left ? (u32)(32 * i) + __ffs(left) - 1 : 0;
-            f(left != 0, v, left ? root_of(v) : 0);
-        }
+    const u64 count = (u64)env.forest[FOREST_LEFT];
+    for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
+        const u32 v = i < count ? env.dirty[i] : 0;
+        f(i < count, v, i < count ? root_of(v) : 0);
     }
 }
 
