@@ -108,9 +108,12 @@ def texts(architecture):
             yield how(trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))), f"{type(PROGRAMS[i]).__name__} {kind}"
     turn = ARCHITECTURES.index(architecture)
     for i, (wide, resident) in enumerate(((False, 2), (True, 8))):
-        yield components(wide), "components"
         if EVERYTHING or (i + turn) % 2 == 0:
+            yield components(wide), "components"
             yield text.reach(trace(Levels(), None), text.Variant(wide=wide, fused=False, reach=resident)), "reach"
+    trees = text.Variant(wide=turn % 2 == 0, fused=False, trees=True)
+    for how in (text.phases, text.across):
+        yield how(trace(Joined(), None), trees), "Joined by trees"
     pagerank = trace(PageRank().retype(rank="float32", share="float32", inflow="float32"), None)
     yield text.phases(pagerank, text.Variant(fused=False)), "pulls in two parts"
     for i, program in enumerate((Peel(), Shells(), Within())):
