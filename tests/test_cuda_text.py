@@ -70,10 +70,11 @@ def jobs():
         for i, (kind, how), architecture in itertools.product(range(len(PROGRAMS)), kinds(), ARCHITECTURES):
             yield i, kind, how, architecture
         return
-    often, turns = Counter(kind for kind, _ in kinds()), Counter()
+    left, turns = Counter(kind for kind, _ in kinds()), Counter()
     for k, (kind, how) in enumerate(kinds()):
-        for step in range(2 if often[kind] > 1 else 4):
-            yield (k + 5 * step) % len(PROGRAMS), kind, how, ARCHITECTURES[turns[kind] % 4]
+        left[kind] -= 1
+        for step in range(max(1, len(ARCHITECTURES) - turns[kind] - left[kind])):
+            yield (k + 5 * step) % len(PROGRAMS), kind, how, ARCHITECTURES[turns[kind] % len(ARCHITECTURES)]
             turns[kind] += 1
 
 
