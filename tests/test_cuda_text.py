@@ -119,7 +119,7 @@ def texts(architecture):
     yield text.phases(pagerank, text.Variant(fused=False)), "pulls in two parts"
     for i, program in enumerate((Peel(), Shells(), Within())):
         for j, (kind, how) in enumerate(peeled()):
-            if EVERYTHING or (i + j + turn) % 2 == 0:
+            if EVERYTHING or (i + j + turn) % 3 == 0:
                 yield how(trace(program, None)), f"{type(program).__name__} {kind}"
     yield text.sieve(trace(Within(), None), text.Variant(wide=turn % 2 == 1)), "sieve"
     yield selftest.text(), "probe"
