@@ -42,7 +42,8 @@ UNTOLD = (
 def text(wide: bool, ids: str = "uint32") -> str:
     """The kernels. ``ids``: dtype of the array of original ids."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
-    return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, common("components")])
+    files = map(common, ("components", "components_between"))
+    return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, *files])
 
 
 def environment(
