@@ -16,7 +16,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from dgraph.backend.base import Backend, Machine, SharedMachine
-from dgraph.backend.note import Note
 from dgraph.comm import Comm
 from dgraph.errors import PeerLost, UsageError
 from dgraph.graph.local import LocalGraph
@@ -33,6 +32,10 @@ GRACE = 10.0
 
 AHEAD = 1 << 14
 """Rounds that GPUs run by themselves before Python looks around: a quarter of a second."""
+
+
+Said = Callable[[], tuple[np.ndarray, np.ndarray, int]]
+"""Waits for the totals of a round: integers, sums of floats, and how many vertices wait in piles."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +232,8 @@ class Run:
         with self.record("init"):
             self._attempt(lambda: self.machine.start(given))
             self._agree(starting=True)
+            if self.sync.courier:
+                self.comm.barrier()  # GPUs that wait for each other are not to begin apart
 
     def rounds(self, limit: int) -> None:
         """The reference: round after round, every phase on every rank."""
@@ -240,11 +245,8 @@ class Run:
                 with record("compute"), self.comm.together():
                     machine.begin()
         while not machine.done and machine.round < limit:
-            began = time.perf_counter()
-            ran, seconds, told = self._across(limit)
-            if ran:
-                began = time.perf_counter() - seconds
-            else:
+            began, first = time.perf_counter(), machine.round
+            if not self._across(limit):
                 with record("compute"):
                     self._attempt(machine.edge)
                 sync.reduce(failed=self.error is not None)
@@ -252,25 +254,27 @@ class Run:
                     self._attempt(machine.vertex)
             direction, frontier, edges = machine.direction, machine.total_active, machine.total_edges
             with record("agree"):
-                self._agree()
+                said = self._say()
+            figures = np.array([[frontier, edges, direction == "pull"]], np.int64)
+            if self.error is None:
+                sync.account()
+                if machine.round > first:
+                    figures = np.concatenate([machine.figures(first), figures])
+            with record("agree"):
+                self._agree(said)
             self._boundary()
             if not machine.done and machine.round < limit:
                 sync.broadcast()
-            record.rounds.add(direction, frontier, edges, time.perf_counter() - began, *[*told, *machine.notes()][-1:])
+            record.rounds.extend(figures, (time.perf_counter() - began) / len(figures), machine.notes())
             self.context.progress.round(machine.round, frontier, edges, direction)
 
-    def _across(self, limit: int) -> tuple[bool, float, list[Note]]:
-        """Rounds that the ranks' GPUs run by themselves, up to the agreement on the last: whether there were any, the
-        seconds of each, what is told of the last."""
-        machine, keeper, first, began = self.machine, self.context.keeper, self.machine.round, time.perf_counter()
+    def _across(self, limit: int) -> bool:
+        """Rounds that the ranks' GPUs run by themselves, up to the agreement on the last: whether there were any."""
+        keeper, first = self.context.keeper, self.machine.round
         end = min(limit, first + (min(keeper.until(first), AHEAD) if keeper else AHEAD))
         with self.record("compute"):
             ran = self._attempt(lambda: self.sync.across(end))
-        seconds = (time.perf_counter() - began) / (machine.round - first + 1)
-        told = machine.notes() if ran else []
-        if machine.round > first:
-            self.record.rounds.extend(machine.figures(first), seconds, told[:-1])
-        return bool(ran) or self.error is not None, seconds, told[-1:]
+        return bool(ran) or self.error is not None
 
     def fused(self, limit: int) -> None:
         """The same rounds where no mirror exists, many a call."""
@@ -306,38 +310,44 @@ class Run:
                 self.error = error
         return None
 
-    def _agree(self, starting: bool = False) -> None:
+    def _agree(self, said: Said | None = None, starting: bool = False) -> None:
         """The round's totals on every rank; vertices that wait are let in when nobody else is active."""
         machine = self.machine
         try:
-            integers, floats, waiting = self._totals()
+            integers, floats, waiting = (said or self._say())()
         except TimeoutError:
             assert self.error is not None
             raise self.error from None
         if integers[0] == 0 and waiting:
             pile = self.comm.allreduce(np.array([machine.lowest_pile()], np.int64), "min")
             self._attempt(lambda: machine.open_pile(int(pile[0])))
-            opened, _, _ = self._totals()
+            opened, _, _ = self._say()()
             integers[:2] = opened[:2]
         machine.agreed(integers, floats, starting)
 
-    def _totals(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Sums over ranks in one exchange: integers by allreduce; with floats, everything gathered and added in rank
-        order, so that every rank has the same bits. Minima take an allreduce of their own."""
+    def _say(self) -> Said:
+        """This rank's part of the round's totals is on its way; what is returned waits for those of all."""
         machine, failed = self.machine, self.error is not None
         integers, floats = machine.totals()
         wish = self.context.keeper.wish() if self.context.keeper else 0
         mine = np.array([failed, machine.waiting, wish, *integers], np.int64)
         if self.comm.size > 1 and floats.size:
-            gathered = self.comm.allgather(np.concatenate([mine, floats.view(np.int64)]))
-            whole = gathered[:, : mine.size].sum(axis=0)
-            floats = np.zeros_like(floats)
-            for part in gathered[:, mine.size :]:
-                floats += np.ascontiguousarray(part).view(np.float64)
-        else:
-            whole = self.comm.allreduce(mine)
-        if machine.minima:
-            whole[-machine.minima :] = self.comm.allreduce(mine[-machine.minima :], "min")
+            return lambda: self._heard(mine, *self._gathered(mine, floats))
+        begun = self.comm.begin_allreduce(mine)
+        return lambda: self._heard(mine, begun(), floats)
+
+    def _gathered(self, mine: np.ndarray, floats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over ranks in one exchange; of floats in rank order, so that every rank has the same bits."""
+        gathered = self.comm.allgather(np.concatenate([mine, floats.view(np.int64)]))
+        sums = np.zeros_like(floats)
+        for part in gathered[:, mine.size :]:
+            sums += np.ascontiguousarray(part).view(np.float64)
+        return gathered[:, : mine.size].sum(axis=0), sums
+
+    def _heard(self, mine: np.ndarray, whole: np.ndarray, floats: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """Sums of integers and floats, and how many vertices wait. Minima take an allreduce of their own."""
+        if self.machine.minima:
+            whole[-self.machine.minima :] = self.comm.allreduce(mine[-self.machine.minima :], "min")
         if whole[0]:
             self.comm.deadline = math.inf
             self.comm.agree(self.error)

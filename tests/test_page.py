@@ -48,7 +48,7 @@ def made(ranks=4, rounds=6, seed=1, **graph):
         )
     kept = Rounds()
     for i in range(rounds):
-        kept.add("push" if i % 3 else "pull", int(draw.integers(1, 1 << 20)), i, float(seconds[0, i].sum()))
+        kept.extend(np.array([[draw.integers(1, 1 << 20), i, i % 3 == 0]]), float(seconds[0, i].sum()))
     report["rounds"] = kept.summary()
     report["graph"] |= graph
     return report
@@ -95,7 +95,7 @@ def test_a_round_gets_of_each_part_what_was_spent_in_it():
     for pack in (0.25, 0.5):
         trace.add("compute", 1.0)
         trace.add("pack", pack)
-        trace.rounds.add("push", 1, 1, 2.0)
+        trace.rounds.extend(np.array([[1, 1, 0]]), 2.0)
     (rank,) = trace.collect()["ranks"]
     assert rank["rounds"]["compute"] == [1.0, 1.0]
     assert rank["rounds"]["pack"] == [0.25, 0.5]

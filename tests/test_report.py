@@ -68,8 +68,8 @@ def sample(comm):
     trace.describe("outcome", converged=False, limit="max_iter 2", rounds=2, summary={"reached": 45001, "sum": 1.5})
     trace.choose("policy", "oec")
     trace.choose("policy", "cvc", "a hub is larger than a share")
-    trace.rounds.add("push", 1, 10, 0.001)
-    trace.rounds.add("pull", 500, 9000, 0.002)
+    trace.rounds.extend(np.array([[1, 10, 0]]), 0.001)
+    trace.rounds.extend(np.array([[500, 9000, 1]]), 0.002)
     trace.warn("threads were clamped")
     return trace
 
@@ -121,8 +121,8 @@ def test_rounds_may_come_many_at_a_time(monkeypatch):
     monkeypatch.setattr(series, "KEPT_ROUNDS", 100)
     figures = np.random.default_rng(2).integers(0, [[50, 900, 2]], (1234, 3))
     one, many = series.Rounds(), series.Rounds()
-    for vertices, edges, pulled in figures.tolist():
-        one.add("pull" if pulled else "push", vertices, edges, 0.5)
+    for row in figures:
+        one.extend(row[None], 0.5)
     for part in np.split(figures, [1, 40, 41, 41, 700]):
         many.extend(part, 0.5)
     assert many.summary() == one.summary()
@@ -132,7 +132,7 @@ def test_long_runs_are_thinned_but_counted(monkeypatch):
     monkeypatch.setattr(series, "KEPT_ROUNDS", 100)
     rounds = series.Rounds()
     for i in range(12345):
-        rounds.add("push", i, 2 * i, 0.0)
+        rounds.extend(np.array([[i, 2 * i, 0]]), 0.0)
         assert len(rounds.kept) <= 100
     summary = rounds.summary()
     assert summary["count"] == 12345
@@ -222,7 +222,7 @@ def test_few_rounds_are_all_shown():
 def test_of_many_rounds_the_first_and_the_largest_are_shown():
     kept = series.Rounds()
     for i in range(1, 101):
-        kept.add("push", i, 1000 if i in (50, 51, 90, 91, 99) else 10, 0.0)
+        kept.extend(np.array([[i, 1000 if i in (50, 51, 90, 91, 99) else 10, 0]]), 0.0)
     shown = [line.split()[0] for line in rounds({"rounds": kept.summary()}).splitlines()[2:]]
     assert shown == ["1", "2", "3", "...", "50", "51", "...", "90", "91", "...", "99", "..."]
     assert rounds({"rounds": series.Rounds().summary()}) == ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -44,6 +44,11 @@ class Comm(ABC):
     @abstractmethod
     def allreduce(self, values: np.ndarray, op: str = "sum") -> np.ndarray:
         """Element-wise ``sum``, ``min`` or ``max`` over ranks of a small int64 or float64 array of one shape."""
+
+    def begin_allreduce(self, values: np.ndarray, op: str = "sum") -> Callable[[], np.ndarray]:
+        """An allreduce that other work, but no other exchange, may be done beside; what is returned waits for it."""
+        found = self.allreduce(values, op)
+        return lambda: found
 
     @abstractmethod
     def allgather(self, values: np.ndarray) -> np.ndarray:

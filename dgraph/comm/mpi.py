@@ -85,10 +85,18 @@ class MpiComm(Comm):
         self._wait(self.comm.Ibarrier().Test)
 
     def allreduce(self, values, op="sum"):
+        return self.begin_allreduce(values, op)()
+
+    def begin_allreduce(self, values, op="sum"):
         values = np.ascontiguousarray(values)
         out = np.empty_like(values)
-        self._wait(self.comm.Iallreduce(values, out, OPS[op]).Test, values, out)
-        return out
+        request = self.comm.Iallreduce(values, out, OPS[op])
+
+        def heard() -> np.ndarray:
+            self._wait(request.Test, values, out)
+            return out
+
+        return heard
 
     def allgather(self, values):
         values = np.ascontiguousarray(values)

@@ -20,7 +20,7 @@ HIDDEN = "hidden"
 KEPT_ROUNDS = 1024
 """At most, of few ranks."""
 
-SILENT, NOTHING = Note(""), ("", 0, 0.0)
+NOTHING = "", 0, 0.0
 
 
 class Rounds:
@@ -42,19 +42,6 @@ class Rounds:
         self._given = dict.fromkeys((*PARTS, HIDDEN), 0.0)
         self.schedules: dict[str, int] = {}
         self.loads = Loads()
-
-    def add(self, direction: str, vertices: int, edges: int, seconds: float, note: Note = SILENT) -> None:
-        """A round ended: its direction, its frontier's vertices and edges over all ranks, its time on this rank."""
-        self.by_direction[direction] = self.by_direction.get(direction, 0) + 1
-        self.vertices += int(vertices)
-        self.edges += int(edges)
-        parts, start = self._parts(1, seconds), time.perf_counter() - self._began - seconds
-        told = self._noted([note])[0]
-        self._thin(self.count + 1)
-        if self.count % self.every == 0:
-            row = (self.count + 1, direction, int(vertices), int(edges), float(seconds), start, *parts)
-            self.kept.append((*row, told))
-        self.count += 1
 
     def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[Note] = ()) -> None:
         """Rounds ended, each after ``seconds``: frontier vertices, frontier edges, 1 if pulled, int64 (rounds, 3).

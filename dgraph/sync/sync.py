@@ -69,6 +69,11 @@ class Sync:
         """Rounds that a courier runs without the host, up to the agreement on the last; whether there were any."""
         return bool(self.courier and not self.full and self.courier.across(limit, self))
 
+    def account(self) -> None:
+        """Seconds and bytes of what a courier moved since the last call go into the trace."""
+        if self.courier:
+            self.courier.account()
+
     def reduce(self, failed: bool = False) -> None:
         """Mirrors give their proposals to their masters. ``failed``: this rank has nothing to say any more."""
         machine, traced, now = self.machine, self.machine.traced, self.plans[self.machine.direction]

@@ -90,7 +90,7 @@ class Estimates(Machine):
         """What the rounds came to: masters that others must hear of are :meth:`frontier`."""
         self._look()
         if self.courier is not None:
-            self.courier.account()
+            self.courier.check()
 
     def fused(self, limit: int) -> int:
         """Up to ``limit`` rounds of the whole graph; how many."""
@@ -159,7 +159,7 @@ class Fallen(Exchange):
         if not self.direct or self.machine.options.host_rounds:
             return False
         self.machine.across(limit)
-        self.account()
+        self.check()
         return True
 
     def _tell_kernels(self, push: Any) -> None:

@@ -156,7 +156,7 @@ class Exchange:
             self.machine.across(limit)
         else:
             return False
-        self.account()
+        self.check()
         return True
 
     def is_small(self) -> bool:
@@ -222,13 +222,13 @@ class Exchange:
     def _launch(self, kernel: str, asked: int) -> None:
         self.machine.kernels.launch("phases", kernel, asked, fused=False, blocks=self.blocks)
 
-    def account(self) -> None:
-        """Take in what kernels wrote down since the last call; the host has just read it.
+    def check(self) -> None:
+        """Take in how many exchanges there were; the host has just read it.
 
         Raises:
             PeerLost: a GPU has waited in vain.
         """
-        words = self.machine.all_words[self.machine.arrays.post_at :]
+        words = self._words()
         if words[at.POST_LATE]:
             self.post.broken = True
             raise PeerLost(
@@ -236,6 +236,13 @@ class Exchange:
                 f"{patience():g} s ({PATIENCE}); that rank has ended or hangs, its own message says more"
             )
         self.post.number, self.post.stamp = int(words[at.POST_NUMBER]), int(words[at.POST_STAMP])
+
+    def _words(self) -> np.ndarray:
+        return self.machine.all_words[self.machine.arrays.post_at :]
+
+    def account(self) -> None:
+        """Seconds and bytes that kernels wrote down since the last call go into the record."""
+        words = self._words()
         new = (words - self._seen).tolist()
         self._seen = words.copy()
         if self.direct:

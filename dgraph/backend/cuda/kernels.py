@@ -76,8 +76,13 @@ class Kernels:
         """Compile or load modules, each by its name and whether no vertex has mirrors."""
         self.device.prepare(self._text(*name) for name in names)
         for name in names:
-            self._told(*name)
+            self._module(*name)
         self.loaded = True
+
+    def set_environments(self, names: Sequence[tuple[str, bool]]) -> None:
+        """``env`` of modules, before rounds begin."""
+        for name in names:
+            self._told(*name)
 
     def _walkers(self, fused: bool) -> list[str]:
         """Modules that a run's rounds are likely to be walked by."""

@@ -107,6 +107,7 @@ class Machine(Telling, Resumable):
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
+        self.kernels.set_environments(self._names())
         if self.courier is not None and self.courier.direct:
             self.launch(("phases", "wake"))
         self._fill(given)
@@ -139,7 +140,7 @@ class Machine(Telling, Resumable):
         """One vertex phase; the new frontier of masters is :meth:`frontier`."""
         self._phase(at.APPLIED, *self.works())
         if self.courier is not None:
-            self.courier.account()
+            self.courier.check()
 
     def works(self) -> list[tuple]:
         """The launches of a vertex phase."""

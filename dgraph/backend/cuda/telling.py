@@ -30,7 +30,7 @@ class Telling:
         self._notes: list[Note] = []
         self._untold: int | None = None
         self._loads: list[dict[str, np.ndarray]] = []
-        self._ring_read = -1
+        self._ring_read = -1, -1
 
     def figures(self, first: int) -> np.ndarray:
         """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
@@ -70,10 +70,14 @@ class Telling:
         return self.kernels.record.round() if self.kernels.record else {}
 
     def _ring(self, first: int) -> np.ndarray:
-        if self._ring_read != self.round:
-            self._ring_read = self.round
-            self._ring_words = self.device.get(self.arrays.ring).reshape(at.RING, at.FIGURES)
-        return self._ring_words[np.arange(max(first, self.round - at.RING), self.round) % at.RING]
+        first = max(first, self.round - at.RING)
+        if self._ring_read != (first, self.round):
+            self._ring_read = first, self.round
+            rows, low = self.arrays.ring.reshape(at.RING, at.FIGURES), first % at.RING
+            high = low + self.round - first
+            parts = [rows[low:high]] + [rows[: high - at.RING]] * (high > at.RING)
+            self._ring_words = np.concatenate([self.device.get(part) for part in parts])
+        return self._ring_words
 
     def note(self, name: str, rounds: int) -> None:
         """What walked the last rounds."""
