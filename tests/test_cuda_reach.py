@@ -149,6 +149,13 @@ def test_small_rounds_in_a_row_are_left_to_their_kernel_and_broad_ones_taken_bac
     assert "reach" in rounds[rounds.index("across") :]
 
 
+@pytest.mark.parametrize("few", ["-1", "1 << 40"])
+def test_behind_which_round_it_leaves_does_not_show(few):
+    for directed in (True, False):
+        mutant = ("MAILED * (env.others + 1)", few)
+        both(3, crowd(directed), policy="oec", options=Options(reach=4, small=20), mutant=mutant)
+
+
 @pytest.mark.parametrize("limit", range(1, 12))
 def test_a_limit_of_rounds_is_met_exactly(limit):
     """The frontier is a list for whoever goes on."""

@@ -37,31 +37,34 @@ DEVICE void write_mirrors(const Asked& a, const u32* bits, i64 number) {
     fence_block(true);
 }
 
-// Masters' bits to where they have mirrors.
+// Masters' bits to where they have mirrors. Warps are dealt to all peers together: of one alone there is not enough for all.
 DEVICE void write_masters(const Asked& a, const u32* bits, i64 number) {
+    const i64 all = 32 * WORDS_AT_ONCE;
+    i64 next = (i64)warp_rank();
     for (i64 n = 0; n < env.peer_count; n++) {
         const Peer& peer = peer_of(in_turn(n));
         const Span span = span_of(peer.theirs, a.role);
+        const u32* lids = peer.lids;
         u32* out = bits_in(peer.outbox[number & 1]);
-        for (i64 k = span.chunk() + (i64)warp_rank(); k << CHUNK_BITS < span.high; k += (i64)warps()) {
-            u32 mine = 0;
-            for (u32 j = 0; j < 32; j += WORDS_AT_ONCE) {
-                bool has[WORDS_AT_ONCE];
-                u32 v[WORDS_AT_ONCE];
-                for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
-                    const i64 position = (k << CHUNK_BITS) + 32 * (j + w) + lane_id();
-                    has[w] = span.holds(position);
-                    v[w] = has[w] ? peer.lids[position] : 0;
-                }
-                for (u32 w = 0; w < WORDS_AT_ONCE; w++) has[w] = has[w] && bits[v[w] >> 5] >> (v[w] & 31) & 1;
-                for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
-                    const u32 word = ballot(has[w]);
-                    if (lane_id() == j + w) mine = word;
-                }
+        const i64 first = span.low / all, count = larger((span.high + all - 1) / all - first, 0ll);
+        for (; next < count; next += (i64)warps()) {
+            const i64 k = first + next;
+            bool has[WORDS_AT_ONCE];
+            u32 v[WORDS_AT_ONCE], mine = 0;
+            for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
+                const i64 position = k * all + 32 * w + lane_id();
+                has[w] = span.holds(position);
+                v[w] = has[w] ? lids[position] : 0;
             }
-            const i64 i = 32 * k + lane_id();
-            if (within(span, i)) out[i] = mine;
+            for (u32 w = 0; w < WORDS_AT_ONCE; w++) has[w] = has[w] && bits[v[w] >> 5] >> (v[w] & 31) & 1;
+            for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
+                const u32 word = ballot(has[w]);
+                if (lane_id() == w) mine = word;
+            }
+            const i64 i = WORDS_AT_ONCE * k + lane_id();
+            if (lane_id() < WORDS_AT_ONCE && within(span, i)) out[i] = mine;
         }
+        next -= count;
     }
     fence_block(true);
 }

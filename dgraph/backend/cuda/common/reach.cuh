@@ -146,7 +146,8 @@ struct Reach : ReachRank {
         small = way == PUSH && t.active <= most && t.edges <= most ? small + 1 : 0;
         broad |= small == 0;
         leaves = t.late || t.stops || round + 1 >= limit || decision.done;
-        if (leaves || small > (narrows && broad ? 0 : SMALL_IN_A_ROW)) {
+        const bool few = t.edges <= MAILED * (env.others + 1); // of many, most end where only this kernel knows not to go
+        if (leaves || small > (narrows && broad && few ? 0 : SMALL_IN_A_ROW)) {
             if (mode == PULL && own_active) bits_to_list();
             return false;
         }
