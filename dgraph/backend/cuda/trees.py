@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from dgraph.backend.cuda import components, layout
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
@@ -25,6 +29,22 @@ class Trees(Machine):
         self._forest = device.module(components.text(graph.wide, graph.original.dtype.name), "components")
         self._since: int | None = None
 
+    @property
+    def _tells(self) -> bool:
+        """Whether ranks say who is inside."""
+        return bool(self.courier and self.courier.direct and self.courier.ends_only and not self.local.directed)
+
+    def start(self, given: Mapping[str, np.ndarray]) -> None:
+        """As that of every machine."""
+        arrays = self.arrays
+        marks = (*arrays.bits, arrays.dirty)
+        self._forest.set_environment(
+            components.environment(
+                self.graph, arrays.parent, arrays.lowest, arrays.forest, marks, lists=True, ends_only=self._tells
+            )
+        )
+        super().start(given)
+
     def walks(self) -> tuple[str, list[tuple]]:
         """Labels fall to the smallest of their tree; touched mirrors wait in :meth:`take_mirrors`."""
         self.prepare()
@@ -40,22 +60,9 @@ class Trees(Machine):
         self._since = self.round
         if self.round:
             self.arrays.forest[layout.FOREST_SINCE] = self.round
-        courier, arrays = self.courier, self.arrays
-        tells = bool(courier and courier.direct and courier.ends_only and not self.local.directed)
-        self._forest.set_environment(
-            components.environment(
-                self.graph,
-                arrays.parent,
-                arrays.lowest,
-                arrays.forest,
-                (*arrays.bits, arrays.dirty),
-                lists=True,
-                ends_only=tells,
-            )
-        )
-        self._hook(*(components.TELLING if tells else components.UNTOLD))
-        if courier and tells:
-            self.launch(("phases", "tell_inside", courier.comm.rank))
+        self._hook(*(components.TELLING if self._tells else components.UNTOLD))
+        if self.courier and self._tells:
+            self.launch(("phases", "tell_inside", self.courier.comm.rank))
             self._hook(("hook_told",), ("settle_inside",))
             self.launch(("phases", "name_inside"))
         self._hook(("hook_all",))

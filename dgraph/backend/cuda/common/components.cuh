@@ -7,7 +7,9 @@ struct Env {
     const original_t* original;
     u32* parent;
     i64 *lowest, *forest;
-    u32 *inside, *apart, *left; // between ranks, bits: who is in the largest tree; who has no edge; a list: who needs a look
+    // Between ranks, bits: who is in the largest tree; of masters who has no edge, of mirrors who was joined to one that nobody
+    // said to be inside. And a list: who needs a look.
+    u32 *inside, *apart, *left;
     const u32 *long_rows, *chunk_rows;
     const offset_t* chunk_first;
     i64 n, masters, sources, long_count, chunk_count; // sources: only vertices before it have edges
@@ -16,7 +18,7 @@ CONSTANT Env env;
 
 // Vertices of the sample, and edges that one of them may stand for; which part of these may be outside; neighbours that a
 // vertex may lean on (its first, where these are known, is the lowest); steps up that a multiprocessor's cache is asked for.
-#define VOTES 512
+#define VOTES 256
 #define MOST_WEIGHT 256
 #define OUTSIDE 32
 #define LEANS 8
@@ -33,6 +35,44 @@ template <class F> DEVICE void each_few(u64 rows, const F& f) {
         for (int k = 0; k < AT_ONCE; k++) v[k] = from + k * threads();
         f(v);
     }
+}
+
+// Four of them side by side, in one load or store.
+template <class T> struct alignas(4 * sizeof(T)) Four {
+    T of[4];
+};
+
+template <class T> DEVICE bool are_together(const T* at, u64 first, u64 end) {
+    return first + 4 <= end && (u64)(at + first) % sizeof(Four<T>) == 0;
+}
+
+// What is not before ``end`` is 0.
+template <class T> DEVICE Four<T> load_four(const T* at, u64 first, u64 end) {
+    if (are_together(at, first, end)) return *(const Four<T>*)(at + first);
+    Four<T> x;
+    for (int k = 0; k < 4; k++) x.of[k] = first + k < end ? at[first + k] : 0;
+    return x;
+}
+
+template <class T> DEVICE void store_four(T* at, u64 first, u64 end, const Four<T>& x) {
+    if (are_together(at, first, end)) {
+        *(Four<T>*)(at + first) = x;
+        return;
+    }
+    for (int k = 0; k < 4; k++)
+        if (first + k < end) at[first + k] = x.of[k];
+}
+
+// All vertices before ``rows``, and up to a whole warp: ``f(v)``, v the first of four.
+template <class F> DEVICE void each_four(u64 rows, const F& f) {
+    for (u64 v = 4 * thread_rank(); v - 4 * lane_id() < rows; v += 4 * threads()) f(v);
+}
+
+// The bits of a warp's fours from v on; those of words before ``rows``. By whole warps.
+DEVICE void store_bits(u32* bits, u64 v, u64 rows, u32 four) {
+    u32 word = four << (4 * (lane_id() & 7));
+    for (u32 mask = 1; mask < 8; mask <<= 1) word |= shuffle_xor(word, mask);
+    if (lane_id() % 8 == 0 && v < rows) bits[v >> 5] = word;
 }
 
 // Lists v; by whole warps. ``counter``: of ``forest``.
@@ -64,32 +104,35 @@ DEVICE void join_trees(u32 u, u32 v) {
     }
 }
 
+// Of a mirror, between ranks.
+DEVICE void note_joined(u32 u) {
+    if (env.apart && u >= (u32)env.masters) atomicOr(env.apart + (u >> 5), 1u << (u & 31));
+}
+
 // Every vertex hangs itself under the lowest of its first few neighbours, if that is lower. Those that have none lower here,
 // but higher ones, are listed: few, but a hub may be among them.
 KERNEL lean(i64) {
-    each_few((u64)env.n, [&](const u64* v) {
-        u32 low[AT_ONCE];
-        bool here[AT_ONCE], empty[AT_ONCE];
-        for (int k = 0; k < AT_ONCE; k++) {
-            const u32 head = env.heads && v[k] < (u64)env.sources ? env.heads[v[k]] : NO_HEAD;
-            low[k] = smaller((u32)v[k], head), here[k] = head < (u32)env.masters, empty[k] = head == NO_HEAD;
-        }
-        if (!env.heads)
-            for (int k = 0; k < AT_ONCE; k++) {
-                const bool mine = v[k] < (u64)env.sources;
-                const offset_t first = mine ? env.offsets[v[k]] : 0, end = mine ? env.offsets[v[k] + 1] : 0;
-                empty[k] = first == end;
-                for (offset_t e = first; e < smaller(end, first + LEANS); e++) {
-                    const u32 u = env.neighbours[e];
-                    low[k] = smaller(low[k], u), here[k] |= u < (u32)env.masters;
-                }
+    if (thread_rank() == 0) env.forest[FOREST_LEAST] = NOBODY;
+    const u64 n = (u64)env.n, masters = (u64)env.masters, sources = (u64)env.sources;
+    each_four(n, [&](u64 v) {
+        const Four<u32> heads = env.heads ? load_four(env.heads, v, sources) : Four<u32>{};
+        Four<u32> low;
+        u32 roots = 0, apart = 0;
+        for (u32 k = 0; k < 4; k++) {
+            const u32 own = (u32)v + k;
+            u32 first = NO_HEAD; // the lowest of those that it may lean on
+            if (env.heads) {
+                first = v + k < sources ? heads.of[k] : NO_HEAD;
+            } else if (v + k < sources) {
+                const offset_t e = env.offsets[own], end = smaller(env.offsets[own + 1], e + LEANS);
+                for (offset_t i = e; i < end; i++) first = smaller(first, env.neighbours[i]);
             }
-        for (int k = 0; k < AT_ONCE; k++) {
-            if (v[k] < (u64)env.n) env.parent[v[k]] = low[k];
-            const u32 apart = ballot(v[k] < (u64)env.masters && empty[k]);
-            if (env.apart && lane_id() == 0 && v[k] < (u64)env.n) env.apart[v[k] >> 5] = apart;
-            list_in((u32*)env.lowest, FOREST_ROOTS, here[k] && low[k] == (u32)v[k], (u32)v[k]);
+            low.of[k] = smaller(own, first);
+            roots |= (u32)(first >= own && first < masters) << k, apart |= (u32)(v + k < masters && first == NO_HEAD) << k;
         }
+        store_four(env.parent, v, n, low);
+        if (env.apart) store_bits(env.apart, v, n, apart);
+        for (u32 k = 0; k < 4; k++) list_in((u32*)env.lowest, FOREST_ROOTS, roots >> k & 1, (u32)v + k);
     });
 }
 
@@ -114,34 +157,34 @@ KERNEL hook_one(i64) {
     if (is_clear()) return;
     for (u64 v = thread_rank(); v < (u64)env.sources; v += threads()) {
         const offset_t first = env.offsets[v], degree = env.offsets[v + 1] - first;
-        if (degree) join_trees((u32)v, env.neighbours[first + ((u32)v * 2654435761u >> 8) % degree]);
+        if (!degree) continue;
+        const u32 u = env.neighbours[first + ((u32)v * 2654435761u >> 8) % degree];
+        join_trees((u32)v, u), note_joined(u);
     }
 }
 
-// Vertices before ``rows`` hang themselves under the roots of their trees, and up to a whole warp: ``f(v, root)``. What is near
-// by, hubs above all, this multiprocessor's cache knows. A long way is shortened by others meanwhile, which only fresh loads see.
-template <class F> DEVICE void hang(u64 rows, const F& f) {
-    each_few(rows, [&](const u64* v) {
-        u32 first[AT_ONCE], up[AT_ONCE];
-        for (int k = 0; k < AT_ONCE; k++) first[k] = up[k] = env.parent[v[k] < rows ? v[k] : 0];
-        bool moves = true;
-        for (u32 i = 0; moves; i++) {
-            u32 above[AT_ONCE];
-            for (int k = 0; k < AT_ONCE; k++) above[k] = i < NEAR_BY ? env.parent[up[k]] : FRESH(env.parent + up[k]);
-            moves = false;
-            for (int k = 0; k < AT_ONCE; k++) moves |= above[k] != up[k], up[k] = above[k];
-        }
-        for (int k = 0; k < AT_ONCE; k++) {
-            if (v[k] < rows && up[k] != first[k]) env.parent[v[k]] = up[k];
-            f(v[k], up[k]);
-        }
-    });
+// Those of four vertices from v on that stand before ``rows`` hang themselves under the roots of their trees: these. What is
+// near by, hubs above all, this multiprocessor's cache knows. A long way is shortened by others meanwhile, which only fresh
+// loads see.
+DEVICE Four<u32> hang(u64 rows, u64 v) {
+    Four<u32> up = load_four(env.parent, v, rows);
+    bool moves = true, moved = false;
+    for (u32 i = 0; moves; i++) {
+        u32 above[4];
+        for (int k = 0; k < 4; k++) above[k] = i < NEAR_BY ? env.parent[up.of[k]] : FRESH(env.parent + up.of[k]);
+        moves = false;
+        for (int k = 0; k < 4; k++) moves |= above[k] != up.of[k], up.of[k] = above[k];
+        moved |= moves;
+    }
+    if (moved) store_four(env.parent, v, rows, up);
+    return up;
 }
 
 // ``after``: what has joined trees since.
 KERNEL jump(i64 after) {
     if (after == HOOKING_ONE && is_clear()) return;
-    hang((u64)(after == LEANING ? env.masters : env.n), [](u64, u32) {}); // a mirror leans on nobody
+    const u64 rows = (u64)(after == LEANING ? env.masters : env.n); // a mirror leans on nobody
+    each_four(rows, [&](u64 v) { hang(rows, v); });
 }
 
 // The tree that most edges of a sample of vertices are in; and whether few are left outside of it. A vertex whose row ends
@@ -210,10 +253,12 @@ struct WaitingRoom {
 };
 
 // The edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp, the longest in chunks if
-// there is a list of these. ``word(v)`` is loaded, and ``is_outside(v, word)`` says what it means; ``told(u)``: that u is
-// inside, and so v, whatever tree u is in; ``tell(v)``: so it is.
-template <class W, class P, class Q, class T>
-DEVICE void hook_outside(WaitingRoom& room, const W& word, const P& is_outside, const Q& told, const T& tell) {
+// there is a list of these. ``outside.each(f)`` calls ``f(mine, v)`` of them by whole warps, and ``outside.has(v)`` is one of
+// them; ``joins_at_once(v, degree)``: that v needs no more. ``told(u)``: that u is inside, and so v, whatever tree u is in;
+// ``tell(v)``: so it is; ``joined(u)``: to a vertex that is outside.
+template <class S, class B, class Q, class T, class J>
+DEVICE void hook_outside(WaitingRoom& room, const S& outside, const B& joins_at_once, const Q& told, const T& tell,
+                         const J& joined) {
     const u32 largest = largest_tree();
     const auto hook_row = [&](u32 v, offset_t first, offset_t last, u32 step, bool tells) {
         bool joins = false;
@@ -224,7 +269,7 @@ DEVICE void hook_outside(WaitingRoom& room, const W& word, const P& is_outside, 
             for (int k = 0; k < AT_ONCE; k++) is_told[k] = told(u[k]);
             for (int k = 0; k < AT_ONCE; k++) {
                 joins |= is_told[k];
-                if (!is_told[k] && u[k] != v) join_trees(v, u[k]);
+                if (!is_told[k] && u[k] != v) join_trees(v, u[k]), joined(u[k]);
             }
         }
         if (joins && tells) tell(v);
@@ -233,8 +278,8 @@ DEVICE void hook_outside(WaitingRoom& room, const W& word, const P& is_outside, 
     for (u64 from = warp_rank(); from < (u64)env.chunk_count; from += threads()) {
         const u64 i = from + lane_id() * warps(); // those of one row are different warps'
         const u32 v = i < (u64)env.chunk_count ? env.chunk_rows[i] : 0;
-        const bool outside = i < (u64)env.chunk_count && is_outside(v, word(v));
-        for (u32 left = ballot(outside); left; left &= left - 1) {
+        const bool mine = i < (u64)env.chunk_count && outside.has(v);
+        for (u32 left = ballot(mine); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1, row = shuffle(v, lane);
             const offset_t first = env.chunk_first[from + lane * warps()];
             const offset_t last = smaller(first + CHUNK, env.offsets[row + 1]);
@@ -242,8 +287,9 @@ DEVICE void hook_outside(WaitingRoom& room, const W& word, const P& is_outside, 
         }
     }
     const auto hook = [&](bool mine, u32 v) {
-        const offset_t first = mine ? env.offsets[v] : 0, last = mine ? env.offsets[v + 1] : 0;
-        const offset_t alone = smaller(last, first + 32);
+        const offset_t first = mine ? env.offsets[v] : 0, end = mine ? env.offsets[v + 1] : 0, degree = end - first;
+        const bool leaves = (env.chunk_count && degree > LONG_ROW) || (mine && joins_at_once(v, degree));
+        const offset_t last = leaves ? first : end, alone = smaller(last, first + 32);
         hook_row(v, first, alone, 1, true);
         for (u32 left = ballot(alone < last); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1;
@@ -251,33 +297,29 @@ DEVICE void hook_outside(WaitingRoom& room, const W& word, const P& is_outside, 
         }
     };
     Waiting waiting = {room.held[warp_in_block()], 0};
-    each_few((u64)env.masters, [&](const u64* v) {
-        u32 words[AT_ONCE];
-        offset_t degree[AT_ONCE];
-        for (int k = 0; k < AT_ONCE; k++) words[k] = word(v[k] < (u64)env.masters ? (u32)v[k] : 0);
-        u32 heads[AT_ONCE];
-        for (int k = 0; k < AT_ONCE; k++) {
-            const bool outside = v[k] < (u64)env.masters && is_outside((u32)v[k], words[k]);
-            heads[k] = !outside ? NO_HEAD : env.heads ? env.heads[v[k]] : 0;
-        }
-        for (int k = 0; k < AT_ONCE; k++)
-            degree[k] = heads[k] == NO_HEAD ? 0 : env.offsets[v[k] + 1] - env.offsets[v[k]];
-        // Who has one edge, whose end is told of on another rank, has no tree of its own.
-        for (int k = 0; k < AT_ONCE; k++) {
-            if (!env.heads || degree[k] != 1 || heads[k] < (u32)env.masters || (u32)v[k] < largest) continue;
-            if (!told(heads[k])) continue;
-            tell((u32)v[k]), env.parent[v[k]] = largest, degree[k] = 0;
-        }
-        for (int k = 0; k < AT_ONCE; k++)
-            waiting.add(degree[k] && !(env.chunk_count && degree[k] > LONG_ROW), (u32)v[k], hook);
-    });
+    outside.each([&](bool mine, u32 v) { waiting.add(mine, v, hook); });
     waiting.close(hook);
 }
+
+struct OutsideOfTree {
+    u32 largest;
+
+    __device__ bool has(u32 v) const { return FRESH(env.parent + v) != largest; }
+
+    template <class F> __device__ void each(const F& f) const {
+        each_few((u64)env.n, [&](const u64* v) {
+            bool mine[AT_ONCE];
+            for (int k = 0; k < AT_ONCE; k++) mine[k] = v[k] < (u64)env.n && has((u32)v[k]);
+            for (int k = 0; k < AT_ONCE; k++)
+                if (mine[k]) mine[k] = env.heads ? env.heads[v[k]] != NO_HEAD : env.offsets[v[k]] < env.offsets[v[k] + 1];
+            for (int k = 0; k < AT_ONCE; k++) f(mine[k], (u32)v[k]);
+        });
+    }
+};
 
 // Of a graph that is all here.
 KERNEL hook_rest(i64) {
     SHARED(WaitingRoom, room);
-    const u32 largest = largest_tree();
     each_few((u64)env.n, [&](const u64* v) {
         original_t id[AT_ONCE];
         for (int k = 0; k < AT_ONCE; k++) id[k] = v[k] < (u64)env.n ? env.original[v[k]] : 0;
@@ -285,23 +327,22 @@ KERNEL hook_rest(i64) {
             if (v[k] < (u64)env.n) env.lowest[v[k]] = (i64)id[k];
     });
     hook_outside(
-        room, [](u32 v) { return FRESH(env.parent + v); }, [&](u32, u32 parent) { return parent != largest; },
-        [](u32) { return false; }, [](u32) {});
+        room, OutsideOfTree{largest_tree()}, [](u32, offset_t) { return false; }, [](u32) { return false; }, [](u32) {},
+        [](u32) {});
 }
 
 // The smallest original id of every tree, whose root has brought its own; of the largest, one atomic a warp.
 KERNEL name_trees(i64) {
     const u32 giant = env.parent[largest_tree()];
     i64 least = NOBODY;
-    each_few((u64)env.n, [&](const u64* v) {
-        u32 root[AT_ONCE];
-        original_t id[AT_ONCE];
-        for (int k = 0; k < AT_ONCE; k++) root[k] = v[k] < (u64)env.n ? env.parent[v[k]] : (u32)v[k];
-        for (int k = 0; k < AT_ONCE; k++) id[k] = v[k] < (u64)env.n && root[k] != (u32)v[k] ? env.original[v[k]] : 0;
-        for (int k = 0; k < AT_ONCE; k++) {
-            if (root[k] == (u32)v[k]) continue;
-            if (root[k] == giant) least = smaller(least, (i64)id[k]);
-            else if ((i64)id[k] < FRESH(env.lowest + root[k])) atomicMin(env.lowest + root[k], (i64)id[k]);
+    const u64 n = (u64)env.n;
+    each_four(n, [&](u64 v) {
+        const Four<u32> root = load_four(env.parent, v, n);
+        const Four<original_t> id = load_four(env.original, v, n);
+        for (int k = 0; k < 4; k++) {
+            if (v + k >= n || root.of[k] == (u32)v + k) continue;
+            if (root.of[k] == giant) least = smaller(least, (i64)id.of[k]);
+            else if ((i64)id.of[k] < FRESH(env.lowest + root.of[k])) atomicMin(env.lowest + root.of[k], (i64)id.of[k]);
         }
     });
     for (u32 mask = 16; mask; mask >>= 1) least = smaller(least, shuffle_xor(least, mask));

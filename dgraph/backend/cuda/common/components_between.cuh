@@ -1,5 +1,14 @@
 // Components between ranks: who is in the largest tree, whom others said to be there, and all edges where nobody says so.
 
+// The smallest original id of masters in the largest tree, as far as it is known; of each thread those it has met.
+DEVICE void keep_least(i64 id) {
+    for (u32 mask = 16; mask; mask >>= 1) id = smaller(id, shuffle_xor(id, mask));
+    if (lane_id() == 0 && id < FRESH(env.forest + FOREST_LEAST)) atomicMin(env.forest + FOREST_LEAST, id);
+}
+
+// Of vertices 32 i … 32 i + 31 those before ``end``.
+DEVICE u32 before(u64 i, u64 end) { return 32 * i >= end ? 0 : end - 32 * i >= 32 ? EVERY_LANE : (1u << (end - 32 * i)) - 1; }
+
 // Everybody hangs under the root of a tree, and bits say who is in the largest: few enough to lie in caches. A mirror leans
 // on nobody.
 KERNEL mark_largest(i64) {
@@ -7,72 +16,95 @@ KERNEL mark_largest(i64) {
     const bool any = env.offsets[env.n] > 0;
     const u64 joined = (u64)(is_clear() ? env.sources : env.n);
     for (u64 i = (joined + 31) / 32 + thread_rank(); 32 * i < (u64)env.n; i += threads()) env.inside[i] = 0;
-    hang(joined, [&](u64 v, u32 root) {
-        const u32 word = ballot(v < joined && root == largest && any);
-        if (lane_id() == 0 && v < joined) env.inside[v >> 5] = word;
+    i64 least = NOBODY;
+    each_four(joined, [&](u64 v) {
+        const Four<original_t> id = load_four(env.original, v, (u64)env.masters);
+        const Four<u32> root = hang(joined, v);
+        u32 bits = 0;
+        for (u32 k = 0; k < 4; k++) {
+            const bool inside = v + k < joined && root.of[k] == largest && any;
+            bits |= (u32)inside << k;
+            if (inside && v + k < (u64)env.masters) least = smaller(least, (i64)id.of[k]);
+        }
+        store_bits(env.inside, v, joined, bits);
     });
+    keep_least(least);
 }
 
 DEVICE bool is_inside_now(u32 v) { return FRESH(env.inside + (v >> 5)) >> (v & 31) & 1; }
 // A multiprocessor's own cache has hubs' bits, but does not hear who has joined since.
 DEVICE bool is_inside(u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) || is_inside_now(v); }
 
+// Masters with edges who were not said to be inside. Words of a warp lie far apart: numbers fall with degrees, and vertices of
+// few edges are those that are not inside.
+struct Untold {
+    u32 masters;
+
+    __device__ u32 word(u64 i) const { return before(i, masters) & ~(env.inside[i] | env.apart[i]); }
+    __device__ bool has(u32 v) const { return word(v >> 5) >> (v & 31) & 1; }
+
+    template <class F> __device__ void each(const F& f) const {
+        for (u64 from = warp_rank(); 32 * from < masters; from += 32 * warps()) {
+            const u64 i = from + lane_id() * warps();
+            for (u32 left = 32 * i < masters ? word(i) : 0; ballot(left != 0); left &= left - 1)
+                f(left != 0, (u32)(32 * i) + (left ? __ffs(left) - 1 : 0));
+        }
+    }
+};
+
 // Between ranks whose largest trees are one (trees.cuh): edges of masters that were not said to be inside, at both ends of
 // an edge, whoever holds it. Who was said to be inside needs no tree.
 KERNEL hook_told(i64) {
     SHARED(WaitingRoom, room);
     if (!is_united()) return;
-    hook_outside(
-        room, [](u32 v) { return env.inside[v >> 5] | env.apart[v >> 5]; },
-        [](u32 v, u32 word) { return !(word >> (v & 31) & 1); },
-        [](u32 u) { return env.inside[u >> 5] >> (u & 31) & 1; },
-        [](u32 v) { atomicOr(env.inside + (v >> 5), 1u << (v & 31)); });
+    const u32 largest = largest_tree(), masters = (u32)env.masters;
+    i64 least = NOBODY;
+    const auto told = [](u32 u) { return (env.inside[u >> 5] >> (u & 31) & 1) != 0; };
+    const auto tell = [&](u32 v) {
+        atomicOr(env.inside + (v >> 5), 1u << (v & 31));
+        least = smaller(least, (i64)env.original[v]);
+    };
+    // Who has one edge, whose end is told of on another rank, has no tree of its own.
+    const auto joins_at_once = [&](u32 v, offset_t degree) {
+        const u32 head = env.heads ? env.heads[v] : NO_HEAD;
+        if (degree != 1 || head == NO_HEAD || head < masters || v < largest || !told(head)) return false;
+        tell(v), env.parent[v] = largest;
+        return true;
+    };
+    hook_outside(room, Untold{masters}, joins_at_once, told, tell, note_joined);
+    keep_least(least);
 }
 
 // Then bits say at whom nobody has to look again: who is in the largest tree, whose smallest original id is found, or has
-// no edge. A mirror that has a tree of its own is an edge's end whose other end is inside: its owner knows. Others are listed.
+// no edge. A mirror that was joined to nobody is an edge's end whose other end is inside: its owner knows. Others are listed.
 KERNEL settle_inside(i64) {
     SHARED(WaitingRoom, room);
     if (!is_united()) return;
     const u32 largest = largest_tree(), giant = root_of(largest), masters = (u32)env.masters;
-    i64 id = NOBODY;
+    i64 least = NOBODY;
     const auto look = [&](bool mine, u32 v) {
-        const u32 above = mine ? env.parent[v] : v;
-        const bool alone = above == v && v >= masters;
-        const u32 root = !mine || alone || above == giant ? above : root_of(v);
-        const bool inside = v < masters && root == giant; // of other mirrors that are inside the owner may not know
-        if (mine && inside) id = smaller(id, (i64)env.original[v]);
-        const bool settled = inside || alone;
-        if (mine && settled) atomicOr(env.inside + (v >> 5), 1u << (v & 31));
-        if (mine && !settled && root != giant) env.lowest[root] = NOBODY;
-        list_in(env.left, FOREST_LEFT, mine && !settled, v);
+        const u32 root = mine ? root_of(v) : v;
+        const bool inside = v < masters && root == giant; // of mirrors that are inside the owner may not know
+        if (mine && inside) {
+            least = smaller(least, (i64)env.original[v]);
+            atomicOr(env.inside + (v >> 5), 1u << (v & 31));
+        }
+        if (mine && root != giant) env.lowest[root] = NOBODY;
+        list_in(env.left, FOREST_LEFT, mine && !inside, v);
     };
     Waiting waiting = {room.held[warp_in_block()], 0};
     const u64 words = ((u64)env.n + 31) / 32;
     for (u64 i = 32 * warp_rank(); i < words; i += 32 * warps()) {
         const u64 at = i + lane_id();
-        const u32 inside = at < words ? env.inside[at] : ~0u, apart = 32 * at < masters ? env.apart[at] : 0;
-        if (apart) atomicOr(env.inside + at, apart);
-        for (u32 from = 0; from < 32; from += AT_ONCE) {
-            bool asks[AT_ONCE];
-            original_t own[AT_ONCE];
-            for (u32 k = 0; k < AT_ONCE; k++) {
-                const u64 v = 32 * (i + from + k) + lane_id();
-                const bool joined = shuffle(inside, from + k) >> lane_id() & 1;
-                const bool alone = shuffle(apart, from + k) >> lane_id() & 1;
-                asks[k] = v < (u64)env.n && !joined && !alone;
-                own[k] = joined && v < masters ? env.original[v] : (original_t)~0ull;
-            }
-            for (u32 k = 0; k < AT_ONCE; k++) {
-                const u64 v = 32 * (i + from + k) + lane_id();
-                if (own[k] != (original_t)~0ull) id = smaller(id, (i64)own[k]);
-                waiting.add(asks[k], (u32)v, look);
-            }
-        }
+        const u32 inside = at < words ? env.inside[at] : ~0u, apart = at < words ? env.apart[at] : 0;
+        const u32 all = before(at, (u64)env.n), own = before(at, masters);
+        const u32 settled = (own & apart) | (all & ~own & ~apart);
+        if (settled & ~inside) atomicOr(env.inside + at, settled);
+        for (u32 asks = all & ~inside & ~settled; ballot(asks != 0); asks &= asks - 1)
+            waiting.add(asks != 0, (u32)(32 * at) + (asks ? __ffs(asks) - 1 : 0), look);
     }
     waiting.close(look);
-    for (u32 mask = 16; mask; mask >>= 1) id = smaller(id, shuffle_xor(id, mask));
-    if (lane_id() == 0 && id < FRESH(env.forest + FOREST_LEAST)) atomicMin(env.forest + FOREST_LEAST, id);
+    keep_least(least);
 }
 
 // Edges that are still to join something, of a warp: joined when there are enough for all its lanes, since one lane that

@@ -122,9 +122,7 @@ KERNEL tell_inside(i64 rank) {
         const u32 own = within(masters, (i64)i);
         if (~own) inside()[i] = (inside()[i] & own) | mirrors_named(down, all.number, (i64)i);
     }
-    if (thread_rank()) return;
-    env.forest[FOREST_LEAST] = 0x7fffffffffffffffll;
-    all.end_exchanges();
+    if (thread_rank() == 0) all.end_exchanges();
 }
 
 // All masters in that tree take its smallest label at once, and nobody has to hear of it.
@@ -135,7 +133,7 @@ KERNEL name_inside(i64) {
     all.begin_exchanges();
     all.gate.around([&]() {
         const u64 began = NOW();
-        agree_on(all, TOTAL_LOWEST, FRESH(env.forest + FOREST_LEAST));
+        agree_on(all, TOTAL_LOWEST, env.rows ? FRESH(env.forest + FOREST_LEAST) : 0x7fffffffffffffffll);
         all.waiting += (i64)(NOW() - began);
     });
     Proposal p = identity();
