@@ -136,14 +136,14 @@ KERNEL lean(i64) {
     });
 }
 
-// They join the trees of a few of their neighbours.
+// They join the trees of a few of their neighbours, a thread each.
 KERNEL hook_roots(i64) {
     const u32* list = (const u32*)env.lowest;
-    for (u64 i = thread_rank(); i < (u64)env.forest[FOREST_ROOTS]; i += threads()) {
-        const u32 v = list[i];
-        const offset_t first = env.offsets[v], last = smaller(env.offsets[v + 1], first + LEANS);
-        for (offset_t e = first; e < last; e++)
-            if (env.neighbours[e] < (u32)env.masters) join_trees(v, env.neighbours[e]);
+    for (u64 i = thread_rank(); i < LEANS * (u64)env.forest[FOREST_ROOTS]; i += threads()) {
+        const u32 v = list[i / LEANS];
+        const offset_t e = env.offsets[v] + i % LEANS;
+        const u32 u = e < env.offsets[v + 1] ? env.neighbours[e] : v;
+        if (u < (u32)env.masters) join_trees(v, u);
     }
 }
 
@@ -255,25 +255,23 @@ struct WaitingRoom {
 // The edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp, the longest in chunks if
 // there is a list of these. ``outside.each(f)`` calls ``f(mine, v)`` of them by whole warps, and ``outside.has(v)`` is one of
 // them; ``joins_at_once(v, degree)``: that v needs no more. ``told(u)``: that u is inside, and so v, whatever tree u is in;
-// ``tell(v)``: so it is; ``joined(u)``: to a vertex that is outside.
+// ``tell(v)``: so it is; ``join(mine, v, u)``: their trees, by whole warps.
 template <class S, class B, class Q, class T, class J>
 DEVICE void hook_outside(WaitingRoom& room, const S& outside, const B& joins_at_once, const Q& told, const T& tell,
-                         const J& joined) {
+                         const J& join) {
     const u32 largest = largest_tree();
     const auto hook_row = [&](u32 v, offset_t first, offset_t last, u32 step, bool tells) {
+        const offset_t count = first < last ? last - first : 0;
         bool joins = false;
-        for (offset_t e = first; e < last; e += AT_ONCE * step) {
+        for (offset_t i = 0; ballot(i < count); i += AT_ONCE * step) {
             u32 u[AT_ONCE];
             bool is_told[AT_ONCE];
-            for (int k = 0; k < AT_ONCE; k++) u[k] = e + k * step < last ? env.neighbours[e + k * step] : v;
-            for (int k = 0; k < AT_ONCE; k++) is_told[k] = told(u[k]);
-            for (int k = 0; k < AT_ONCE; k++) {
-                joins |= is_told[k];
-                if (!is_told[k] && u[k] != v) join_trees(v, u[k]), joined(u[k]);
-            }
+            for (int k = 0; k < AT_ONCE; k++) u[k] = i + k * step < count ? env.neighbours[first + i + k * step] : v;
+            for (int k = 0; k < AT_ONCE; k++) is_told[k] = u[k] != v && told(u[k]);
+            for (int k = 0; k < AT_ONCE; k++) joins |= is_told[k], join(!is_told[k] && u[k] != v, v, u[k]);
         }
         if (joins && tells) tell(v);
-        if (joins) join_trees(v, largest);
+        join(joins, v, largest);
     };
     for (u64 from = warp_rank(); from < (u64)env.chunk_count; from += threads()) {
         const u64 i = from + lane_id() * warps(); // those of one row are different warps'
@@ -328,7 +326,9 @@ KERNEL hook_rest(i64) {
     });
     hook_outside(
         room, OutsideOfTree{largest_tree()}, [](u32, offset_t) { return false; }, [](u32) { return false; }, [](u32) {},
-        [](u32) {});
+        [](bool mine, u32 v, u32 u) {
+            if (mine) join_trees(v, u);
+        });
 }
 
 // The smallest original id of every tree, whose root has brought its own; of the largest, one atomic a warp.

@@ -35,19 +35,52 @@ DEVICE bool is_inside_now(u32 v) { return FRESH(env.inside + (v >> 5)) >> (v & 3
 // A multiprocessor's own cache has hubs' bits, but does not hear who has joined since.
 DEVICE bool is_inside(u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) || is_inside_now(v); }
 
-// Masters with edges who were not said to be inside. Words of a warp lie far apart: numbers fall with degrees, and vertices of
-// few edges are those that are not inside.
+// Edges that are still to join something, of a warp: joined when there are enough for all its lanes, since one lane that
+// joins keeps the others waiting.
+struct Pairs {
+    u32 (*held)[2];
+    u32 count;
+
+    // By whole warps; ``join(v, u)`` by each lane.
+    template <class F> __device__ void add(bool joins, u32 v, u32 u, const F& join) {
+        const u32 found = ballot(joins), at = count + __popc(found & ((1u << lane_id()) - 1));
+        if (joins) held[at][0] = v, held[at][1] = u;
+        count += __popc(found);
+        __syncwarp();
+        if (count < 32) return;
+        count -= 32;
+        const u32* mine = held[count + lane_id()];
+        const u32 a = mine[0], b = mine[1];
+        __syncwarp(); // all have read before one writes again
+        join(a, b);
+    }
+
+    template <class F> __device__ void close(const F& join) const {
+        if (lane_id() < count) join(held[lane_id()][0], held[lane_id()][1]);
+    }
+};
+
+struct PairsRoom {
+    u32 held[BLOCK / 32][64][2];
+};
+
+// Masters with edges who were not said to be inside. A warp takes a few words at a time, side by side, and others far away:
+// numbers fall with degrees, and vertices of few edges are those that are not inside.
 struct Untold {
+    enum { WORDS = 8 };
     u32 masters;
 
     __device__ u32 word(u64 i) const { return before(i, masters) & ~(env.inside[i] | env.apart[i]); }
     __device__ bool has(u32 v) const { return word(v >> 5) >> (v & 31) & 1; }
 
     template <class F> __device__ void each(const F& f) const {
-        for (u64 from = warp_rank(); 32 * from < masters; from += 32 * warps()) {
-            const u64 i = from + lane_id() * warps();
-            for (u32 left = 32 * i < masters ? word(i) : 0; ballot(left != 0); left &= left - 1)
-                f(left != 0, (u32)(32 * i) + (left ? __ffs(left) - 1 : 0));
+        for (u64 from = WORDS * warp_rank(); 32 * from < masters; from += WORDS * warps()) {
+            const u64 i = from + lane_id();
+            const u32 mine = lane_id() < WORDS && 32 * i < masters ? word(i) : 0;
+            for (u32 left = ballot(mine != 0); left; left &= left - 1) {
+                const u32 w = __ffs(left) - 1;
+                f(shuffle(mine, w) >> lane_id() & 1, (u32)(32 * (from + w)) + lane_id());
+            }
         }
     }
 };
@@ -55,7 +88,11 @@ struct Untold {
 // Between ranks whose largest trees are one (trees.cuh): edges of masters that were not said to be inside, at both ends of
 // an edge, whoever holds it. Who was said to be inside needs no tree.
 KERNEL hook_told(i64) {
-    SHARED(WaitingRoom, room);
+    struct Room {
+        WaitingRoom waiting;
+        PairsRoom pairs;
+    };
+    SHARED(Room, room);
     if (!is_united()) return;
     const u32 largest = largest_tree(), masters = (u32)env.masters;
     i64 least = NOBODY;
@@ -71,7 +108,12 @@ KERNEL hook_told(i64) {
         tell(v), env.parent[v] = largest;
         return true;
     };
-    hook_outside(room, Untold{masters}, joins_at_once, told, tell, note_joined);
+    Pairs pairs = {room.pairs.held[warp_in_block()], 0};
+    hook_outside(room.waiting, Untold{masters}, joins_at_once, told, tell, [&](bool mine, u32 v, u32 u) {
+        if (mine) note_joined(u);
+        pairs.add(mine, v, u, join_trees);
+    });
+    pairs.close(join_trees);
     keep_least(least);
 }
 
@@ -107,36 +149,11 @@ KERNEL settle_inside(i64) {
     keep_least(least);
 }
 
-// Edges that are still to join something, of a warp: joined when there are enough for all its lanes, since one lane that
-// joins keeps the others waiting.
-struct Pairs {
-    u32 (*held)[2];
-    u32 count;
-
-    // By whole warps.
-    __device__ void add(bool joins, u32 v, u32 u) {
-        const u32 found = ballot(joins), at = count + __popc(found & ((1u << lane_id()) - 1));
-        if (joins) held[at][0] = v, held[at][1] = u;
-        count += __popc(found);
-        __syncwarp();
-        if (count < 32) return;
-        count -= 32;
-        const u32* mine = held[count + lane_id()];
-        const u32 a = mine[0], b = mine[1];
-        __syncwarp(); // all have read before one writes again
-        join(a, b);
-    }
-
-    __device__ void close() const {
-        if (lane_id() < count) join(held[lane_id()][0], held[lane_id()][1]);
-    }
-
-    __device__ void join(u32 v, u32 u) const {
-        join_trees(v, u);
-        if (is_inside_now(v)) atomicOr(env.inside + (u >> 5), 1u << (u & 31));
-        else if (is_inside_now(u)) atomicOr(env.inside + (v >> 5), 1u << (v & 31));
-    }
-};
+DEVICE void join_and_mark(u32 v, u32 u) {
+    join_trees(v, u);
+    if (is_inside_now(v)) atomicOr(env.inside + (u >> 5), 1u << (u & 31));
+    else if (is_inside_now(u)) atomicOr(env.inside + (v >> 5), 1u << (v & 31));
+}
 
 // Edges first … last of v, by a warp.
 DEVICE void hook_row(Pairs& pairs, u32 v, offset_t first, offset_t last) {
@@ -145,17 +162,14 @@ DEVICE void hook_row(Pairs& pairs, u32 v, offset_t first, offset_t last) {
         skips = skips || is_inside(v);
         const offset_t e = at + lane_id();
         const u32 u = e < last ? streamed(env.neighbours + e) : v;
-        pairs.add(e < last && !(skips && is_inside(u)), v, u);
+        pairs.add(e < last && !(skips && is_inside(u)), v, u, join_and_mark);
     }
 }
 
 // All edges of all vertices, rows by their length: hubs lie side by side, and would keep one warp.
 KERNEL hook_all(i64) {
     if (is_united()) return;
-    struct Room {
-        u32 held[BLOCK / 32][64][2];
-    };
-    SHARED(Room, room);
+    SHARED(PairsRoom, room);
     Pairs pairs = {room.held[warp_in_block()], 0};
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = NOBODY;
     for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
@@ -176,8 +190,8 @@ KERNEL hook_all(i64) {
         for (; ballot(e < last); e++) {
             skips = skips || (e < last && is_inside((u32)v));
             const u32 u = e < last ? streamed(env.neighbours + e) : 0;
-            pairs.add(e < last && !(skips && is_inside(u)), (u32)v, u);
+            pairs.add(e < last && !(skips && is_inside(u)), (u32)v, u, join_and_mark);
         }
     }
-    pairs.close();
+    pairs.close(join_and_mark);
 }
