@@ -195,6 +195,21 @@ DEVICE u64 warps() { return (u64)gridDim.x * (BLOCK / 32); }
 DEVICE u64 thread_rank() { return warp_rank() * 32 + lane_id(); }
 DEVICE u64 threads() { return (u64)gridDim.x * BLOCK; }
 
+// The bits of all words of vertices before ``end``: ``f(mine, v)`` for those of a word by a whole warp, ``word(i)`` by one
+// lane. A warp takes eight words side by side, as what belongs to their vertices is, and others far away: numbers mostly fall
+// with degrees, and vertices of about the same degree share their lot.
+template <class W, class F> DEVICE void each_of_bits(u64 end, const W& word, const F& f) {
+    const u64 words = (end + 31) / 32;
+    for (u64 from = 0; from < words; from += 32 * warps()) {
+        const auto place = [&](u32 lane) { return from + 8 * (lane / 8 * warps() + warp_rank()) + lane % 8; };
+        const u32 own = place(lane_id()) < words ? word(place(lane_id())) : 0;
+        for (u32 left = ballot(own != 0); left; left &= left - 1) {
+            const u32 lane = __ffs(left) - 1;
+            f(shuffle(own, lane) >> lane_id() & 1, (u32)(32 * place(lane)) + lane_id());
+        }
+    }
+}
+
 // All blocks of a cooperative launch. ``arrived`` counts arrivals for ever; ``due`` is what it reads when all are here.
 // What threads of this block wrote into a peer's memory, if any ``wrote``, comes before what is posted behind a meeting
 // of all blocks: a fence orders what its thread has seen, too, and costs most where each thread has its own.

@@ -39,7 +39,8 @@ DEVICE void write_mirrors(const Asked& a, const u32* bits, i64 number) {
 
 // Masters' bits to where they have mirrors. Warps are dealt to all peers together: of one alone there is not enough for all.
 DEVICE void write_masters(const Asked& a, const u32* bits, i64 number) {
-    const i64 all = 32 * WORDS_AT_ONCE;
+    const u32 many = 2 * WORDS_AT_ONCE, nobody = ~0u;
+    const i64 all = 32 * many;
     i64 next = (i64)warp_rank();
     for (i64 n = 0; n < env.peer_count; n++) {
         const Peer& peer = peer_of(in_turn(n));
@@ -49,20 +50,18 @@ DEVICE void write_masters(const Asked& a, const u32* bits, i64 number) {
         const i64 first = span.low / all, count = larger((span.high + all - 1) / all - first, 0ll);
         for (; next < count; next += (i64)warps()) {
             const i64 k = first + next;
-            bool has[WORDS_AT_ONCE];
-            u32 v[WORDS_AT_ONCE], mine = 0;
-            for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
+            u32 v[many], mine = 0;
+            for (u32 w = 0; w < many; w++) {
                 const i64 position = k * all + 32 * w + lane_id();
-                has[w] = span.holds(position);
-                v[w] = has[w] ? lids[position] : 0;
+                v[w] = span.holds(position) ? lids[position] : nobody;
             }
-            for (u32 w = 0; w < WORDS_AT_ONCE; w++) has[w] = has[w] && bits[v[w] >> 5] >> (v[w] & 31) & 1;
-            for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
-                const u32 word = ballot(has[w]);
+            for (u32 w = 0; w < many; w++) v[w] = v[w] != nobody && bits[v[w] >> 5] >> (v[w] & 31) & 1;
+            for (u32 w = 0; w < many; w++) {
+                const u32 word = ballot(v[w] != 0);
                 if (lane_id() == w) mine = word;
             }
-            const i64 i = WORDS_AT_ONCE * k + lane_id();
-            if (lane_id() < WORDS_AT_ONCE && within(span, i)) out[i] = mine;
+            const i64 i = many * k + lane_id();
+            if (lane_id() < many && within(span, i)) out[i] = mine;
         }
         next -= count;
     }

@@ -64,24 +64,15 @@ struct PairsRoom {
     u32 held[BLOCK / 32][64][2];
 };
 
-// Masters with edges who were not said to be inside. A warp takes a few words at a time, side by side, and others far away:
-// numbers fall with degrees, and vertices of few edges are those that are not inside.
+// Masters with edges who were not said to be inside.
 struct Untold {
-    enum { WORDS = 8 };
     u32 masters;
 
     __device__ u32 word(u64 i) const { return before(i, masters) & ~(env.inside[i] | env.apart[i]); }
     __device__ bool has(u32 v) const { return word(v >> 5) >> (v & 31) & 1; }
 
     template <class F> __device__ void each(const F& f) const {
-        for (u64 from = WORDS * warp_rank(); 32 * from < masters; from += WORDS * warps()) {
-            const u64 i = from + lane_id();
-            const u32 mine = lane_id() < WORDS && 32 * i < masters ? word(i) : 0;
-            for (u32 left = ballot(mine != 0); left; left &= left - 1) {
-                const u32 w = __ffs(left) - 1;
-                f(shuffle(mine, w) >> lane_id() & 1, (u32)(32 * (from + w)) + lane_id());
-            }
-        }
+        each_of_bits(masters, [&](u64 i) { return word(i); }, f);
     }
 };
 
@@ -135,16 +126,13 @@ KERNEL settle_inside(i64) {
         list_in(env.left, FOREST_LEFT, mine && !inside, v);
     };
     Waiting waiting = {room.held[warp_in_block()], 0};
-    const u64 words = ((u64)env.n + 31) / 32;
-    for (u64 i = 32 * warp_rank(); i < words; i += 32 * warps()) {
-        const u64 at = i + lane_id();
-        const u32 inside = at < words ? env.inside[at] : ~0u, apart = at < words ? env.apart[at] : 0;
-        const u32 all = before(at, (u64)env.n), own = before(at, masters);
+    const auto unsettled = [&](u64 i) {
+        const u32 inside = env.inside[i], apart = env.apart[i], all = before(i, (u64)env.n), own = before(i, masters);
         const u32 settled = (own & apart) | (all & ~own & ~apart);
-        if (settled & ~inside) atomicOr(env.inside + at, settled);
-        for (u32 asks = all & ~inside & ~settled; ballot(asks != 0); asks &= asks - 1)
-            waiting.add(asks != 0, (u32)(32 * at) + (asks ? __ffs(asks) - 1 : 0), look);
-    }
+        if (settled & ~inside) atomicOr(env.inside + i, settled);
+        return all & ~inside & ~settled;
+    };
+    each_of_bits((u64)env.n, unsettled, [&](bool mine, u32 v) { waiting.add(mine, v, look); });
     waiting.close(look);
     keep_least(least);
 }

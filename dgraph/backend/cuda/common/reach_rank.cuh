@@ -111,13 +111,8 @@ struct ReachRank {
     __device__ void bits_to_list() {
         Front front;
         open_list(front, true, slot_of(tick));
-        for (u64 i = thread_rank(); i - lane_id() < master_words(); i += threads()) {
-            u32 word = i < master_words() ? FRESH(bits() + i) & masters_in(i) : 0;
-            while (ballot(word != 0)) {
-                front.add(word != 0, (u32)(32 * i) + (word ? __ffs(word) - 1 : 0));
-                word &= word - 1;
-            }
-        }
+        each_of_bits((u64)env.masters, [&](u64 i) { return FRESH(bits() + i) & masters_in(i); },
+                     [&](bool mine, u32 v) { front.add(mine, v); });
         front.close();
         meet_all();
         turn();
