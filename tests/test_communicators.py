@@ -62,18 +62,36 @@ def test_what_is_no_communicator_is_refused(wrong):
         communicator(MPI.COMM_NULL if wrong == "null" else wrong)
 
 
-def test_a_rank_waits_for_others_up_to_its_deadline():
+@pytest.mark.parametrize("size", [3, 1000], ids=["short", "long"])
+def test_a_rank_waits_for_others_up_to_its_deadline(size):
     """What it gave up on is over once they come: nothing that MPI still writes into has gone."""
     given = split(world().rank)
     comm = communicator(given)
     if comm.size > 1 and comm.rank == 0:
         comm.deadline = time.monotonic() + 0.2
         with pytest.raises(TimeoutError):
-            comm.allreduce(np.ones(1000, np.int64))
+            comm.allreduce(np.ones(size, np.int64))
         comm.deadline = math.inf
         world().barrier()
     elif comm.size > 1:
         world().barrier()
-        assert comm.allreduce(np.ones(1000, np.int64)).tolist() == [comm.size] * 1000
+        assert comm.allreduce(np.ones(size, np.int64)).tolist() == [comm.size] * size
     assert comm.total(1) == comm.size
     given.Free()
+
+
+@pytest.mark.parametrize("size", [3, 1000], ids=["short", "long"])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@pytest.mark.parametrize("op", ["sum", "min", "max"])
+def test_allreduce(op, dtype, size):
+    """Of few words all ranks tell each other theirs. Other work may be done before its end is asked for."""
+    comm = world()
+    rows = np.random.default_rng(7).integers(-1000, 1000, (comm.size, size)).astype(dtype)
+    want = {"sum": rows.sum, "min": rows.min, "max": rows.max}[op](axis=0)
+    mine = rows[comm.rank].copy()
+    begun = comm.begin_allreduce(mine, op)
+    time.sleep(0.01 * (comm.rank == 0))
+    found = begun()
+    assert found.dtype == dtype
+    assert found.tolist() == want.tolist() == comm.allreduce(mine, op).tolist()
+    assert mine.tolist() == rows[comm.rank].tolist()

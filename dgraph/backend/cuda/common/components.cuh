@@ -104,7 +104,7 @@ DEVICE void join_trees(u32 u, u32 v) {
     }
 }
 
-// Of a mirror, between ranks.
+// That u is in a tree: kept of mirrors, between ranks.
 DEVICE void note_joined(u32 u) {
     if (env.apart && u >= (u32)env.masters) atomicOr(env.apart + (u >> 5), 1u << (u & 31));
 }
