@@ -35,7 +35,7 @@ class Trees(Machine):
         return bool(self.courier and self.courier.direct and self.courier.ends_only and not self.local.directed)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """As that of every machine."""
+        """As that of every machine; kernels of the forest learn where its arrays lie."""
         arrays = self.arrays
         marks = (*arrays.bits, arrays.dirty)
         self._forest.set_environment(

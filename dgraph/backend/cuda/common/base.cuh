@@ -181,6 +181,10 @@ template <class T> DEVICE T warp_most(T x) {
     for (u32 mask = 16; mask; mask >>= 1) x = larger(x, shuffle_xor(x, mask));
     return x;
 }
+template <class T> DEVICE T warp_least(T x) {
+    for (u32 mask = 16; mask; mask >>= 1) x = smaller(x, shuffle_xor(x, mask));
+    return x;
+}
 template <class T> DEVICE T sum_up_to_lane(T x) {
     for (u32 step = 1; step < 32; step *= 2) {
         const T other = shuffle(x, lane_id() >= step ? lane_id() - step : lane_id());
@@ -194,6 +198,11 @@ DEVICE u64 warp_rank() { return (u64)warp_in_block() * gridDim.x + blockIdx.x; }
 DEVICE u64 warps() { return (u64)gridDim.x * (BLOCK / 32); }
 DEVICE u64 thread_rank() { return warp_rank() * 32 + lane_id(); }
 DEVICE u64 threads() { return (u64)gridDim.x * BLOCK; }
+
+// Of vertices 32 i … 32 i + 31 those before ``end``.
+DEVICE u32 bits_before(u64 i, u64 end) {
+    return 32 * i >= end ? 0 : end - 32 * i >= 32 ? EVERY_LANE : (1u << (end - 32 * i)) - 1;
+}
 
 // The bits of all words of vertices before ``end``: ``f(mine, v)`` for those of a word by a whole warp, ``word(i)`` by one
 // lane. A warp takes eight words side by side, as what belongs to their vertices is, and others far away: numbers mostly fall

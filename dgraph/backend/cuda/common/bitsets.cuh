@@ -8,8 +8,7 @@ DEVICE u32* bits_in(char* box) { return (u32*)(box + HEADER); }
 
 // Of bits 32 i … 32 i + 31 those that a span holds.
 DEVICE u32 within(const Span& span, i64 i) {
-    const i64 low = larger(span.low - 32 * i, 0ll), high = smaller(span.high - 32 * i, 32ll);
-    return low < high ? (u32)(~0ull >> (64 - (high - low)) << low) : 0;
+    return i < 0 ? 0 : bits_before((u64)i, (u64)span.high) & ~bits_before((u64)i, (u64)span.low);
 }
 
 DEVICE u32 held_bits(const u32* bits, const Span& span, i64 i) {

@@ -345,6 +345,6 @@ KERNEL name_trees(i64) {
             else if ((i64)id.of[k] < FRESH(env.lowest + root.of[k])) atomicMin(env.lowest + root.of[k], (i64)id.of[k]);
         }
     });
-    for (u32 mask = 16; mask; mask >>= 1) least = smaller(least, shuffle_xor(least, mask));
+    least = warp_least(least);
     if (lane_id() == 0 && least < FRESH(env.lowest + giant)) atomicMin(env.lowest + giant, least);
 }

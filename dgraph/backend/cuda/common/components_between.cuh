@@ -2,12 +2,9 @@
 
 // The smallest original id of masters in the largest tree, as far as it is known; of each thread those it has met.
 DEVICE void keep_least(i64 id) {
-    for (u32 mask = 16; mask; mask >>= 1) id = smaller(id, shuffle_xor(id, mask));
+    id = warp_least(id);
     if (lane_id() == 0 && id < FRESH(env.forest + FOREST_LEAST)) atomicMin(env.forest + FOREST_LEAST, id);
 }
-
-// Of vertices 32 i … 32 i + 31 those before ``end``.
-DEVICE u32 before(u64 i, u64 end) { return 32 * i >= end ? 0 : end - 32 * i >= 32 ? EVERY_LANE : (1u << (end - 32 * i)) - 1; }
 
 // Everybody hangs under the root of a tree, and bits say who is in the largest: few enough to lie in caches. A mirror leans
 // on nobody.
@@ -68,7 +65,7 @@ struct PairsRoom {
 struct Untold {
     u32 masters;
 
-    __device__ u32 word(u64 i) const { return before(i, masters) & ~(env.inside[i] | env.apart[i]); }
+    __device__ u32 word(u64 i) const { return bits_before(i, masters) & ~(env.inside[i] | env.apart[i]); }
     __device__ bool has(u32 v) const { return word(v >> 5) >> (v & 31) & 1; }
 
     template <class F> __device__ void each(const F& f) const {
@@ -127,7 +124,8 @@ KERNEL settle_inside(i64) {
     };
     Waiting waiting = {room.held[warp_in_block()], 0};
     const auto unsettled = [&](u64 i) {
-        const u32 inside = env.inside[i], apart = env.apart[i], all = before(i, (u64)env.n), own = before(i, masters);
+        const u32 inside = env.inside[i], apart = env.apart[i];
+        const u32 all = bits_before(i, (u64)env.n), own = bits_before(i, masters);
         const u32 settled = (own & apart) | (all & ~own & ~apart);
         if (settled & ~inside) atomicOr(env.inside + i, settled);
         return all & ~inside & ~settled;

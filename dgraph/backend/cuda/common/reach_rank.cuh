@@ -61,7 +61,7 @@ struct ReachRank {
     __device__ u32* bits() const { return bits_swapped ? env.bits1 : env.bits0; }
     __device__ u32* next_bits() const { return bits_swapped ? env.bits0 : env.bits1; }
     __device__ u64 master_words() const { return ((u64)env.masters + 31) / 32; }
-    __device__ u32 masters_in(u64 i) const { return within({0, env.masters}, (i64)i); }
+    __device__ u32 masters_in(u64 i) const { return bits_before(i, (u64)env.masters); }
     // What the exchanges of a round that goes one way are asked for.
     __device__ Asked reduces(i64 way) const { return parsed(FRESH(env.post + POST_REACH + 2 * way)); }
     __device__ Asked tells(i64 way) const { return parsed(FRESH(env.post + POST_REACH + 2 * way + 1)); }

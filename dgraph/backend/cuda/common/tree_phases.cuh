@@ -117,9 +117,8 @@ KERNEL tell_inside(i64 rank) {
             all.waiting += (i64)(NOW() - began);
         });
     }
-    const Span masters = {0, env.masters};
     for (u64 i = thread_rank(); is_united() && i < inside_words(); i += threads()) {
-        const u32 own = within(masters, (i64)i);
+        const u32 own = bits_before(i, (u64)env.masters);
         if (~own) inside()[i] = (inside()[i] & own) | mirrors_named(down, all.number, (i64)i);
     }
     if (thread_rank() == 0) all.end_exchanges();
@@ -138,10 +137,9 @@ KERNEL name_inside(i64) {
     });
     Proposal p = identity();
     p.p0 = FRESH(env.post + POST_TOTALS + TOTAL_LOWEST);
-    const Span masters = {0, env.masters};
     for (u64 i = 32 * warp_rank(); 32 * i < (u64)env.masters; i += 32 * warps()) {
         const u64 at = i + lane_id();
-        const u32 mine = within(masters, (i64)at), word = mine ? inside()[at] & ~env.bits1[at] & mine : 0;
+        const u32 mine = bits_before(at, (u64)env.masters), word = mine ? inside()[at] & ~env.bits1[at] & mine : 0;
         for (u32 j = 0; j < 32; j++)
             if (shuffle(word, j) >> lane_id() & 1) put((u32)(32 * (i + j)) + lane_id(), p);
     }

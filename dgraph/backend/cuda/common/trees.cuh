@@ -40,7 +40,7 @@ DEVICE void gather_all(const Globals& G) {
         const u32 first = shuffle(root, 0);
         i64 label = mine ? label_of(G, v) : 0x7fffffffffffffffll;
         if (ballot(!mine || root == first) == EVERY_LANE) { // one atomic a warp where a whole warp is in one tree
-            for (u32 mask = 16; mask; mask >>= 1) label = smaller(label, shuffle_xor(label, mask));
+            label = warp_least(label);
             if (lane_id() == 0 && label < FRESH(env.lowest + first)) atomicMin(env.lowest + first, label);
         } else if (mine && label < FRESH(env.lowest + root)) {
             atomicMin(env.lowest + root, label);

@@ -219,7 +219,7 @@ DEVICE void lowest_pass(i64* slot, bool far_swapped, u64 count, i64 current) {
         for (int k = 0; k < PILES_AT_ONCE; k++)
             if (some.at[k] > current) low = smaller(low, some.at[k] - FAR_BASE);
     }
-    for (u32 mask = 16; mask; mask >>= 1) low = smaller(low, shuffle_xor(low, mask));
+    low = warp_least(low);
     if (low && lane_id() == 0) atomicMin(slot + FAR_MIN, low);
 }
 
