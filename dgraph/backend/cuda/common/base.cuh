@@ -199,7 +199,7 @@ DEVICE u64 warps() { return (u64)gridDim.x * (BLOCK / 32); }
 DEVICE u64 thread_rank() { return warp_rank() * 32 + lane_id(); }
 DEVICE u64 threads() { return (u64)gridDim.x * BLOCK; }
 
-// Of vertices 32 i … 32 i + 31 those before ``end``.
+// Of the 32 vertices from 32 i on those before ``end``.
 DEVICE u32 bits_before(u64 i, u64 end) {
     return 32 * i >= end ? 0 : end - 32 * i >= 32 ? EVERY_LANE : (1u << (end - 32 * i)) - 1;
 }
