@@ -17,7 +17,7 @@ from dgraph.backend.affinity import mask
 from dgraph.backend.choices import BUILDS, CHOICES, DEVICE
 from dgraph.checkpoint import RESUME, Checkpoints, interval, listening
 from dgraph.comm import Comm, communicator
-from dgraph.comm.hosts import hosts, ranks_here
+from dgraph.comm.hosts import ranks_here
 from dgraph.engine import DIRECTIONS, SYNCS, Context
 from dgraph.errors import UsageError, ValidationFailed, unknown
 from dgraph.graph.build import build
@@ -119,7 +119,7 @@ def run(
                 raise UsageError(f"{next(iter(loading))}= is about loading, and this graph is; give it to Graph.load")
             if validate:
                 certificate(work.name)
-            here, masks = ranks_here(comm), comm.allgather_json(mask())
+            here, masks = ranks_here(comm), comm.allgather_lasting("mask", mask())
             with comm.together():
                 engine = choose_backend(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
@@ -162,8 +162,7 @@ def run(
                 Path(checkpoint), identity, local, comm, trace, progress,
                 every=checkpoint_every, resume=resume, asked=asked,
             )  # fmt: skip
-        near = hosts(comm)
-        leads = near.index(near[comm.rank]) == comm.rank
+        leads = here[0] == comm.rank
         ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds, leads, keeper)
         with trace("solve"):
             progress.phase("solve", work.name)

@@ -87,16 +87,28 @@ def _made(text: str, suffix: str, *flags: str | Path) -> Path:
     return made
 
 
+class Garbage:
+    """NumPy, but for arrays that nobody has given values to."""
+
+    def __getattr__(self, name: str):
+        return getattr(np, name)
+
+    def empty(self, *shape_and_dtype):
+        found = np.empty(*shape_and_dtype)
+        found.view(np.uint8)[...] = 0xA5
+        return found
+
+
 class Device:
     """The interface of ``CudaDevice`` over NumPy arrays."""
 
-    name, architecture, xp, threads, ranged = "emulated", "emulated", np, THREADS, False
+    name, architecture, xp, threads, ranged = "emulated", "emulated", Garbage(), THREADS, False
     peak = 0
 
     def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple | None = None):
         self.blocks, self.seed, self.memory = blocks, seed, memory
         self.mutants = () if mutant is None else (mutant,) if isinstance(mutant[0], str) else mutant
-        self.texts: dict[tuple, str] = {}
+        self.texts: dict[tuple, dict[tuple, str]] = {}
         self._modules: dict[str, Module] = {}
         self.raw, self.number = Raw(), 0
         self.ranges: list[str] = []
@@ -126,6 +138,9 @@ class Device:
 
     def write(self, array, values):
         array[...] = np.asarray(values).view(array.dtype)
+
+    def fill(self, array, values):
+        array[...] = values
 
     def address(self, array) -> int:
         return array.ctypes.data

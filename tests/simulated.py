@@ -25,6 +25,7 @@ class ThreadComm(Comm):
     transport = "threads"
 
     def __init__(self, rank: int, table: list, meeting: threading.Barrier):
+        super().__init__()
         self.rank, self.size, self.table, self.meeting = rank, len(table), table, meeting
 
     def _share(self, value) -> list:

@@ -134,8 +134,11 @@ def test_a_result_keeps_no_graph(monkeypatch):
     assert found.columns["distance"].min() == 0
 
 
+@needs_compiler
 @pytest.mark.parametrize("values", [
     np.array([3, 0, 2**31 - 1], np.int32), np.array([3.5, np.inf, 0.0]), np.array([], np.int32),
+    np.array([2**40, 5, 2**63 - 1]), np.array([2**32 - 1, 2**32 - 2, 1], np.uint32), np.array([np.inf] * 3, np.float32),
+    np.array([0.5, 1e30, np.inf], np.float32),
 ])  # fmt: skip
 def test_what_is_counted_on_a_gpu_is_what_the_host_counts(values):
     degree = np.array([2, 7, 1], np.int64)[: len(values)]

@@ -95,3 +95,20 @@ def test_allreduce(op, dtype, size):
     assert found.dtype == dtype
     assert found.tolist() == want.tolist() == comm.allreduce(mine, op).tolist()
     assert mine.tolist() == rows[comm.rank].tolist()
+
+
+def test_what_seldom_changes_is_gathered_anew_where_one_rank_has_another_value(monkeypatch):
+    comm, gathered = world(), []
+    whole = type(comm).allgather_json
+    monkeypatch.setattr(type(comm), "allgather_json", lambda self, value: gathered.append(value) or whole(self, value))
+
+    def told(turn: int) -> list:
+        """The last rank alone says something else from the third time on."""
+        last = comm.rank == comm.size - 1
+        return comm.allgather_lasting("test", ["rank", comm.rank, last and turn >= 2])
+
+    first = [["rank", rank, False] for rank in range(comm.size)]
+    later = [*first[:-1], ["rank", comm.size - 1, True]]
+    assert [told(turn) for turn in range(4)] == [first, first, later, later]
+    assert len(gathered) == 2
+    assert comm.allgather_lasting("other test", comm.rank) == list(range(comm.size))

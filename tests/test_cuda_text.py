@@ -27,6 +27,7 @@ from dgraph.backend.cuda import nvrtc, text
 from dgraph.backend.cuda.building.draft import draft
 from dgraph.backend.cuda.building.kernels import text as drawing
 from dgraph.backend.cuda.components import text as components
+from dgraph.backend.cuda.reached import text as counting
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.transports import selftest
 from dgraph.errors import InternalError, UsageError
@@ -40,6 +41,7 @@ PROGRAMS = (
     Levels(), Parents(), Joined(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
     LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
 )  # fmt: skip
+DISTANCES = ("int32", "uint32", "int64", "float32", "float64")
 WEIGHTS = (np.int32, np.float64, np.float32, np.int64)
 DRAWN = ("rmat:20", "gtgraph:33", "road:9x9", "roadnet:9x9", "smallworld:9")
 """Graphs that a GPU draws: on every architecture each with one proof, and every proof."""
@@ -123,6 +125,9 @@ def texts(architecture):
                 yield how(trace(program, None)), f"{type(program).__name__} {kind}"
     yield text.sieve(trace(Within(), None), text.Variant(wide=turn % 2 == 1)), "sieve"
     yield selftest.text(), "probe"
+    for i, dtype in enumerate(DISTANCES):
+        if EVERYTHING or (i + turn) % 2 == 0:
+            yield counting(dtype, ("uint32", "int64")[i % 2]), f"reached {dtype}"
     for i, spec in enumerate(DRAWN):
         for j, proof in enumerate((None, "i64", "double")):
             if EVERYTHING or (i + j + turn) % 3 == 0:

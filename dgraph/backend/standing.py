@@ -144,4 +144,7 @@ class Standing(SharedMachine):
                     raise UsageError(f"{type(self.traced.program).__name__}.{name} is given=True, but no state has it")
                 self.state[name][:masters] = given[name][:masters]
             if self.local.mirrors:
-                self.state[name][masters:] = field.identity
+                self._empty_mirrors(name, field.identity)
+
+    def _empty_mirrors(self, name: str, identity: int | float) -> None:
+        self.state[name][self.local.masters :] = identity

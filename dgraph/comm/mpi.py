@@ -67,6 +67,7 @@ class MpiComm(Comm):
     transport = "mpi-host"
 
     def __init__(self, comm: MPI.Comm):
+        super().__init__()
         self.comm = comm.Dup()
         self.rank, self.size = self.comm.rank, self.comm.size
         self._duplicates = [self.comm]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -206,10 +206,16 @@ def trace(program: Program, weight: np.dtype | None) -> Traced:
 
 def _call(text: Program, method: str, handles: tuple[Handle, ...]) -> Any:
     function = getattr(text, method)
-    wanted = len(inspect.signature(function).parameters)
+    bound = inspect.ismethod(function)
+    wanted = _arguments(function.__func__ if bound else function) - bound
     if not 0 < wanted <= len(handles):
         raise TraceError(f"{type(text).__name__}.{method} takes {wanted} arguments; it is given {len(handles)} at most")
     return function(*handles[:wanted])
+
+
+@lru_cache(512)
+def _arguments(function: Callable) -> int:
+    return len(inspect.signature(function).parameters)
 
 
 def _parameter(nodes: dict, owner: str, key: str, value: Any) -> Expr:

@@ -42,7 +42,7 @@ def told(device: Any, how: str, comm: Comm) -> list[dict]:
             "number": device.number, "name": device.name, "uuid": device.raw.uuid(), "how": how,
             "mps": device.raw.under_mps(),
         }  # fmt: skip
-    return comm.allgather_json(mine)
+    return comm.allgather_lasting("gpu", mine)
 
 
 def shared(bound: list[dict]) -> dict[str, list[int]]:

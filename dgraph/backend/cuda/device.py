@@ -106,8 +106,8 @@ class CudaDevice:
         self.raw = Raw(self.xp, number, nccl, partial(pools.make_room, self.xp, number, weakref.ref(self)))
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
-        self.texts: dict[tuple, str] = {}
-        self._modules: dict[str, Module] = {}
+        self.texts: dict[tuple, dict[tuple, str]] = {}
+        self._modules: dict[tuple[str, str], Module] = {}
         self._keys: dict[str, str] = {}
         self._landing: dict[int, tuple] = {}
         self._leaving: dict[int, tuple] = {}
@@ -209,6 +209,13 @@ class CudaDevice:
         stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
         runtime.memcpyAsync(array.data.ptr, host.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
 
+    def fill(self, array, values: np.ndarray) -> None:
+        """Give a contiguous array of up to 64 KiB its values, in the order of the stream; they may change at once."""
+        runtime, stream = self.xp.cuda.runtime, self.xp.cuda.get_current_stream()
+        runtime.memcpyAsync(
+            array.data.ptr, values.ctypes.data, values.nbytes, runtime.memcpyHostToDevice, stream.ptr
+        )  # the driver copies so few bytes before it returns
+
     def sort(self, array) -> None:
         """Put a contiguous array of integers into ascending order, in place; it takes as much memory again."""
         array.sort()
@@ -246,21 +253,21 @@ class CudaDevice:
 
     def module(self, text: str, name: str) -> Module:
         """The text's kernels; compiled once for all processes that share the cache folder."""
-        path = self._path(text, name)
-        if path.name not in self._modules:
+        found = self._modules.get((text, name))
+        if found is None:
+            path = self._path(text, name)
             self._compile(path, text, name)
-            self._modules[path.name] = Module(self.xp, path.read_bytes())
-        return self._modules[path.name]
+            found = self._modules[text, name] = Module(self.xp, path.read_bytes())
+        return found
 
     def compiled(self, text: str, name: str) -> bool:
         """Whether the text's machine code lies in the cache folder."""
-        path = self._path(text, name)
-        return path.name in self._modules or path.exists()
+        return (text, name) in self._modules or self._path(text, name).exists()
 
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
         """Compile texts, each with its name, side by side: NVRTC releases the interpreter lock."""
-        found = ((self._path(text, name), text, name) for text, name in texts)
-        missing = {path: rest for path, *rest in found if path.name not in self._modules and not path.exists()}
+        found = {self._path(*wanted): wanted for wanted in texts if wanted not in self._modules}
+        missing = {path: wanted for path, wanted in found.items() if not path.exists()}
         if missing:
             with ThreadPoolExecutor(min(len(missing), cores())) as pool:
                 list(pool.map(lambda path: self._compile(path, *missing[path]), missing))

@@ -54,7 +54,7 @@ class Exchange:
         sizes = {peer: self._bound(peer, plans.values(), widths) for peer in self.peers}
         self.post = post_of(self.graph, comm, links, sizes)
         self.direct = self.post.boxes.direct
-        self._spoken = self._totals()
+        self._spoken = self.post.spoken
         self._most = _times(machine.options.small, comm.size)
         self._across = runs_across(machine)
         self.reaches = reaches(machine)
@@ -69,7 +69,7 @@ class Exchange:
         """The most bytes of a message to or from a peer, whatever phase and direction it belongs to."""
         sides = (self.graph.local.mine.get(peer), self.graph.local.theirs.get(peer))
         total = max(side.count for side in sides if side is not None)
-        phases = [fields for now in plans for fields in (now.reduce, now.broadcast, now.refresh)]
+        phases = {fields for now in plans for fields in (now.reduce, now.broadcast, now.refresh)}
         return max(at.bound(total, [*(widths[k] for k in fields), ACTIVE], self._few) for fields in phases)
 
     @property
@@ -77,18 +77,12 @@ class Exchange:
         """Positions that may be sent as offsets without being counted first."""
         return min(max(self.machine.options.small, 0), FEW)
 
-    def _totals(self) -> dict[str, int]:
-        """Positions of each role over all ranks: an exchange of none does not take place."""
-        roles = ("row", "column", "any")
-        spans = [[mirrors.span(role) for mirrors in self.graph.local.mine.values()] for role in roles]
-        mine = np.array([sum(high - low for low, high in each) for each in spans], np.int64)
-        return dict(zip(roles, self.comm.allreduce(mine).tolist(), strict=True), none=0)
-
     def _tell_kernels(self, plans: Mapping[str, Any]) -> None:
         push = plans["push"]
         device, graph, post = self.device, self.graph, self.machine.arrays.post
         others = [*self.peers, *(r for r in range(self.comm.size) if r != self.comm.rank and r not in self.peers)]
-        self._table = device.put(np.array([self._row(peer) for peer in others], np.uint64).view(np.int64))
+        if self.post.table is None:
+            self.post.table = device.put(np.array([self._row(peer) for peer in others], np.uint64).view(np.int64))
         offsets, slots = graph.told
         words = np.zeros(post.size, np.int64)
         words[at.POST_NUMBER], words[at.POST_STAMP] = self.post.number, self.post.stamp
@@ -103,10 +97,10 @@ class Exchange:
             (3, _either(pull.broadcast_role, pull.reduce_role), False),  # a mirror that is reached looks for no edge
         ):  # fmt: skip
             words[at.POST_REACH + word] = self._asked((), role, reduces=reduces)
-        post[...] = device.put(words)
+        device.fill(post, words)
         self._seen = words
         self.machine.kernels.tell(
-            peers=device.address(self._table), peer_count=len(self.peers), others=len(others),
+            peers=device.address(self.post.table), peer_count=len(self.peers), others=len(others),
             whole_rows=int(not self._spoken["row"]),
             next_peer=sum(peer < self.comm.rank for peer in self.peers) % max(len(self.peers), 1),
             told_offsets=device.address(offsets), told=device.address(slots),

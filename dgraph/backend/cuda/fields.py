@@ -10,6 +10,7 @@ import numpy as np
 from dgraph.backend.cuda import pools
 from dgraph.backend.cuda.columns import Column
 from dgraph.backend.cuda.graph import SOME
+from dgraph.backend.cuda.reached import reached
 
 
 class Fields(Mapping[str, np.ndarray]):
@@ -58,18 +59,11 @@ class Fields(Mapping[str, np.ndarray]):
     def reached(self, name: str) -> tuple[int, float, int] | None:
         """Of distances: how many there are, the farthest, and edges that leave those vertices; None where they are on
         the host."""
-        xp = self.device.xp if name in self._there else np
-
-        def figures(part: Any, degree: Any) -> tuple:
-            here = xp.isfinite(part) if part.dtype.kind == "f" else part != np.iinfo(part.dtype).max
-            found = xp.where(here, part, part.dtype.type(0))
-            return here.sum(), found.max(), xp.where(here, degree, degree.dtype.type(0)).sum(dtype=np.int64)
-
-        got = self._of_parts(name, figures, self._degree)
-        if got is None:
+        column = self._there.get(name)
+        if column is None:
             return None
-        counts, farthest, arcs = got
-        return sum(counts), max(farthest, default=0), sum(arcs)
+        self.device.use()
+        return reached(self.device, column.masters(), self._degree)
 
     def largest(self, name: str) -> tuple[int, int] | None:
         """The largest value, 0 or more, and how many vertices have it; None where they are on the host."""

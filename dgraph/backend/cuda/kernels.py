@@ -49,6 +49,7 @@ class Kernels:
         self.record = Record(device, options, arrays.record) if options.record or options.timed else None
         self.name = type(traced.program).__name__.lower()
         self._members = text.environment(traced)
+        self._known_texts = device.texts.setdefault(traced.wording, {})
         self._values = self._environment()
         self._modules: dict[tuple[str, bool], object] = {}
         self._texts: dict[tuple[str, bool], tuple[str, str]] = {}
@@ -233,10 +234,10 @@ class Kernels:
             peels=self.traced.program.kernel in text.PEELED and not self.arrays.pulls,
             trees=self.trees,
         )
-        key, texts = (self.traced.wording, variant, schedule), self.device.texts
-        if key not in texts:
-            texts[key] = text.module(self.traced, variant, schedule)
-        return texts[key], f"{self.name}_{name.replace(':', '_')}"
+        texts = self._known_texts
+        if (variant, schedule) not in texts:
+            texts[variant, schedule] = text.module(self.traced, variant, schedule)
+        return texts[variant, schedule], f"{self.name}_{name.replace(':', '_')}"
 
     def _environment(self) -> dict[str, int | float]:
         graph, local, arrays, address = self.graph, self.graph.local, self.arrays, self.device.address

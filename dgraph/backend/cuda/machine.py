@@ -77,7 +77,7 @@ class Machine(Telling, Resumable):
                 words.view(np.float64)[self.arrays.floats_at + i] = g.init
             else:
                 words[self.arrays.integers_at + i] = g.init
-        self.arrays.words[...] = self.device.put(words)
+        self.device.fill(self.arrays.words, words)
         self.words = words[: at.CONTROLS].copy()
 
     def launch(self, *calls: tuple) -> None:
@@ -113,6 +113,9 @@ class Machine(Telling, Resumable):
         self._fill(given)
         self.kernels.poured = False
         self._phase(at.STARTED, ("phases", "start"))
+
+    def _empty_mirrors(self, name: str, identity: int | float) -> None:
+        self.arrays.fields[name][self.local.masters :].fill(identity)  # they come last however vertices are numbered
 
     def prepare(self) -> None:
         """What the first round needs; GPUs may talk to each other. Called before every round."""

@@ -22,6 +22,12 @@ MOST_RESIDENT = 2048 // at.BLOCK
 KEPT = 5
 """Edges are sifted if no more than one in so many stays."""
 
+LISTS = frozenset({
+    "queue0", "queue1", "sums0", "sums1", "huge", "huge_sums", "touched", "mirrors", "dirty", "far0", "far1",
+    "live0", "live1", "parent", "lowest",
+})  # fmt: skip
+"""Arrays of which nothing is read that was not written before: they need not be zeroed."""
+
 STORED = {"bool": "uint8"}
 """dtype of a field → that of its array, where they differ: atomics need whole bytes."""
 
@@ -60,7 +66,13 @@ class Arrays:
                 f"{type(t.program).__name__} needs {self.bytes:,} bytes of GPU memory beside the graph, "
                 f"{free:,} are free on {device.name}; use more GPUs"
             )
-        self.all = {name: device.xp.zeros(max(count, 1), dtype) for name, (count, dtype) in arrays.items()}
+        nothing = {
+            dtype: device.xp.zeros(1, dtype) for dtype in {dtype for count, dtype in arrays.values() if not count}
+        }
+        self.all = {
+            name: nothing[dtype] if not count else (device.xp.empty if name in LISTS else device.xp.zeros)(count, dtype)
+            for name, (count, dtype) in arrays.items()
+        }
         self.all["words"] = self.all["board"][: self.post_at]
         self.all["post"] = self.all["board"][self.post_at :]
         self.fields = {name: self.all[f"f_{name}"][:size] for name in t.fields}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dgraph.backend.cuda.transports import Links, Mailboxes
 from dgraph.comm import Comm
@@ -20,13 +22,18 @@ PATIENCE = "DGRAPH_PEER_TIMEOUT"
 class Post:
     """A graph's mailboxes: they serve one program after the other, and are made anew when one needs larger ones.
 
+    Args:
+        spoken: positions of each role over all ranks: an exchange of none does not take place.
+
     Attributes:
+        table: what kernels are told of peers, on the GPU, once an exchange has made it.
         number, stamp: exchanges and agreements of kernels so far, the same on every rank.
         broken: a rank gave up; its peers have been told, and nothing can be sent any more.
     """
 
-    def __init__(self, boxes: Mailboxes, sizes: Mapping[int, int]):
-        self.boxes, self.sizes = boxes, dict(sizes)
+    def __init__(self, boxes: Mailboxes, sizes: Mapping[int, int], spoken: Mapping[str, int]):
+        self.boxes, self.sizes, self.spoken = boxes, dict(sizes), spoken
+        self.table: Any = None
         self.number, self.stamp, self.broken = 0, 0, False
 
     def serves(self, links: Links, sizes: Mapping[int, int]) -> bool:
@@ -44,8 +51,15 @@ def post_of(graph: DeviceGraph, comm: Comm, links: Links, sizes: Mapping[int, in
             have.boxes.close()
             sizes = {peer: max(size, have.sizes.get(peer, 0)) for peer, size in sizes.items()}
         graph.post = None
-        graph.post = Post(Mailboxes(graph.device, comm, sizes, sizes, links), sizes)
+        graph.post = Post(Mailboxes(graph.device, comm, sizes, sizes, links), sizes, _spoken(graph, comm))
     return graph.post
+
+
+def _spoken(graph: DeviceGraph, comm: Comm) -> dict[str, int]:
+    roles = ("row", "column", "any")
+    spans = [[mirrors.span(role) for mirrors in graph.local.mine.values()] for role in roles]
+    mine = np.array([sum(high - low for low, high in each) for each in spans], np.int64)
+    return dict(zip(roles, comm.allreduce(mine).tolist(), strict=True), none=0)
 
 
 def patience() -> float:

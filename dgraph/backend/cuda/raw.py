@@ -40,6 +40,7 @@ class Raw:
         self.nccl, self._give_back = nccl, give_back
         self.xp, self.runtime, self.number = xp, xp.cuda.runtime, number
         self.names_are_bytes = int(xp.__version__.split(".")[0]) >= 14
+        self._uuids: dict[int, str] = {}
 
     def malloc(self, size: int) -> int:
         """The address of ``size`` zeros or more."""
@@ -100,12 +101,15 @@ class Raw:
 
     def uuid(self, number: int | None = None) -> str:
         """Of this GPU, or of another that this process sees; as ``nvidia-smi -L`` tells it."""
-        found, device = ctypes.create_string_buffer(16), ctypes.c_int()
-        driver = ctypes.CDLL("libcuda.so.1")
-        driver.cuDeviceGet(ctypes.byref(device), self.number if number is None else number)
-        if driver.cuDeviceGetUuid_v2(found, device):
-            raise InternalError(f"the driver does not tell the UUID of GPU {number}")
-        return f"GPU-{UUID(bytes=found.raw)}"
+        number = self.number if number is None else number
+        if number not in self._uuids:
+            found, device = ctypes.create_string_buffer(16), ctypes.c_int()
+            driver = ctypes.CDLL("libcuda.so.1")
+            driver.cuDeviceGet(ctypes.byref(device), number)
+            if driver.cuDeviceGetUuid_v2(found, device):
+                raise InternalError(f"the driver does not tell the UUID of GPU {number}")
+            self._uuids[number] = f"GPU-{UUID(bytes=found.raw)}"
+        return self._uuids[number]
 
     def reaches(self, uuid: str) -> bool | None:
         """Whether this GPU can address another one's memory; None where this process does not see the other."""
