@@ -122,10 +122,7 @@ class Context:
             return known
         with self.record("compile"):
             self.backend.prepare(self.local, self.comm)
-            with self.comm.together():
-                traced = trace(program, self.local.out.weight_type)
-                machine = self.backend.machine(traced, self.local, self._direction(program))
-            self._compile(machine, type(program).__name__)
+            machine = self._machine(program)
         limit = self.max_rounds if self.max_rounds is not None else np.iinfo(np.int64).max
         run = Run(machine, self)
         run.start(state or {})
@@ -156,13 +153,25 @@ class Context:
             lacks = not self.backend.affords(traced, self.local, self._direction(program))
         return not self.comm.total(lacks)
 
-    def _compile(self, machine: Machine, name: str) -> None:
-        """One rank a node compiles; the others wait, then find the machine code in the cache folder. Where all find it
-        there already nobody waits."""
-        if not self.comm.total(not machine.compiled):
-            with self.comm.together():
+    def _machine(self, program: Program) -> Machine:
+        """The machine of a program, with its code."""
+        error: BaseException | None = None
+        compiled = False
+        try:
+            traced = trace(program, self.local.out.weight_type)
+            machine = self.backend.machine(traced, self.local, self._direction(program))
+            compiled = machine.compiled
+            if compiled:
                 machine.compile()
-            return
+        except Exception as caught:
+            error = caught
+        (everywhere,) = self.comm.agree(error, compiled)
+        if not everywhere:
+            self._compile(machine, type(program).__name__)
+        return machine
+
+    def _compile(self, machine: Machine, name: str) -> None:
+        """One rank a node compiles; the others wait, then find the machine code in the cache folder."""
         self.progress.phase("compile", name)
         error: BaseException | None = None
         for turn in (True, False):

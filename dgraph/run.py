@@ -119,7 +119,7 @@ def run(
                 raise UsageError(f"{next(iter(loading))}= is about loading, and this graph is; give it to Graph.load")
             if validate:
                 certificate(work.name)
-            here, masks = ranks_here(comm), comm.allgather_lasting("mask", mask())
+            here, masks = ranks_here(comm), comm.allgather_lasting("mask", mask)
             with comm.together():
                 engine = choose_backend(
                     backend, threads, len(here), here.index(comm.rank), comm.size == 1,
@@ -171,8 +171,7 @@ def run(
                 keeper.end()
         trace.gpu_memory = engine.memory()
         if answer.arcs is not None:
-            arcs = comm.total(answer.arcs)
-            trace.describe("outcome", edges_traversed=arcs if local.directed else arcs // 2)
+            trace.describe("outcome", edges_traversed=answer.arcs if local.directed else answer.arcs // 2)
         trace.describe("algorithm", name=work.name, parameters=work.settings())
         trace.describe(
             "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=answer.summary

@@ -105,10 +105,19 @@ def test_what_seldom_changes_is_gathered_anew_where_one_rank_has_another_value(m
     def told(turn: int) -> list:
         """The last rank alone says something else from the third time on."""
         last = comm.rank == comm.size - 1
-        return comm.allgather_lasting("test", ["rank", comm.rank, last and turn >= 2])
+        return comm.allgather_lasting("test", lambda: ["rank", comm.rank, last and turn >= 2])
 
     first = [["rank", rank, False] for rank in range(comm.size)]
     later = [*first[:-1], ["rank", comm.size - 1, True]]
     assert [told(turn) for turn in range(4)] == [first, first, later, later]
     assert len(gathered) == 2
-    assert comm.allgather_lasting("other test", comm.rank) == list(range(comm.size))
+    assert comm.allgather_lasting("other test", lambda: comm.rank) == list(range(comm.size))
+
+    def fails_on_the_first():
+        if comm.rank == 0:
+            raise UsageError("nothing to say")
+        return "something"
+
+    with pytest.raises(UsageError, match="nothing to say"):
+        comm.allgather_lasting("test", fails_on_the_first)
+    assert told(3) == later

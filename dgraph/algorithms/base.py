@@ -47,7 +47,7 @@ class Answer:
             when somebody asks for the column.
         summary: figures of the whole answer.
         finished: False if a limit ended the run; ``limit`` says which.
-        arcs: of a search: edges that leave the vertices reached, on this rank.
+        arcs: of a search: edges that leave the vertices reached, on all ranks.
     """
 
     columns: Mapping[str, Column]

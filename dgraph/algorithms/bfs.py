@@ -102,8 +102,9 @@ class Bfs(Algorithm):
         if self.return_predecessors:
             above = ctx.run(Parents(), {"level": state.raw("level")})
             columns["predecessor"] = lambda: parents(above["parent"])
-        summary = {"source": source, "reached": ctx.total(found.reached), "depth": ctx.largest(found.farthest)}
-        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), found.arcs)
+        reached, depth, arcs = found.of_all(ctx.comm)
+        summary = {"source": source, "reached": reached, "depth": depth}
+        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
 
 def parents(found: np.ndarray) -> np.ndarray:

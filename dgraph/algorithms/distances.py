@@ -9,6 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from dgraph.algorithms.columns import Column
+    from dgraph.comm import Comm
     from dgraph.engine import State
     from dgraph.graph.local import LocalGraph
 
@@ -32,6 +33,14 @@ class Distances:
     reached: int
     farthest: float
     arcs: int
+
+    def of_all(self, comm: Comm) -> tuple[int, float, int]:
+        """``reached``, ``farthest`` and ``arcs`` of all ranks; collective."""
+        kind = type(self.farthest)
+        farthest = np.array([self.farthest], np.float64 if kind is float else np.int64)
+        told = comm.allgather(np.array([self.reached, farthest.view(np.int64)[0], self.arcs]))
+        farthest = np.ascontiguousarray(told[:, 1]).view(farthest.dtype)
+        return int(told[:, 0].sum()), farthest.max().item(), int(told[:, 2].sum())
 
 
 def measured(state: State, name: str, local: LocalGraph) -> Distances:

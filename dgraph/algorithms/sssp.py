@@ -219,7 +219,8 @@ class Sssp(Algorithm):
         for dtype in _dtypes(ctx, most):
             state = _gathered(ctx, source, delta, dtype) if gathers else ctx.run(program.retype(dist=dtype))
             found = measured(state, "dist", ctx.local)
-            if dtype != "int32" or ctx.largest(int(found.farthest)) + most < NARROW:
+            reached, farthest, arcs = found.of_all(ctx.comm)
+            if dtype != "int32" or farthest + most < NARROW:
                 break
             ctx.record.choose("distances", "64 bits", "some may pass 32: they were found again")
         dist = state.raw("dist")
@@ -228,8 +229,8 @@ class Sssp(Algorithm):
         columns = {"distance": found.column}
         if self.return_predecessors:
             columns["predecessor"] = _parents(ctx, source, state, dtype, found.reached)
-        summary = {"source": source, "reached": ctx.total(found.reached), "delta": delta}
-        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), found.arcs)
+        summary = {"source": source, "reached": reached, "delta": delta}
+        return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
     def _chosen(self, ctx) -> str:
         """What "auto" comes to."""
@@ -275,7 +276,8 @@ def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
     state = ctx.run(inner.retype(dist=dtype).lightened(width * (1 + MARGIN)), given)
     if not state.finished:
         return state
-    most = 2 * ctx.total(measured(state, "dist", ctx.local).arcs) > ctx.local.arcs
+    _, _, arcs = measured(state, "dist", ctx.local).of_all(ctx.comm)
+    most = 2 * arcs > ctx.local.arcs
     outer = Beyond(source=source, near=near, delta=(FAR if most else 1.0) * delta).retype(dist=dtype)
     outer.gathers = True  # what has to be afforded
     outer.gathers = not ctx.local.directed or ctx.affords(outer)

@@ -41,7 +41,7 @@ def connect(engine, comm: Comm, transport: str = AUTO, allow_gpu_sharing: bool =
     """
     if transport not in (AUTO, *TRANSPORTS):
         raise unknown("transport", transport, (AUTO, *TRANSPORTS))
-    names = comm.allgather_lasting("backend", engine.name)
+    names = comm.allgather_lasting("backend", lambda: engine.name)
     without = [rank for rank, name in enumerate(names) if name != "cuda"]
     if not without:
         return engine.connect(comm, transport, allow_gpu_sharing)

@@ -97,13 +97,22 @@ class Comm(ABC):
         raw = np.frombuffer(json.dumps(value).encode(), np.uint8)
         return [json.loads(part.tobytes()) for part in self.allgatherv(raw)]
 
-    def allgather_lasting(self, what: str, value) -> list:
+    def allgather_lasting(self, what: str, make: Callable[[], object]) -> list:
         """:meth:`allgather_json` of what seldom changes: later calls for ``what`` take one small message, as long as no
-        rank's value is another. Do not write to what is returned."""
-        told = json.dumps(value)
-        known = self._lasting.get(what)
-        if self.total(known is None or known[0] != told) or known is None:
-            known = self._lasting[what] = told, self.allgather_json(value)
+        rank's value is another. Do not write to what is returned.
+
+        Args:
+            make: gives this rank's value; it may fail on some ranks, as in :meth:`together`.
+        """
+        known, told = self._lasting.get(what), ""
+        error: BaseException | None = None
+        try:
+            told = json.dumps(make())
+        except Exception as caught:
+            error = caught
+        (same,) = self.agree(error, known is not None and known[0] == told)
+        if not same or known is None:
+            known = self._lasting[what] = told, self.allgather_json(json.loads(told))
         return known[1]
 
     def bcast_json(self, value, root: int = 0):
@@ -155,15 +164,15 @@ class Comm(ABC):
             print(f"[rank {self.rank}]", traceback.format_exc(), sep="\n", file=sys.stderr, flush=True)
             self.abort(errors.InternalError.exit_code)
 
-    def agree(self, error: BaseException | None) -> None:
-        """Raise on every rank if any rank brings an error; return on every rank if none does."""
+    def agree(self, error: BaseException | None, *values: int) -> list[int]:
+        """Raise on every rank if any rank brings an error; if none does, the least of each value over ranks."""
         if self.size == 1:
             if error is not None:
                 raise error
-            return
-        worst = int(self.allreduce(np.array([self.rank if error else self.size], np.int64), "min")[0])
+            return list(values)
+        worst, *least = self.allreduce(np.array([self.rank if error else self.size, *values], np.int64), "min").tolist()
         if worst == self.size:
-            return
+            return least
         told = None if error is None else [_kind(error), _text(error)]
         name, text = self.bcast_json(told, root=worst)
         raise getattr(errors, name)(text) from error

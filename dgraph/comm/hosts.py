@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -26,21 +27,19 @@ def host(comm: Comm) -> str:
 
 def hosts(comm: Comm) -> list[str]:
     """Of every rank; collective. Two machines with one name have a number behind it."""
-    with comm.together():
-        mine = host(comm)
-    return _told_apart(comm, "host", mine)
+    return _told_apart(comm, "host", lambda: host(comm))
 
 
 def ranks_here(comm: Comm) -> list[int]:
     """The ranks that share this machine's cores and GPUs, whatever host they are said to be on; collective."""
-    names = _told_apart(comm, "machine", socket.gethostname())
+    names = _told_apart(comm, "machine", socket.gethostname)
     return [rank for rank, name in enumerate(names) if name == names[comm.rank]]
 
 
-def _told_apart(comm: Comm, what: str, name: str) -> list[str]:
+def _told_apart(comm: Comm, what: str, name: Callable[[], str]) -> list[str]:
     boots: dict[str, list[str]] = {}
     out = []
-    for each, boot in comm.allgather_lasting(what, [name, _boot()]):
+    for each, boot in comm.allgather_lasting(what, lambda: [name(), _boot()]):
         known = boots.setdefault(each, [])
         if boot not in known:
             known.append(boot)

@@ -37,12 +37,10 @@ def number(gpus: str | None, place: int, ranks_here: int, visible: int) -> tuple
 
 def told(device: Any, how: str, comm: Comm) -> list[dict]:
     """Every rank's GPU, by rank: ``number``, ``name``, ``uuid``, ``how``, ``mps``; collective."""
-    with comm.together():
-        mine = {
-            "number": device.number, "name": device.name, "uuid": device.raw.uuid(), "how": how,
-            "mps": device.raw.under_mps(),
-        }  # fmt: skip
-    return comm.allgather_lasting("gpu", mine)
+    return comm.allgather_lasting("gpu", lambda: {
+        "number": device.number, "name": device.name, "uuid": device.raw.uuid(), "how": how,
+        "mps": device.raw.under_mps(),
+    })  # fmt: skip
 
 
 def shared(bound: list[dict]) -> dict[str, list[int]]:
