@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from dgraph.algorithms.sssp import Beyond
 from dgraph.errors import UsageError
 from dgraph.program import ADD, ALL, INF, MAX, MIN, Field, Global, Program, TraceError, maximum, minimum, trace, where
 from dgraph.sync import plan
+from dgraph.sync.plan import Told
 
 
 class Levels(Program):
@@ -79,8 +81,8 @@ def test_the_plan_follows_from_the_text(program, direction, directed, reduce, br
     assert found.frontier == (program is Levels)
 
 
-def test_a_destination_that_is_read_is_told_to_both_roles():
-    """Of a field that no round changes all mirrors hear once; then those alone that must know who is active."""
+def test_mirrors_hear_what_is_read_of_them():
+    """As sources of edges, and as ends; of a field that no round changes once."""
 
     class Tight(Program):
         level = Field("int32", given=True)
@@ -93,9 +95,13 @@ def test_a_destination_that_is_read_is_told_to_both_roles():
             return {"parent": where(u.level + 1 == v.level, u.id, INF)}
 
     found = plan(traced(Tight()), "push", True)
-    assert found.refresh == ("level",)
+    assert found.refresh == (Told(("level",), "row", True), Told(("level",), "column", False))
     assert found.broadcast == ()
-    assert (found.refresh_role, found.broadcast_role) == ("any", "row")
+    assert found.broadcast_role == "row"
+    assert plan(traced(Beyond()), "pull", False).refresh == (
+        Told(("dist",), "column", True),
+        Told(("far",), "row", False),
+    )
 
     class Loose(Tight):
         def apply(self, v, g):

@@ -8,9 +8,19 @@ under oec no mirror is a row, so a push broadcasts nothing; under cvc a mirror i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dgraph.program import Traced
 from dgraph.program.program import BUILTINS
+
+
+class Told(NamedTuple):
+    """Values that masters send to mirrors of a role; ``joins``: and which of them are active, so that these join the
+    frontier."""
+
+    fields: tuple[str, ...]
+    role: str
+    joins: bool
 
 
 @dataclass(frozen=True)
@@ -20,7 +30,7 @@ class Plan:
     Attributes:
         reduce: fields whose proposals mirrors send; ``reduce_role``: the mirrors that edges enter.
         broadcast: fields that masters send when they changed; ``broadcast_role``: the mirrors that hear.
-        refresh: fields that mirrors of ``refresh_role`` must hold when rounds in this direction begin.
+        refresh: what mirrors must hold when rounds in this direction begin: as sources of edges, and as ends.
         frontier: whether mirrors must hear which of them are active.
     """
 
@@ -28,9 +38,13 @@ class Plan:
     reduce_role: str
     broadcast: tuple[str, ...]
     broadcast_role: str
-    refresh: tuple[str, ...]
-    refresh_role: str
+    refresh: tuple[Told, ...]
     frontier: bool
+
+    @property
+    def spoken(self) -> list[tuple[str, ...]]:
+        """Fields of each message."""
+        return [self.reduce, self.broadcast, *(told.fields for told in self.refresh)]
 
 
 def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> Plan:
@@ -44,12 +58,14 @@ def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> 
     frontier = not traced.all
     if full:
         fields = tuple(traced.fields)
-        return Plan(traced.proposes, "any", fields, "any", fields, "any", frontier)
+        return Plan(traced.proposes, "any", fields, "any", (Told(fields, "any", frontier),), frontier)
     backwards = direction == "pull" and not directed
     source, target = ("column", "row") if backwards else ("row", "column")
     at_source, at_target = traced.reads_u - set(BUILTINS), traced.reads_v - set(BUILTINS)
     by_cond = traced.cond_reads - set(BUILTINS) - set(traced.proposes)
-    hears = _join(source if at_source or frontier else "none", target if at_target else "none")
+    ends = at_target | by_cond
+    refresh = [Told(tuple(sorted(at_source)), source, frontier)] * bool(at_source or frontier)
+    refresh += [Told(tuple(sorted(ends)), target, False)] * bool(ends)
     changing = set(traced.proposes) | set(traced.apply or ())
     told = _join(source if at_source & changing or frontier else "none", target if at_target & changing else "none")
     return Plan(
@@ -57,8 +73,7 @@ def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> 
         reduce_role=target,
         broadcast=tuple(sorted((at_source | at_target) & changing)),
         broadcast_role=told,
-        refresh=tuple(sorted(at_source | at_target | by_cond)),
-        refresh_role=_join(hears, target if by_cond else "none"),
+        refresh=tuple(refresh),
         frontier=frontier,
     )
 

@@ -9,7 +9,7 @@ from dgraph.graph.local import LocalGraph, Mirrors
 from dgraph.program import Traced
 from dgraph.sync.encode import BITSET, OFFSETS, bound, choose, decode, encode
 from dgraph.sync.kernels import count, deal, held_of_many, load_kernels
-from dgraph.sync.plan import Plan, plan
+from dgraph.sync.plan import Plan, Told, plan
 
 SPARSE = 32
 """Positions a vertex from which looking each vertex up beats looking at every position."""
@@ -51,7 +51,7 @@ class Sync:
         most = max((side.count for side in local.theirs.values()), default=0)
         self._positions = np.empty(max(local.mirrors, most) + 1, np.uint32)
         self._routes: dict[tuple[bool, str], list[Span]] = {}
-        self._roles = ""
+        self._roles: tuple[str, ...] = ()
 
     @property
     def _peers(self) -> list[int]:
@@ -61,7 +61,7 @@ class Sync:
         """The most bytes that a message to or from a peer can take, whatever phase and direction it belongs to."""
         sides = (self.local.mine.get(peer), self.local.theirs.get(peer))
         total = max(side.count for side in sides if side is not None)
-        phases = [fields for now in self.plans.values() for fields in (now.reduce, now.broadcast, now.refresh)]
+        phases = {fields for now in self.plans.values() for fields in now.spoken}
         widths = ([*(self.widths[k].itemsize for k in fields), ACTIVE.itemsize] for fields in phases)
         return max(bound(total, each) for each in widths)
 
@@ -120,23 +120,23 @@ class Sync:
         """Masters give what edges will read, and who is active, to their mirrors; after a change of direction that
         makes other mirrors listen, everything once."""
         now = self.plans[self.machine.direction]
-        roles = f"{now.refresh_role} {now.reduce_role}"
+        roles = (*(told.role for told in now.refresh), now.reduce_role)
         if roles != self._roles:
             known = self.machine.abreast and not (self._roles or self.full or self.poisoned)
             self._roles = roles
             if self.poisoned:
                 self._poison(now)
-            if not known:
-                self._tell(now, now.refresh, now.refresh_role, failed, everything=True)
+            for told in () if known else now.refresh:
+                self._tell(told, failed, everything=True)
         elif now.frontier or now.broadcast:
-            self._tell(now, now.broadcast, now.broadcast_role, failed, everything=self.full)
+            self._tell(Told(now.broadcast, now.broadcast_role, now.frontier), failed, everything=self.full)
 
-    def _tell(self, now: Plan, fields: tuple[str, ...], role: str, failed: bool, everything: bool) -> None:
-        machine, traced = self.machine, self.machine.traced
+    def _tell(self, told: Told, failed: bool, everything: bool) -> None:
+        (fields, role, joins), machine, traced = told, self.machine, self.machine.traced
         dense = everything or traced.all
-        marked = now.frontier and (everything or machine.dirties)
+        marked = joins and (everything or machine.dirties)
         if self.courier:
-            self.courier.broadcast(fields, role, dense, marked, now.frontier, failed)
+            self.courier.broadcast(fields, role, dense, marked, joins, failed)
             return
         telling, hearing = self._spans(self.local.theirs, role), self._spans(self.local.mine, role)
         if not telling and not hearing:
@@ -164,7 +164,7 @@ class Sync:
                 lids = positions + np.uint32(mirrors.first + low)
                 for name, column in zip(fields, values, strict=False):
                     machine.state[name][lids] = column
-                if now.frontier:
+                if joins:
                     machine.join(lids[values[-1] != 0] if marked else lids)
 
     def _held(self, heard: np.ndarray, mirrors: Mirrors, low: int, high: int) -> np.ndarray:
@@ -205,8 +205,9 @@ class Sync:
             for name, field in fields.items():
                 values = machine.state[name][mirrors.first : mirrors.first + mirrors.count]
                 read = np.zeros(mirrors.count, np.bool_)
-                if name in now.refresh:
-                    read[slice(*mirrors.span(now.refresh_role))] = True
+                for told in now.refresh:
+                    if name in told.fields:
+                        read[slice(*mirrors.span(told.role))] = True
                 if name not in now.reduce:
                     values[~read] = POISON[values.dtype.kind]
                     continue

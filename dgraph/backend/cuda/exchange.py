@@ -69,7 +69,7 @@ class Exchange:
         """The most bytes of a message to or from a peer, whatever phase and direction it belongs to."""
         sides = (self.graph.local.mine.get(peer), self.graph.local.theirs.get(peer))
         total = max(side.count for side in sides if side is not None)
-        phases = {fields for now in plans for fields in (now.reduce, now.broadcast, now.refresh)}
+        phases = {fields for now in plans for fields in now.spoken}
         return max(at.bound(total, [*(widths[k] for k in fields), ACTIVE], self._few) for fields in phases)
 
     @property
