@@ -77,31 +77,83 @@ MISTAKES = {
 }
 
 
-def command(folder, mistake, ranks):
-    """Run it in a folder of its own; what is there besides its files afterwards."""
+def prepared(folder, mistake):
+    """A folder of its own, with its files."""
     work = folder / "work"
-    work.mkdir()
+    work.mkdir(parents=True)
     for name, content in mistake.files.items():
         (work / name).write_text(content)
+    return work
+
+
+def command(folder, mistake, ranks):
+    """Run it; what is there besides its files afterwards."""
+    work = prepared(folder, mistake)
     ran = run([*DGRAPH, *mistake.line.split()], folder / "logs", 60, ranks=ranks, cwd=work, extra=mistake.variables)
     return ran, {entry.name for entry in work.iterdir()} - mistake.files.keys()
 
 
-@pytest.mark.parametrize(("mistake", "ranks"), [
-    pytest.param(mistake, ranks, id=f"{name}-{ranks}")
-    for i, (name, mistake) in enumerate(MISTAKES.items()) for ranks in (4, None)[: 1 + (i % 3 == 0)]
-])  # fmt: skip
-def test_mistakes_are_told_once_by_all(mistake, ranks, tmp_path):
-    ran, left = command(tmp_path, mistake, ranks)
-    assert (ran.code, set(ran.codes())) == (mistake.code, {mistake.code}), ran.story()
-    told = ran.text[ran.text.index("dgraph: error: ") :]
+ALONE = [name for i, name in enumerate(MISTAKES) if i % 3 == 0]
+"""Mistakes that are launches of their own, on four ranks and as one process; ranks start for seconds, so that four
+ranks make all others one after another."""
+
+ONE_BY_ONE = """
+import os, sys
+from pathlib import Path
+from dgraph.cli import main
+from dgraph.comm import world
+top, rank = Path.cwd(), world().rank
+for folder in sorted(top.glob("*/work")):
+    os.chdir(folder)
+    log = os.open(f"../rank-{rank}.log", os.O_WRONLY | os.O_CREAT)
+    for stream in (1, 2):
+        os.dup2(log, stream)
+    code = main(Path("../line").read_text().split())
+    sys.stdout.flush()
+    world().barrier()
+    Path(f"../rank-{rank}.code").write_text(str(code))
+"""
+
+
+@pytest.fixture(scope="module")
+def one_by_one(tmp_path_factory):
+    """The launch in which four ranks make all mistakes that are not ``ALONE``, each in its folder of this one."""
+    top = tmp_path_factory.mktemp("mistakes")
+    for name in MISTAKES.keys() - ALONE:
+        prepared(top / name, MISTAKES[name])
+        (top / name / "line").write_text(MISTAKES[name].line)
+    return run([sys.executable, "-c", ONE_BY_ONE], top / "logs", 120, ranks=4, cwd=top), top
+
+
+def check_told(mistake, text, left):
+    told = text[text.index("dgraph: error: ") :]
     at = 0
     for part in mistake.says:
         at = told.index(part, at) + len(part)
-    assert ran.text.count("dgraph: error: ") == 1
+    assert text.count("dgraph: error: ") == 1
     assert told.count(mistake.says[0]) == 1
-    assert "Traceback" not in ran.text
-    assert (left, ran.alive()) == (set(), [])
+    assert "Traceback" not in text
+    assert left == set()
+
+
+@pytest.mark.parametrize("ranks", [4, None])
+@pytest.mark.parametrize("name", ALONE)
+def test_mistakes_are_told_once_by_all(name, ranks, tmp_path):
+    mistake = MISTAKES[name]
+    ran, left = command(tmp_path, mistake, ranks)
+    assert (ran.code, set(ran.codes())) == (mistake.code, {mistake.code}), ran.story()
+    check_told(mistake, ran.text, left)
+    assert ran.alive() == []
+
+
+@pytest.mark.parametrize("name", [name for name in MISTAKES if name not in ALONE])
+def test_mistakes_one_by_one_are_told_once_by_all(name, one_by_one):
+    ran, top = one_by_one
+    assert (ran.code, ran.alive()) == (0, []), ran.story()
+    logs, codes = ([top / name / f"rank-{rank}.{kind}" for rank in range(4)] for kind in ("log", "code"))
+    assert {int(code.read_text()) for code in codes} == {MISTAKES[name].code}
+    left = {entry.name for entry in (top / name / "work").iterdir()} - MISTAKES[name].files.keys()
+    check_told(MISTAKES[name], "".join(log.read_text() for log in logs), left)
 
 
 def test_processes_that_slurm_counts_but_mpi_cannot_join(tmp_path):
