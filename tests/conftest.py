@@ -52,8 +52,10 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """One process before children, and of these first the rank tests, which begin with those on one rank."""
-    items.sort(key=lambda item: ("starts_children" in item.keywords, item.path.name != "test_ranks.py"))
+    """One process before children, what takes all cores last of it: ranks beside it have come to their end by then. Of
+    children first the rank tests, which begin with those on one rank."""
+    groups = ("starts_children", "takes_all_cores")
+    items.sort(key=lambda item: (*(name in item.keywords for name in groups), item.path.name != "test_ranks.py"))
 
 
 class Ahead:
