@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -167,6 +167,28 @@ class Children:
 def run(argv: Sequence[str], folder: Path, timeout: float = 60, **more) -> Children:
     """Start ``argv`` and wait for it; ``more`` as in :class:`Children`."""
     return Children(argv, folder, **more).wait(timeout)
+
+
+@dataclass
+class Abreast:
+    """Launches that mostly wait, so that a few go at once: ``begin(name)`` of those in ``order``."""
+
+    begin: Callable[[str], Children]
+    order: list[str]
+    most: int = 3
+    begun: dict[str, Children] = field(default_factory=dict)
+
+    def ended(self, name: str, timeout: float = 60) -> Children:
+        """This one, at its end; the next ones have begun."""
+        at = self.order.index(name)
+        for each in self.order[at : at + self.most]:
+            if each not in self.begun:
+                self.begun[each] = self.begin(each)
+        return self.begun[name].wait(timeout)
+
+    def end(self) -> None:
+        for each in self.begun.values():
+            each.end()
 
 
 def rank_files() -> list[Path]:

@@ -8,7 +8,7 @@ import textwrap
 import time
 
 import pytest
-from children import Children, run
+from children import Abreast, Children, run
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
@@ -26,9 +26,13 @@ sys.exit(ending.end_together(work, traceback={traceback}))
 """
 
 
-def end(folder, body, ranks=3, traceback=False):
+def ending(body, traceback=False):
     script = ENDING.format(body=textwrap.indent(textwrap.dedent(body), "    ").strip(), traceback=traceback)
-    return run([sys.executable, "-c", script], folder, timeout=40, ranks=ranks)
+    return [sys.executable, "-c", script]
+
+
+def end(folder, body, ranks=3, traceback=False):
+    return run(ending(body, traceback), folder, timeout=40, ranks=ranks)
 
 
 def test_an_agreed_code_is_every_ranks_code(tmp_path):
@@ -54,22 +58,31 @@ def test_the_traceback_comes_on_demand(tmp_path):
     assert ran.text.count("Traceback") == 1
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("if alone: raise UsageError('only here')", r"\[rank 2 \S+\] dgraph: error: only here"),
-        ("if alone: raise ValueError('a bug')", r"\[rank 2 \S+\] Traceback(.|\n)*ValueError: a bug"),
-        ("if alone: sys.exit(5)", r"\[rank 2 \S+\] the other ranks did not stop within 2 s"),
-        ("if alone: sys.exit()", r"\[rank 2 \S+\] the other ranks did not stop"),
-        ("if alone: sys.exit('enough')", r"\[rank 2 \S+\] enough"),
-        ("if alone: os.kill(os.getpid(), 9)", ""),
-        ("if alone: raise KeyboardInterrupt", ""),
-        ("if not alone: comm.total(1)\nelse: raise ValueError('a bug')", "ValueError: a bug"),
-    ],
-)
-def test_a_rank_that_fails_alone_ends_all(tmp_path, body, said):
+FAILS_ALONE = {
+    "if alone: raise UsageError('only here')": r"\[rank 2 \S+\] dgraph: error: only here",
+    "if alone: raise ValueError('a bug')": r"\[rank 2 \S+\] Traceback(.|\n)*ValueError: a bug",
+    "if alone: sys.exit(5)": r"\[rank 2 \S+\] the other ranks did not stop within 2 s",
+    "if alone: sys.exit()": r"\[rank 2 \S+\] the other ranks did not stop",
+    "if alone: sys.exit('enough')": r"\[rank 2 \S+\] enough",
+    "if alone: os.kill(os.getpid(), 9)": "",
+    "if alone: raise KeyboardInterrupt": "",
+    "if not alone: comm.total(1)\nelse: raise ValueError('a bug')": "ValueError: a bug",
+}
+"""What is done where ``alone`` is one rank of three, and what is said of it."""
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    folders = {body: tmp_path_factory.mktemp("alone") for body in FAILS_ALONE}
+    jobs = Abreast(lambda body: Children(ending(body), folders[body], ranks=3), list(FAILS_ALONE))
+    yield jobs
+    jobs.end()
+
+
+@pytest.mark.parametrize(("body", "said"), FAILS_ALONE.items())
+def test_a_rank_that_fails_alone_ends_all(alone, body, said):
     """The code is the launcher's choice: MPICH's gives that of the abort, or 9 if it had to kill."""
-    ran = end(tmp_path, body)
+    ran = alone.ended(body, 40)
     assert ran.code, ran.story()
     assert ran.seconds < 20
     assert re.search(said, ran.text), ran.text

@@ -4,7 +4,7 @@ import sys
 import textwrap
 
 import pytest
-from children import PYTEST, ROOT, rank_files, run
+from children import PYTEST, ROOT, Abreast, Children, rank_files, run
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
@@ -24,8 +24,8 @@ def test_no_file_of_rank_tests_is_missed(request):
     assert marked <= set(rank_files())
 
 
-def suite(folder, body, *, ranks=2, timeout=60, options=()):
-    """Run ``body`` as a file of rank tests through the very launcher, configuration and conftest of this suite."""
+def begun(folder, body, *, ranks=2, options=()):
+    """``body`` as a file of rank tests, through the very launcher, configuration and conftest of this suite."""
     file = folder / "test_made_up.py"
     head = "import os, sys, time, pytest\nfrom dgraph.comm import world\npytestmark = pytest.mark.mpi\n"
     file.write_text(head + textwrap.dedent(body))
@@ -34,7 +34,12 @@ def suite(folder, body, *, ranks=2, timeout=60, options=()):
     where = ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", temporary]
     argv = [*PYTEST, *where, "-p", "conftest", *options, file]
     extra = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "DGRAPH_TEST_GRACE": "2"}
-    return run(argv, folder / "out", timeout, ranks=ranks, extra=extra)
+    return Children(argv, folder / "out", ranks, extra=extra)
+
+
+def suite(folder, body, *, timeout=60, **more):
+    """Run it to its end."""
+    return begun(folder, body, **more).wait(timeout)
 
 
 def test_a_good_suite_passes_on_every_rank(tmp_path):
@@ -64,18 +69,29 @@ def test_first_failure_stops_all_ranks_alike(tmp_path):
     assert not any("test_second" in log for log in ran.logs())
 
 
-@pytest.mark.parametrize(
-    ("what", "said"),
-    [
-        ("assert False, 'too early'", "too early"),
-        ("sys.exit(3)", "SystemExit: 3"),
-        ("pytest.exit('enough', 3)", "enough"),
-        ("os._exit(3)", "rank 1, exit code 3"),
-        ("os.kill(os.getpid(), 9)", "rank 1, exit code 137"),
-    ],
-)
-def test_a_rank_that_ends_before_a_collective_hangs_nobody(what, said, tmp_path):
-    ran = suite(tmp_path, f"def test_it():\n    if world().rank == 1: {what}\n    world().barrier()\n")
+ENDS_EARLY = {
+    "assert False, 'too early'": "too early",
+    "sys.exit(3)": "SystemExit: 3",
+    "pytest.exit('enough', 3)": "enough",
+    "os._exit(3)": "rank 1, exit code 3",
+    "os.kill(os.getpid(), 9)": "rank 1, exit code 137",
+}
+
+
+@pytest.fixture(scope="module")
+def early(tmp_path_factory):
+    def begin(what):
+        body = f"def test_it():\n    if world().rank == 1: {what}\n    world().barrier()\n"
+        return begun(tmp_path_factory.mktemp("early"), body)
+
+    jobs = Abreast(begin, list(ENDS_EARLY))
+    yield jobs
+    jobs.end()
+
+
+@pytest.mark.parametrize(("what", "said"), ENDS_EARLY.items())
+def test_a_rank_that_ends_before_a_collective_hangs_nobody(what, said, early):
+    ran = early.ended(what)
     assert ran.code, ran.story()
     assert ran.seconds < 30
     assert said in ran.story()
