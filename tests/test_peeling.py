@@ -114,6 +114,7 @@ def begun(monkeypatch):
 
     monkeypatch.setattr(Machine, "launch", launched)
     monkeypatch.setattr(Machine, "across", entered)
+    monkeypatch.setattr(messages, "LOOK_AROUND", 10**12)  # an emulated GPU is slow, and may have to share its core
     return seen
 
 
