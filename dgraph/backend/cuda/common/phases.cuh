@@ -113,7 +113,14 @@ KERNEL expand(i64) {
     if (!FUSED) mirrors.close();
 }
 
-KERNEL vertex_phase(i64) {
+// Passes over all vertices wait for memory: more warps wait at once if a thread takes fewer registers.
+#if ALL
+#define VERTEX_PHASES 6
+#else
+#define VERTEX_PHASES 1
+#endif
+
+KERNEL_OF(VERTEX_PHASES) vertex_phase(i64) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
     const Globals G = globals_now();
