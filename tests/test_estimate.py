@@ -9,6 +9,9 @@ from children import run
 
 import dgraph
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend.cpu import CpuBackend
+from dgraph.backend.cpu.plain import PlainMachine
+from dgraph.backend.cpu.threads import Team
 from dgraph.cli import main
 from dgraph.cli.estimate import _bytes
 from dgraph.comm import SerialComm
@@ -59,9 +62,7 @@ def test_more_ranks_need_less_each_and_policies_differ():
     assert plan("bfs", shape, 16, "cvc").mirrors < plan("bfs", shape, 16, "oec").mirrors
     assert plan("bfs", shape, 16, "metis").mirrors < plan("bfs", shape, 16, "cvc").mirrors
     assert plan("cc", shape).edges == 2 * plan("bfs", shape).edges
-    piles = {"source": 0, "variant": "piles"}  # others are a GPU's, and do not show in what a host holds
-    wide, narrow = (estimate("sssp", Shape(1 << 20, 1 << 24, True, size), 1, parameters=piles) for size in (8, 0))
-    assert wide.peak > narrow.peak
+    assert plan("sssp", Shape(1 << 20, 1 << 24, True, 8)).peak > plan("sssp", shape).peak
 
 
 @pytest.mark.parametrize(("ranks", "policy"), [(4, "oec"), (6, "cvc"), (4, "hash")])
@@ -145,16 +146,38 @@ def test_a_report_of_gpus_is_held_against_its_plan(tmp_path, capsys):
     assert last.endswith("at most were taken (+100%)")
 
 
-def test_what_takes_long_is_told(tmp_path, capsys, monkeypatch):
-    """A file that is read, a program that is compiled; on stderr, so that --json can be piped on."""
-    monkeypatch.setattr("dgraph.backend.cpu.union_find._ready", set())
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("spec", ["rmat:5", "path:7"])
+def test_programs_that_are_not_compiled_come_to_the_same(name, spec):
+    class Plain(CpuBackend):
+        def machine(self, traced, local, direction):
+            return PlainMachine(traced, local, Team(1), direction)
+
+    graph = dgraph.Graph.load(spec, weights="1..9", comm=SerialComm())
+    more = NEEDS[name] | ({"delta": 1.0} if name == "sssp" else {})  # so that vertices wait in piles
+    compiled, plain = (dgraph.run(name, graph, backend=backend, **more) for backend in ("cpu", Plain(1, 1)))
+    assert compiled.summary == pytest.approx(plain.summary, rel=1e-6)
+    for column, values in compiled.columns.items():
+        assert np.allclose(values, plain.columns[column], rtol=1e-12)
+
+
+@pytest.mark.starts_children
+def test_nothing_is_compiled_for_a_plan(tmp_path):
+    words = ["estimate", "sssp", "rmat:30", "-n", "4", "--gpu-memory", "139GiB"]
+    ran = run([sys.executable, "-m", "dgraph", *words], tmp_path / "run", extra={"DGRAPH_CACHE_DIR": str(tmp_path)})
+    assert "of the GPU" in ran.text, ran.story()
+    assert list(tmp_path.glob("*.py"))
+    assert not list(tmp_path.rglob("*.nb?"))
+
+
+def test_what_takes_long_is_told(tmp_path, capsys):
+    """A file that is read; on stderr, so that --json can be piped on."""
     (tmp_path / "graph.el").write_text("0 1\n1 2\n")
     command = ["estimate", "cc", str(tmp_path / "graph.el"), "--json"]
     assert main(command) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["plans"]
-    assert [line.split("] ")[1].split()[0] for line in told.err.splitlines()] == ["load", "compile"]
-    monkeypatch.setattr("dgraph.backend.cpu.union_find._ready", set())
+    assert [line.split("] ")[1].split()[0] for line in told.err.splitlines()] == ["load"]
     assert main([*command, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
 

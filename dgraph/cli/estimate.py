@@ -21,7 +21,6 @@ from dgraph.report.lines import aligned, size
 
 if TYPE_CHECKING:
     from dgraph.estimate import Plan, Shape
-    from dgraph.report import Progress
 
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 TOO_LITTLE = 1
@@ -101,7 +100,7 @@ def _tell(given: dict[str, Any]) -> int:
         shape = shape_of(
             given["graph"], weights=given.get("weights"), directed=given.get("directed"), progress=progress
         )
-        plans = [*_plans(names, policies, [int(text) for text in counts], shape, given, progress)]
+        plans = [*_plans(names, policies, [int(text) for text in counts], shape, given)]
     fits = [_within(plan.peak, memory) and _within(plan.gpu.whole, gpu_memory) for plan in plans]
     if "json" in given:
         told = [
@@ -118,9 +117,8 @@ def _tell(given: dict[str, Any]) -> int:
 
 
 def _plans(
-    names: Sequence[str], policies: Sequence[str], counts: Sequence[int], shape: Shape, given: dict[str, Any],
-    progress: Progress,
-) -> Iterator[Plan]:  # fmt: skip
+    names: Sequence[str], policies: Sequence[str], counts: Sequence[int], shape: Shape, given: dict[str, Any]
+) -> Iterator[Plan]:
     from dgraph.algorithms import ALGORITHMS
     from dgraph.estimate import estimate
 
@@ -131,7 +129,7 @@ def _plans(
         yield estimate(
             name, shape, ranks, policy, parameters=parameters, undirected=algorithm.undirected,
             direction=given.get("direction", "auto"), gpu_memory=given.get("gpu_memory"),
-            drawn=given.get("build") == DEVICE, overlap="overlap" in given, progress=progress,
+            drawn=given.get("build") == DEVICE, overlap="overlap" in given,
         )  # fmt: skip
 
 

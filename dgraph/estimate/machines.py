@@ -16,6 +16,8 @@ from dgraph.algorithms import ALGORITHMS
 from dgraph.algorithms.columns import Columns
 from dgraph.backend import backend as choose_backend
 from dgraph.backend.base import Backend, Machine
+from dgraph.backend.cpu.plain import PlainMachine
+from dgraph.backend.cpu.threads import Team
 from dgraph.comm import SerialComm
 from dgraph.engine import Context
 from dgraph.errors import UsageError
@@ -60,7 +62,7 @@ class Needs:
 
 
 class _Recording(Backend):
-    """A backend that remembers the programs that were asked of it."""
+    """A backend that remembers the programs that were asked of it, and compiles none."""
 
     def __init__(self, engine: Backend):
         self.engine, self.name = engine, engine.name
@@ -68,16 +70,16 @@ class _Recording(Backend):
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
         self.programs.append((traced, direction))
-        return _on_host(self.engine, traced, local, direction)
+        return PlainMachine(_on_host(traced), local, Team(1), direction)
 
 
-def _on_host(engine: Backend, traced: Traced, local: LocalGraph, direction: str) -> Machine:
+def _on_host(traced: Traced) -> Traced:
     """Where a variant is a GPU's alone, the host's plan is that of the program's own rounds."""
     program = traced.program
     if program.way and not program.way.anywhere:
         program = program.walked(None)
         program.__dict__["kernel"] = None
-    return engine.machine(replace(traced, program=program), local, direction)
+    return replace(traced, program=program)
 
 
 @dataclass(frozen=True)
@@ -95,14 +97,8 @@ class Work:
     result: int
 
 
-def needs(
-    name: str, shape: Shape, parameters: dict[str, Any], direction: str, progress: Progress | None = None
-) -> Work:
-    """What an algorithm's programs need.
-
-    The algorithm runs once on a graph of three vertices, which compiles its programs where they are not yet:
-    ``progress`` says so.
-    """
+def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -> Work:
+    """What an algorithm's programs need: it runs once on a graph of three vertices, for which nothing is compiled."""
     dtype = {0: None, 4: np.int32, 8: np.int64}.get(shape.weight)
     if shape.weight and dtype is None:
         raise UsageError(f"weights of {shape.weight} bytes are not known")
@@ -112,7 +108,7 @@ def needs(
     comm = graph.comm
     local = build(graph.block, plan("oec", graph.block, 1, comm), comm)
     recording = _Recording(choose_backend("cpu", None, 1))
-    answer = work.run(Context(local, comm, recording, Trace(comm, []), progress or Progress(), direction))
+    answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
     result = sum(values.itemsize for values in Columns(answer.columns).values())
     measured = [_measured(recording.engine, traced, way, shape) for traced, way in recording.programs]
     return Work(measured, recording.programs, result)
@@ -122,7 +118,7 @@ def _measured(engine: Backend, traced: Traced, direction: str, shape: Shape) -> 
     def size(masters: int, mirrors: int) -> int:
         local = _made_up(masters, mirrors, shape)
         held = {id(array) for array in _arrays(vars(local))}
-        machine = _on_host(engine, traced, local, direction)
+        machine = engine.machine(_on_host(traced), local, direction)
         return sum(array.nbytes for array in _arrays(vars(machine)) if id(array) not in held)
 
     none, some, more = size(UNIT, 1), size(2 * UNIT, 1), size(UNIT, UNIT + 1)

@@ -13,7 +13,6 @@ from dgraph.estimate.gpu import GpuPlan, on_gpu
 from dgraph.estimate.machines import Needs, needs
 from dgraph.estimate.shape import Shape
 from dgraph.graph.block import gid_type
-from dgraph.report.progress import Progress
 from dgraph.report.trace import peak_memory
 
 CUT = {"metis": 0.02}
@@ -40,7 +39,7 @@ class Plan:
     """Bytes on the fullest rank, if vertices and edges are spread evenly.
 
     Attributes:
-        base: Python, libraries and compiled code.
+        base: Python and libraries.
         load, build, rounds: the most that each phase holds.
         graph: this rank's part, once it is built.
         gpu: of the memory of its GPU, if it had one.
@@ -68,7 +67,7 @@ class Plan:
 def estimate(
     algorithm: str, shape: Shape, ranks: int, policy: str = "auto", *,
     parameters: dict[str, Any] | None = None, undirected: bool = False, direction: str = "auto",
-    gpu_memory: int | None = None, drawn: bool = False, overlap: bool = False, progress: Progress | None = None,
+    gpu_memory: int | None = None, drawn: bool = False, overlap: bool = False,
 ) -> Plan:  # fmt: skip
     """The plan of a run.
 
@@ -76,16 +75,15 @@ def estimate(
         gpu_memory: bytes of a GPU, where that is known.
         drawn: GPUs build the graph (``--build device``).
         overlap: GPUs keep edges once more, in two parts.
-        progress: told what is compiled, where programs have not been yet.
         undirected: the algorithm needs an undirected graph; a directed one is held both ways meanwhile.
     """
     solved = shape.undirected() if undirected else shape
     given = parameters or {}
-    work = needs(algorithm, solved, given, direction, progress)
+    work = needs(algorithm, solved, given, direction)
     programs, gpu_programs = work.needs, work.programs
     varied = ALGORITHMS[algorithm].on_gpus(ranks) if solved.skewed else {}
     if varied and not given.keys() & varied.keys():
-        gpu_programs = gpu_programs + needs(algorithm, solved, {**given, **varied}, direction, progress).programs
+        gpu_programs = gpu_programs + needs(algorithm, solved, {**given, **varied}, direction).programs
     base = _held()
     masters, arcs = math.ceil(solved.n / ranks), math.ceil(solved.arcs / ranks)
     mirrors = _mirrors(solved, ranks, policy)

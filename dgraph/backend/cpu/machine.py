@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from types import ModuleType
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Machine(Standing):
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
-        self.module, self.minima = module_for(traced), len(traced.minima)
+        self.module, self.minima = self._module(traced), len(traced.minima)
         self._pace = Pace()
         size, blocks = local.size, local.masters // at.BLOCK + 1
         fields = traced.fields
@@ -74,6 +75,9 @@ class Machine(Standing):
         self.words[at.WIDTH] = int(traced.program.widens)
         self._push = self._graph(local.out)
         self._pull = self._graph(local.out if not local.directed else self._incoming())
+
+    def _module(self, traced: Traced) -> ModuleType:
+        return module_for(traced)
 
     def _incoming(self) -> Csr:
         return self.local.incoming if "pull" in self.traced.program.directions else self.local.out
