@@ -139,9 +139,6 @@ class Device:
     def write(self, array, values):
         array[...] = np.asarray(values).view(array.dtype)
 
-    def fill(self, array, values):
-        array[...] = values
-
     def address(self, array) -> int:
         return array.ctypes.data
 

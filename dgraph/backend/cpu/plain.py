@@ -41,8 +41,7 @@ def load(array, index):
     return array[index]
 
 
-def load_acquire(array, index):
-    return array[index]
+load_acquire = load
 
 
 def store(array, index, value):
@@ -79,8 +78,7 @@ def added(array, index, value, alone):
     return fetch_add(array, index, value)
 
 
-def raised(array, index, value, alone):
-    return fetch_add(array, index, value)
+raised = added
 
 
 def joined(array, index, bits, alone):

@@ -110,7 +110,6 @@ class CudaDevice:
         self._modules: dict[tuple[str, str], Module] = {}
         self._keys: dict[str, str] = {}
         self._landing: dict[int, tuple] = {}
-        self._leaving: dict[int, tuple] = {}
 
     def use(self) -> None:
         """Make this thread's new arrays lie on this GPU, in our own pool."""
@@ -199,22 +198,10 @@ class CudaDevice:
         return host.view(array.dtype)
 
     def write(self, array, values: np.ndarray) -> None:
-        """Fill a small array, in the order of the stream, through pinned memory: :meth:`read` something before the next
-        call with an array of this size."""
-        if array.nbytes not in self._leaving:
-            memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
-            self._leaving[array.nbytes] = memory, np.frombuffer(memory, np.uint8, array.nbytes)
-        _, host = self._leaving[array.nbytes]
-        host[:] = np.ascontiguousarray(values).view(np.uint8)
+        """Fill a small contiguous array, in the order of the stream; the driver copies so few bytes at once."""
+        values = np.ascontiguousarray(values)
         stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
-        runtime.memcpyAsync(array.data.ptr, host.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
-
-    def fill(self, array, values: np.ndarray) -> None:
-        """Give a contiguous array of up to 64 KiB its values, in the order of the stream; they may change at once."""
-        runtime, stream = self.xp.cuda.runtime, self.xp.cuda.get_current_stream()
-        runtime.memcpyAsync(
-            array.data.ptr, values.ctypes.data, values.nbytes, runtime.memcpyHostToDevice, stream.ptr
-        )  # the driver copies so few bytes before it returns
+        runtime.memcpyAsync(array.data.ptr, values.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
 
     def sort(self, array) -> None:
         """Put a contiguous array of integers into ascending order, in place; it takes as much memory again."""

@@ -97,7 +97,7 @@ class Exchange:
             (3, _either(pull.broadcast_role, pull.reduce_role), False),  # a mirror that is reached looks for no edge
         ):  # fmt: skip
             words[at.POST_REACH + word] = self._asked((), role, reduces=reduces)
-        device.fill(post, words)
+        device.write(post, words)
         self._seen = words
         self.machine.kernels.tell(
             peers=device.address(self.post.table), peer_count=len(self.peers), others=len(others),

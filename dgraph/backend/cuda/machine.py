@@ -77,7 +77,7 @@ class Machine(Telling, Resumable):
                 words.view(np.float64)[self.arrays.floats_at + i] = g.init
             else:
                 words[self.arrays.integers_at + i] = g.init
-        self.device.fill(self.arrays.words, words)
+        self.device.write(self.arrays.words, words)
         self.words = words[: at.CONTROLS].copy()
 
     def launch(self, *calls: tuple) -> None:

@@ -22,7 +22,7 @@ MOST_RESIDENT = 2048 // at.BLOCK
 KEPT = 5
 """Edges are sifted if no more than one in so many stays."""
 
-LISTS = frozenset({
+WRITTEN_FIRST = frozenset({
     "queue0", "queue1", "sums0", "sums1", "huge", "huge_sums", "touched", "mirrors", "dirty", "far0", "far1",
     "live0", "live1", "parent", "lowest",
 })  # fmt: skip
@@ -66,13 +66,15 @@ class Arrays:
                 f"{type(t.program).__name__} needs {self.bytes:,} bytes of GPU memory beside the graph, "
                 f"{free:,} are free on {device.name}; use more GPUs"
             )
-        nothing = {
-            dtype: device.xp.zeros(1, dtype) for dtype in {dtype for count, dtype in arrays.values() if not count}
-        }
-        self.all = {
-            name: nothing[dtype] if not count else (device.xp.empty if name in LISTS else device.xp.zeros)(count, dtype)
-            for name, (count, dtype) in arrays.items()
-        }
+        xp, none = device.xp, {dtype for count, dtype in arrays.values() if not count}
+        nothing = {dtype: xp.zeros(1, dtype) for dtype in none}
+
+        def made(name: str, count: int, dtype: Any):
+            if not count:
+                return nothing[dtype]
+            return xp.empty(count, dtype) if name in WRITTEN_FIRST else xp.zeros(count, dtype)
+
+        self.all = {name: made(name, *of) for name, of in arrays.items()}
         self.all["words"] = self.all["board"][: self.post_at]
         self.all["post"] = self.all["board"][self.post_at :]
         self.fields = {name: self.all[f"f_{name}"][:size] for name in t.fields}
