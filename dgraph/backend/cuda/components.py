@@ -16,26 +16,15 @@ from dgraph.backend.cuda.text import common
 from dgraph.backend.portable import Portable
 from dgraph.program import Traced
 
-BEGINNING = (
-    ("lean",), ("hook_roots",), ("jump", layout.LEANING), ("elect", layout.LEANING),
-    ("hook_one",), ("jump", layout.HOOKING_ONE), ("elect", layout.HOOKING_ONE),
-)  # fmt: skip
+ELECTED_LEANING, ELECTED_HOOKING = layout.LEANING | layout.ELECTS, layout.HOOKING_ONE | layout.ELECTS
+
+BEGINNING = ("lean",), ("hook_roots",), ("jump", ELECTED_LEANING), ("hook_one",), ("jump", ELECTED_HOOKING)
 """Launches that find the largest tree of a few edges of every vertex."""
 
-TELLING = (
-    ("lean",), ("hook_roots",), ("elect", layout.LEANING), ("hook_one",), ("elect", layout.HOOKING_ONE),
-    ("mark_largest",),
-)  # fmt: skip
+TELLING = ("lean",), ("hook_roots", ELECTED_LEANING), ("hook_one", ELECTED_HOOKING), ("mark_largest",)
 """The same between ranks that tell each other who is inside."""
 
-UNTOLD = (
-    ("lean",),
-    ("jump", layout.LEANING),
-    ("hook_one",),
-    ("jump", layout.HOOKING_ONE),
-    ("elect", layout.HOOKING_ONE),
-    ("mark_largest",),
-)
+UNTOLD = ("lean",), ("jump", layout.LEANING), ("hook_one",), ("jump", ELECTED_HOOKING), ("mark_largest",)
 """The same between ranks that do not: leaning joins few there."""
 
 
@@ -67,14 +56,15 @@ def environment(
     arrays = (graph.out.offsets, graph.out.neighbours, heads, graph.original, parent, lowest, forest, *marks, *rows)
     places = [graph.device.address(array) if len(array) else 0 for array in arrays]
     size, masters = graph.local.size, graph.local.masters
-    counts = (size, masters, masters if ends_only else size, len(rows[0]), len(rows[1]))
+    sources = graph.rows_with_edges(masters if ends_only else size)
+    counts = (size, masters, sources, len(rows[0]), len(rows[1]))
     return np.array([*places, *counts], np.int64)
 
 
 def hook(device, module, *launches: tuple) -> None:
     """Start kernels of ``module``, in order."""
     for kernel, *argument in launches:
-        module.launch(kernel, 1 if kernel == "elect" else device.blocks * module.resident(kernel), *argument)
+        module.launch(kernel, device.blocks * module.resident(kernel), *argument)
 
 
 class Components(Machine):

@@ -64,6 +64,7 @@ class DeviceGraph:
         self.wide = self.edges >= WIDE
         self.extent = replace(Extent.of(local, renumber), wide=self.wide)
         self.largest = self.extent.largest
+        self._with_edges: dict[int, int] = {}
         if hasattr(local, "built"):
             self._adopt(local)
         else:
@@ -103,14 +104,18 @@ class DeviceGraph:
         return by_lid if self.order is None else by_lid[self.order]
 
     def _renumbered(self, offsets, neighbours, weights):
-        """Rows by position, hubs first in each, but for those that are cut where a piece ends."""
+        """Rows by position, hubs first in each but for those that are longer than a piece."""
         xp = self.device.xp
         starts = xp.zeros(self.local.size + 1, np.int64)
         xp.cumsum((offsets[1:] - offsets[:-1])[self.order], out=starts[1:])
         targets = xp.empty(self.edges, np.uint32)
         moved = None if weights is None else xp.empty(self.edges, weights.dtype)
-        for first in range(0, self.edges, RENUMBERED):
-            e = xp.arange(first, min(first + RENUMBERED, self.edges), dtype=np.int64)
+        last = 0
+        while (first := last) < self.edges:
+            last = min(first + RENUMBERED, self.edges)
+            whole = int(starts[xp.searchsorted(starts, xp.asarray([last]), side="right") - 1][0])
+            last = whole if whole > first else last
+            e = xp.arange(first, last, dtype=np.int64)
             row = xp.searchsorted(starts, e, side="right")
             row -= 1
             e -= starts[row]
@@ -123,8 +128,8 @@ class DeviceGraph:
             else:
                 by = xp.argsort(keys)
                 keys = keys[by]
-                moved[first : first + RENUMBERED] = weights[e[by]]
-            targets[first : first + RENUMBERED] = keys
+                moved[first:last] = weights[e[by]]
+            targets[first:last] = keys
         return starts, targets, moved
 
     def left(self, sizes: Mapping[str, int]) -> int:
@@ -212,6 +217,13 @@ class DeviceGraph:
     def _count(self, vertices, counts) -> None:
         """Add to ``counts`` (uint32) how often each occurs. A bincount of a million bins takes gigabytes of scratch."""
         self.device.xp.add.at(counts, vertices, np.uint32(1))
+
+    def rows_with_edges(self, rows: int) -> int:
+        """Of so many rows, those before which all that have an edge lie: where vertices are numbered by degree, all of them."""
+        if rows not in self._with_edges:
+            offsets = self.out.offsets[: rows + 1]
+            self._with_edges[rows] = int(self.device.xp.searchsorted(offsets, offsets[rows:])[0])
+        return self._with_edges[rows]
 
     @cached_property
     def heads(self):

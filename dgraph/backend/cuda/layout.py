@@ -33,18 +33,20 @@ TO_HOST, TO_PILES, TO_LOOK = 1, 2, 3
 next round is none of those that were started ahead. At ENDS: by the totals of all ranks the program ends, so that the
 agreement is about errors alone."""
 
-FOREST_LARGEST, FOREST_CLEAR, FOREST_UNITED, FOREST_LEAST, FOREST_ROOTS, FOREST_LEFT, FOREST_SINCE, FOREST_WORDS = (
-    range(8)
-)
+FOREST_LARGEST, FOREST_CLEAR, FOREST_UNITED, FOREST_LEAST, FOREST_ROOTS, FOREST_LEFT, FOREST_SINCE = range(7)
+FOREST_CAME, FOREST_WORDS = range(7, 9)
 """Of components: a vertex of the largest tree; whether few edges of a sample are outside of it; whether the largest
 trees of all ranks are one, and the smallest label in it; vertices that are listed, since they lean on none, and
-since they need a look; the first round."""
+since they need a look; the first round; blocks that have come to an election."""
 
 NO_HEAD = 2**32 - 1
 """In place of the first neighbour of a row without edges."""
 
 LEANING, HOOKING_ONE, HOOKING_ALL = range(3)
-"""Arguments of ``jump`` and ``elect``: what they come behind."""
+"""Arguments of kernels of components: what joined trees last."""
+
+ELECTS = 4
+"""A bit of these: then the largest tree is elected."""
 
 CONCLUDES_AFTER, CONCLUDES_STOPS, CONCLUDES_BEFORE = 40, 44, 45
 """Bits of the argument of ``conclude``: from which on it names a phase; whether this rank wants to see the host;

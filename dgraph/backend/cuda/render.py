@@ -178,7 +178,7 @@ def _step(s: CudaScope) -> list[str]:
 def _globals_in(s: CudaScope) -> list[str]:
     lines = ["Globals G;", "G.n = env.n; G.m = env.m; G.round = tick; G.active = active;"]
     for i, (name, g) in enumerate(s.traced.globals.items()):
-        lines.append(f"G.g_{name} = FRESH(env.{'floats' if g.dtype == 'float64' else 'integers'} + {i});")
+        lines.append(f"G.g_{name} = KNOWN(env.{'floats' if g.dtype == 'float64' else 'integers'} + {i});")
     return [*lines, "return G;"]
 
 

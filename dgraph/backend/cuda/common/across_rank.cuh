@@ -37,19 +37,19 @@ struct AcrossRank : Exchanger {
     __device__ void open(i64 stop) {
         const i64 *c = env.control, *post = env.post;
         began = NOW(), limit = stop;
-        reduce = parsed(FRESH(post + POST_REDUCE)), tell = parsed(FRESH(post + POST_TELL));
+        reduce = parsed(KNOWN(post + POST_REDUCE)), tell = parsed(KNOWN(post + POST_TELL));
         begin_exchanges();
-        most = FRESH(post + POST_MOST), forced = FRESH(c + FORCED), ranks = env.others + 1;
-        tick = FRESH(c + TICK), round = FRESH(c + ROUND), active = FRESH(c + TOTAL_ACTIVE), total = FRESH(c + TOTAL_EDGES);
-        queued = FRESH(c + QUEUED), edges = FRESH(c + LOCAL_EDGES), largest = FRESH(c + LARGEST), near = FRESH(c + PILE);
-        unexplored = FRESH(c + UNEXPLORED), own_active = own_edges = 0;
-        living = {FRESH(c + LIVE_SWAPPED) != 0, FRESH(c + LIVE_COUNT), FRESH(c + TOTAL_LIVE)};
-        width = FRESH(c + WIDTH), pile_edges = FRESH(c + PILE_EDGES), pile_rounds = FRESH(c + PILE_ROUNDS);
-        swapped = FRESH(c + SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED), whole = FRESH(c + WHOLE);
+        most = KNOWN(post + POST_MOST), forced = KNOWN(c + FORCED), ranks = env.others + 1;
+        tick = KNOWN(c + TICK), round = KNOWN(c + ROUND), active = KNOWN(c + TOTAL_ACTIVE), total = KNOWN(c + TOTAL_EDGES);
+        queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES), largest = KNOWN(c + LARGEST), near = KNOWN(c + PILE);
+        unexplored = KNOWN(c + UNEXPLORED), own_active = own_edges = 0;
+        living = {KNOWN(c + LIVE_SWAPPED) != 0, KNOWN(c + LIVE_COUNT), KNOWN(c + TOTAL_LIVE)};
+        width = KNOWN(c + WIDTH), pile_edges = KNOWN(c + PILE_EDGES), pile_rounds = KNOWN(c + PILE_ROUNDS);
+        swapped = KNOWN(c + SWAPPED), far_swapped = KNOWN(c + FAR_SWAPPED), whole = KNOWN(c + WHOLE);
         G = load_globals(round, active);
         slot = slot_of(tick - 1);
 #if TREES
-        spread = round > FRESH(env.forest + FOREST_SINCE);
+        spread = round > KNOWN(env.forest + FOREST_SINCE);
 #endif
         fits = ONCE;
         for (i64 p = 0; p < env.peer_count; p++)

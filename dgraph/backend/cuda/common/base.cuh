@@ -59,6 +59,11 @@ DEVICE u32 streamed(const u32* p) { return *p; }
 template <class T> DEVICE T fresh(const T* p) { return *(const volatile T*)p; }
 #define FRESH(p) fresh(p)
 
+// What no thread of a launch writes before all have read it: a multiprocessor asks for it once. What all warps of a GPU ask
+// for past that cache is handed to them one after the other.
+template <class T> DEVICE T known(const T* p) { return *p; }
+#define KNOWN(p) known(p)
+
 // A field as the edges of a round see it. In a launch of many rounds it must be fresh.
 #if PERSISTENT
 #define LOAD(p) fresh(p)

@@ -93,14 +93,19 @@ DEVICE u32 root_of(u32 v) {
     return up;
 }
 
+// The same past that cache.
+DEVICE u32 root_now(u32 v) {
+    for (u32 up; (up = FRESH(env.parent + v)) != v;) v = up;
+    return v;
+}
+
 // Join the trees of u and v: the root of higher number hangs itself under the lower one.
 DEVICE void join_trees(u32 u, u32 v) {
     u32 a = root_of(u), b = root_of(v);
     while (a != b) {
         const u32 high = larger(a, b), low = smaller(a, b), above = atomicCAS(env.parent + high, high, low);
         if (above == high) return;
-        a = above, b = low;
-        for (u32 up; (up = FRESH(env.parent + a)) != a;) a = up;
+        a = root_now(above), b = low;
     }
 }
 
@@ -114,7 +119,8 @@ DEVICE void note_joined(u32 u) {
 KERNEL lean(i64) {
     if (thread_rank() == 0) env.forest[FOREST_LEAST] = NOBODY;
     const u64 n = (u64)env.n, masters = (u64)env.masters, sources = (u64)env.sources;
-    each_four(n, [&](u64 v) {
+    const u64 rows = smaller((sources + 127) / 128 * 128, n); // by whole warps of fours
+    each_four(rows, [&](u64 v) {
         const Four<u32> heads = env.heads ? load_four(env.heads, v, sources) : Four<u32>{};
         Four<u32> low;
         u32 roots = 0, apart = 0;
@@ -134,75 +140,35 @@ KERNEL lean(i64) {
         if (env.apart) store_bits(env.apart, v, n, apart);
         for (u32 k = 0; k < 4; k++) list_in((u32*)env.lowest, FOREST_ROOTS, roots >> k & 1, (u32)v + k);
     });
-}
-
-// They join the trees of a few of their neighbours, a thread each.
-KERNEL hook_roots(i64) {
-    const u32* list = (const u32*)env.lowest;
-    for (u64 i = thread_rank(); i < LEANS * (u64)env.forest[FOREST_ROOTS]; i += threads()) {
-        const u32 v = list[i / LEANS];
-        const offset_t e = env.offsets[v] + i % LEANS;
-        const u32 u = e < env.offsets[v + 1] ? env.neighbours[e] : v;
-        if (u < (u32)env.masters) join_trees(v, u);
-    }
-}
-
-DEVICE u32 largest_tree() { return (u32)env.forest[FOREST_LARGEST]; }
-DEVICE bool is_clear() { return env.forest[FOREST_CLEAR] != 0; }
-DEVICE bool is_united() { return env.forest[FOREST_UNITED] != 0; }
-
-// Any edge of every vertex, where leaning has not joined most of them: rows begin with hubs, and on several ranks with
-// masters, which are not to stay among themselves.
-KERNEL hook_one(i64) {
-    if (is_clear()) return;
-    for (u64 v = thread_rank(); v < (u64)env.sources; v += threads()) {
-        const offset_t first = env.offsets[v], degree = env.offsets[v + 1] - first;
-        if (!degree) continue;
-        const u32 u = env.neighbours[first + ((u32)v * 2654435761u >> 8) % degree];
-        join_trees((u32)v, u), note_joined(u);
-    }
-}
-
-// Those of four vertices from v on that stand before ``rows`` hang themselves under the roots of their trees: these. What is
-// near by, hubs above all, this multiprocessor's cache knows. A long way is shortened by others meanwhile, which only fresh
-// loads see.
-DEVICE Four<u32> hang(u64 rows, u64 v) {
-    Four<u32> up = load_four(env.parent, v, rows);
-    bool moves = true, moved = false;
-    for (u32 i = 0; moves; i++) {
-        u32 above[4];
-        for (int k = 0; k < 4; k++) above[k] = i < NEAR_BY ? env.parent[up.of[k]] : FRESH(env.parent + up.of[k]);
-        moves = false;
-        for (int k = 0; k < 4; k++) moves |= above[k] != up.of[k], up.of[k] = above[k];
-        moved |= moves;
-    }
-    if (moved) store_four(env.parent, v, rows, up);
-    return up;
-}
-
-// ``after``: what has joined trees since.
-KERNEL jump(i64 after) {
-    if (after == HOOKING_ONE && is_clear()) return;
-    const u64 rows = (u64)(after == LEANING ? env.masters : env.n); // a mirror leans on nobody
-    each_four(rows, [&](u64 v) { hang(rows, v); });
+    for (u64 v = rows + 4 * thread_rank(); v < n; v += 4 * threads())
+        store_four(env.parent, v, n, {{(u32)v, (u32)v + 1, (u32)v + 2, (u32)v + 3}});
+    if (!env.apart) return;
+    for (u64 i = (rows + 31) / 32 + thread_rank(); 32 * i < n; i += threads()) env.apart[i] = bits_before(i, masters);
 }
 
 // The tree that most edges of a sample of vertices are in; and whether few are left outside of it. A vertex whose row ends
-// with a mirror may hear from its owner that it is inside. One block.
-KERNEL elect(i64 after) {
-    struct Room {
-        u32 votes[VOTES], weights[VOTES], all, outside;
-        u64 best;
-    };
-    SHARED(Room, room);
-    if (after == HOOKING_ONE && is_clear()) return;
-    const u64 all = (u64)(env.masters ? env.masters : env.n), stride = (all + VOTES - 1) / VOTES;
-    if (threadIdx.x == 0) room.all = room.outside = 0, room.best = ~root_of(0);
+// with a mirror may hear from its owner that it is inside. By the block that is the last of its launch to come here.
+struct ElectRoom {
+    u32 votes[VOTES], weights[VOTES], all, outside;
+    u64 best;
+    bool last;
+};
+
+DEVICE void elect(ElectRoom& room, i64 after) {
     __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        room.last = atomicAdd((u64*)env.forest + FOREST_CAME, 1ull) + 1 == gridDim.x;
+        room.all = room.outside = 0, room.best = ~root_now(0);
+    }
+    __syncthreads();
+    if (!room.last) return;
+    const u64 sources = (u64)smaller(env.sources, env.masters), all = sources ? sources : (u64)env.n;
+    const u64 stride = (all + VOTES - 1) / VOTES;
     for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
         const u64 v = i * stride % all;
         const u64 degree = (u64)(env.offsets[v + 1] - env.offsets[v]);
-        room.votes[i] = root_of((u32)v), room.weights[i] = (u32)smaller(degree, (u64)MOST_WEIGHT);
+        room.votes[i] = root_now((u32)v), room.weights[i] = (u32)smaller(degree, (u64)MOST_WEIGHT);
     }
     __syncthreads();
     for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
@@ -220,8 +186,68 @@ KERNEL elect(i64 after) {
     }
     __syncthreads();
     if (threadIdx.x) return;
-    env.forest[FOREST_LARGEST] = best;
+    env.forest[FOREST_LARGEST] = best, env.forest[FOREST_CAME] = 0;
     if (after == LEANING) env.forest[FOREST_CLEAR] = OUTSIDE * room.outside < room.all;
+}
+
+// They join the trees of a few of their neighbours, a thread each.
+KERNEL hook_roots(i64 how) {
+    SHARED(ElectRoom, room);
+    const u32* list = (const u32*)env.lowest;
+    for (u64 i = thread_rank(); i < LEANS * (u64)env.forest[FOREST_ROOTS]; i += threads()) {
+        const u32 v = list[i / LEANS];
+        const offset_t e = env.offsets[v] + i % LEANS;
+        const u32 u = e < env.offsets[v + 1] ? env.neighbours[e] : v;
+        if (u < (u32)env.masters) join_trees(v, u);
+    }
+    if (how & ELECTS) elect(room, LEANING);
+}
+
+DEVICE u32 largest_tree() { return (u32)env.forest[FOREST_LARGEST]; }
+DEVICE bool is_clear() { return env.forest[FOREST_CLEAR] != 0; }
+DEVICE bool is_united() { return env.forest[FOREST_UNITED] != 0; }
+
+// Any edge of every vertex, where leaning has not joined most of them: rows begin with hubs, and on several ranks with
+// masters, which are not to stay among themselves.
+KERNEL hook_one(i64 how) {
+    SHARED(ElectRoom, room);
+    if (is_clear()) return;
+    for (u64 v = thread_rank(); v < (u64)env.sources; v += threads()) {
+        const offset_t first = env.offsets[v], degree = env.offsets[v + 1] - first;
+        if (!degree) continue;
+        const u32 u = env.neighbours[first + ((u32)v * 2654435761u >> 8) % degree];
+        join_trees((u32)v, u), note_joined(u);
+    }
+    if (how & ELECTS) elect(room, HOOKING_ONE);
+}
+
+// Those of four vertices from v on that stand before ``rows`` hang themselves under the roots of their trees: these. What is
+// near by, hubs above all, this multiprocessor's cache knows. A long way is shortened by others meanwhile, which only fresh
+// loads see. Four in the tree of ``spared`` stay where they hang.
+DEVICE Four<u32> hang(u64 rows, u64 v, u32 spared) {
+    Four<u32> up = load_four(env.parent, v, rows);
+    bool moves = true, moved = false;
+    for (u32 i = 0; moves; i++) {
+        u32 above[4];
+        for (int k = 0; k < 4; k++) above[k] = i < NEAR_BY ? env.parent[up.of[k]] : FRESH(env.parent + up.of[k]);
+        moves = false;
+        for (int k = 0; k < 4; k++) moves |= above[k] != up.of[k], up.of[k] = above[k];
+        moved |= moves;
+    }
+    bool stays = true;
+    for (int k = 0; k < 4; k++) stays &= up.of[k] == spared;
+    if (moved && !stays) store_four(env.parent, v, rows, up);
+    return up;
+}
+
+KERNEL jump(i64 how) {
+    SHARED(ElectRoom, room);
+    const i64 after = how & ~ELECTS; // what has joined trees since
+    if (after == HOOKING_ONE && is_clear()) return;
+    const bool mirrors = after != LEANING && env.n > env.masters; // which lean on nobody
+    const u64 rows = (u64)(mirrors ? env.n : smaller(env.sources, env.masters));
+    each_four(rows, [&](u64 v) { hang(rows, v, NO_HEAD); });
+    if (how & ELECTS) elect(room, after);
 }
 
 // Vertices of a warp that wait until there is one for each of its lanes.
@@ -254,11 +280,10 @@ struct WaitingRoom {
 
 // The edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp, the longest in chunks if
 // there is a list of these. ``outside.each(f)`` calls ``f(mine, v)`` of them by whole warps, and ``outside.has(v)`` is one of
-// them; ``joins_at_once(v, degree)``: that v needs no more. ``told(u)``: that u is inside, and so v, whatever tree u is in;
-// ``tell(v)``: so it is; ``join(mine, v, u)``: their trees, by whole warps.
-template <class S, class B, class Q, class T, class J>
-DEVICE void hook_outside(WaitingRoom& room, const S& outside, const B& joins_at_once, const Q& told, const T& tell,
-                         const J& join) {
+// them. ``told(u)``: that u is inside, and so v, whatever tree u is in; ``tell(v)``: so it is; ``join(mine, v, u)``: their
+// trees, by whole warps.
+template <class S, class Q, class T, class J>
+DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, const T& tell, const J& join) {
     const u32 largest = largest_tree();
     const auto hook_row = [&](u32 v, offset_t first, offset_t last, u32 step, bool tells) {
         const offset_t count = first < last ? last - first : 0;
@@ -286,8 +311,7 @@ DEVICE void hook_outside(WaitingRoom& room, const S& outside, const B& joins_at_
     }
     const auto hook = [&](bool mine, u32 v) {
         const offset_t first = mine ? env.offsets[v] : 0, end = mine ? env.offsets[v + 1] : 0, degree = end - first;
-        const bool leaves = (env.chunk_count && degree > LONG_ROW) || (mine && joins_at_once(v, degree));
-        const offset_t last = leaves ? first : end, alone = smaller(last, first + 32);
+        const offset_t last = env.chunk_count && degree > LONG_ROW ? first : end, alone = smaller(last, first + 32);
         hook_row(v, first, alone, 1, true);
         for (u32 left = ballot(alone < last); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1;
@@ -305,9 +329,9 @@ struct OutsideOfTree {
     __device__ bool has(u32 v) const { return FRESH(env.parent + v) != largest; }
 
     template <class F> __device__ void each(const F& f) const {
-        each_few((u64)env.n, [&](const u64* v) {
+        each_few((u64)env.sources, [&](const u64* v) {
             bool mine[AT_ONCE];
-            for (int k = 0; k < AT_ONCE; k++) mine[k] = v[k] < (u64)env.n && has((u32)v[k]);
+            for (int k = 0; k < AT_ONCE; k++) mine[k] = v[k] < (u64)env.sources && has((u32)v[k]);
             for (int k = 0; k < AT_ONCE; k++)
                 if (mine[k]) mine[k] = env.heads ? env.heads[v[k]] != NO_HEAD : env.offsets[v[k]] < env.offsets[v[k] + 1];
             for (int k = 0; k < AT_ONCE; k++) f(mine[k], (u32)v[k]);
@@ -325,7 +349,7 @@ KERNEL hook_rest(i64) {
             if (v[k] < (u64)env.n) env.lowest[v[k]] = (i64)id[k];
     });
     hook_outside(
-        room, OutsideOfTree{largest_tree()}, [](u32, offset_t) { return false; }, [](u32) { return false; }, [](u32) {},
+        room, OutsideOfTree{largest_tree()}, [](u32) { return false; }, [](u32) {},
         [](bool mine, u32 v, u32 u) {
             if (mine) join_trees(v, u);
         });
@@ -335,12 +359,12 @@ KERNEL hook_rest(i64) {
 KERNEL name_trees(i64) {
     const u32 giant = env.parent[largest_tree()];
     i64 least = NOBODY;
-    const u64 n = (u64)env.n;
-    each_four(n, [&](u64 v) {
-        const Four<u32> root = load_four(env.parent, v, n);
-        const Four<original_t> id = load_four(env.original, v, n);
+    const u64 rows = (u64)env.sources; // who is alone is a root
+    each_four(rows, [&](u64 v) {
+        const Four<u32> root = load_four(env.parent, v, rows);
+        const Four<original_t> id = load_four(env.original, v, rows);
         for (int k = 0; k < 4; k++) {
-            if (v + k >= n || root.of[k] == (u32)v + k) continue;
+            if (v + k >= rows || root.of[k] == (u32)v + k) continue;
             if (root.of[k] == giant) least = smaller(least, (i64)id.of[k]);
             else if ((i64)id.of[k] < FRESH(env.lowest + root.of[k])) atomicMin(env.lowest + root.of[k], (i64)id.of[k]);
         }

@@ -1,14 +1,24 @@
 // Components between ranks: who is in the largest tree, whom others said to be there, and all edges where nobody says so.
 
-// The smallest original id of masters in the largest tree, as far as it is known; of each thread those it has met.
-DEVICE void keep_least(i64 id) {
+struct LeastRoom {
+    i64 of_warp[BLOCK / 32];
+};
+
+// The smallest original id of masters in the largest tree, as far as it is known; of each thread those it has met. One thread
+// a block asks for what all others write.
+DEVICE void keep_least(LeastRoom& room, i64 id) {
     id = warp_least(id);
-    if (lane_id() == 0 && id < FRESH(env.forest + FOREST_LEAST)) atomicMin(env.forest + FOREST_LEAST, id);
+    if (lane_id() == 0) room.of_warp[warp_in_block()] = id;
+    __syncthreads();
+    if (threadIdx.x) return;
+    for (u32 i = 1; i < BLOCK / 32; i++) id = smaller(id, room.of_warp[i]);
+    if (id < FRESH(env.forest + FOREST_LEAST)) atomicMin(env.forest + FOREST_LEAST, id);
 }
 
 // Everybody hangs under the root of a tree, and bits say who is in the largest: few enough to lie in caches. A mirror leans
 // on nobody.
 KERNEL mark_largest(i64) {
+    SHARED(LeastRoom, room);
     const u32 largest = largest_tree();
     const bool any = env.offsets[env.n] > 0;
     const u64 joined = (u64)(is_clear() ? env.sources : env.n);
@@ -16,7 +26,7 @@ KERNEL mark_largest(i64) {
     i64 least = NOBODY;
     each_four(joined, [&](u64 v) {
         const Four<original_t> id = load_four(env.original, v, (u64)env.masters);
-        const Four<u32> root = hang(joined, v);
+        const Four<u32> root = hang(joined, v, any ? largest : NO_HEAD); // who is inside needs no tree
         u32 bits = 0;
         for (u32 k = 0; k < 4; k++) {
             const bool inside = v + k < joined && root.of[k] == largest && any;
@@ -25,7 +35,7 @@ KERNEL mark_largest(i64) {
         }
         store_bits(env.inside, v, joined, bits);
     });
-    keep_least(least);
+    keep_least(room, least);
 }
 
 DEVICE bool is_inside_now(u32 v) { return FRESH(env.inside + (v >> 5)) >> (v & 31) & 1; }
@@ -61,15 +71,20 @@ struct PairsRoom {
     u32 held[BLOCK / 32][64][2];
 };
 
-// Masters with edges who were not said to be inside.
-struct Untold {
+// Masters with edges who were not said to be inside. ``joins_at_once(mine, v)``, of the v of one word by a whole warp: that v
+// needs no more.
+template <class B> struct Untold {
     u32 masters;
+    const B& joins_at_once;
 
     __device__ u32 word(u64 i) const { return bits_before(i, masters) & ~(env.inside[i] | env.apart[i]); }
     __device__ bool has(u32 v) const { return word(v >> 5) >> (v & 31) & 1; }
 
     template <class F> __device__ void each(const F& f) const {
-        each_of_bits(masters, [&](u64 i) { return word(i); }, f);
+        each_of_bits(masters, [&](u64 i) { return word(i); }, [&](bool mine, u32 v) {
+            const bool joins = joins_at_once(mine, v);
+            f(mine && !joins, v);
+        });
     }
 };
 
@@ -79,6 +94,7 @@ KERNEL hook_told(i64) {
     struct Room {
         WaitingRoom waiting;
         PairsRoom pairs;
+        LeastRoom least;
     };
     SHARED(Room, room);
     if (!is_united()) return;
@@ -90,25 +106,32 @@ KERNEL hook_told(i64) {
         least = smaller(least, (i64)env.original[v]);
     };
     // Who has one edge, whose end is told of on another rank, has no tree of its own.
-    const auto joins_at_once = [&](u32 v, offset_t degree) {
-        const u32 head = env.heads ? env.heads[v] : NO_HEAD;
-        if (degree != 1 || head == NO_HEAD || head < masters || v < largest || !told(head)) return false;
-        tell(v), env.parent[v] = largest;
-        return true;
+    const auto joins_at_once = [&](bool mine, u32 v) {
+        if (!env.heads) return false;
+        const u32 head = mine ? env.heads[v] : 0;
+        const bool one = mine && env.offsets[v + 1] - env.offsets[v] == 1;
+        const bool joins = one && head >= masters && v > largest && told(head);
+        const u32 word = ballot(joins);
+        if (joins) env.parent[v] = largest, least = smaller(least, (i64)env.original[v]);
+        if (word && lane_id() == 0) atomicOr(env.inside + (v >> 5), word);
+        return joins;
     };
     Pairs pairs = {room.pairs.held[warp_in_block()], 0};
-    hook_outside(room.waiting, Untold{masters}, joins_at_once, told, tell, [&](bool mine, u32 v, u32 u) {
+    const Untold<decltype(joins_at_once)> outside = {masters, joins_at_once};
+    hook_outside(room.waiting, outside, told, tell, [&](bool mine, u32 v, u32 u) {
         if (mine) note_joined(u);
         pairs.add(mine, v, u, join_trees);
     });
     pairs.close(join_trees);
-    keep_least(least);
+    keep_least(room.least, least);
 }
+
+struct SettleRoom : WaitingRoom, LeastRoom {};
 
 // Then bits say at whom nobody has to look again: who is in the largest tree, whose smallest original id is found, or has
 // no edge. A mirror that was joined to nobody is an edge's end whose other end is inside: its owner knows. Others are listed.
 KERNEL settle_inside(i64) {
-    SHARED(WaitingRoom, room);
+    SHARED(SettleRoom, room);
     if (!is_united()) return;
     const u32 largest = largest_tree(), giant = root_of(largest), masters = (u32)env.masters;
     i64 least = NOBODY;
@@ -132,7 +155,7 @@ KERNEL settle_inside(i64) {
     };
     each_of_bits((u64)env.n, unsettled, [&](bool mine, u32 v) { waiting.add(mine, v, look); });
     waiting.close(look);
-    keep_least(least);
+    keep_least(room, least);
 }
 
 DEVICE void join_and_mark(u32 v, u32 u) {

@@ -13,7 +13,7 @@ DEVICE void open_visit(Visit& visit, EdgesRoom& room) {
         __syncthreads();
     }
     visit.culled = room.culled;
-    visit.open(load_globals(FRESH(c + ROUND), FRESH(c + TOTAL_ACTIVE)), FRESH(c + TICK), FRESH(c + PILE),
+    visit.open(load_globals(KNOWN(c + ROUND), KNOWN(c + TOTAL_ACTIVE)), KNOWN(c + TICK), KNOWN(c + PILE),
                room.staging.held[warp_in_block()]);
 }
 
@@ -31,7 +31,7 @@ KERNEL edges(i64 number) {
 KERNEL edges_huge(i64) {
     SHARED(EdgesRoom, room);
     if (is_over()) return;
-    i64* slot = slot_of(FRESH(env.control + TICK));
+    i64* slot = slot_of(KNOWN(env.control + TICK));
     const Work work = {env.huge, env.huge_sums, PULLING ? env.in_offsets : env.out_offsets, (u64)listed(slot, HUGE_TAIL),
                        (u64)listed_edges(slot, HUGE_TAIL), 0};
     Visit visit;

@@ -4,9 +4,9 @@
 DEVICE News news_now(const Asked& a) {
     const i64* c = env.control;
     const u32* queue = is(SWAPPED) ? env.queue1 : env.queue0;
-    const u64 active = (u64)FRESH(c + ACTIVE);
+    const u64 active = (u64)KNOWN(c + ACTIVE);
     if (a.reduces) return {env.mirrors, (u64)FRESH(slot_now() + MIRROR_TAIL), queue, active};
-    return {DIRTY ? env.dirty : queue, DIRTY ? (u64)FRESH(c + DIRTIED) : active, queue, active};
+    return {DIRTY ? env.dirty : queue, DIRTY ? (u64)KNOWN(c + DIRTIED) : active, queue, active};
 }
 
 KERNEL pack(i64 asked) {
@@ -15,8 +15,8 @@ KERNEL pack(i64 asked) {
     const u64 began = NOW();
     const Asked a = parsed(asked);
     const News news = news_now(a);
-    const i64 number = FRESH(env.post + POST_NUMBER) + 1;
-    u32 due = (u32)FRESH(env.control + GATE);
+    const i64 number = KNOWN(env.post + POST_NUMBER) + 1;
+    u32 due = (u32)KNOWN(env.control + GATE);
     pack_all(a, news, number, due, room);
     meet(env.gate, due);
     if (!a.failed && a.marked) mark_active(news, true);
@@ -32,14 +32,14 @@ KERNEL unpack(i64 asked) {
     if (is_over()) return;
     const u64 began = NOW();
     const Asked a = parsed(asked);
-    const i64 number = FRESH(env.post + POST_NUMBER), tick = FRESH(env.control + TICK);
-    u32 due = (u32)FRESH(env.control + GATE);
+    const i64 number = KNOWN(env.post + POST_NUMBER), tick = KNOWN(env.control + TICK);
+    u32 due = (u32)KNOWN(env.control + GATE);
     const bool takes = (!a.direct || all_heard(number)) && !a.failed;
     const u64 arrived = NOW();
     u32(*held)[64] = room.staging.held[warp_in_block()];
     if (a.reduces) {
         Visit visit;
-        visit.open(globals_now(), tick, FRESH(env.control + PILE), held);
+        visit.open(globals_now(), tick, KNOWN(env.control + PILE), held);
         for (i64 p = 0; p < env.peer_count; p++) {
             if (takes) combine_from<ROWS_AT_ONCE>(peer_of(p), incoming(a, p, number), visit);
             if (ALL) meet(env.gate, due); // floats of different ranks are added in the order of ranks

@@ -22,8 +22,8 @@ struct Exchanger {
 
     __device__ void begin_exchanges() {
         const i64* post = env.post;
-        gate = {(u32)FRESH(env.control + GATE), (u32)FRESH(post + POST_GO), env.gate, (u32*)(env.post + POST_GO)};
-        number = FRESH(post + POST_NUMBER), agreement.stamp = FRESH(post + POST_STAMP), most_few = FRESH(post + POST_FEW);
+        gate = {(u32)KNOWN(env.control + GATE), (u32)KNOWN(post + POST_GO), env.gate, (u32*)(env.post + POST_GO)};
+        number = KNOWN(post + POST_NUMBER), agreement.stamp = KNOWN(post + POST_STAMP), most_few = KNOWN(post + POST_FEW);
         packing = waiting = unpacking = 0;
     }
 

@@ -82,8 +82,8 @@ struct Falling {
 
     __device__ void open() {
         const i64* c = env.control;
-        due = (u32)FRESH(c + GATE), round = FRESH(c + ROUND), told = (u64)FRESH(c + ACTIVE), hears = !FUSED && round > 0;
-        few = FUSED ? 0 : FRESH(env.post + POST_FEW), stamp = FUSED ? 0 : (u32)FRESH(env.post + POST_NUMBER) + 1;
+        due = (u32)KNOWN(c + GATE), round = KNOWN(c + ROUND), told = (u64)KNOWN(c + ACTIVE), hears = !FUSED && round > 0;
+        few = FUSED ? 0 : KNOWN(env.post + POST_FEW), stamp = FUSED ? 0 : (u32)KNOWN(env.post + POST_NUMBER) + 1;
     }
 
     __device__ void close() const {

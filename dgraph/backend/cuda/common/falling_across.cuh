@@ -19,9 +19,9 @@ struct FallingAcross {
     __device__ void open() {
         const i64* post = env.post;
         falling.open();
-        tell = parsed(FRESH(post + POST_TELL));
-        gate = {0, (u32)FRESH(post + POST_GO), env.gate, (u32*)(env.post + POST_GO)};
-        number = FRESH(post + POST_NUMBER), agreement.stamp = FRESH(post + POST_STAMP), began = NOW();
+        tell = parsed(KNOWN(post + POST_TELL));
+        gate = {0, (u32)KNOWN(post + POST_GO), env.gate, (u32*)(env.post + POST_GO)};
+        number = KNOWN(post + POST_NUMBER), agreement.stamp = KNOWN(post + POST_STAMP), began = NOW();
     }
 
     __device__ void close() const {

@@ -6,10 +6,10 @@ DEVICE Work frontier_work(i64 number) {
     const i64* c = env.control;
     if (PULLING) return {(const u32*)0, (const prefix_t*)0, env.in_offsets, (u64)env.rows, (u64)env.in_edges, number};
     if (ALL || SWEEP) return {(const u32*)0, (const prefix_t*)0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, number};
-    const bool swapped = FRESH(c + SWAPPED) != 0;
+    const bool swapped = KNOWN(c + SWAPPED) != 0;
     const u32* queue = swapped ? env.queue1 : env.queue0;
     const prefix_t* sums = swapped ? env.sums1 : env.sums0;
-    const u64 count = (u64)FRESH(c + QUEUED), edges = (u64)FRESH(c + LOCAL_EDGES);
+    const u64 count = (u64)KNOWN(c + QUEUED), edges = (u64)KNOWN(c + LOCAL_EDGES);
     if (number == -OF_MIRRORS) return {queue, env.boundary_sums, env.out_offsets, count, (u64)env.boundary_sums[count], 0};
     if (number == -OF_MASTERS) return {queue, sums, env.middles, count, edges - (u64)env.boundary_sums[count], 0};
     return {queue, sums, env.out_offsets, count, edges, number};

@@ -5,7 +5,7 @@ struct Staging {
 };
 
 // Kernels that were started ahead of the end of the rounds do nothing.
-DEVICE bool is_over() { return (FRESH(env.control + DONE) | FRESH(env.control + LEFT)) != 0; }
+DEVICE bool is_over() { return (KNOWN(env.control + DONE) | KNOWN(env.control + LEFT)) != 0; }
 
 DEVICE i64* slot_of(i64 tick) { return env.counters + (tick & 3) * SLOT; }
 // Where a vertex takes one proposal and no more, and all of them are here or its kernel keeps account of them, a bit a

@@ -25,7 +25,7 @@ struct PartDegrees : PartSums {
 
 DEVICE PartSums part_sums_now() {
     return {is(SWAPPED) ? env.queue1 : env.queue0, is(SWAPPED) ? env.sums1 : env.sums0, env.boundary_sums,
-            (u64)FRESH(env.control + QUEUED)};
+            (u64)KNOWN(env.control + QUEUED)};
 }
 
 // Nanoseconds of exchanges so far.

@@ -1,11 +1,11 @@
 // One phase a launch: what the reference loop calls, and the broad rounds between launches of rounds.cuh.
 
-DEVICE Globals globals_now() { return load_globals(FRESH(env.control + ROUND), FRESH(env.control + TOTAL_ACTIVE)); }
-DEVICE i64* slot_now() { return slot_of(FRESH(env.control + TICK)); }
-DEVICE bool is(u32 word) { return FRESH(env.control + word) != 0; }
+DEVICE Globals globals_now() { return load_globals(KNOWN(env.control + ROUND), KNOWN(env.control + TOTAL_ACTIVE)); }
+DEVICE i64* slot_now() { return slot_of(KNOWN(env.control + TICK)); }
+DEVICE bool is(u32 word) { return KNOWN(env.control + word) != 0; }
 
 DEVICE Living living_now() {
-    return {is(LIVE_SWAPPED), FRESH(env.control + LIVE_COUNT), FRESH(env.control + TOTAL_LIVE)};
+    return {is(LIVE_SWAPPED), KNOWN(env.control + LIVE_COUNT), KNOWN(env.control + TOTAL_LIVE)};
 }
 
 struct PhaseRoom {
@@ -51,7 +51,7 @@ KERNEL start(i64) {
 KERNEL set_bits(i64) {
     const u32* queue = is(SWAPPED) ? env.queue1 : env.queue0;
     u32* bits = is(BITS_SWAPPED) ? env.bits1 : env.bits0;
-    const u64 count = (u64)FRESH(env.control + QUEUED);
+    const u64 count = (u64)KNOWN(env.control + QUEUED);
     for (u64 i = thread_rank(); i < count; i += threads()) atomicOr(bits + (queue[i] >> 5), 1u << (queue[i] & 31));
 }
 
@@ -86,7 +86,7 @@ KERNEL join_rows(i64) {
 // What a pull left in bits, as the lists that a push would have made.
 KERNEL expand(i64) {
     SHARED(PhaseRoom, room);
-    const i64 tick = FRESH(env.control + TICK);
+    const i64 tick = KNOWN(env.control + TICK);
     const u32* bits = is(BITS_SWAPPED) ? env.bits0 : env.bits1;
     i64* slot = slot_now();
     u32(*held)[64] = room.staging.held[warp_in_block()];
@@ -129,26 +129,26 @@ KERNEL_OF(VERTEX_PHASES) vertex_phase(i64) {
     if (APPLY && ALL) apply_all(G, slot, room.floats);
     else if (APPLY && (!PEELS || is(WHOLE)))
         apply_pass(G, slot, is(WHOLE), swapped, living_now(), room.staging, room.more);
-    else if (PRIORITY) sort_pass(slot, swapped, is(FAR_SWAPPED), FRESH(env.control + PILE), room.staging);
+    else if (PRIORITY) sort_pass(slot, swapped, is(FAR_SWAPPED), KNOWN(env.control + PILE), room.staging);
 }
 
 KERNEL lowest(i64) {
     if (PRIORITY)
-        lowest_pass(slot_now(), is(FAR_SWAPPED), (u64)FRESH(env.control + FAR), FRESH(env.control + PILE));
+        lowest_pass(slot_now(), is(FAR_SWAPPED), (u64)KNOWN(env.control + FAR), KNOWN(env.control + PILE));
 }
 
 KERNEL open_pile(i64) {
     SHARED(PhaseRoom, room);
     if (PRIORITY)
-        open_pass(slot_now(), is(SWAPPED), is(FAR_SWAPPED), (u64)FRESH(env.control + FAR), FRESH(env.control + PILE),
-                  FRESH(env.control + LOWEST_PILE) + larger(FRESH(env.control + WIDTH), 1ll) - 1, room.staging);
+        open_pass(slot_now(), is(SWAPPED), is(FAR_SWAPPED), (u64)KNOWN(env.control + FAR), KNOWN(env.control + PILE),
+                  KNOWN(env.control + LOWEST_PILE) + larger(KNOWN(env.control + WIDTH), 1ll) - 1, room.staging);
 }
 
 // Proposals that mirrors made on other ranks, into their masters.
 KERNEL combine(i64 count) {
     SHARED(PhaseRoom, room);
     Visit visit;
-    visit.open(globals_now(), FRESH(env.control + TICK), FRESH(env.control + PILE), room.staging.held[warp_in_block()]);
+    visit.open(globals_now(), KNOWN(env.control + TICK), KNOWN(env.control + PILE), room.staging.held[warp_in_block()]);
     for (u64 i = thread_rank(); i - lane_id() < (u64)count; i += threads()) {
         const bool mine = i < (u64)count;
         const u32 v = mine ? env.lids[env.positions[i]] : 0;
@@ -168,7 +168,7 @@ KERNEL combine(i64 count) {
 // Mirrors join the frontier behind the masters.
 KERNEL join(i64 count) {
     SHARED(PhaseRoom, room);
-    i64* slot = slot_of(FRESH(env.control + TICK) - 1);
+    i64* slot = slot_of(KNOWN(env.control + TICK) - 1);
     Front front;
     front.open(room.staging.held[warp_in_block()][0], is(SWAPPED) ? env.queue1 : env.queue0,
                is(SWAPPED) ? env.sums1 : env.sums0, slot, TAIL);

@@ -182,16 +182,42 @@ struct Agreement {
     __device__ u64 low() const { return (u64)stamp & ((1 << STAMP_BITS) - 1); }
     __device__ i64 jobs(bool whole) const { return env.others * (whole ? 1 : TOTAL_LIGHT); }
 
+    __device__ void post_light(const Peer& peer, int k, i64 x) const {
+        TELL_SYSTEM(peer.signal + place() + k, (u64)x << STAMP_BITS | low());
+    }
+
+    // Whether it came, and what.
+    __device__ bool hear_light(const Peer& peer, int k, i64& x) const {
+        const u64* word = peer.signals + place() + k;
+        u64 said = 0;
+        const bool came = heard(peer, [&]() { return ((said = ACQUIRE_SYSTEM(word)) & ((1 << STAMP_BITS) - 1)) == low(); });
+        x = (i64)said >> STAMP_BITS;
+        return came;
+    }
+
+    // One value by itself, in two halves, by a warp: to all other ranks; and of the p-th, 0 if nothing came.
+    __device__ void post_value(i64 x) {
+        stamp++;
+        for (i64 p = lane_id(); p < env.others; p += 32)
+            post_light(peer_of(p), 0, (u32)x), post_light(peer_of(p), 1, x >> 32);
+    }
+
+    __device__ i64 hear_value(i64 p) const {
+        i64 lower, upper;
+        const bool came = hear_light(peer_of(p), 0, lower) && hear_light(peer_of(p), 1, upper);
+        return came ? (i64)((u64)upper << 32 | (u32)lower) : 0;
+    }
+
     // By ``step`` threads, this one the ``at``-th.
     __device__ void post(const Totalled& t, bool whole, i64 at = threadIdx.x, i64 step = BLOCK) {
         stamp++;
         for (i64 i = at; i < jobs(whole); i += step) {
-            u64* words = peer_of(whole ? i : i / TOTAL_LIGHT).signal + place();
-            const int k = (int)(i % TOTAL_LIGHT);
             if (!whole) {
-                TELL_SYSTEM(words + k, (u64)t.mine[k] << STAMP_BITS | low());
+                const int k = (int)(i % TOTAL_LIGHT);
+                post_light(peer_of(i / TOTAL_LIGHT), k, t.mine[k]);
                 continue;
             }
+            u64* words = peer_of(i).signal + place();
             for (int j = 0; j < TOTAL_SUMS + SUMS + FLOAT_SUMS; j++) words[TOTAL_LIGHT + 1 + j] = (u64)t.mine[j];
             RELEASE_SYSTEM(words + TOTAL_LIGHT, (u64)stamp);
         }
@@ -204,16 +230,14 @@ struct Agreement {
 
     __device__ void collect(Totalled& t, bool whole) const {
         for (i64 i = threadIdx.x; i < jobs(whole); i += BLOCK) {
-            const Peer& peer = peer_of(whole ? i : i / TOTAL_LIGHT);
-            const u64* words = peer.signals + place();
-            const int k = (int)(i % TOTAL_LIGHT);
             if (!whole) {
-                u64 x = 0;
-                const u64 mask = (1 << STAMP_BITS) - 1;
-                if (heard(peer, [&]() { return ((x = ACQUIRE_SYSTEM(words + k)) & mask) == low(); }))
-                    count(t.all + k, (i64)x >> STAMP_BITS);
+                const int k = (int)(i % TOTAL_LIGHT);
+                i64 x;
+                if (hear_light(peer_of(i / TOTAL_LIGHT), k, x)) count(t.all + k, x);
                 continue;
             }
+            const Peer& peer = peer_of(i);
+            const u64* words = peer.signals + place();
             if (!heard(peer, [&]() { return ACQUIRE_SYSTEM(words + TOTAL_LIGHT) >= (u64)stamp; })) continue;
             for (int j = 0; j < TOTAL_SUMS + SUMS; j++) {
                 const i64 x = (i64)FRESH(words + TOTAL_LIGHT + 1 + j);

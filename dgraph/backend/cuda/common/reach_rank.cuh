@@ -28,13 +28,13 @@ struct ReachRank {
     __device__ void open(i64 stop) {
         const i64 *c = env.control, *post = env.post;
         began = NOW(), limit = stop;
-        gate = {(u32)FRESH(c + GATE), (u32)FRESH(post + POST_GO), env.gate, (u32*)(env.post + POST_GO)};
-        number = FRESH(post + POST_NUMBER), agreement.stamp = FRESH(post + POST_STAMP);
-        most_few = FRESH(post + POST_FEW), most = FRESH(post + POST_MOST), forced = FRESH(c + FORCED);
-        tick = FRESH(c + TICK), round = FRESH(c + ROUND), mode = FRESH(c + MODE), active = FRESH(c + TOTAL_ACTIVE);
-        total = FRESH(c + TOTAL_EDGES), queued = FRESH(c + QUEUED), edges = FRESH(c + LOCAL_EDGES);
-        unexplored = FRESH(c + UNEXPLORED), own_active = FRESH(c + ACTIVE), own_edges = FRESH(c + EDGES);
-        swapped = FRESH(c + SWAPPED), bits_swapped = FRESH(c + BITS_SWAPPED);
+        gate = {(u32)KNOWN(c + GATE), (u32)KNOWN(post + POST_GO), env.gate, (u32*)(env.post + POST_GO)};
+        number = KNOWN(post + POST_NUMBER), agreement.stamp = KNOWN(post + POST_STAMP);
+        most_few = KNOWN(post + POST_FEW), most = KNOWN(post + POST_MOST), forced = KNOWN(c + FORCED);
+        tick = KNOWN(c + TICK), round = KNOWN(c + ROUND), mode = KNOWN(c + MODE), active = KNOWN(c + TOTAL_ACTIVE);
+        total = KNOWN(c + TOTAL_EDGES), queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES);
+        unexplored = KNOWN(c + UNEXPLORED), own_active = KNOWN(c + ACTIVE), own_edges = KNOWN(c + EDGES);
+        swapped = KNOWN(c + SWAPPED), bits_swapped = KNOWN(c + BITS_SWAPPED);
         G = load_globals(round, active);
         slot = slot_of(tick - 1);
         small = packing = waiting = unpacking = 0, is_listed = broad = false;
@@ -63,8 +63,8 @@ struct ReachRank {
     __device__ u64 master_words() const { return ((u64)env.masters + 31) / 32; }
     __device__ u32 masters_in(u64 i) const { return bits_before(i, (u64)env.masters); }
     // What the exchanges of a round that goes one way are asked for.
-    __device__ Asked reduces(i64 way) const { return parsed(FRESH(env.post + POST_REACH + 2 * way)); }
-    __device__ Asked tells(i64 way) const { return parsed(FRESH(env.post + POST_REACH + 2 * way + 1)); }
+    __device__ Asked reduces(i64 way) const { return parsed(KNOWN(env.post + POST_REACH + 2 * way)); }
+    __device__ Asked tells(i64 way) const { return parsed(KNOWN(env.post + POST_REACH + 2 * way + 1)); }
 
     // The list that the next frontier, or, of the frontier itself, what joins it, is written to.
     __device__ void open_list(Front& front, bool other, i64* counters) const {

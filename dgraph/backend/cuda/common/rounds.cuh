@@ -33,17 +33,17 @@ DEVICE void expand_bits(const u32* bits, i64* slot, bool swapped, Staging& stagi
 KERNEL_OF(1) rounds(i64 asked) {
     SHARED(RoundsRoom, room);
     i64* c = env.control;
-    u32 due = (u32)FRESH(c + GATE);
-    i64 tick = FRESH(c + TICK), mode = FRESH(c + MODE), round = FRESH(c + ROUND), active = FRESH(c + TOTAL_ACTIVE);
-    i64 queued = FRESH(c + QUEUED), edges = FRESH(c + LOCAL_EDGES), largest = FRESH(c + LARGEST), near = FRESH(c + PILE);
-    i64 unexplored = FRESH(c + UNEXPLORED);
-    Living living = {FRESH(c + LIVE_SWAPPED) != 0, FRESH(c + LIVE_COUNT), 0};
-    bool swapped = FRESH(c + SWAPPED), bits_swapped = FRESH(c + BITS_SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED);
-    bool whole = FRESH(c + WHOLE), done = FRESH(c + DONE);
-    bool valid = FRESH(c + BITS), pending = asked >> TAKEN_BY != 0;
-    const i64 limit = asked & ((1ll << TAKEN_BY) - 1), forced = FRESH(c + FORCED);
-    i64 width = FRESH(c + WIDTH), pile_edges = FRESH(c + PILE_EDGES), pile_rounds = FRESH(c + PILE_ROUNDS);
-    const i64 most_edges = FRESH(c + SMALL_EDGES), most_queued = FRESH(c + SMALL_QUEUE);
+    u32 due = (u32)KNOWN(c + GATE);
+    i64 tick = KNOWN(c + TICK), mode = KNOWN(c + MODE), round = KNOWN(c + ROUND), active = KNOWN(c + TOTAL_ACTIVE);
+    i64 queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES), largest = KNOWN(c + LARGEST), near = KNOWN(c + PILE);
+    i64 unexplored = KNOWN(c + UNEXPLORED);
+    Living living = {KNOWN(c + LIVE_SWAPPED) != 0, KNOWN(c + LIVE_COUNT), 0};
+    bool swapped = KNOWN(c + SWAPPED), bits_swapped = KNOWN(c + BITS_SWAPPED), far_swapped = KNOWN(c + FAR_SWAPPED);
+    bool whole = KNOWN(c + WHOLE), done = KNOWN(c + DONE);
+    bool valid = KNOWN(c + BITS), pending = asked >> TAKEN_BY != 0;
+    const i64 limit = asked & ((1ll << TAKEN_BY) - 1), forced = KNOWN(c + FORCED);
+    i64 width = KNOWN(c + WIDTH), pile_edges = KNOWN(c + PILE_EDGES), pile_rounds = KNOWN(c + PILE_ROUNDS);
+    const i64 most_edges = KNOWN(c + SMALL_EDGES), most_queued = KNOWN(c + SMALL_QUEUE);
     if (done || round >= limit) return;
     Globals G = load_globals(round, active);
     i64 taken_by = asked >> TAKEN_BY;

@@ -4,14 +4,14 @@ KERNEL gather_trees(i64) { gather_all(globals_now()); }
 
 KERNEL gather_active(i64) {
     if (is_over()) return;
-    gather_listed(globals_now(), is(SWAPPED) ? env.queue1 : env.queue0, (u64)FRESH(env.control + QUEUED));
+    gather_listed(globals_now(), is(SWAPPED) ? env.queue1 : env.queue0, (u64)KNOWN(env.control + QUEUED));
 }
 
 KERNEL spread_trees(i64 marked) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
     Visit visit;
-    visit.open(globals_now(), FRESH(env.control + TICK), FRESH(env.control + PILE), room.staging.held[warp_in_block()]);
+    visit.open(globals_now(), KNOWN(env.control + TICK), KNOWN(env.control + PILE), room.staging.held[warp_in_block()]);
     spread_labels(visit, marked);
     visit.close();
 }
@@ -19,40 +19,37 @@ KERNEL spread_trees(i64 marked) {
 // The largest trees of two ranks are one where an edge lies between them. Where those of all ranks are, ranks say which of
 // their masters are inside, so that all their mirrors are; and no edge between two such vertices can join anything.
 
-// By the first block: word ``k`` of all ranks' totals, of which this one's is ``mine``.
-DEVICE void agree_on(Exchanger& all, int k, i64 mine) {
-    Totalled& t = all.said.totals;
-    for (int i = threadIdx.x; i < TOTAL_SUMS; i += BLOCK) t.mine[i] = i == k ? mine : 0;
-    __syncthreads();
-    all.agreement.post(t, true);
-    all.agreement.hear(t, true);
-    __syncthreads();
+// Ranks are bits of a word.
+#define MOST_UNITED 64
+
+DEVICE u64 warp_union(u64 x) {
+    for (u32 mask = 16; mask; mask >>= 1) x |= shuffle_xor(x, mask);
+    return x;
 }
 
-// By one thread: ranks between whose largest trees and this one's an edge lies, and itself, a bit a rank; 0 where it has no
-// edge.
+// By a warp: ranks between whose largest trees and this one's an edge lies, and itself; none where it has no edge.
 DEVICE u64 ranks_linked(i64 rank) {
-    u64 linked = env.out_offsets[env.rows] ? 1ull << rank : 0;
-    for (i64 p = 0; p < env.peer_count; p++)
+    u64 linked = 0;
+    for (i64 p = lane_id(); p < env.peer_count; p += 32)
         if (FRESH(post_of(p) + LINKED)) linked |= 1ull << peer_of(p).rank;
-    return linked;
+    return env.out_offsets[env.rows] ? warp_union(linked) | 1ull << rank : 0;
 }
 
-// By one thread, once all have said whom they are linked to: whether that makes them one.
-DEVICE bool all_linked(const Exchanger& all, i64 rank) {
-    u64 found = 0, before = 1;
-    i64 apart = 0;
-    while (found != before) {
-        before = found, apart = 0;
-        for (i64 p = -1; p < env.others; p++) {
-            const u64 bit = 1ull << (p < 0 ? rank : peer_of(p).rank);
-            const u64 linked = (u64)(p < 0 ? all.said.totals.mine[TOTAL_ACTIVES] : all.agreement.word_of(p, TOTAL_ACTIVES));
-            const bool joins = linked && (!found || found & (linked | bit));
-            if (joins) found |= linked | bit;
-            apart += linked && !joins;
-        }
+// By a warp, of which ``mine`` are this rank's: whether the links of all make their trees one.
+DEVICE bool all_linked(const Exchanger& all, i64 rank, u64 mine) {
+    u64 linked[MOST_UNITED / 32]; // of a rank, which is its own
+    for (int k = 0; k < MOST_UNITED / 32; k++) {
+        const i64 p = 32 * k + (i64)lane_id() - 1;
+        linked[k] = p < 0 ? mine : p < env.others ? (u64)all.agreement.hear_value(p) : 0;
     }
-    return apart == 0;
+    const u64 everybody = warp_union(linked[0] | linked[1]);
+    u64 found = everybody & (0 - everybody), before = 0;
+    while (found != before) {
+        before = found;
+        for (int k = 0; k < MOST_UNITED / 32; k++) found |= found & linked[k] ? linked[k] : 0;
+        found = warp_union(found);
+    }
+    return found == everybody;
 }
 
 // Edges of a vertex that are looked at for one between trees: by the first block alone, whose hubs mostly have one; and by all.
@@ -61,11 +58,11 @@ DEVICE bool all_linked(const Exchanger& all, i64 rank) {
 
 // Edges between a master that is inside and a mirror that its owner says to be, until there is one for each peer: ``many``
 // of each master's among the first ``rows``, by ``blocks`` blocks, this one the ``block``-th. One thread a block asks
-// whether that is so, as words that all ask for are handed out one after the other.
+// whether a peer has one, as words that all ask for are handed out one after the other.
 DEVICE void link_by_edges(const Asked& down, i64 number, u32 many, u64 rows, u64 block, u64 blocks) {
     for (u64 from = block * BLOCK; from < rows; from += blocks * BLOCK) {
         bool lacks = false;
-        for (i64 p = 0; threadIdx.x == 0 && p < env.peer_count; p++) lacks |= !FRESH(post_of(p) + LINKED);
+        for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) lacks |= !FRESH(post_of(p) + LINKED);
         if (!__syncthreads_or(lacks)) return;
         const u64 v = from + threadIdx.x;
         if (v >= rows || !(inside()[v >> 5] >> (v & 31) & 1)) continue;
@@ -84,18 +81,23 @@ DEVICE void link_by_edges(const Asked& down, i64 number, u32 many, u64 rows, u64
 
 // By the first block: whether links that ranks have found make their trees one.
 DEVICE void unite(Exchanger& all, i64 rank) {
-    const bool counted = env.others < 64;
     __syncthreads();
-    agree_on(all, TOTAL_ACTIVES, counted ? (i64)ranks_linked(rank) : 0);
-    if (threadIdx.x == 0) env.forest[FOREST_UNITED] = counted && !FRESH(env.post + POST_LATE) && all_linked(all, rank);
+    if (warp_in_block() || env.others >= MOST_UNITED) return;
+    const u64 mine = ranks_linked(rank);
+    all.agreement.post_value((i64)mine);
+    const bool one = all_linked(all, rank, mine);
+    if (lane_id() == 0) env.forest[FOREST_UNITED] = one && !FRESH(env.post + POST_LATE);
 }
+
+// By every thread of a block, of which one asks: whether this launch has found that they are one.
+DEVICE bool is_united_now() { return __syncthreads_or(threadIdx.x == 0 && FRESH(env.forest + FOREST_UNITED)); }
 
 // FOREST_UNITED says whether the bits of mirrors are their owners', or this rank's own.
 KERNEL tell_inside(i64 rank) {
     SHARED(ExchangeRoom, room);
     Exchanger all = {room};
     all.begin_exchanges();
-    Asked down = parsed(FRESH(env.post + POST_REDUCE));
+    Asked down = parsed(KNOWN(env.post + POST_REDUCE));
     down.reduces = false;
     const u64 start = NOW();
     all.number++;
@@ -109,15 +111,17 @@ KERNEL tell_inside(i64 rank) {
         unite(all, rank);
         all.packing += (i64)(posted - start), all.waiting += (i64)(NOW() - posted);
     });
-    if (!is_united()) {
+    bool one = is_united_now();
+    if (!one) {
         link_by_edges(down, all.number, LOOKED_AT, (u64)env.masters, blockIdx.x, gridDim.x);
         all.gate.around([&]() {
             const u64 began = NOW();
             unite(all, rank);
             all.waiting += (i64)(NOW() - began);
         });
+        one = is_united_now();
     }
-    for (u64 i = thread_rank(); is_united() && i < inside_words(); i += threads()) {
+    for (u64 i = thread_rank(); one && i < inside_words(); i += threads()) {
         const u32 own = bits_before(i, (u64)env.masters);
         if (~own) inside()[i] = (inside()[i] & own) | mirrors_named(down, all.number, (i64)i);
     }
@@ -132,11 +136,18 @@ KERNEL name_inside(i64) {
     all.begin_exchanges();
     all.gate.around([&]() {
         const u64 began = NOW();
-        agree_on(all, TOTAL_LOWEST, env.rows ? FRESH(env.forest + FOREST_LEAST) : 0x7fffffffffffffffll);
+        if (warp_in_block()) return;
+        i64 least = env.rows ? FRESH(env.forest + FOREST_LEAST) : 0x7fffffffffffffffll;
+        all.agreement.post_value(least);
+        for (i64 p = lane_id(); p < env.others; p += 32) least = smaller(least, all.agreement.hear_value(p));
+        least = warp_least(least);
+        if (lane_id() == 0) env.forest[FOREST_LEAST] = least;
         all.waiting += (i64)(NOW() - began);
     });
+    if (threadIdx.x == 0) room.heard.totals[TOTAL_LOWEST] = FRESH(env.forest + FOREST_LEAST);
+    __syncthreads();
     Proposal p = identity();
-    p.p0 = FRESH(env.post + POST_TOTALS + TOTAL_LOWEST);
+    p.p0 = room.heard.totals[TOTAL_LOWEST];
     for (u64 i = 32 * warp_rank(); 32 * i < (u64)env.masters; i += 32 * warps()) {
         const u64 at = i + lane_id();
         const u32 mine = bits_before(at, (u64)env.masters), word = mine ? inside()[at] & ~env.bits1[at] & mine : 0;

@@ -2,7 +2,7 @@
 // the smallest label of a tree is its vertices' label at once.
 
 DEVICE i64 label_of(const Globals& G, u32 v) { return (i64)at_source(G, v).x0; }
-DEVICE bool is_united() { return FRESH(env.forest + FOREST_UNITED) != 0; }
+DEVICE bool is_united() { return KNOWN(env.forest + FOREST_UNITED) != 0; }
 
 // Of v's tree, once none changes any more.
 DEVICE u32 root_of(u32 v) {

@@ -2,7 +2,7 @@
 // warps: lanes without an edge take part and say so.
 
 // Bits of the frontier.
-DEVICE const u32* active_bits() { return FRESH(env.control + BITS_SWAPPED) ? env.bits1 : env.bits0; }
+DEVICE const u32* active_bits() { return KNOWN(env.control + BITS_SWAPPED) ? env.bits1 : env.bits0; }
 
 struct Work {
     const u32* items;        // vertices; null: every vertex of the rows
@@ -103,7 +103,7 @@ struct Visit {
         weights = PULLING ? env.in_weights : env.out_weights;
         bits = active_bits();
         sums = no_sums();
-        const bool swapped = FRESH(c + SWAPPED), far_swapped = FRESH(c + FAR_SWAPPED);
+        const bool swapped = KNOWN(c + SWAPPED), far_swapped = KNOWN(c + FAR_SWAPPED);
         aim(slot, swapped, far_swapped, staging);
     }
 
@@ -217,7 +217,7 @@ struct Visit {
         const offset_t first = joined ? env.out_offsets[v] : 0;
         const u64 degree = joined ? (u64)(env.out_offsets[v + 1] - first) : 0;
         const u64 at = degree ? atomicAdd((u64*)(slot_of(stamp) + POURED_TAIL), degree) : 0;
-        const EdgeList list = edge_list(!FRESH(env.control + SWAPPED));
+        const EdgeList list = edge_list(!KNOWN(env.control + SWAPPED));
         for (u32 left = ballot(degree > 0); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1, source = shuffle(v, lane);
             list.put(shuffle(at, lane), source, shuffle(first, lane), shuffle(degree, lane), lane_id(), 32);
