@@ -24,6 +24,9 @@ BEGINNING = ("lean",), ("hook_roots",), ("jump", ELECTED_LEANING), ("hook_one",)
 TELLING = ("lean",), ("hook_roots", ELECTED_LEANING), ("hook_one", ELECTED_HOOKING), ("mark_largest",)
 """The same between ranks that tell each other who is inside."""
 
+TELLING_LAZILY = ("lean", layout.LAZILY), ("hook_roots", layout.LAZILY | layout.ELECTS), ("mark_largest",)
+"""The same where rows begin with hubs: leaning joins most, and it is left to ``tell_inside`` who else gets a tree."""
+
 UNTOLD = ("lean",), ("jump", layout.LEANING), ("hook_one",), ("jump", ELECTED_HOOKING), ("mark_largest",)
 """The same between ranks that do not: leaning joins few there."""
 

@@ -219,7 +219,7 @@ class DeviceGraph:
         self.device.xp.add.at(counts, vertices, np.uint32(1))
 
     def rows_with_edges(self, rows: int) -> int:
-        """Of so many rows, those before which all that have an edge lie: where vertices are numbered by degree, all of them."""
+        """How many of the first ``rows`` come before empty ones alone: where degrees fall, all that have an edge."""
         if rows not in self._with_edges:
             offsets = self.out.offsets[: rows + 1]
             self._with_edges[rows] = int(self.device.xp.searchsorted(offsets, offsets[rows:])[0])

@@ -78,7 +78,7 @@ class Machine(Telling, Resumable):
             else:
                 words[self.arrays.integers_at + i] = g.init
         self.device.write(self.arrays.words, words)
-        self.words = words[: at.CONTROLS].copy()
+        self.words, self.all_words = words[: at.CONTROLS].copy(), words  # a start that fails leaves them
 
     def launch(self, *calls: tuple) -> None:
         """Start kernels of the reference loop, in order."""

@@ -45,7 +45,7 @@ WORK = [
     ("const i64*", "peers"), ("i64", "peer_count"), ("i64", "next_peer"), ("i64", "others"), ("i64", "whole_rows"),
     ("i64*", "post"),
     ("u32*", "marks"), ("u32*", "awake"), ("const u32*", "told_offsets"), ("const u32*", "told"),
-    ("const u32*", "parent"), ("i64*", "lowest"), ("i64*", "forest"),
+    ("u32*", "parent"), ("i64*", "lowest"), ("i64*", "forest"),
     ("u32*", "sieve"), ("prefix_t*", "sieve_sums"), ("u32*", "kept"), ("offset_t*", "kept_offsets"),
     ("weight_t*", "kept_weights"),
 ]  # fmt: skip

@@ -60,7 +60,8 @@ class Trees(Machine):
         self._since = self.round
         if self.round:
             self.arrays.forest[layout.FOREST_SINCE] = self.round
-        self._hook(*(components.TELLING if self._tells else components.UNTOLD))
+        telling = components.TELLING if self.graph.order is None else components.TELLING_LAZILY
+        self._hook(*(telling if self._tells else components.UNTOLD))
         if self.courier and self._tells:
             self.launch(("phases", "tell_inside", self.courier.comm.rank))
             self._hook(("hook_told",), ("settle_inside",))

@@ -209,17 +209,22 @@ DEVICE u32 bits_before(u64 i, u64 end) {
     return 32 * i >= end ? 0 : end - 32 * i >= 32 ? EVERY_LANE : (1u << (end - 32 * i)) - 1;
 }
 
-// The bits of all words of vertices before ``end``: ``f(mine, v)`` for those of a word by a whole warp, ``word(i)`` by one
+// The bits of all words of vertices before ``end``: ``f(mine, v)`` for those of K words by a whole warp, ``word(i)`` by one
 // lane. A warp takes eight words side by side, as what belongs to their vertices is, and others far away: numbers mostly fall
 // with degrees, and vertices of about the same degree share their lot.
-template <class W, class F> DEVICE void each_of_bits(u64 end, const W& word, const F& f) {
+template <int K, class W, class F> DEVICE void each_of_bits(u64 end, const W& word, const F& f) {
     const u64 words = (end + 31) / 32;
     for (u64 from = 0; from < words; from += 32 * warps()) {
         const auto place = [&](u32 lane) { return from + 8 * (lane / 8 * warps() + warp_rank()) + lane % 8; };
         const u32 own = place(lane_id()) < words ? word(place(lane_id())) : 0;
-        for (u32 left = ballot(own != 0); left; left &= left - 1) {
-            const u32 lane = __ffs(left) - 1;
-            f(shuffle(own, lane) >> lane_id() & 1, (u32)(32 * place(lane)) + lane_id());
+        for (u32 left = ballot(own != 0); left;) {
+            bool mine[K];
+            u32 v[K];
+            for (int k = 0; k < K; k++, left &= left - 1) {
+                const u32 lane = left ? __ffs(left) - 1 : 0;
+                mine[k] = shuffle(own, lane) >> lane_id() & (left != 0), v[k] = (u32)(32 * place(lane)) + lane_id();
+            }
+            f(mine, v);
         }
     }
 }

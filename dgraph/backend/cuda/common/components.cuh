@@ -115,8 +115,8 @@ DEVICE void note_joined(u32 u) {
 }
 
 // Every vertex hangs itself under the lowest of its first few neighbours, if that is lower. Those that have none lower here,
-// but higher ones, are listed: few, but a hub may be among them.
-KERNEL lean(i64) {
+// but higher ones, are listed: few, but a hub may be among them. ``how``: LAZILY, vertices without edges here get no tree yet.
+KERNEL lean(i64 how) {
     if (thread_rank() == 0) env.forest[FOREST_LEAST] = NOBODY;
     const u64 n = (u64)env.n, masters = (u64)env.masters, sources = (u64)env.sources;
     const u64 rows = smaller((sources + 127) / 128 * 128, n); // by whole warps of fours
@@ -140,7 +140,7 @@ KERNEL lean(i64) {
         if (env.apart) store_bits(env.apart, v, n, apart);
         for (u32 k = 0; k < 4; k++) list_in((u32*)env.lowest, FOREST_ROOTS, roots >> k & 1, (u32)v + k);
     });
-    for (u64 v = rows + 4 * thread_rank(); v < n; v += 4 * threads())
+    for (u64 v = rows + 4 * thread_rank(); how != LAZILY && v < n; v += 4 * threads())
         store_four(env.parent, v, n, {{(u32)v, (u32)v + 1, (u32)v + 2, (u32)v + 3}});
     if (!env.apart) return;
     for (u64 i = (rows + 31) / 32 + thread_rank(); 32 * i < n; i += threads()) env.apart[i] = bits_before(i, masters);
@@ -188,6 +188,7 @@ DEVICE void elect(ElectRoom& room, i64 after) {
     if (threadIdx.x) return;
     env.forest[FOREST_LARGEST] = best, env.forest[FOREST_CAME] = 0;
     if (after == LEANING) env.forest[FOREST_CLEAR] = OUTSIDE * room.outside < room.all;
+    if (after == LAZILY) env.forest[FOREST_CLEAR] = LAZILY;
 }
 
 // They join the trees of a few of their neighbours, a thread each.
@@ -200,7 +201,7 @@ KERNEL hook_roots(i64 how) {
         const u32 u = e < env.offsets[v + 1] ? env.neighbours[e] : v;
         if (u < (u32)env.masters) join_trees(v, u);
     }
-    if (how & ELECTS) elect(room, LEANING);
+    if (how & ELECTS) elect(room, how & ~ELECTS);
 }
 
 DEVICE u32 largest_tree() { return (u32)env.forest[FOREST_LARGEST]; }
@@ -223,13 +224,16 @@ KERNEL hook_one(i64 how) {
 
 // Those of four vertices from v on that stand before ``rows`` hang themselves under the roots of their trees: these. What is
 // near by, hubs above all, this multiprocessor's cache knows. A long way is shortened by others meanwhile, which only fresh
-// loads see. Four in the tree of ``spared`` stay where they hang.
+// loads see. Four under the root ``spared`` stay where they hang.
 DEVICE Four<u32> hang(u64 rows, u64 v, u32 spared) {
     Four<u32> up = load_four(env.parent, v, rows);
     bool moves = true, moved = false;
     for (u32 i = 0; moves; i++) {
         u32 above[4];
-        for (int k = 0; k < 4; k++) above[k] = i < NEAR_BY ? env.parent[up.of[k]] : FRESH(env.parent + up.of[k]);
+        for (int k = 0; k < 4; k++) {
+            above[k] = up.of[k];
+            if (above[k] != spared) above[k] = i < NEAR_BY ? env.parent[above[k]] : FRESH(env.parent + above[k]);
+        }
         moves = false;
         for (int k = 0; k < 4; k++) moves |= above[k] != up.of[k], up.of[k] = above[k];
         moved |= moves;
@@ -255,17 +259,20 @@ struct Waiting {
     u32* held;
     u32 count;
 
-    // By whole warps; ``f(mine, v)`` likewise.
-    template <class F> __device__ void add(bool mine, u32 v, const F& f) {
-        const u32 found = ballot(mine);
-        if (mine) held[count + __popc(found & ((1u << lane_id()) - 1))] = v;
-        count += __popc(found);
+    // AT_ONCE of each lane, by whole warps; ``f(mine, v)`` likewise.
+    template <class F> __device__ void add(const bool* mine, const u32* v, const F& f) {
+        for (int k = 0; k < AT_ONCE; k++) {
+            const u32 found = ballot(mine[k]);
+            if (mine[k]) held[count + __popc(found & ((1u << lane_id()) - 1))] = v[k];
+            count += __popc(found);
+        }
         __syncwarp();
-        if (count < 32) return;
-        count -= 32;
-        const u32 next = held[count + lane_id()];
-        __syncwarp(); // all have read before one writes again
-        f(true, next);
+        while (count >= 32) {
+            count -= 32;
+            const u32 next = held[count + lane_id()];
+            __syncwarp(); // all have read before one writes again
+            f(true, next);
+        }
     }
 
     template <class F> __device__ void close(const F& f) const {
@@ -275,12 +282,12 @@ struct Waiting {
 };
 
 struct WaitingRoom {
-    u32 held[BLOCK / 32][64];
+    u32 held[BLOCK / 32][32 + 32 * AT_ONCE];
 };
 
 // The edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp, the longest in chunks if
-// there is a list of these. ``outside.each(f)`` calls ``f(mine, v)`` of them by whole warps, and ``outside.has(v)`` is one of
-// them. ``told(u)``: that u is inside, and so v, whatever tree u is in; ``tell(v)``: so it is; ``join(mine, v, u)``: their
+// there is a list of these. ``outside.each(f)`` calls ``f(mine, v)`` of AT_ONCE of them a lane, by whole warps;
+// ``outside.has(v)``: v is one of them. ``told(u)``: that u is inside, and so v, whatever tree u is in; ``tell(v)``: so it is; ``join(mine, v, u)``: their
 // trees, by whole warps.
 template <class S, class Q, class T, class J>
 DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, const T& tell, const J& join) {
@@ -319,7 +326,7 @@ DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, con
         }
     };
     Waiting waiting = {room.held[warp_in_block()], 0};
-    outside.each([&](bool mine, u32 v) { waiting.add(mine, v, hook); });
+    outside.each([&](const bool* mine, const u32* v) { waiting.add(mine, v, hook); });
     waiting.close(hook);
 }
 
@@ -329,12 +336,13 @@ struct OutsideOfTree {
     __device__ bool has(u32 v) const { return FRESH(env.parent + v) != largest; }
 
     template <class F> __device__ void each(const F& f) const {
-        each_few((u64)env.sources, [&](const u64* v) {
+        each_few((u64)env.sources, [&](const u64* at) {
             bool mine[AT_ONCE];
-            for (int k = 0; k < AT_ONCE; k++) mine[k] = v[k] < (u64)env.sources && has((u32)v[k]);
+            u32 v[AT_ONCE];
+            for (int k = 0; k < AT_ONCE; k++) v[k] = (u32)at[k], mine[k] = at[k] < (u64)env.sources && has(v[k]);
             for (int k = 0; k < AT_ONCE; k++)
                 if (mine[k]) mine[k] = env.heads ? env.heads[v[k]] != NO_HEAD : env.offsets[v[k]] < env.offsets[v[k] + 1];
-            for (int k = 0; k < AT_ONCE; k++) f(mine[k], (u32)v[k]);
+            f(mine, v);
         });
     }
 };

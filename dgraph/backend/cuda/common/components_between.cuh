@@ -71,19 +71,19 @@ struct PairsRoom {
     u32 held[BLOCK / 32][64][2];
 };
 
-// Masters with edges who were not said to be inside. ``joins_at_once(mine, v)``, of the v of one word by a whole warp: that v
-// needs no more.
+// Masters with edges who were not said to be inside. ``join_at_once(mine, v)``: of the v of words by a whole warp, AT_ONCE of
+// them, those that need no more.
 template <class B> struct Untold {
     u32 masters;
-    const B& joins_at_once;
+    const B& join_at_once;
 
     __device__ u32 word(u64 i) const { return bits_before(i, masters) & ~(env.inside[i] | env.apart[i]); }
     __device__ bool has(u32 v) const { return word(v >> 5) >> (v & 31) & 1; }
 
     template <class F> __device__ void each(const F& f) const {
-        each_of_bits(masters, [&](u64 i) { return word(i); }, [&](bool mine, u32 v) {
-            const bool joins = joins_at_once(mine, v);
-            f(mine && !joins, v);
+        each_of_bits<AT_ONCE>(masters, [&](u64 i) { return word(i); }, [&](bool* mine, const u32* v) {
+            join_at_once(mine, v);
+            f(mine, v);
         });
     }
 };
@@ -106,18 +106,24 @@ KERNEL hook_told(i64) {
         least = smaller(least, (i64)env.original[v]);
     };
     // Who has one edge, whose end is told of on another rank, has no tree of its own.
-    const auto joins_at_once = [&](bool mine, u32 v) {
-        if (!env.heads) return false;
-        const u32 head = mine ? env.heads[v] : 0;
-        const bool one = mine && env.offsets[v + 1] - env.offsets[v] == 1;
-        const bool joins = one && head >= masters && v > largest && told(head);
-        const u32 word = ballot(joins);
-        if (joins) env.parent[v] = largest, least = smaller(least, (i64)env.original[v]);
-        if (word && lane_id() == 0) atomicOr(env.inside + (v >> 5), word);
-        return joins;
+    const auto join_at_once = [&](bool* mine, const u32* v) {
+        if (!env.heads) return;
+        u32 head[AT_ONCE];
+        bool joins[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) {
+            head[k] = mine[k] ? env.heads[v[k]] : 0;
+            joins[k] = mine[k] && env.offsets[v[k] + 1] - env.offsets[v[k]] == 1;
+        }
+        for (int k = 0; k < AT_ONCE; k++) joins[k] = joins[k] && head[k] >= masters && v[k] > largest && told(head[k]);
+        for (int k = 0; k < AT_ONCE; k++) {
+            const u32 word = ballot(joins[k]);
+            mine[k] = mine[k] && !joins[k];
+            if (joins[k]) env.parent[v[k]] = largest, least = smaller(least, (i64)env.original[v[k]]);
+            if (word && lane_id() == 0) atomicOr(env.inside + (v[k] >> 5), word);
+        }
     };
     Pairs pairs = {room.pairs.held[warp_in_block()], 0};
-    const Untold<decltype(joins_at_once)> outside = {masters, joins_at_once};
+    const Untold<decltype(join_at_once)> outside = {masters, join_at_once};
     hook_outside(room.waiting, outside, told, tell, [&](bool mine, u32 v, u32 u) {
         if (mine) note_joined(u);
         pairs.add(mine, v, u, join_trees);
@@ -153,7 +159,7 @@ KERNEL settle_inside(i64) {
         if (settled & ~inside) atomicOr(env.inside + i, settled);
         return all & ~inside & ~settled;
     };
-    each_of_bits((u64)env.n, unsettled, [&](bool mine, u32 v) { waiting.add(mine, v, look); });
+    each_of_bits<AT_ONCE>((u64)env.n, unsettled, [&](const bool* mine, const u32* v) { waiting.add(mine, v, look); });
     waiting.close(look);
     keep_least(room, least);
 }

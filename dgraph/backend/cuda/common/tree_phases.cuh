@@ -92,7 +92,8 @@ DEVICE void unite(Exchanger& all, i64 rank) {
 // By every thread of a block, of which one asks: whether this launch has found that they are one.
 DEVICE bool is_united_now() { return __syncthreads_or(threadIdx.x == 0 && FRESH(env.forest + FOREST_UNITED)); }
 
-// FOREST_UNITED says whether the bits of mirrors are their owners', or this rank's own.
+// FOREST_UNITED says whether the bits of mirrors are their owners', or this rank's own. Of vertices that have no tree yet, as
+// they have no edges here, all get one, or where trees are one those that it is looked for of: mirrors that are outside.
 KERNEL tell_inside(i64 rank) {
     SHARED(ExchangeRoom, room);
     Exchanger all = {room};
@@ -121,10 +122,17 @@ KERNEL tell_inside(i64 rank) {
         });
         one = is_united_now();
     }
+    const bool lacks = KNOWN(env.forest + FOREST_CLEAR) == LAZILY;
     for (u64 i = thread_rank(); one && i < inside_words(); i += threads()) {
-        const u32 own = bits_before(i, (u64)env.masters);
-        if (~own) inside()[i] = (inside()[i] & own) | mirrors_named(down, all.number, (i64)i);
+        const u32 own = bits_before(i, (u64)env.masters), named = ~own ? mirrors_named(down, all.number, (i64)i) : 0;
+        if (~own) inside()[i] = (inside()[i] & own) | named;
+        for (u32 left = lacks ? bits_before(i, (u64)env.rows) & ~own & ~named : 0; left; left &= left - 1) {
+            const u32 v = (u32)(32 * i) + __ffs(left) - 1;
+            env.parent[v] = v;
+        }
     }
+    for (u64 v = thread_rank(); lacks && !one && v < (u64)env.rows; v += threads())
+        if (v >= (u64)env.masters || env.out_offsets[v] == env.out_offsets[v + 1]) env.parent[v] = (u32)v;
     if (thread_rank() == 0) all.end_exchanges();
 }
 

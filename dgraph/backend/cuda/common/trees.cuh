@@ -21,8 +21,9 @@ template <class F> DEVICE void each_in_tree(bool united, bool all, const F& f) {
     if (!united || all) {
         const u32 giant = united ? root_of((u32)env.forest[FOREST_LARGEST]) : 0;
         for (u64 v = thread_rank(); v - lane_id() < (u64)env.rows; v += threads()) {
-            const bool mine = v < (u64)env.rows;
-            const bool told = mine && united && v >= (u64)env.masters && inside()[v >> 5] >> (v & 31) & 1;
+            const bool master = v < (u64)env.masters; // one without edges may have no tree
+            const bool mine = v < (u64)env.rows && !(united && master && env.out_offsets[v] == env.out_offsets[v + 1]);
+            const bool told = mine && united && !master && inside()[v >> 5] >> (v & 31) & 1;
             f(mine, (u32)v, told ? giant : mine ? root_of((u32)v) : 0);
         }
         return;
