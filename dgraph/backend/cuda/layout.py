@@ -35,16 +35,16 @@ agreement is about errors alone."""
 
 FOREST_LARGEST, FOREST_CLEAR, FOREST_UNITED, FOREST_LEAST, FOREST_ROOTS, FOREST_LEFT, FOREST_SINCE = range(7)
 FOREST_CAME, FOREST_WORDS = range(7, 9)
-"""Of components: a vertex of the largest tree; whether few edges of a sample are outside of it, or LAZILY; whether the largest
-trees of all ranks are one, and the smallest label in it; vertices that are listed, since they lean on none, and
-since they need a look; the first round; blocks that have come to an election."""
+"""Of components: a vertex of the largest tree; whether few edges of a sample are outside of it, or LAZILY; whether the
+largest trees of all ranks are one, and the smallest label in it; vertices that are listed, since they lean on none,
+and since they need a look; the first round; blocks that have come to an election."""
 
 NO_HEAD = 2**32 - 1
 """In place of the first neighbour of a row without edges."""
 
 LEANING, HOOKING_ONE, HOOKING_ALL, LAZILY = range(4)
-"""Arguments of kernels of components: what joined trees last; LAZILY, leaning of those that have edges alone, behind which no
-vertex tries an edge."""
+"""Arguments of kernels of components: what joined trees last; LAZILY, leaning of those that have edges alone, behind
+which no vertex tries an edge."""
 
 ELECTS = 4
 """A bit of these: then the largest tree is elected."""
