@@ -11,12 +11,12 @@ struct ConcludeRoom {
 // What this rank found: word ``k`` of its totals.
 DEVICE i64 total_found(int k, bool stops) {
     const i64* c = env.control;
-    if (k == TOTAL_ACTIVES) return FRESH(c + ACTIVE);
-    if (k == TOTAL_DEGREES) return FRESH(c + EDGES);
+    if (k == TOTAL_ACTIVES) return c[ACTIVE];
+    if (k == TOTAL_DEGREES) return c[EDGES];
     if (k == TOTAL_STOPS) return stops;
-    if (k == TOTAL_WAITING) return PRIORITY && FRESH(c + FAR) > 0;
-    if (k == TOTAL_LOWEST) return FRESH(c + LOWEST_PILE) - FAR_BASE;
-    if (k == TOTAL_LIVES) return FRESH(c + LIVE_COUNT);
+    if (k == TOTAL_WAITING) return PRIORITY && c[FAR] > 0;
+    if (k == TOTAL_LOWEST) return c[LOWEST_PILE] - FAR_BASE;
+    if (k == TOTAL_LIVES) return c[LIVE_COUNT];
     k -= TOTAL_SUMS;
     return k < SUMS ? FRESH(c + SUMS_HERE + k) : (i64)bits_of(FRESH(env.float_sums + k - SUMS));
 }
@@ -27,7 +27,7 @@ KERNEL conclude(i64 asked) {
     i64* c = env.control;
     const i64 phase = asked >> CONCLUDES_AFTER & 15, limit = asked & ((1ll << CONCLUDES_AFTER) - 1);
     const bool stops = asked >> CONCLUDES_STOPS & 1, opens = phase == LOWEST_FOUND || phase == OPENED;
-    if (FRESH(c + DONE) || FRESH(c + LEFT) != (opens ? TO_PILES : 0)) return;
+    if (c[DONE] || c[LEFT] != (opens ? TO_PILES : 0)) return;
     if (phase != SETTLED) settle_after(phase, room.floats);
     __syncthreads();
     Agreement agreement = {FRESH(env.post + POST_STAMP)};
@@ -42,7 +42,7 @@ KERNEL conclude(i64 asked) {
     if (threadIdx.x) return;
     env.post[POST_STAMP] = agreement.stamp, env.post[POST_WAITING] += waited;
     const bool late = FRESH(env.post + POST_LATE) != 0;
-    const i64 round = FRESH(c + ROUND), active = t.all[TOTAL_ACTIVES], edges = t.all[TOTAL_DEGREES];
+    const i64 round = c[ROUND], active = t.all[TOTAL_ACTIVES], edges = t.all[TOTAL_DEGREES];
     if (phase == LOWEST_FOUND) {
         c[LOWEST_PILE] = t.all[TOTAL_LOWEST] + FAR_BASE;
         if (late || t.all[TOTAL_LOWEST] == 0) c[LEFT] = TO_HOST;
@@ -58,14 +58,14 @@ KERNEL conclude(i64 asked) {
     const bool leaves = late || t.all[TOTAL_STOPS] || round + 1 >= limit || (decision.done && !piles);
     c[LEFT] = leaves || (piles && SUMS + FLOAT_SUMS) ? TO_HOST : piles ? TO_PILES : 0;
     c[ENDS] = decision.done && !piles && !late;
-    if (FRESH(c + ENDS)) store_globals(decision.G);
-    if (FRESH(c + LEFT)) return;
+    if (c[ENDS]) store_globals(decision.G);
+    if (c[LEFT]) return;
     i64* figure = env.ring + (round % RING) * FIGURES;
-    figure[0] = FRESH(c + TOTAL_ACTIVE), figure[1] = FRESH(c + TOTAL_EDGES), figure[2] = FRESH(c + MODE), figure[3] = 0;
+    figure[0] = c[TOTAL_ACTIVE], figure[1] = c[TOTAL_EDGES], figure[2] = c[MODE], figure[3] = 0;
     c[WHOLE] = decision.whole;
     begin_round(decision.G, active, edges, false);
     const i64 most = FRESH(env.post + POST_MOST);
-    const bool small = FRESH(c + MODE) == PUSH && active <= most && edges <= most;
+    const bool small = c[MODE] == PUSH && active <= most && edges <= most;
     if (asked >> CONCLUDES_BEFORE & 1 && !small) c[LEFT] = TO_LOOK;
 }
 

@@ -144,17 +144,18 @@ DEVICE Message outgoing(const Asked& a, i64 p, i64 number) {
     return m;
 }
 
-// What came from peer p. A message of another number is an old one: a transport carries nothing where nothing was said.
+// What came from peer p, by whole warps. A message of another number is an old one: a transport carries nothing where nothing
+// was said.
 DEVICE Message incoming(const Asked& a, i64 p, i64 number) {
     const Peer& peer = peer_of(p);
     char* at = peer.inbox[number & 1];
     const i64* head = (const i64*)at;
     const Span span = span_of(a.arriving(peer), a.role);
     Message m;
-    if (span.total() == 0 || FRESH(head + HEADER_NUMBER) != number) m.place(at, NOTHING, 0, 0, span, a.fields, a.marked);
-    else
-        m.place(at, FRESH(head + HEADER_KIND), FRESH(head + HEADER_COUNT), FRESH(head + HEADER_STRIDE), span, a.fields,
-                a.marked);
+    const i64 said = span.total() ? FRESH(head + lane_id() % 4) : 0; // a word a lane
+    const bool none = span.total() == 0 || shuffle(said, HEADER_NUMBER) != number;
+    const i64 kind = shuffle(said, HEADER_KIND), count = shuffle(said, HEADER_COUNT), stride = shuffle(said, HEADER_STRIDE);
+    m.place(at, none ? NOTHING : kind, none ? 0 : count, none ? 0 : stride, span, a.fields, a.marked);
     return m;
 }
 

@@ -179,42 +179,42 @@ KERNEL join(i64 count) {
     front.close();
 }
 
-// The control words after a phase. By one block.
+// The control words after a phase. By one block, which alone writes them.
 DEVICE void settle_after(i64 phase, FloatRoom& room) {
     i64* c = env.control;
-    const i64 tick = FRESH(c + TICK);
+    const i64 tick = c[TICK];
     i64* slot = slot_of(phase == JOINED ? tick - 1 : tick);
     const Floats floats = fold_parts(room);
     __syncthreads(); // every thread has read the tick
     if (threadIdx.x == 0) {
         if (phase == EDGES_VISITED) c[MIRRORS_TOUCHED] = FRESH(slot + MIRROR_TAIL);
         if (phase == STARTED || phase == APPLIED || phase == OPENED) {
-            c[ACTIVE] = ALL ? env.masters : (i64)listed(slot, TAIL);
-            c[EDGES] = ALL ? env.arcs : front_edges(slot);
-            c[SWAPPED] = !FRESH(c + SWAPPED);
-            c[DIRTIED] = FRESH(slot + DIRTY_TAIL);
+            const i64 active = ALL ? env.masters : (i64)listed(slot, TAIL), edges = ALL ? env.arcs : front_edges(slot);
+            const i64 dirtied = FRESH(slot + DIRTY_TAIL);
+            c[ACTIVE] = active, c[EDGES] = edges, c[DIRTIED] = dirtied;
+            c[SWAPPED] = !c[SWAPPED];
             for (int i = 0; i < SUMS; i++) c[SUMS_HERE + i] = FRESH(slot + SUMS_AT + 8 * i);
             for (int i = 0; i < FLOAT_SUMS; i++) env.float_sums[i] = floats.s[i];
         }
         if (phase == STARTED) c[LIVE_COUNT] = env.masters;
-        if (LIVE && phase == APPLIED && FRESH(c + WHOLE)) {
+        if (LIVE && phase == APPLIED && c[WHOLE]) {
             Living living = living_now();
             living.turn(slot);
             c[LIVE_COUNT] = living.count, c[LIVE_SWAPPED] = living.swapped;
         }
         if (phase == LOWEST_FOUND) {
             c[LOWEST_PILE] = FRESH(slot + FAR_MIN) + FAR_BASE;
-            c[WIDTH] = piles(FRESH(c + WIDTH), FRESH(c + PILE_EDGES), FRESH(c + PILE_ROUNDS));
+            c[WIDTH] = piles(c[WIDTH], c[PILE_EDGES], c[PILE_ROUNDS]);
             c[PILE_EDGES] = c[PILE_ROUNDS] = 0;
         }
         if (phase == OPENED) {
-            c[FAR] = FRESH(slot + FAR_TAIL), c[FAR_SWAPPED] = !FRESH(c + FAR_SWAPPED);
-            c[PILE] = FRESH(c + LOWEST_PILE) + larger(FRESH(c + WIDTH), 1ll) - 1;
+            c[FAR] = FRESH(slot + FAR_TAIL), c[FAR_SWAPPED] = !c[FAR_SWAPPED];
+            c[PILE] = c[LOWEST_PILE] + larger(c[WIDTH], 1ll) - 1;
         }
         if (phase == STARTED || phase == APPLIED || phase == OPENED || phase == JOINED) {
-            c[QUEUED] = ALL ? env.masters : (i64)listed(slot, TAIL);
-            c[LOCAL_EDGES] = ALL ? env.arcs : listed_edges(slot, TAIL);
-            c[LARGEST] = FRESH(slot + MOST);
+            const i64 queued = ALL ? env.masters : (i64)listed(slot, TAIL), most = FRESH(slot + MOST);
+            const i64 edges = ALL ? env.arcs : listed_edges(slot, TAIL);
+            c[QUEUED] = queued, c[LOCAL_EDGES] = edges, c[LARGEST] = most;
         }
         if (phase != EDGES_VISITED && phase != JOINED) c[TICK] = tick + 1;
     }
@@ -239,15 +239,15 @@ DEVICE Globals globals_with(const i64* sums, const Floats& floats) {
 // The next round, or the first (``starting``), of ``active`` vertices and their ``edges`` on all ranks. By one thread.
 DEVICE void begin_round(const Globals& G, i64 active, i64 edges, bool starting) {
     i64* c = env.control;
-    const i64 was = FRESH(c + TOTAL_ACTIVE), unexplored = FRESH(c + UNEXPLORED), before = starting ? PUSH : FRESH(c + MODE);
+    const i64 was = c[TOTAL_ACTIVE], unexplored = c[UNEXPLORED], before = starting ? PUSH : c[MODE];
     c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = edges;
     if (!starting) {
-        const i64 rounds = FRESH(c + PILE_ROUNDS);
-        c[ROUND] = FRESH(c + ROUND) + 1, c[PILE_ROUNDS] = rounds + 1;
-        if (rounds) c[PILE_EDGES] = FRESH(c + PILE_EDGES) + edges / (env.others + 1); // not what opened the pile
+        const i64 rounds = c[PILE_ROUNDS];
+        c[ROUND] = c[ROUND] + 1, c[PILE_ROUNDS] = rounds + 1;
+        if (rounds) c[PILE_EDGES] = c[PILE_EDGES] + edges / (env.others + 1); // not what opened the pile
     }
     store_globals(G);
-    const i64 mode = direction(before, FRESH(c + FORCED), active, starting ? 0 : was, edges, unexplored);
+    const i64 mode = direction(before, c[FORCED], active, starting ? 0 : was, edges, unexplored);
     c[MODE] = mode;
     if (mode == PUSH) c[UNEXPLORED] = unexplored - edges;
 }
@@ -258,9 +258,9 @@ KERNEL agreed(i64 how) {
     i64* c = env.control;
     const bool starting = how & 1, own = how & 2;
     if (threadIdx.x || blockIdx.x) return;
-    const i64 active = own ? FRESH(c + ACTIVE) : FRESH(env.totals), edges = own ? FRESH(c + EDGES) : FRESH(env.totals + 1);
+    const i64 active = own ? c[ACTIVE] : FRESH(env.totals), edges = own ? c[EDGES] : FRESH(env.totals + 1);
     i64 sums[MOST_SUMS];
-    for (int i = 0; i < SUMS; i++) sums[i] = own ? FRESH(c + SUMS_HERE + i) : FRESH(env.totals + 2 + i);
+    for (int i = 0; i < SUMS; i++) sums[i] = own ? c[SUMS_HERE + i] : FRESH(env.totals + 2 + i);
     Floats floats = no_floats();
     for (int i = 0; i < FLOAT_SUMS; i++) floats.s[i] = FRESH(env.float_sums + i);
     Globals G = globals_with(sums, floats);

@@ -239,11 +239,12 @@ struct Agreement {
             const Peer& peer = peer_of(i);
             const u64* words = peer.signals + place();
             if (!heard(peer, [&]() { return ACQUIRE_SYSTEM(words + TOTAL_LIGHT) >= (u64)stamp; })) continue;
+            i64 x[TOTAL_SUMS + SUMS]; // all under way at once
+            for (int j = 0; j < TOTAL_SUMS + SUMS; j++) x[j] = (i64)FRESH(words + TOTAL_LIGHT + 1 + j);
             for (int j = 0; j < TOTAL_SUMS + SUMS; j++) {
-                const i64 x = (i64)FRESH(words + TOTAL_LIGHT + 1 + j);
-                if (j == TOTAL_LOWEST) atomicMin(t.all + j, x);
-                else if (MINIMA && j >= TOTAL_SUMS + ADDED) count_least(t.all + j, x);
-                else count(t.all + j, x);
+                if (j == TOTAL_LOWEST) atomicMin(t.all + j, x[j]);
+                else if (MINIMA && j >= TOTAL_SUMS + ADDED) count_least(t.all + j, x[j]);
+                else count(t.all + j, x[j]);
             }
         }
     }
