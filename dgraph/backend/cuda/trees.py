@@ -64,9 +64,10 @@ class Trees(Machine):
         self._hook(*(telling if self._tells else components.UNTOLD))
         if self.courier and self._tells:
             self.launch(("phases", "tell_inside", self.courier.comm.rank))
-            self._hook(("hook_told",), ("settle_inside",))
+            self._hook(("hook_told",), ("hook_left",))
             self.launch(("phases", "name_inside"))
-        self._hook(("hook_all",))
+        else:
+            self._hook(("hook_left",))
 
     def _hook(self, *launches: tuple) -> None:
         """Start kernels of the forest, where there is one."""

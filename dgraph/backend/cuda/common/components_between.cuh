@@ -136,9 +136,7 @@ struct SettleRoom : WaitingRoom, LeastRoom {};
 
 // Then bits say at whom nobody has to look again: who is in the largest tree, whose smallest original id is found, or has
 // no edge. A mirror that was joined to nobody is an edge's end whose other end is inside: its owner knows. Others are listed.
-KERNEL settle_inside(i64) {
-    SHARED(SettleRoom, room);
-    if (!is_united()) return;
+DEVICE void settle_inside(SettleRoom& room) {
     const u32 largest = largest_tree(), giant = root_of(largest), masters = (u32)env.masters;
     i64 least = NOBODY;
     const auto look = [&](bool mine, u32 v) {
@@ -182,9 +180,7 @@ DEVICE void hook_row(Pairs& pairs, u32 v, offset_t first, offset_t last) {
 }
 
 // All edges of all vertices, rows by their length: hubs lie side by side, and would keep one warp.
-KERNEL hook_all(i64) {
-    if (is_united()) return;
-    SHARED(PairsRoom, room);
+DEVICE void hook_all(PairsRoom& room) {
     Pairs pairs = {room.held[warp_in_block()], 0};
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = NOBODY;
     for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
@@ -209,4 +205,15 @@ KERNEL hook_all(i64) {
         }
     }
     pairs.close(join_and_mark);
+}
+
+// What is left to do, where ranks' largest trees are one and where they are not.
+KERNEL hook_left(i64) {
+    union Room {
+        SettleRoom settle;
+        PairsRoom pairs;
+    };
+    SHARED(Room, room);
+    if (is_united()) settle_inside(room.settle);
+    else hook_all(room.pairs);
 }

@@ -123,14 +123,15 @@ KERNEL tell_inside(i64 rank) {
         one = is_united_now();
     }
     const bool lacks = KNOWN(env.forest + FOREST_CLEAR) == LAZILY;
-    for (u64 i = thread_rank(); one && i < inside_words(); i += threads()) {
+    const auto believe = [&](u64 i) { // and who of the rest is to get a tree
         const u32 own = bits_before(i, (u64)env.masters), named = ~own ? mirrors_named(down, all.number, (i64)i) : 0;
         if (~own) inside()[i] = (inside()[i] & own) | named;
-        for (u32 left = lacks ? bits_before(i, (u64)env.rows) & ~own & ~named : 0; left; left &= left - 1) {
-            const u32 v = (u32)(32 * i) + __ffs(left) - 1;
-            env.parent[v] = v;
-        }
-    }
+        return lacks ? bits_before(i, (u64)env.rows) & ~own & ~named : 0;
+    };
+    if (one)
+        each_of_bits<1>((u64)env.rows, believe, [&](const bool* mine, const u32* v) {
+            if (*mine) env.parent[*v] = *v;
+        });
     for (u64 v = thread_rank(); lacks && !one && v < (u64)env.rows; v += threads())
         if (v >= (u64)env.masters || env.out_offsets[v] == env.out_offsets[v + 1]) env.parent[v] = (u32)v;
     if (thread_rank() == 0) all.end_exchanges();
