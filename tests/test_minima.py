@@ -161,7 +161,7 @@ def test_between_gpus(way, ranks, policy, every):
 @pytest.mark.mpi_skip
 def test_mutants_fail():
     """A rank's own least stands for that of all."""
-    programs, mutant = [Waves(source=SOURCE + 1)], ("count_least(t.all + j, x);", ";")
+    programs, mutant = [Waves(source=SOURCE + 1)], ("count_least(t.all + j, x[j]);", ";")
     (results,) = run(2, graph(), programs, direction="push", options=Options(), mutant=mutant)
     for gids, state, _ in results:
         with pytest.raises(AssertionError):
