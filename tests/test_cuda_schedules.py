@@ -199,16 +199,16 @@ def test_sweeps(device):
 @on_devices
 def test_stealing(device):
     """One block's vertices have all the edges, so that others come to steal; every task is taken once."""
-    n, threads = 40 * 256, 256
-    src = np.repeat(np.arange(threads), 40)
+    n, blocks = 39 * 256, 3
+    src = np.repeat(np.arange(n // blocks), 12)
     arcs = n, src, np.random.default_rng(5).integers(0, n, src.size), np.ones(src.size, np.int64)
     every = np.ones(n, bool)
-    device = device_of(device, 3)
-    machine, listed = visited(device, "steal", every, arcs=arcs, record=True)
+    device = device_of(device, blocks)
+    machine, listed = visited(device, "steal", every, arcs=arcs, record=True, blocks=blocks)
     assert exactly_once(machine, every, arcs)
     mapped(machine, "steal", np.bincount(src, minlength=n)[listed], {})
     takers = device.get(machine.arrays.scratch0)[: -(-n // device.threads)].astype(np.int64)
-    blocks = machine.kernels.grid("steal:push", fused=True)
+    assert machine.kernels.grid("steal:push", fused=True) == blocks
     taken = np.bincount(takers, minlength=blocks)
     dealt = np.searchsorted(takers.size * np.arange(1, blocks + 1) // blocks, np.arange(takers.size), side="right")
     assert machine.queues() == pytest.approx(
