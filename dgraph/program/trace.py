@@ -71,23 +71,23 @@ class Traced:
         """Whether every vertex and every edge takes part in every round."""
         return self.program.domain == ALL
 
-    @property
+    @cached_property
     def sums(self) -> list[str]:
         """Globals that are summed over vertices, or the least of them found."""
         return [name for name, g in self.globals.items() if g.reduce]
 
-    @property
+    @cached_property
     def integer_sums(self) -> list[str]:
         """Those that are int64, the :attr:`minima` last."""
         names = [name for name in self.sums if self.globals[name].dtype == "int64"]
         return [name for name in names if name not in self.minima] + self.minima
 
-    @property
+    @cached_property
     def minima(self) -> list[str]:
         """Those that reduce by MIN."""
         return [name for name, g in self.globals.items() if g.reduce is MIN]
 
-    @property
+    @cached_property
     def float_sums(self) -> list[str]:
         """Those that are float64."""
         return [name for name in self.sums if self.globals[name].dtype == "float64"]

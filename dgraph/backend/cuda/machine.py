@@ -211,11 +211,11 @@ class Machine(Telling, Resumable):
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """This rank's part of the round's totals: integers [active, edges, sums …, minima …], float sums."""
-        sums = self.words[at.SUMS_HERE :][: len(self.traced.integer_sums)]
-        floats = self.all_words.view(np.float64)[at.CONTROLS :][: len(self.traced.float_sums)]
-        totals = np.array([self.active, self.edges, *sums], np.int64)
-        totals[totals.size - self.minima :] ^= TOP
-        return totals, floats.copy()
+        words, integers, floats = self.all_words, len(self.traced.integer_sums), len(self.traced.float_sums)
+        totals = np.array([self.active, self.edges, *words[at.SUMS_HERE : at.SUMS_HERE + integers].tolist()], np.int64)
+        if self.minima:
+            totals[-self.minima :] ^= TOP
+        return totals, words[at.CONTROLS : at.CONTROLS + floats].view(np.float64).copy()
 
     def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks: ``step``, the end, the next direction."""
