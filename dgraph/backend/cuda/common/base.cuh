@@ -229,6 +229,23 @@ template <int K, class W, class F> DEVICE void each_of_bits(u64 end, const W& wo
     }
 }
 
+// All bits of words of vertices before ``end``: ``f(mine, v)`` by whole warps, a word at a time, whose vertices lie side by side,
+// or one of each lane's where words have few.
+template <class W, class F> DEVICE void each_set_bit(u64 end, const W& word, const F& f) {
+    const u64 words = (end + 31) / 32;
+    for (u64 i = thread_rank(); i - lane_id() < words; i += threads()) {
+        u32 own = i < words ? word(i) : 0;
+        u32 left = ballot(own != 0);
+        const bool dense = __popc(left) <= 2 * warp_most(__popc(own));
+        for (; left; left = ballot(own != 0)) {
+            const u32 lane = __ffs(left) - 1, shared = shuffle(own, lane);
+            const u64 at = dense ? 32 * (i - lane_id() + lane) + lane_id() : 32 * i + (own ? __ffs(own) - 1 : 0);
+            f(dense ? shared >> lane_id() & 1 : own != 0, (u32)at);
+            own = !dense ? own & (own - 1) : lane_id() == lane ? 0 : own;
+        }
+    }
+}
+
 // All blocks of a cooperative launch. ``arrived`` counts arrivals for ever; ``due`` is what it reads when all are here.
 // What threads of this block wrote into a peer's memory, if any ``wrote``, comes before what is posted behind a meeting
 // of all blocks: a fence orders what its thread has seen, too, and costs most where each thread has its own.

@@ -95,19 +95,13 @@ KERNEL expand(i64) {
     front.open(held[0], is(SWAPPED) ? env.queue0 : env.queue1, is(SWAPPED) ? env.sums0 : env.sums1, slot, TAIL);
     touched.open(held[0], env.touched, slot + TOUCHED_TAIL);
     mirrors.open(held[1], env.mirrors, slot + MIRROR_TAIL);
-    const u64 words = ((u64)env.rows + 31) / 32;
-    for (u64 i = thread_rank(); i - lane_id() < words; i += threads()) {
-        u32 word = i < words ? bits[i] : 0;
-        while (ballot(word != 0)) {
-            const u32 v = (u32)(32 * i) + (word ? __ffs(word) - 1 : 0);
-            const bool has = word != 0, master = FUSED || v < env.masters;
-            if (has && FLAGGED) env.stamps[v] = (u32)tick;
-            if (APPLY || PRIORITY) touched.add(has && master, v);
-            else front.add(has && master, v);
-            if (!FUSED) mirrors.add(has && !master, v);
-            word &= word - 1;
-        }
-    }
+    each_set_bit((u64)env.rows, [&](u64 i) { return bits[i]; }, [&](bool mine, u32 v) {
+        const bool master = FUSED || v < env.masters;
+        if (mine && FLAGGED) env.stamps[v] = (u32)tick;
+        if (APPLY || PRIORITY) touched.add(mine && master, v);
+        else front.add(mine && master, v);
+        if (!FUSED) mirrors.add(mine && !master, v);
+    });
     if (APPLY || PRIORITY) touched.close();
     else front.close();
     if (!FUSED) mirrors.close();

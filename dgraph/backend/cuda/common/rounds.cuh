@@ -16,14 +16,7 @@ DEVICE void expand_bits(const u32* bits, i64* slot, bool swapped, Staging& stagi
     Front front;
     front.open(staging.held[warp_in_block()][0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1,
                slot, TAIL);
-    const u64 words = ((u64)env.rows + 31) / 32;
-    for (u64 i = thread_rank(); i - lane_id() < words; i += threads()) {
-        u32 word = i < words ? FRESH(bits + i) : 0;
-        while (ballot(word != 0)) {
-            front.add(word != 0, (u32)(32 * i) + (word ? __ffs(word) - 1 : 0));
-            word &= word - 1;
-        }
-    }
+    each_set_bit((u64)env.rows, [&](u64 i) { return FRESH(bits + i); }, [&](bool mine, u32 v) { front.add(mine, v); });
     front.close();
 }
 
