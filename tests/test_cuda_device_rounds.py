@@ -11,6 +11,7 @@ from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import Joined
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda import Options, device_rounds
+from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.machine import Machine
 from dgraph.errors import InternalError
 
@@ -116,6 +117,16 @@ def test_nobody_waits_for_a_rank_that_cannot_go_on(monkeypatch):
     monkeypatch.setattr(Machine, "walks", fails)
     with pytest.raises((MemoryError, InternalError), match=r"no room|waited for a message from rank 1"):
         run(3, mesh(), [Levels(source=6)], direction="push", options=Options(small=-1))
+
+
+def test_a_start_that_fails_is_told_as_it_was(monkeypatch):
+    def fails(self, names):
+        if self.graph.local.gids[0] == 0:
+            raise MemoryError("no room")
+
+    monkeypatch.setattr(Kernels, "set_environments", fails)
+    with pytest.raises((MemoryError, InternalError), match="no room"):
+        run(2, mesh(), [Levels(source=6)])
 
 
 def test_mutants_fail():
