@@ -186,6 +186,17 @@ def test_largest_trees_that_are_not_one(graph, ranks, one, united):
     assert united == dict.fromkeys(range(ranks), one)
 
 
+@pytest.mark.parametrize("options", [Options(renumber=True), Options(renumber=True, host_rounds=True)])
+def test_ranks_whose_vertices_have_no_edges(options, united):
+    """The last two of four: nobody leans on anybody there, and yet a tree is elected."""
+    busy = hubs(100, 400, 1)
+    graph = simulated.graph(2000, busy.src, busy.dst, directed=False)
+    (results,) = run(4, graph, [Joined()], options=options)
+    assert min(gids.min() for gids, *_ in results[2:]) >= 100
+    check(results, graph)
+    assert united == dict.fromkeys(range(4), True)
+
+
 @pytest.mark.parametrize(("graph", "ranks", "mutant"), [
     (cliques(20, 20), 4, ("return found == everybody;", "return true;")),
     (bridged(13), 3, (CLEAR, ("if (one)\n", "if (true)\n"))),

@@ -119,7 +119,7 @@ DEVICE void note_joined(u32 u) {
 KERNEL lean(i64 how) {
     if (thread_rank() == 0) env.forest[FOREST_LEAST] = NOBODY;
     const u64 n = (u64)env.n, masters = (u64)env.masters, sources = (u64)env.sources;
-    const u64 rows = smaller((sources + 127) / 128 * 128, n); // by whole warps of fours
+    const u64 rows = smaller((sources / 128 + 1) * 128, n); // by whole warps of fours, and the first vertex in any case
     each_four(rows, [&](u64 v) {
         const Four<u32> heads = env.heads ? load_four(env.heads, v, sources) : Four<u32>{};
         Four<u32> low;
@@ -163,7 +163,7 @@ DEVICE void elect(ElectRoom& room, i64 after) {
     }
     __syncthreads();
     if (!room.last) return;
-    const u64 sources = (u64)smaller(env.sources, env.masters), all = sources ? sources : (u64)env.n;
+    const u64 sources = (u64)smaller(env.sources, env.masters), all = sources ? sources : after == LAZILY ? 1 : (u64)env.n;
     const u64 stride = (all + VOTES - 1) / VOTES;
     for (u32 i = threadIdx.x; i < VOTES; i += BLOCK) {
         const u64 v = i * stride % all;
