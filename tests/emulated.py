@@ -100,7 +100,12 @@ class Garbage:
 
 
 class Device:
-    """The interface of ``CudaDevice`` over NumPy arrays."""
+    """The interface of ``CudaDevice`` over NumPy arrays.
+
+    Attributes:
+        mutants: what of its texts is replaced by what.
+        changed: those of them that a text had.
+    """
 
     name, architecture, xp, threads, ranged = "emulated", "emulated", Garbage(), THREADS, False
     peak = 0
@@ -108,6 +113,7 @@ class Device:
     def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple | None = None):
         self.blocks, self.seed, self.memory = blocks, seed, memory
         self.mutants = () if mutant is None else (mutant,) if isinstance(mutant[0], str) else mutant
+        self.changed: set[tuple[str, str]] = set()
         self.texts: dict[tuple, dict[tuple, str]] = {}
         self._modules: dict[str, Module] = {}
         self.raw, self.number = Raw(), 0
@@ -171,6 +177,8 @@ class Device:
 
     def module(self, text: str, name: str):
         for mutant in self.mutants:
+            if mutant[0] in text:
+                self.changed.add(mutant)
             text = text.replace(*mutant)
         if text not in self._modules:
             sizes = re.sub(r"#define (BLOCK|HUB_BLOCK) [0-9]+", rf"#define \1 {THREADS}", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from emulated import Device
 from simulated import Graph, succeed
 
@@ -19,12 +20,12 @@ def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sy
     """Every program on every rank: by program a list of (gids of masters, State, Trace), by rank. Unless
     ``options`` say otherwise hosts agree on the ends of rounds: the reference."""
 
+    devices = [Device(blocks, seed=7 * rank + 1, mutant=mutant) for rank in range(size)]
+
     def work(comm):
         block = graph.block(comm)
         local = build(block, partitioning.plan(policy, block, comm.size, comm), comm)
-        backend = CudaBackend(
-            0, 1, False, options or Options(host_rounds=True), Device(blocks, seed=7 * comm.rank + 1, mutant=mutant)
-        )
+        backend = CudaBackend(0, 1, False, options or Options(host_rounds=True), devices[comm.rank])
         name = "p2p" if direct else "mpi-host"
         chosen = {peer: name for peer in range(size) if peer != comm.rank}
         backend.links = Links(comm.twin(), chosen, not_direct="" if direct else "not asked for")
@@ -40,6 +41,8 @@ def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sy
         return out
 
     ranks = succeed(size, work)
+    if missed := set(devices[0].mutants) - set().union(*(device.changed for device in devices)):
+        pytest.fail(f"no kernel's text has {[old for old, _ in missed]}")
     return [[rank[i] for rank in ranks] for i in range(len(programs))]
 
 
