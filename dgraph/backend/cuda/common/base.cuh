@@ -229,8 +229,8 @@ template <int K, class W, class F> DEVICE void each_of_bits(u64 end, const W& wo
     }
 }
 
-// All bits of words of vertices before ``end``: ``f(mine, v)`` by whole warps, a word at a time, whose vertices lie side by side,
-// or one of each lane's where words have few.
+// All bits of words of vertices before ``end``: ``f(mine, v)`` by whole warps, a word at a time, whose vertices lie side by
+// side, or one of each lane's where words have few.
 template <class W, class F> DEVICE void each_set_bit(u64 end, const W& word, const F& f) {
     const u64 words = (end + 31) / 32;
     for (u64 i = thread_rank(); i - lane_id() < words; i += threads()) {

@@ -115,7 +115,7 @@ DEVICE void note_joined(u32 u) {
 }
 
 // Every vertex hangs itself under the lowest of its first few neighbours, if that is lower. Those that have none lower here,
-// but higher ones, are listed: few, but a hub may be among them. ``how``: LAZILY, vertices without edges here get no tree yet.
+// but higher ones, are listed: few, but a hub may be among them. ``how``: LAZILY, who has no edges here gets no tree yet.
 KERNEL lean(i64 how) {
     if (thread_rank() == 0) env.forest[FOREST_LEAST] = NOBODY;
     const u64 n = (u64)env.n, masters = (u64)env.masters, sources = (u64)env.sources;
@@ -287,8 +287,8 @@ struct WaitingRoom {
 
 // The edges of vertices outside of the largest tree: a thread a vertex, long rows by the whole warp, the longest in chunks if
 // there is a list of these. ``outside.each(f)`` calls ``f(mine, v)`` of AT_ONCE of them a lane, by whole warps;
-// ``outside.has(v)``: v is one of them. ``told(u)``: that u is inside, and so v, whatever tree u is in; ``tell(v)``: so it is; ``join(mine, v, u)``: their
-// trees, by whole warps.
+// ``outside.has(v)``: v is one of them. ``told(u)``: that u is inside, and so v, whatever tree u is in; ``tell(v)``: so it
+// is; ``join(mine, v, u)``: their trees, by whole warps.
 template <class S, class Q, class T, class J>
 DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, const T& tell, const J& join) {
     const u32 largest = largest_tree();
