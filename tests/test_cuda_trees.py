@@ -121,6 +121,39 @@ def test_a_smaller_label_that_comes_late_reaches_all(options, mutant, united):
         check(results, late())
 
 
+@pytest.mark.parametrize("options", [Options(), Options(small=-1)])
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_smaller_label_of_a_mirror_reaches_all(options, holds, united):
+    """The smallest label is a mirror's, in a largest tree that its owner does not know it to be in."""
+    a, b = np.triu_indices(30, 1)
+    src, dst = np.concatenate([a + 1, b + 31, np.arange(1, 31)]), np.concatenate([b + 1, a + 31, np.arange(31, 61)])
+    graph = simulated.graph(62, np.append(src, [0, 61]), np.append(dst, [61, 6]), directed=False)
+    unheard = None if holds else ("FRESH(env.lowest + giant) < env.forest[FOREST_LEAST]", "false")
+    (results,) = run(2, graph, [Joined()], options=options, mutant=unheard)
+    assert all(united.values())
+    if holds:
+        check(results, graph)
+    else:
+        with pytest.raises(AssertionError):
+            check(results, graph)
+
+
+def pairs(many: int = 40):
+    """A clique that all ranks are part of, and as many pairs of vertices."""
+    a, b = np.triu_indices(many, 1)
+    src = np.concatenate([3 * a, 3 * np.arange(many) + 1])
+    dst = np.concatenate([3 * b, 3 * (many - 1 - np.arange(many)) + 2])
+    return simulated.graph(3 * many, src, dst, directed=False)
+
+
+def test_pairs_are_known_at_once(united):
+    """Each end knows the other's label, so that there is nothing to go on for after one round."""
+    (results,) = run(2, pairs(), [Joined()])
+    check(results, pairs())
+    assert all(united.values())
+    assert results[0][1].rounds == 1
+
+
 @pytest.mark.parametrize(
     ("options", "mutant"), [(Options(), None), (Options(small=-1), CLEAR), (Options(host_rounds=True), UNCLEAR)]
 )

@@ -10,6 +10,7 @@ from dgraph.backend.cuda import components, layout
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
+from dgraph.backend.portable import Portable
 from dgraph.program import Traced
 
 
@@ -44,6 +45,17 @@ class Trees(Machine):
             )
         )
         super().start(given)
+        self.abreast = True
+
+    def _empty_mirrors(self, name: str, identity: int | float) -> None:
+        """Mirrors begin with labels of their own, which are their masters'."""
+        masters = self.local.masters
+        self.arrays.fields[name][masters:] = self.graph.original[masters:]
+
+    def restore(self, kept: Portable) -> None:
+        """Go on; masters know more than mirrors."""
+        super().restore(kept)
+        self.abreast = False
 
     def walks(self) -> tuple[str, list[tuple]]:
         """Labels fall to the smallest of their tree; touched mirrors wait in :meth:`take_mirrors`."""

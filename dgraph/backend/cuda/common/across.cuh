@@ -20,6 +20,9 @@ DEVICE bool runs_ahead(const Globals& G, i64 forced, i64 edges, i64 unexplored, 
 
 // How its rounds follow each other.
 struct Across : AcrossRank {
+    // Whether the program ends with the round that came out so, where this needs no ``step``.
+    __device__ bool ends(const Totals& t) const { return AHEAD && !PEELS && !t.late && !t.active && !t.waiting; }
+
     // Where nothing is active: the next piles, or where they are empty the lowest of all ranks, become the frontier.
     // Whether there was one.
     __device__ bool opens_piles(Totals& t) {
@@ -111,6 +114,7 @@ KERNEL_OF(1) across(i64 limit) {
     Across all = {{{room}, room}};
     all.open(limit);
     bool pending = false, hurries = true; // totals are on their way; nothing speaks against walking ahead
+    bool ends;                            // all know that the program does
     while (true) {
         all.since = all.tick;
         bool complete = true;
@@ -132,7 +136,9 @@ KERNEL_OF(1) across(i64 limit) {
             Totals t = all.shared_totals();
             const bool quiet = t.active == 0;
             pending = false;
-            if (t.late || !(PEELS ? all.peels_on(t) : !quiet || all.opens_piles(t))) break;
+            const bool goes_on = !t.late && (PEELS ? all.peels_on(t) : !quiet || all.opens_piles(t));
+            ends = all.ends(t);
+            if (!goes_on) break;
             hurries = quiet || !(t.stops || all.is_broad(t) || all.way(t) == PULL);
             all.count_round(t);
             all.G.active = t.active;
@@ -161,11 +167,13 @@ KERNEL_OF(1) across(i64 limit) {
             if (LIVE) all.living.all = t.lives;
             all.turn();
             if (LIVE && all.whole) all.living.turn(room.counted.word);
-            if (!all.goes_on(t)) break;
+            const bool goes_on = all.goes_on(t);
+            ends = all.ends(t);
+            if (!goes_on) break;
             hurries = true;
         }
         if (blockIdx.x == 0) clear(slot_of(all.tick + 1));
         all.listen();
     }
-    all.close();
+    all.close(ends);
 }

@@ -56,8 +56,8 @@ struct AcrossRank : Exchanger {
             fits = fits && span_of(peer_of(p).mine, reduce.role).total() <= most_few;
     }
 
-    // As ``settle`` leaves it behind a vertex phase.
-    __device__ void close() const {
+    // As ``settle`` leaves it behind a vertex phase; ``ends``: and ``conclude`` behind that, as the program ends with it.
+    __device__ void close(bool ends) const {
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
         if (thread_rank()) return;
         i64* c = env.control;
@@ -71,6 +71,7 @@ struct AcrossRank : Exchanger {
         c[WIDTH] = width, c[PILE_EDGES] = pile_edges, c[PILE_ROUNDS] = pile_rounds;
         for (int i = 0; i < SUMS; i++) c[SUMS_HERE + i] = FRESH(slot + SUMS_AT + 8 * i);
         store_globals(G);
+        if (ends) c[ENDS] = 1, c[LEFT] = TO_HOST;
     }
 
     __device__ u32 (*held() const)[64] { return room.staging.held[warp_in_block()]; }

@@ -35,7 +35,8 @@ template <class F> DEVICE void each_in_tree(bool united, bool all, const F& f) {
     }
 }
 
-// The smallest label of every tree.
+// The smallest label of every tree. Mirrors have their own ids, at first, and those that are in the largest are listed if
+// their owners may not know.
 DEVICE void gather_all(const Globals& G) {
     each_in_tree(is_united(), false, [&](bool mine, u32 v, u32 root) {
         const u32 first = shuffle(root, 0);
@@ -61,18 +62,26 @@ DEVICE void gather_listed(const Globals& G, const u32* queue, u64 count) {
     }
 }
 
-// Vertices take the label of their tree; ``marked``: of those that are marked.
+// Whether the label that ranks have agreed on of their largest trees has fallen here: all of them are to hear it.
+DEVICE bool has_fallen(bool marked) {
+    if (!is_united() || !env.rows) return false;
+    const u32 giant = root_of((u32)env.forest[FOREST_LARGEST]);
+    return marked ? is_marked(giant) : FRESH(env.lowest + giant) < env.forest[FOREST_LEAST];
+}
+
+// Vertices take the label of their tree; ``marked``: of those that are marked. Who takes it has nothing to tell its own tree
+// any more, and its mirrors only where these have edges.
 DEVICE void spread_labels(Visit& visit, bool marked) {
-    const bool united = is_united();
-    const bool whole = marked && united && env.rows && is_marked(root_of((u32)env.forest[FOREST_LARGEST]));
+    const bool united = is_united(), whole = has_fallen(marked), told = !rows_are_whole();
     each_in_tree(united, whole, [&](bool has, u32 v, u32 root) {
         const bool mine = has && (!marked || is_marked(root));
         if (!ballot(mine)) return;
         Proposal p = identity();
         if (mine) p.p0 = FRESH(env.lowest + root);
-        const bool falls = mine && improves(v, p) && visit.begins_to_wait_for(v), master = v < env.masters;
+        const bool falls = mine && improves(v, p), master = v < env.masters;
+        const bool tells = falls && (told || !master) && visit.begins_to_wait_for(v);
         if (falls) put(v, p);
-        visit.front.add(falls && master, v);
-        visit.second.add(falls && !master, v);
+        visit.front.add(tells && master, v);
+        visit.second.add(tells && !master, v);
     });
 }
