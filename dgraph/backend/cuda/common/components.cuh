@@ -254,32 +254,42 @@ KERNEL jump(i64 how) {
     if (how & ELECTS) elect(room, after);
 }
 
-// Vertices of a warp that wait until there is one for each of its lanes.
-struct Waiting {
+// Vertices of a warp that wait until there are OUT for each of its lanes; IN of each come at a time.
+template <int IN, int OUT> struct Waiting {
     u32* held;
     u32 count;
 
-    // AT_ONCE of each lane, by whole warps; ``f(mine, v)`` likewise.
+    // By whole warps; ``f(mine, v)`` of OUT likewise.
     template <class F> __device__ void add(const bool* mine, const u32* v, const F& f) {
-        for (int k = 0; k < AT_ONCE; k++) {
+        for (int k = 0; k < IN; k++) {
             const u32 found = ballot(mine[k]);
             if (mine[k]) held[count + __popc(found & ((1u << lane_id()) - 1))] = v[k];
             count += __popc(found);
         }
         __syncwarp();
-        while (count >= 32) {
-            count -= 32;
-            const u32 next = held[count + lane_id()];
-            __syncwarp(); // all have read before one writes again
-            f(true, next);
-        }
+        while (count >= 32 * OUT) take(32 * OUT, f);
     }
 
-    template <class F> __device__ void close(const F& f) const {
-        const bool mine = lane_id() < count;
-        if (count) f(mine, mine ? held[lane_id()] : 0);
+    template <class F> __device__ void close(const F& f) {
+        if (count) take(count, f);
+    }
+
+    template <class F> __device__ void take(u32 many, const F& f) {
+        bool mine[OUT];
+        u32 next[OUT];
+        count -= many;
+        for (int k = 0; k < OUT; k++) {
+            mine[k] = 32 * k + lane_id() < many;
+            next[k] = mine[k] ? held[count + 32 * k + lane_id()] : 0;
+        }
+        __syncwarp(); // all have read before one writes again
+        f(mine, next);
     }
 };
+
+// The two that there are: of looks at several vertices, and of words of bits.
+typedef Waiting<AT_ONCE, 1> WaitingFew;
+typedef Waiting<1, AT_ONCE> WaitingBits;
 
 struct WaitingRoom {
     u32 held[BLOCK / 32][32 + 32 * AT_ONCE];
@@ -316,7 +326,9 @@ DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, con
             hook_row(row, first + lane_id(), last, 32, false); // or others would leave the rest of the row out
         }
     }
-    const auto hook = [&](bool mine, u32 v) {
+    const auto hook = [&](const bool* one, const u32* of) {
+        const bool mine = *one;
+        const u32 v = *of;
         const offset_t first = mine ? env.offsets[v] : 0, end = mine ? env.offsets[v + 1] : 0, degree = end - first;
         const offset_t last = env.chunk_count && degree > LONG_ROW ? first : end, alone = smaller(last, first + 32);
         hook_row(v, first, alone, 1, true);
@@ -325,7 +337,7 @@ DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, con
             hook_row(shuffle(v, lane), shuffle(alone, lane) + lane_id(), shuffle(last, lane), 32, true);
         }
     };
-    Waiting waiting = {room.held[warp_in_block()], 0};
+    WaitingFew waiting = {room.held[warp_in_block()], 0};
     outside.each([&](const bool* mine, const u32* v) { waiting.add(mine, v, hook); });
     waiting.close(hook);
 }

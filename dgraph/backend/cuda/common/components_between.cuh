@@ -71,20 +71,25 @@ struct PairsRoom {
     u32 held[BLOCK / 32][64][2];
 };
 
-// Masters with edges who were not said to be inside. ``join_at_once(mine, v)``: of the v of words by a whole warp, AT_ONCE of
-// them, those that need no more.
+// Masters with edges who were not said to be inside; a word of bits has few. ``join_at_once(mine, v)``: some need no more.
 template <class B> struct Untold {
     u32 masters;
+    u32* held;
     const B& join_at_once;
 
     __device__ u32 word(u64 i) const { return bits_before(i, masters) & ~(env.inside[i] | env.apart[i]); }
     __device__ bool has(u32 v) const { return word(v >> 5) >> (v & 31) & 1; }
 
     template <class F> __device__ void each(const F& f) const {
-        each_of_bits<AT_ONCE>(masters, [&](u64 i) { return word(i); }, [&](bool* mine, const u32* v) {
+        WaitingBits waiting = {held, 0};
+        const auto next = [&](bool* mine, const u32* v) {
             join_at_once(mine, v);
             f(mine, v);
+        };
+        each_of_bits<1>(masters, [&](u64 i) { return word(i); }, [&](const bool* mine, const u32* v) {
+            waiting.add(mine, v, next);
         });
+        waiting.close(next);
     }
 };
 
@@ -92,7 +97,7 @@ template <class B> struct Untold {
 // an edge, whoever holds it. Who was said to be inside needs no tree.
 KERNEL hook_told(i64) {
     struct Room {
-        WaitingRoom waiting;
+        WaitingRoom waiting, bits;
         PairsRoom pairs;
         LeastRoom least;
     };
@@ -116,14 +121,12 @@ KERNEL hook_told(i64) {
         }
         for (int k = 0; k < AT_ONCE; k++) joins[k] = joins[k] && head[k] >= masters && v[k] > largest && told(head[k]);
         for (int k = 0; k < AT_ONCE; k++) {
-            const u32 word = ballot(joins[k]);
             mine[k] = mine[k] && !joins[k];
-            if (joins[k]) env.parent[v[k]] = largest, least = smaller(least, (i64)env.original[v[k]]);
-            if (word && lane_id() == 0) atomicOr(env.inside + (v[k] >> 5), word);
+            if (joins[k]) env.parent[v[k]] = largest, tell(v[k]);
         }
     };
     Pairs pairs = {room.pairs.held[warp_in_block()], 0};
-    const Untold<decltype(join_at_once)> outside = {masters, join_at_once};
+    const Untold<decltype(join_at_once)> outside = {masters, room.bits.held[warp_in_block()], join_at_once};
     hook_outside(room.waiting, outside, told, tell, [&](bool mine, u32 v, u32 u) {
         if (mine) note_joined(u);
         pairs.add(mine, v, u, join_trees);
@@ -139,7 +142,9 @@ struct SettleRoom : WaitingRoom, LeastRoom {};
 DEVICE void settle_inside(SettleRoom& room) {
     const u32 largest = largest_tree(), giant = root_of(largest), masters = (u32)env.masters;
     i64 least = NOBODY;
-    const auto look = [&](bool mine, u32 v) {
+    const auto look = [&](const bool* one, const u32* of) {
+        const bool mine = *one;
+        const u32 v = *of;
         const u32 root = mine ? root_of(v) : v;
         const bool inside = v < masters && root == giant; // of mirrors that are inside the owner may not know
         if (mine && inside) {
@@ -149,7 +154,7 @@ DEVICE void settle_inside(SettleRoom& room) {
         if (mine && root != giant) env.lowest[root] = NOBODY;
         list_in(env.left, FOREST_LEFT, mine && !inside, v);
     };
-    Waiting waiting = {room.held[warp_in_block()], 0};
+    WaitingFew waiting = {room.held[warp_in_block()], 0};
     const auto unsettled = [&](u64 i) {
         const u32 inside = env.inside[i], apart = env.apart[i];
         const u32 all = bits_before(i, (u64)env.n), own = bits_before(i, masters);
