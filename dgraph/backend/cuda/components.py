@@ -60,7 +60,8 @@ def environment(
     places = [graph.device.address(array) if len(array) else 0 for array in arrays]
     size, masters = graph.local.size, graph.local.masters
     sources = graph.rows_with_edges(masters if ends_only else size)
-    counts = (size, masters, sources, len(rows[0]), len(rows[1]))
+    ones = graph.rows_of_many if ends_only and len(heads) else sources
+    counts = (size, masters, sources, ones, len(rows[0]), len(rows[1]))
     return np.array([*places, *counts], np.int64)
 
 

@@ -226,6 +226,15 @@ class DeviceGraph:
         return self._with_edges[rows]
 
     @cached_property
+    def rows_of_many(self) -> int:
+        """How many rows have more than one edge: where degrees fall those of masters that have stand in front."""
+        masters, many = self.local.masters, 0
+        for first in range(0, masters, HEADED):
+            starts = self.out.offsets[first : min(first + HEADED, masters) + 1]
+            many += int(self.device.xp.count_nonzero(starts[1:] - starts[:-1] > 1))
+        return many
+
+    @cached_property
     def heads(self):
         """The first neighbour of every row, or ``NO_HEAD``: uint32, by position. Rows lie far apart, but these side by
         side; and where vertices are numbered by degree few need more. None where they are not."""

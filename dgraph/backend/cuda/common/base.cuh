@@ -209,23 +209,43 @@ DEVICE u32 bits_before(u64 i, u64 end) {
     return 32 * i >= end ? 0 : end - 32 * i >= 32 ? EVERY_LANE : (1u << (end - 32 * i)) - 1;
 }
 
-// The bits of all words of vertices before ``end``: ``f(mine, v)`` for those of K words by a whole warp, ``word(i)`` by one
-// lane. A warp takes eight words side by side, as what belongs to their vertices is, and others far away: numbers mostly fall
-// with degrees, and vertices of about the same degree share their lot.
-template <int K, class W, class F> DEVICE void each_of_bits(u64 end, const W& word, const F& f) {
+// What a warp holds of bits until there are K for each of its lanes.
+template <int K> struct BitsRoom {
+    static const u32 most = 32 * K + 32;
+    u32 held[BLOCK / 32][most];
+};
+
+// All bits of words of vertices before ``end``: ``f(mine, v)`` of K a lane, by whole warps; ``word(i)`` by one lane. Where
+// words have few, most lanes would have none of a word's. A warp takes eight words side by side, as what belongs to their
+// vertices is, and others far away: numbers mostly fall with degrees, and vertices of about the same degree share their lot.
+template <int K, class W, class F> DEVICE void each_of_bits(BitsRoom<K>& room, u64 end, const W& word, const F& f) {
     const u64 words = (end + 31) / 32;
-    for (u64 from = 0; from < words; from += 32 * warps()) {
-        const auto place = [&](u32 lane) { return from + 8 * (lane / 8 * warps() + warp_rank()) + lane % 8; };
-        const u32 own = place(lane_id()) < words ? word(place(lane_id())) : 0;
-        for (u32 left = ballot(own != 0); left;) {
-            bool mine[K];
-            u32 v[K];
-            for (int k = 0; k < K; k++, left &= left - 1) {
-                const u32 lane = left ? __ffs(left) - 1 : 0;
-                mine[k] = shuffle(own, lane) >> lane_id() & (left != 0), v[k] = (u32)(32 * place(lane)) + lane_id();
+    u32* held = room.held[warp_in_block()];
+    u32 count = 0;
+    bool more = true;
+    for (u64 from = 0; more; from += 32 * warps()) {
+        const u64 i = from + 8 * (lane_id() / 8 * warps() + warp_rank()) + lane_id() % 8;
+        more = from < words;
+        u32 own = more && i < words ? word(i) : 0;
+        do {
+            const u32 through = count + sum_up_to_lane((u32)__popc(own));
+            const bool fits = through <= room.most;
+            for (u32 at = through - __popc(own); fits && own; own &= own - 1) held[at++] = (u32)(32 * i) + __ffs(own) - 1;
+            count = warp_most(fits ? through : 0);
+            __syncwarp();
+            while (count >= 32 * K || (count && !more)) {
+                const u32 taken = smaller(count, 32u * K);
+                bool mine[K];
+                u32 v[K];
+                count -= taken;
+                for (int k = 0; k < K; k++) {
+                    mine[k] = 32 * k + lane_id() < taken;
+                    v[k] = mine[k] ? held[count + 32 * k + lane_id()] : 0;
+                }
+                __syncwarp(); // all have read before one writes again
+                f(mine, v);
             }
-            f(mine, v);
-        }
+        } while (ballot(own != 0));
     }
 }
 

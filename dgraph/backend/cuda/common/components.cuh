@@ -12,7 +12,8 @@ struct Env {
     u32 *inside, *apart, *left;
     const u32 *long_rows, *chunk_rows;
     const offset_t* chunk_first;
-    i64 n, masters, sources, long_count, chunk_count; // sources: only vertices before it have edges
+    // Only vertices before ``sources`` have edges, and between ``ones`` and it, one each.
+    i64 n, masters, sources, ones, long_count, chunk_count;
 };
 CONSTANT Env env;
 
@@ -254,42 +255,32 @@ KERNEL jump(i64 how) {
     if (how & ELECTS) elect(room, after);
 }
 
-// Vertices of a warp that wait until there are OUT for each of its lanes; IN of each come at a time.
-template <int IN, int OUT> struct Waiting {
+// Vertices of a warp that wait until there is one for each of its lanes.
+struct Waiting {
     u32* held;
     u32 count;
 
-    // By whole warps; ``f(mine, v)`` of OUT likewise.
+    // AT_ONCE of each lane, by whole warps; ``f(mine, v)`` likewise.
     template <class F> __device__ void add(const bool* mine, const u32* v, const F& f) {
-        for (int k = 0; k < IN; k++) {
+        for (int k = 0; k < AT_ONCE; k++) {
             const u32 found = ballot(mine[k]);
             if (mine[k]) held[count + __popc(found & ((1u << lane_id()) - 1))] = v[k];
             count += __popc(found);
         }
         __syncwarp();
-        while (count >= 32 * OUT) take(32 * OUT, f);
-    }
-
-    template <class F> __device__ void close(const F& f) {
-        if (count) take(count, f);
-    }
-
-    template <class F> __device__ void take(u32 many, const F& f) {
-        bool mine[OUT];
-        u32 next[OUT];
-        count -= many;
-        for (int k = 0; k < OUT; k++) {
-            mine[k] = 32 * k + lane_id() < many;
-            next[k] = mine[k] ? held[count + 32 * k + lane_id()] : 0;
+        while (count >= 32) {
+            count -= 32;
+            const u32 next = held[count + lane_id()];
+            __syncwarp(); // all have read before one writes again
+            f(true, next);
         }
-        __syncwarp(); // all have read before one writes again
-        f(mine, next);
+    }
+
+    template <class F> __device__ void close(const F& f) const {
+        const bool mine = lane_id() < count;
+        if (count) f(mine, mine ? held[lane_id()] : 0);
     }
 };
-
-// The two that there are: of looks at several vertices, and of words of bits.
-typedef Waiting<AT_ONCE, 1> WaitingFew;
-typedef Waiting<1, AT_ONCE> WaitingBits;
 
 struct WaitingRoom {
     u32 held[BLOCK / 32][32 + 32 * AT_ONCE];
@@ -326,9 +317,7 @@ DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, con
             hook_row(row, first + lane_id(), last, 32, false); // or others would leave the rest of the row out
         }
     }
-    const auto hook = [&](const bool* one, const u32* of) {
-        const bool mine = *one;
-        const u32 v = *of;
+    const auto hook = [&](bool mine, u32 v) {
         const offset_t first = mine ? env.offsets[v] : 0, end = mine ? env.offsets[v + 1] : 0, degree = end - first;
         const offset_t last = env.chunk_count && degree > LONG_ROW ? first : end, alone = smaller(last, first + 32);
         hook_row(v, first, alone, 1, true);
@@ -337,7 +326,7 @@ DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, con
             hook_row(shuffle(v, lane), shuffle(alone, lane) + lane_id(), shuffle(last, lane), 32, true);
         }
     };
-    WaitingFew waiting = {room.held[warp_in_block()], 0};
+    Waiting waiting = {room.held[warp_in_block()], 0};
     outside.each([&](const bool* mine, const u32* v) { waiting.add(mine, v, hook); });
     waiting.close(hook);
 }

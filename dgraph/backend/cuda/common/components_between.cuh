@@ -71,33 +71,29 @@ struct PairsRoom {
     u32 held[BLOCK / 32][64][2];
 };
 
-// Masters with edges who were not said to be inside; a word of bits has few. ``join_at_once(mine, v)``: some need no more.
+// Masters with edges who were not said to be inside. ``join_at_once(mine, v)``: AT_ONCE of them, some of which need no more.
 template <class B> struct Untold {
     u32 masters;
-    u32* held;
+    BitsRoom<AT_ONCE>& room;
     const B& join_at_once;
 
     __device__ u32 word(u64 i) const { return bits_before(i, masters) & ~(env.inside[i] | env.apart[i]); }
     __device__ bool has(u32 v) const { return word(v >> 5) >> (v & 31) & 1; }
 
     template <class F> __device__ void each(const F& f) const {
-        WaitingBits waiting = {held, 0};
-        const auto next = [&](bool* mine, const u32* v) {
+        each_of_bits(room, masters, [&](u64 i) { return word(i); }, [&](bool* mine, const u32* v) {
             join_at_once(mine, v);
             f(mine, v);
-        };
-        each_of_bits<1>(masters, [&](u64 i) { return word(i); }, [&](const bool* mine, const u32* v) {
-            waiting.add(mine, v, next);
         });
-        waiting.close(next);
     }
 };
 
 // Between ranks whose largest trees are one (trees.cuh): edges of masters that were not said to be inside, at both ends of
 // an edge, whoever holds it. Who was said to be inside needs no tree.
-KERNEL hook_told(i64) {
+KERNEL_OF(5) hook_told(i64) {
     struct Room {
-        WaitingRoom waiting, bits;
+        BitsRoom<AT_ONCE> bits;
+        WaitingRoom waiting;
         PairsRoom pairs;
         LeastRoom least;
     };
@@ -110,23 +106,22 @@ KERNEL hook_told(i64) {
         atomicOr(env.inside + (v >> 5), 1u << (v & 31));
         least = smaller(least, (i64)env.original[v]);
     };
-    // Who has one edge, whose end is told of on another rank, has no tree of its own.
+    // Who has one edge, whose end is told of, is nobody else's way to it.
     const auto join_at_once = [&](bool* mine, const u32* v) {
-        if (!env.heads) return;
         u32 head[AT_ONCE];
         bool joins[AT_ONCE];
         for (int k = 0; k < AT_ONCE; k++) {
-            head[k] = mine[k] ? env.heads[v[k]] : 0;
-            joins[k] = mine[k] && env.offsets[v[k] + 1] - env.offsets[v[k]] == 1;
+            joins[k] = mine[k] && v[k] >= (u64)env.ones;
+            head[k] = joins[k] ? env.heads[v[k]] : 0;
         }
-        for (int k = 0; k < AT_ONCE; k++) joins[k] = joins[k] && head[k] >= masters && v[k] > largest && told(head[k]);
+        for (int k = 0; k < AT_ONCE; k++) joins[k] = joins[k] && told(head[k]);
         for (int k = 0; k < AT_ONCE; k++) {
             mine[k] = mine[k] && !joins[k];
-            if (joins[k]) env.parent[v[k]] = largest, tell(v[k]);
+            if (joins[k]) tell(v[k]);
         }
     };
     Pairs pairs = {room.pairs.held[warp_in_block()], 0};
-    const Untold<decltype(join_at_once)> outside = {masters, room.bits.held[warp_in_block()], join_at_once};
+    const Untold<decltype(join_at_once)> outside = {masters, room.bits, join_at_once};
     hook_outside(room.waiting, outside, told, tell, [&](bool mine, u32 v, u32 u) {
         if (mine) note_joined(u);
         pairs.add(mine, v, u, join_trees);
@@ -135,7 +130,7 @@ KERNEL hook_told(i64) {
     keep_least(room.least, least);
 }
 
-struct SettleRoom : WaitingRoom, LeastRoom {};
+struct SettleRoom : BitsRoom<1>, LeastRoom {};
 
 // Then bits say at whom nobody has to look again: who is in the largest tree, whose smallest original id is found, or has
 // no edge. A mirror that was joined to nobody is an edge's end whose other end is inside: its owner knows. Others are listed.
@@ -144,8 +139,7 @@ DEVICE void settle_inside(SettleRoom& room) {
     i64 least = NOBODY;
     const auto look = [&](const bool* one, const u32* of) {
         const bool mine = *one;
-        const u32 v = *of;
-        const u32 root = mine ? root_of(v) : v;
+        const u32 v = *of, root = mine ? root_of(v) : v;
         const bool inside = v < masters && root == giant; // of mirrors that are inside the owner may not know
         if (mine && inside) {
             least = smaller(least, (i64)env.original[v]);
@@ -154,7 +148,6 @@ DEVICE void settle_inside(SettleRoom& room) {
         if (mine && root != giant) env.lowest[root] = NOBODY;
         list_in(env.left, FOREST_LEFT, mine && !inside, v);
     };
-    WaitingFew waiting = {room.held[warp_in_block()], 0};
     const auto unsettled = [&](u64 i) {
         const u32 inside = env.inside[i], apart = env.apart[i];
         const u32 all = bits_before(i, (u64)env.n), own = bits_before(i, masters);
@@ -162,8 +155,7 @@ DEVICE void settle_inside(SettleRoom& room) {
         if (settled & ~inside) atomicOr(env.inside + i, settled);
         return all & ~inside & ~settled;
     };
-    each_of_bits<AT_ONCE>((u64)env.n, unsettled, [&](const bool* mine, const u32* v) { waiting.add(mine, v, look); });
-    waiting.close(look);
+    each_of_bits(room, (u64)env.n, unsettled, look);
     keep_least(room, least);
 }
 

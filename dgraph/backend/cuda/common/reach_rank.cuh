@@ -6,6 +6,7 @@ struct ReachRoom {
     union {
         WarpSearchRoom search;
         TwcRoom twc;
+        BitsRoom<1> bits;
     };
 };
 
@@ -111,7 +112,7 @@ struct ReachRank {
     __device__ void bits_to_list() {
         Front front;
         open_list(front, true, slot_of(tick));
-        each_of_bits<1>((u64)env.masters, [&](u64 i) { return FRESH(bits() + i) & masters_in(i); },
+        each_of_bits(room.bits, (u64)env.masters, [&](u64 i) { return FRESH(bits() + i) & masters_in(i); },
                         [&](const bool* mine, const u32* v) { front.add(*mine, *v); });
         front.close();
         meet_all();

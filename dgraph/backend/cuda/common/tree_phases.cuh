@@ -95,7 +95,8 @@ DEVICE bool is_united_now() { return __syncthreads_or(threadIdx.x == 0 && FRESH(
 // FOREST_UNITED says whether the bits of mirrors are their owners', or this rank's own. Of vertices that have no tree yet, as
 // they have no edges here, all get one, or where trees are one those that it is looked for of: mirrors that are outside.
 KERNEL tell_inside(i64 rank) {
-    SHARED(ExchangeRoom, room);
+    struct Room : ExchangeRoom, BitsRoom<1> {};
+    SHARED(Room, room);
     Exchanger all = {room};
     all.begin_exchanges();
     Asked down = parsed(KNOWN(env.post + POST_REDUCE));
@@ -129,7 +130,7 @@ KERNEL tell_inside(i64 rank) {
         return lacks ? bits_before(i, (u64)env.rows) & ~own & ~named : 0;
     };
     if (one)
-        each_of_bits<1>((u64)env.rows, believe, [&](const bool* mine, const u32* v) {
+        each_of_bits<1>(room, (u64)env.rows, believe, [&](const bool* mine, const u32* v) {
             if (*mine) env.parent[*v] = *v;
         });
     for (u64 v = thread_rank(); lacks && !one && v < (u64)env.rows; v += threads())

@@ -14,17 +14,30 @@ DEVICE u32 root_of(u32 v) {
 DEVICE u32* inside() { return env.bits0; }
 DEVICE u64 inside_words() { return ((u64)env.rows + 31) / 32; }
 
+// The largest tree, where ranks' are one: who is in it need not hang there.
+struct Giant {
+    bool united;
+    u32 root;
+
+    // The root of any vertex that has edges, or is the end of one.
+    __device__ u32 root_of_all(u32 v) const { return united && inside()[v >> 5] >> (v & 31) & 1 ? root : root_of(v); }
+};
+
+DEVICE Giant giant_now() {
+    const bool united = is_united() && env.rows;
+    return {united, united ? root_of((u32)env.forest[FOREST_LARGEST]) : 0};
+}
+
 // Vertices with the roots of their trees, ``f(mine, v, root)`` by whole warps. Where ranks' largest trees are one, those that
 // need a look are listed (``env.dirty``, which labels have no other use for); the rest are looked at where it is asked for
-// ``all``: of these, mirrors are in the largest.
-template <class F> DEVICE void each_in_tree(bool united, bool all, const F& f) {
-    if (!united || all) {
-        const u32 giant = united ? root_of((u32)env.forest[FOREST_LARGEST]) : 0;
+// ``all``.
+template <class F> DEVICE void each_in_tree(const Giant& giant, bool all, const F& f) {
+    if (!giant.united || all) {
         for (u64 v = thread_rank(); v - lane_id() < (u64)env.rows; v += threads()) {
             const bool master = v < (u64)env.masters; // one without edges may have no tree
-            const bool mine = v < (u64)env.rows && !(united && master && env.out_offsets[v] == env.out_offsets[v + 1]);
-            const bool told = mine && united && !master && inside()[v >> 5] >> (v & 31) & 1;
-            f(mine, (u32)v, told ? giant : mine ? root_of((u32)v) : 0);
+            const bool alone = giant.united && master && env.out_offsets[v] == env.out_offsets[v + 1];
+            const bool mine = v < (u64)env.rows && !alone;
+            f(mine, (u32)v, mine ? giant.root_of_all((u32)v) : 0);
         }
         return;
     }
@@ -38,7 +51,7 @@ template <class F> DEVICE void each_in_tree(bool united, bool all, const F& f) {
 // The smallest label of every tree. Mirrors have their own ids, at first, and those that are in the largest are listed if
 // their owners may not know.
 DEVICE void gather_all(const Globals& G) {
-    each_in_tree(is_united(), false, [&](bool mine, u32 v, u32 root) {
+    each_in_tree(giant_now(), false, [&](bool mine, u32 v, u32 root) {
         const u32 first = shuffle(root, 0);
         i64 label = mine ? label_of(G, v) : 0x7fffffffffffffffll;
         if (ballot(!mine || root == first) == EVERY_LANE) { // one atomic a warp where a whole warp is in one tree
@@ -54,8 +67,9 @@ DEVICE bool is_marked(u32 root) { return FRESH(env.bits1 + (root >> 5)) >> (root
 
 // The same once no label has fallen but those of the frontier; trees that have a new one are marked.
 DEVICE void gather_listed(const Globals& G, const u32* queue, u64 count) {
+    const Giant giant = giant_now();
     for (u64 i = thread_rank(); i < count; i += threads()) {
-        const u32 v = LOAD(queue + i), root = root_of(v);
+        const u32 v = LOAD(queue + i), root = giant.root_of_all(v);
         const i64 label = label_of(G, v);
         if (label < FRESH(env.lowest + root) && label < atomicMin(env.lowest + root, label))
             atomicOr(env.bits1 + (root >> 5), 1u << (root & 31));
@@ -63,17 +77,17 @@ DEVICE void gather_listed(const Globals& G, const u32* queue, u64 count) {
 }
 
 // Whether the label that ranks have agreed on of their largest trees has fallen here: all of them are to hear it.
-DEVICE bool has_fallen(bool marked) {
-    if (!is_united() || !env.rows) return false;
-    const u32 giant = root_of((u32)env.forest[FOREST_LARGEST]);
-    return marked ? is_marked(giant) : FRESH(env.lowest + giant) < env.forest[FOREST_LEAST];
+DEVICE bool has_fallen(const Giant& giant, bool marked) {
+    if (!giant.united) return false;
+    return marked ? is_marked(giant.root) : FRESH(env.lowest + giant.root) < env.forest[FOREST_LEAST];
 }
 
 // Vertices take the label of their tree; ``marked``: of those that are marked. Who takes it has nothing to tell its own tree
 // any more, and its mirrors only where these have edges.
 DEVICE void spread_labels(Visit& visit, bool marked) {
-    const bool united = is_united(), whole = has_fallen(marked), told = !rows_are_whole();
-    each_in_tree(united, whole, [&](bool has, u32 v, u32 root) {
+    const Giant giant = giant_now();
+    const bool whole = has_fallen(giant, marked), told = !rows_are_whole();
+    each_in_tree(giant, whole, [&](bool has, u32 v, u32 root) {
         const bool mine = has && (!marked || is_marked(root));
         if (!ballot(mine)) return;
         Proposal p = identity();
