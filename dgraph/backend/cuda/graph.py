@@ -226,6 +226,14 @@ class DeviceGraph:
         return self._with_edges[rows]
 
     @cached_property
+    def rows_pulled(self) -> int:
+        """The same of edges by target, of all rows."""
+        if not self.local.directed:
+            return self.rows_with_edges(self.local.size)
+        offsets = self.incoming.offsets
+        return int(self.device.xp.searchsorted(offsets, offsets[-1:])[0])
+
+    @cached_property
     def rows_of_many(self) -> int:
         """How many rows have more than one edge: where degrees fall those of masters that have stand in front."""
         masters, many = self.local.masters, 0

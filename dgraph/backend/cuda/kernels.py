@@ -245,6 +245,7 @@ class Kernels:
         back = graph.incoming if arrays.pulls else out
         known: dict[str, int | float] = {
             "n": local.n, "m": local.m, "arcs": local.arcs, "masters": local.masters, "rows": local.size,
+            "pulled": graph.rows_pulled if arrays.pulls else 0,
             "out_offsets": address(out.offsets), "out_neighbours": address(out.neighbours),
             "in_offsets": address(back.offsets), "in_neighbours": address(back.neighbours),
             "out_edges": graph.edges, "in_edges": graph.edges,

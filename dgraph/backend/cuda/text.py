@@ -21,7 +21,7 @@ PEELED = ("cores", "shells")
 """What ``Program.kernel`` calls rounds of which ``peel.cuh`` says more than a program's texts do."""
 
 GRAPH = [
-    ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"),
+    ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"), ("i64", "pulled"),
     ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
     ("const offset_t*", "in_offsets"), ("const u32*", "in_neighbours"), ("const weight_t*", "in_weights"),
     ("const u32*", "in_heads"),

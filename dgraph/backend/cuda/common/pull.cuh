@@ -41,13 +41,15 @@ struct Puller {
     }
 };
 
-// Vertices, 32 a warp: each walks a few edges alone, then the warp walks the rest of the long ones together.
-// ``keep(i, v, hit, a)`` by whole warps: whether vertex v of the i-th 32 was proposed to, and what.
-template <class F> DEVICE void pull_words(const Puller& puller, u64 rows, const F& keep) {
-    const u64 words = (rows + 31) / 32;
+// Vertices that have edges to look back along, 32 a warp: each walks a few of them alone, then the warp walks the rest of the
+// long rows together. ``keep(i, v, hit, a)`` by whole warps: whether vertex v of the i-th 32 was proposed to, and what. Of
+// vertices behind them ``none(i)``, by one thread.
+template <class F, class E> DEVICE void pull_words(const Puller& puller, u64 rows, const F& keep, const E& none) {
+    const u64 pulled = smaller(rows, (u64)env.pulled), words = (pulled + 31) / 32;
+    for (u64 i = words + thread_rank(); 32 * i < rows; i += threads()) none(i);
     for (u64 i = warp_rank(); i < words; i += warps()) {
         const u32 v = (u32)(32 * i) + lane_id();
-        const bool wanted = v < rows && (SEEN ? !is_seen(v) : !COND || wants(puller.G, v));
+        const bool wanted = v < pulled && (SEEN ? !is_seen(v) : !COND || wants(puller.G, v));
         Proposal a = identity();
         bool hit = false, more = wanted;
         const bool heeds = ONCE && !WEIGHTED && env.in_heads;
@@ -81,7 +83,7 @@ DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
             if (SEEN && word) env.seen[i] |= word;
         }
         if (changed && (FUSED || v < env.masters)) awake++, edges += (i64)(env.out_offsets[v + 1] - env.out_offsets[v]);
-    });
+    }, [&](u64 i) { next[i] = 0; });
     awake = warp_sum(awake), edges = warp_sum(edges);
     if (FUSED && awake && lane_id() == 0) {
         count(slot + AWAKE, awake);

@@ -167,6 +167,9 @@ struct ReachRank {
             if (i < master_words()) next[i] = own;
             if (whole && 32 * (i + 1) > (u64)env.masters) env.hits[i] = word & ~own;
             if (word) env.seen[i] |= word;
+        }, [&](u64 i) {
+            if (i < master_words()) next[i] = 0;
+            if (whole && 32 * (i + 1) > (u64)env.masters) env.hits[i] = 0;
         });
         count_awake(awake, degrees);
     }

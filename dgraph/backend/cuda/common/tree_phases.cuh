@@ -138,6 +138,9 @@ KERNEL tell_inside(i64 rank) {
     if (thread_rank() == 0) all.end_exchanges();
 }
 
+// Words of bits that a warp gives labels to at a time: where vertices have no edges they have none, so all get some of each.
+#define FILLED 8
+
 // All masters in that tree take its smallest label at once, and nobody has to hear of it.
 KERNEL name_inside(i64) {
     SHARED(ExchangeRoom, room);
@@ -158,10 +161,11 @@ KERNEL name_inside(i64) {
     __syncthreads();
     Proposal p = identity();
     p.p0 = room.heard.totals[TOTAL_LOWEST];
-    for (u64 i = 32 * warp_rank(); 32 * i < (u64)env.masters; i += 32 * warps()) {
+    for (u64 i = FILLED * warp_rank(); 32 * i < (u64)env.masters; i += FILLED * warps()) {
         const u64 at = i + lane_id();
-        const u32 mine = bits_before(at, (u64)env.masters), word = mine ? inside()[at] & ~env.bits1[at] & mine : 0;
-        for (u32 j = 0; j < 32; j++)
+        const u32 mine = lane_id() < FILLED ? bits_before(at, (u64)env.masters) : 0;
+        const u32 word = mine ? inside()[at] & ~env.bits1[at] & mine : 0;
+        for (u32 j = 0; j < FILLED; j++)
             if (shuffle(word, j) >> lane_id() & 1) put((u32)(32 * (i + j)) + lane_id(), p);
     }
     if (thread_rank()) return;
