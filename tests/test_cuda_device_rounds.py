@@ -3,6 +3,7 @@
 import numpy as np
 import oracles
 import pytest
+import simulated
 from emulated import needs_compiler
 from gpu_ranks import field, run
 from test_cuda_exchange import PROGRAMS, check, mesh
@@ -135,3 +136,17 @@ def test_mutants_fail():
     results = run(3, mesh(), [PROGRAMS["rank"]], mutant=mutant, options=Options(small=-1))
     with pytest.raises(AssertionError):
         check(results, ["rank"])
+
+
+@pytest.mark.parametrize("options", [Options(small=-1, reach=0), Options(host_rounds=True), Options(reach=4)])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_pulls_leave_out_who_has_nobody_to_look_back_at(ranks, options):
+    """Here the source, and vertices without edges, which stand behind all others; and nobody else."""
+    src = np.append(199, np.arange(100))
+    graph, levels = simulated.graph(200, src, np.arange(101)), [Levels(source=200, limit=200)]
+    (results,) = run(ranks, graph, levels, policy="iec", direction="pull", options=options)
+    assert field(results, "level", 200)[:101].tolist() == [*range(1, 102)]
+    assert [state.rounds for _, state, _ in results] == [102] * ranks
+    fewer = ("(u64)env.pulled)", "(u64)env.pulled / 32 * 32)")
+    (results,) = run(ranks, graph, levels, policy="iec", direction="pull", options=options, mutant=fewer)
+    assert field(results, "level", 200)[:101].tolist() != [*range(1, 102)]
