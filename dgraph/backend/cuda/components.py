@@ -21,6 +21,9 @@ ELECTED_LEANING, ELECTED_HOOKING = layout.LEANING | layout.ELECTS, layout.HOOKIN
 BEGINNING = ("lean",), ("hook_roots",), ("jump", ELECTED_LEANING), ("hook_one",), ("jump", ELECTED_HOOKING)
 """Launches that find the largest tree of a few edges of every vertex."""
 
+NAMING = ("jump", layout.HOOKING_ALL), ("name_trees",), ("label",)
+"""Launches that give every vertex the smallest original id of its tree."""
+
 TELLING = ("lean",), ("hook_roots", ELECTED_LEANING), ("hook_one", ELECTED_HOOKING), ("mark_largest",)
 """The same between ranks that tell each other who is inside."""
 
@@ -100,7 +103,7 @@ class Components(Machine):
 
     def fused(self, limit: int) -> int:
         """The one round."""
-        hook(self.device, self.module, *BEGINNING, ("hook_rest",), ("jump", layout.HOOKING_ALL), ("name_trees",))
+        hook(self.device, self.module, *BEGINNING, ("hook_rest",), *NAMING)
         self.device.wait()
         self.round, self.done = 1, True
         return 1
@@ -124,7 +127,7 @@ class Components(Machine):
     def fields(self) -> Fields:
         """The smallest original id of each vertex's component: int64."""
         graph = self.graph
-        labels = self.lowest[self.parent[: graph.local.size]] if self.done else graph.original.astype(np.int64)
+        labels = self.lowest[: graph.local.size] if self.done else graph.original.astype(np.int64)
         (field,) = self.traced.proposes
         return Fields(self.device, {field: Column(self.device, labels, graph.place)}, graph.degree, graph.original)
 

@@ -112,7 +112,7 @@ def _parts(x: Extent) -> dict[str, int]:
 
 def for_components(extent: Extent) -> Plan:
     """The memory of components by hooking: a parent and a label a vertex."""
-    need = _plan(extent, False, 12 * extent.size, 16 if extent.renumbered else 8)
+    need = _plan(extent, False, 12 * extent.size, 8 if extent.renumbered else 0)
     return replace(need, heads=4 * extent.size * extent.renumbered)
 
 

@@ -245,13 +245,18 @@ DEVICE Four<u32> hang(u64 rows, u64 v, u32 spared) {
     return up;
 }
 
+// Behind HOOKING_ALL roots bring their own original ids.
 KERNEL jump(i64 how) {
     SHARED(ElectRoom, room);
     const i64 after = how & ~ELECTS; // what has joined trees since
     if (after == HOOKING_ONE && is_clear()) return;
     const bool mirrors = after != LEANING && env.n > env.masters; // which lean on nobody
     const u64 rows = (u64)(mirrors ? env.n : smaller(env.sources, env.masters));
-    each_four(rows, [&](u64 v) { hang(rows, v, NO_HEAD); });
+    each_four(rows, [&](u64 v) {
+        const Four<u32> root = hang(rows, v, NO_HEAD);
+        for (int k = 0; k < 4 && after == HOOKING_ALL; k++)
+            if (v + k < rows && root.of[k] == (u32)v + k) env.lowest[v + k] = (i64)env.original[v + k];
+    });
     if (how & ELECTS) elect(room, after);
 }
 
@@ -351,12 +356,6 @@ struct OutsideOfTree {
 // Of a graph that is all here.
 KERNEL hook_rest(i64) {
     SHARED(WaitingRoom, room);
-    each_few((u64)env.n, [&](const u64* v) {
-        original_t id[AT_ONCE];
-        for (int k = 0; k < AT_ONCE; k++) id[k] = v[k] < (u64)env.n ? env.original[v[k]] : 0;
-        for (int k = 0; k < AT_ONCE; k++)
-            if (v[k] < (u64)env.n) env.lowest[v[k]] = (i64)id[k];
-    });
     hook_outside(
         room, OutsideOfTree{largest_tree()}, [](u32) { return false; }, [](u32) {},
         [](bool mine, u32 v, u32 u) {
@@ -364,7 +363,7 @@ KERNEL hook_rest(i64) {
         });
 }
 
-// The smallest original id of every tree, whose root has brought its own; of the largest, one atomic a warp.
+// The smallest original id of every tree; of the largest, one atomic a warp.
 KERNEL name_trees(i64) {
     const u32 giant = env.parent[largest_tree()];
     i64 least = NOBODY;
@@ -380,4 +379,18 @@ KERNEL name_trees(i64) {
     });
     least = warp_least(least);
     if (lane_id() == 0 && least < FRESH(env.lowest + giant)) atomicMin(env.lowest + giant, least);
+}
+
+// And of every vertex that of its tree; of those who are alone their own.
+KERNEL label(i64) {
+    const u32 giant = env.parent[largest_tree()];
+    const i64 least = env.lowest[giant];
+    const u64 rows = (u64)env.sources, n = (u64)env.n;
+    each_four(rows, [&](u64 v) {
+        const Four<u32> root = load_four(env.parent, v, rows);
+        Four<i64> label;
+        for (int k = 0; k < 4; k++) label.of[k] = v + k >= rows || root.of[k] == giant ? least : env.lowest[root.of[k]];
+        store_four(env.lowest, v, rows, label);
+    });
+    for (u64 v = rows + thread_rank(); v < n; v += threads()) env.lowest[v] = (i64)env.original[v];
 }
