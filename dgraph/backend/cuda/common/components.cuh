@@ -110,6 +110,11 @@ DEVICE void join_trees(u32 u, u32 v) {
     }
 }
 
+// The same where v is mostly a root of higher number than u: it needs no look at what is above.
+DEVICE void hang_root(u32 v, u32 u) {
+    if (v < u || atomicCAS(env.parent + v, v, u) != v) join_trees(v, u);
+}
+
 // That u is in a tree: kept of mirrors, between ranks.
 DEVICE void note_joined(u32 u) {
     if (env.apart && u >= (u32)env.masters) atomicOr(env.apart + (u >> 5), 1u << (u & 31));
