@@ -110,11 +110,6 @@ DEVICE void join_trees(u32 u, u32 v) {
     }
 }
 
-// The same where v is mostly a root of higher number than u: it needs no look at what is above.
-DEVICE void hang_root(u32 v, u32 u) {
-    if (v < u || atomicCAS(env.parent + v, v, u) != v) join_trees(v, u);
-}
-
 // That u is in a tree: kept of mirrors, between ranks.
 DEVICE void note_joined(u32 u) {
     if (env.apart && u >= (u32)env.masters) atomicOr(env.apart + (u >> 5), 1u << (u & 31));
@@ -391,11 +386,17 @@ KERNEL label(i64) {
     const u32 giant = env.parent[largest_tree()];
     const i64 least = env.lowest[giant];
     const u64 rows = (u64)env.sources, n = (u64)env.n;
-    each_four(rows, [&](u64 v) {
-        const Four<u32> root = load_four(env.parent, v, rows);
+    each_four(n, [&](u64 v) {
         Four<i64> label;
-        for (int k = 0; k < 4; k++) label.of[k] = v + k >= rows || root.of[k] == giant ? least : env.lowest[root.of[k]];
-        store_four(env.lowest, v, rows, label);
+        if (v + 4 > rows) {
+            const Four<original_t> id = load_four(env.original, v, n);
+            for (int k = 0; k < 4; k++) label.of[k] = (i64)id.of[k];
+        }
+        if (v < rows) {
+            const Four<u32> root = load_four(env.parent, v, rows);
+            for (int k = 0; k < 4; k++)
+                if (v + k < rows) label.of[k] = root.of[k] == giant ? least : env.lowest[root.of[k]];
+        }
+        store_four(env.lowest, v, n, label);
     });
-    for (u64 v = rows + thread_rank(); v < n; v += threads()) env.lowest[v] = (i64)env.original[v];
 }

@@ -124,9 +124,9 @@ KERNEL_OF(5) hook_told(i64) {
     const Untold<decltype(join_at_once)> outside = {masters, room.bits, join_at_once};
     hook_outside(room.waiting, outside, told, tell, [&](bool mine, u32 v, u32 u) {
         if (mine) note_joined(u);
-        pairs.add(mine, v, u, hang_root);
+        pairs.add(mine, v, u, join_trees);
     });
-    pairs.close(hang_root);
+    pairs.close(join_trees);
     keep_least(room.least, least);
 }
 
