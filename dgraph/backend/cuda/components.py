@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 
@@ -34,6 +35,7 @@ UNTOLD = ("lean",), ("jump", layout.LEANING), ("hook_one",), ("jump", ELECTED_HO
 """The same between ranks that do not: leaning joins few there."""
 
 
+@cache
 def text(wide: bool, ids: str = "uint32") -> str:
     """The kernels. ``ids``: dtype of the array of original ids."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"

@@ -52,7 +52,7 @@ class Estimates(Machine):
         super().__init__(traced, graph, device, "push", options)
         self.alone, self.minima = graph.links is None, 0
 
-    def _names(self) -> list[tuple[str, bool]]:
+    def _modules(self) -> list[tuple[str, bool]]:
         return [("estimates", self.alone)] + [("phases", False)] * (not self.alone)
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> Exchange | None:

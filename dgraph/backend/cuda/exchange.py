@@ -56,8 +56,7 @@ class Exchange:
         self.direct = self.post.boxes.direct
         self._spoken = self.post.spoken
         self._most = _times(machine.options.small, comm.size)
-        self._across = runs_across(machine)
-        self.reaches = reaches(machine)
+        self._across, self.reaches = machine.runs_across, machine.reaches
         self._timer: AbstractContextManager = record("compute")
         self._tell_kernels(plans)
         self.pulls = plans["pull"]
@@ -265,8 +264,8 @@ def runs_across(machine: Machine) -> bool:
 
 
 def reaches(machine: Machine) -> bool:
-    """Whether GPUs may run this program as a whole in one kernel."""
-    return machine.options.reaching(machine.graph.extent) > 0 and runs_across(machine) and tells_who(machine.traced)
+    """Whether GPUs may run a program whose rounds run across as a whole in one kernel."""
+    return machine.options.reaching(machine.graph.extent) > 0 and tells_who(machine.traced)
 
 
 def _either(a: str, b: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -95,19 +96,33 @@ class Machine(Telling, Resumable):
     @property
     def compiled(self) -> bool:
         """Whether the program's machine code lies in the cache folder."""
-        return self.kernels.loaded or self.kernels.compiled(self._names())
+        return self.kernels.loaded or self.kernels.compiled(self._names)
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, what the rounds will call."""
         if not self.kernels.loaded:
-            self.kernels.ready(self._names())
+            self.kernels.ready(self._names)
 
+    @cached_property
     def _names(self) -> list[tuple[str, bool]]:
-        return self.kernels.names(self.local.mirrors == 0, across=runs_across(self), reach=reaches(self))
+        return self._modules()
+
+    def _modules(self) -> list[tuple[str, bool]]:
+        return self.kernels.names(self.local.mirrors == 0, across=self.runs_across, reach=self.reaches)
+
+    @cached_property
+    def runs_across(self) -> bool:
+        """Whether rounds of this program may run on all GPUs without the host."""
+        return runs_across(self)
+
+    @cached_property
+    def reaches(self) -> bool:
+        """Whether GPUs may run it as a whole in one kernel."""
+        return self.runs_across and reaches(self)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
-        self.kernels.set_environments(self._names())
+        self.kernels.set_environments(self._names)
         if self.courier is not None and self.courier.direct:
             self.launch(("phases", "wake"))
         self._fill(given)

@@ -99,7 +99,7 @@ KERNEL_OF(5) hook_told(i64) {
     };
     SHARED(Room, room);
     if (!is_united()) return;
-    const u32 largest = largest_tree(), masters = (u32)env.masters;
+    const u32 masters = (u32)env.masters;
     i64 least = NOBODY;
     const auto told = [](u32 u) { return (env.inside[u >> 5] >> (u & 31) & 1) != 0; };
     const auto tell = [&](u32 v) {
