@@ -1,6 +1,7 @@
 """Rounds of the GPU backend, emulated and on a GPU: the answers of oracles, whichever kernels walk a round; any number
 of rounds a call; the reference loop; components by hooking."""
 
+import itertools
 from functools import cache
 from types import SimpleNamespace
 
@@ -159,6 +160,23 @@ def test_wide_offsets(device, name, monkeypatch):
         machine = solved(machine_for(device_of(device, 2), name, "auto", options))
         assert machine.graph.wide
         check(machine, name)
+
+
+@on_devices
+@pytest.mark.parametrize("piece", [64, 1 << 20])
+def test_rows_that_nothing_is_behind(device, piece, monkeypatch):
+    """But rows of one edge, of none, and of none by target."""
+    monkeypatch.setattr(device_graph, "HEADED", piece)
+    device = device_of(device, 2)
+    src = np.array([0, 0, 5, 70, 70, 300, 301])
+    dst = np.array([1, 2, 6, 71, 72, 7, 8])
+    for directed, renumber in itertools.product((False, True), (False, True)):
+        arcs = (src, dst) if directed else oracles.symmetric(src, dst)
+        graph = device_graph.DeviceGraph(local_graph(400, *arcs, directed=directed), device, renumber)
+        rows, back = (np.diff(device.get(each.offsets).astype(np.int64)) for each in (graph.out, graph.incoming))
+        assert graph.rows_of_many == np.flatnonzero(rows > 1)[-1] + 1
+        assert graph.rows_with_edges(400) == np.flatnonzero(rows)[-1] + 1
+        assert graph.rows_pulled == np.flatnonzero(back)[-1] + 1
 
 
 @on_devices

@@ -235,12 +235,14 @@ class DeviceGraph:
 
     @cached_property
     def rows_of_many(self) -> int:
-        """How many rows have more than one edge: where degrees fall those of masters that have stand in front."""
-        masters, many = self.local.masters, 0
+        """How many of the masters' rows come before those of one edge or none alone."""
+        masters, before = self.local.masters, 0
         for first in range(0, masters, HEADED):
             starts = self.out.offsets[first : min(first + HEADED, masters) + 1]
-            many += int(self.device.xp.count_nonzero(starts[1:] - starts[:-1] > 1))
-        return many
+            many = starts[1:] - starts[:-1] > 1
+            if many.any():
+                before = first + len(many) - int(many[::-1].argmax())
+        return before
 
     @cached_property
     def heads(self):
