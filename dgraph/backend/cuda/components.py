@@ -39,7 +39,7 @@ UNTOLD = ("lean",), ("jump", layout.LEANING), ("hook_one",), ("jump", ELECTED_HO
 def text(wide: bool, ids: str = "uint32") -> str:
     """The kernels. ``ids``: dtype of the array of original ids."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
-    files = map(common, ("components", "components_between"))
+    files = map(common, ("components", "components_alone", "components_between"))
     return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, *files])
 
 
