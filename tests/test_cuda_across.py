@@ -189,7 +189,7 @@ def test_blocks_meet_seldom(program, mailed, each, monkeypatch):
 
 def test_mutants_fail():
     """Far vertices that a message brings are lost."""
-    mutant = "if (far) far = begins_to_wait(v[k]);", "far = false;"
+    mutant = "far[k] = far[k] && begins_to_wait(v[k]);", "far[k] = false;"
     with pytest.raises(AssertionError):
         check(run(3, mesh(), [PROGRAMS["dist"]], policy="hash", direction="push", mutant=mutant), ["dist"])
 

@@ -11,7 +11,8 @@ from test_cuda_exchange import PROGRAMS, check, mesh
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import Joined
 from dgraph.algorithms.pagerank import PageRank
-from dgraph.backend.cuda import Options, device_rounds
+from dgraph.backend.cuda import Options, device_rounds, layout
+from dgraph.backend.cuda.device_rounds import DeviceRounds
 from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.machine import Machine
 from dgraph.errors import InternalError
@@ -72,13 +73,22 @@ def host_work(program, **options):
 
 @pytest.mark.parametrize(("program", "longer", "host", "device"), [
     (PageRank(tol=0.0, max_iter=8), PageRank(tol=0.0, max_iter=16), (7, 2, 1), (6, 1 / 8, 0)),
-    (Levels(source=6, limit=8), Levels(source=6, limit=16), (5, 2, 1), (4, 1, 0)),
+    (Levels(source=6, limit=8), Levels(source=6, limit=16), (5, 2, 1), (4, 1 / 2, 0)),
 ])  # fmt: skip
 def test_a_round_asks_less_of_the_host(program, longer, host, device):
     """Of each broad round: launches, reads, agreements."""
     for options, wanted in (({"host_rounds": True}, host), ({}, device)):
         *work, rounds = host_work(longer, **options) - host_work(program, **options)
         assert tuple(np.array(work) / rounds) == wanted
+
+
+@pytest.mark.parametrize("small", [-1, 20, 200])
+@pytest.mark.parametrize("likely", [layout.BEFORE_ANY, layout.BEFORE_BROAD, layout.BEFORE_SMALL])
+def test_what_was_started_ahead_in_vain_does_nothing(likely, small, monkeypatch):
+    """Whatever was thought to follow a broad push."""
+    monkeypatch.setattr(DeviceRounds, "_likely", lambda self: likely if self.follows else layout.BEFORE_ANY)
+    names = ["dist", "label"]
+    check(run(3, mesh(), [PROGRAMS[name] for name in names], direction="push", options=Options(small=small)), names)
 
 
 @pytest.mark.parametrize("limit", [1, 7, 9])

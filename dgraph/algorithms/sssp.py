@@ -83,16 +83,14 @@ class Beyond(Distances):
     """
 
     near: float = 0.0
-    monotone = True
 
     dist = Field("int64", reduce=MIN, given=True)
-    far = Field("bool")
 
     def init(self, v, g):
-        return {"far": v.dist > self.near, "active": v.dist != INF}
+        return {"active": v.dist != INF}
 
     def cond(self, v, g):
-        return v.far
+        return v.dist > self.near
 
 
 class NearerParents(OnePass):
@@ -259,7 +257,7 @@ def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
     at, plain = ctx.local.lid(source), ctx.keeper is not None or ctx.backend.name != "cuda"
     if plain or ctx.total(int(ctx.local.out_degree[at]) if at is not None else 0) >= HUB:
         near, given = width, {}
-        inner: Program = LimitedDistances(source=source, cutoff=near, delta=2 * near)
+        inner: Program = LimitedDistances(source=source, cutoff=_limit(near, dtype), delta=2 * near)
     else:
         eps = np.finfo(dtype if dtype[0] == "f" else "float64").eps
         outset = Outset(source=source, delta=width, crowd=ctx.local.n // CROWD).retype(dist=dtype)
@@ -271,17 +269,22 @@ def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
             return ctx.run(Distances(source=source, delta=delta).retype(dist=dtype))
         base = state.pile * width * (1 - SLACK)
         near, given = base + width, {"dist": state.raw("dist")}
-        inner = Onward(source=source, base=base, cutoff=near, delta=2 * near)
+        inner = Onward(source=source, base=base, cutoff=_limit(near, dtype), delta=2 * near)
     inner.widens = False
     state = ctx.run(inner.retype(dist=dtype).lightened(width * (1 + MARGIN)), given)
     if not state.finished:
         return state
     _, _, arcs = measured(state, "dist", ctx.local).of_all(ctx.comm)
     most = 2 * arcs > ctx.local.arcs
-    outer = Beyond(source=source, near=near, delta=(FAR if most else 1.0) * delta).retype(dist=dtype)
+    outer = Beyond(source=source, near=_limit(near, dtype), delta=(FAR if most else 1.0) * delta).retype(dist=dtype)
     outer.gathers = True  # what has to be afforded
     outer.gathers = not ctx.local.directed or ctx.affords(outer)
     return ctx.run(outer, {"dist": state.raw("dist")})
+
+
+def _limit(distance: float, dtype: str) -> float | int:
+    """What distances of a dtype are compared with, to lie no farther than ``distance``: integers with an integer."""
+    return distance if dtype[0] == "f" else int(np.floor(distance))
 
 
 def _weights(ctx) -> tuple[float, float]:

@@ -118,7 +118,7 @@ class Sync:
 
     def broadcast(self, failed: bool = False) -> None:
         """Masters give what edges will read, and who is active, to their mirrors; after a change of direction that
-        makes other mirrors listen, everything once."""
+        makes other mirrors listen, once what they have not heard."""
         now = self.plans[self.machine.direction]
         roles = (*(told.role for told in now.refresh), now.reduce_role)
         if roles != self._roles:
@@ -127,9 +127,14 @@ class Sync:
             if self.poisoned:
                 self._poison(now)
             for told in () if known else now.refresh:
-                self._tell(told, failed, everything=True)
+                self._tell(told, failed, everything=not self._hears_in_time(told, now))
         elif now.frontier or now.broadcast:
             self._tell(Told(now.broadcast, now.broadcast_role, now.frontier), failed, everything=self.full)
+
+    def _hears_in_time(self, told: Told, now: Plan) -> bool:
+        """Whether mirrors need hear of active masters alone: of others they do when those become active."""
+        known = told.joins and set(told.fields) <= set(now.broadcast)
+        return known and not (self.machine.dirties or self.full)
 
     def _tell(self, told: Told, failed: bool, everything: bool) -> None:
         (fields, role, joins), machine, traced = told, self.machine, self.machine.traced
@@ -206,7 +211,7 @@ class Sync:
                 values = machine.state[name][mirrors.first : mirrors.first + mirrors.count]
                 read = np.zeros(mirrors.count, np.bool_)
                 for told in now.refresh:
-                    if name in told.fields:
+                    if name in told.fields and not self._hears_in_time(told, now):
                         read[slice(*mirrors.span(told.role))] = True
                 if name not in now.reduce:
                     values[~read] = POISON[values.dtype.kind]

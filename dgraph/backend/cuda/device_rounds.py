@@ -2,8 +2,9 @@
 
 A small round runs in the kernel of many rounds, a broad one kernel by kernel. Behind either, ``conclude`` agrees with
 the other GPUs and begins the next round, or leaves all ranks where the host's agreement goes on: so the host's loop
-remains the reference. The host reads one block of words a round, to choose how the next one is walked; rounds over all
-vertices, which are all walked alike, are started several at a time.
+remains the reference. The host reads one block of words a round, to choose how the next one is walked. Rounds over all
+vertices, which are all walked alike, are started several at a time; and behind a broad push what is likely to follow,
+which does nothing where something else does.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 if TYPE_CHECKING:
     from dgraph.backend.cuda.exchange import Exchange
     from dgraph.backend.cuda.machine import Machine
+
+DWINDLES = 8
+"""So many times as many edges as small rounds have, and more: a broad round follows, else small ones."""
 
 LOOK_AROUND = messages.LOOK_AROUND / 1e9
 """Seconds of rounds before a rank wants to see the host."""
@@ -45,7 +49,8 @@ def concluded_by_device(machine: Machine) -> bool:
 
 class DeviceRounds:
     """Of one program's run. ``steady``: all its rounds are walked alike, so that none has to be looked at.
-    ``ahead``: how many are started before the host looks."""
+    ``ahead``: how many of those are started before the host looks. ``follows``: behind a push others may be started
+    without a look: mirrors hear nothing in between, and one schedule walks what is broad."""
 
     def __init__(self, exchange: Exchange, machine: Machine):
         self.exchange, self.machine = exchange, machine
@@ -53,6 +58,9 @@ class DeviceRounds:
         flips = int(machine.words[at.FORCED]) == at.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
         self.ahead = ROUNDS_AHEAD if self.steady else 1
+        one = machine.walks_by_schedule and machine.options.schedule == "auto" and not machine.graph.wide
+        passes = machine.traced.all or "whole" in (machine.traced.step or {})
+        self.follows = one and not (passes or exchange.told or self.overlap.able) and exchange.runs_across
 
     def run(self, limit: int, sync: Exchanges) -> None:
         """Rounds up to the agreement on the last, before round ``limit`` at most. Every rank returns at the same one.
@@ -76,28 +84,24 @@ class DeviceRounds:
         machine, before = self.machine, self.machine.round
         if self.exchange.reaches and (before == 0 or not self.exchange.is_small()):
             name = "persistent"
-            small = self.exchange.ends_only  # else mirrors would have to hear first
-            machine.launch(("reach", "reach", end), self._conclude(at.SETTLED, end, stops, before=small))
-            if small:
-                machine.launch(("across", "across", end), self._conclude(at.SETTLED, end, stops))
+            ahead = at.BEFORE_SMALL if self.exchange.ends_only else at.BEFORE_ANY
+            machine.launch(("reach", "reach", end), self._conclude(at.SETTLED, end, stops, ahead))
+            if ahead:
+                self._small_rounds(end, stops)
         elif self.exchange.is_small():
             name = "persistent"
-            machine.launch(("across", "across", end), self._conclude(at.SETTLED, end, stops))
-        else:
+            self._small_rounds(end, stops)
+        elif self.steady:
             for _ in range(min(self.ahead, end - before)):
-                if self.overlap.cuts():
-                    name = WALKER
-                    self.overlap.walk(sync)
-                elif self.copies.cuts():
-                    name = "pull"
-                    self.copies.pull(sync)
-                else:
-                    name, calls = machine.walks()
-                    machine.launch(*calls)
-                    sync.reduce()
-                machine.launch(*machine.works(), self._conclude(at.APPLIED, end, stops))
-                if self.steady:
-                    sync.broadcast()
+                name = self._broad_round(sync, end, stops)
+                sync.broadcast()
+        else:
+            ahead = self._likely()
+            name = self._broad_round(sync, end, stops, ahead)
+            if ahead == at.BEFORE_BROAD:
+                self._broad_round(sync, end, stops)
+            elif ahead == at.BEFORE_SMALL:
+                self._small_rounds(end, stops)
         machine.read()
         if machine.words[at.LEFT] == at.TO_PILES:
             lowest, opened = (self._conclude(phase, end, stops) for phase in (at.LOWEST_FOUND, at.OPENED))
@@ -111,6 +115,31 @@ class DeviceRounds:
             sync.broadcast()
         return not left
 
-    def _conclude(self, phase: int, end: int, stops: bool, before: bool = False) -> tuple:
-        asked = phase << at.CONCLUDES_AFTER | stops << at.CONCLUDES_STOPS | before << at.CONCLUDES_BEFORE
+    def _small_rounds(self, end: int, stops: bool) -> None:
+        self.machine.launch(("across", "across", end), self._conclude(at.SETTLED, end, stops))
+
+    def _broad_round(self, sync: Exchanges, end: int, stops: bool, ahead: int = at.BEFORE_ANY) -> str:
+        """What walks its edges."""
+        machine = self.machine
+        if self.overlap.cuts():
+            name = WALKER
+            self.overlap.walk(sync)
+        elif self.copies.cuts():
+            name = "pull"
+            self.copies.pull(sync)
+        else:
+            name, calls = machine.walks()
+            machine.launch(*calls)
+            sync.reduce()
+        machine.launch(*machine.works(), self._conclude(at.APPLIED, end, stops, ahead))
+        return name
+
+    def _likely(self) -> int:
+        """What is likely to come behind the next round, if it is started without a look."""
+        if not self.follows or self.machine.direction != "push":
+            return at.BEFORE_ANY
+        return at.BEFORE_BROAD if self.machine.total_edges >= DWINDLES * self.exchange.most else at.BEFORE_SMALL
+
+    def _conclude(self, phase: int, end: int, stops: bool, ahead: int = at.BEFORE_ANY) -> tuple:
+        asked = phase << at.CONCLUDES_AFTER | stops << at.CONCLUDES_STOPS | ahead << at.CONCLUDES_BEFORE
         return "phases", "conclude", end | asked

@@ -38,6 +38,8 @@ class Exchange:
         record: gets bytes and messages by peer, and seconds: of packing and unpacking, and of waiting for peers.
 
     Attributes:
+        told, pushed: what mirrors are told, and proposals, of rounds that push, as kernels are asked; 0: nothing.
+        most: the most vertices and edges of a small round.
         pulls: the plan of rounds that pull.
         packs: what takes the place of ``pack`` in the next exchange.
         blocks: of the exchange's kernels; None: as many as run at once.
@@ -55,8 +57,8 @@ class Exchange:
         self.post = post_of(self.graph, comm, links, sizes)
         self.direct = self.post.boxes.direct
         self._spoken = self.post.spoken
-        self._most = _times(machine.options.small, comm.size)
-        self._across, self.reaches = machine.runs_across, machine.reaches
+        self.most = _times(machine.options.small, comm.size)
+        self.runs_across, self.reaches = machine.runs_across, machine.reaches
         self._timer: AbstractContextManager = record("compute")
         self._tell_kernels(plans)
         self.pulls = plans["pull"]
@@ -86,10 +88,11 @@ class Exchange:
         words = np.zeros(post.size, np.int64)
         words[at.POST_NUMBER], words[at.POST_STAMP] = self.post.number, self.post.stamp
         words[at.POST_PATIENCE] = int(1e9 * patience())
-        words[at.POST_FEW], words[at.POST_MOST] = self._few, self._most
+        words[at.POST_FEW], words[at.POST_MOST] = self._few, self.most
         self.pushed = words[at.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
         marked = push.frontier and self.machine.dirties
-        words[at.POST_TELL] = self._asked(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)
+        tell = self._asked(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)
+        self.told = words[at.POST_TELL] = tell
         pull = plans["pull"]
         for word, role, reduces in (
             (0, push.reduce_role, True), (1, push.broadcast_role, False), (2, pull.reduce_role, True),
@@ -158,10 +161,10 @@ class Exchange:
         at, if ranks have said who is inside."""
         machine, words = self.machine, self.machine.words
         if machine.by_trees:
-            return self._across and self.ends_only and self._most >= 0
-        small = max(machine.total_active, machine.total_edges) <= self._most
+            return self.runs_across and self.ends_only and self.most >= 0
+        small = max(machine.total_active, machine.total_edges) <= self.most
         looks = int(words[layout.TOTAL_LIVE]) if words[layout.WHOLE] else 0
-        return self._across and small and looks <= at.WHOLE_ACROSS * self.comm.size and machine.direction == "push"
+        return self.runs_across and small and looks <= at.WHOLE_ACROSS * self.comm.size and machine.direction == "push"
 
     def _reducing(self, fields: tuple[str, ...], role: str, dense: bool = False, failed: bool = False) -> int:
         monoids = [self.machine.traced.fields[name].reduce for name in fields]

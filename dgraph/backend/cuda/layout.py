@@ -50,8 +50,11 @@ ELECTS = 4
 """A bit of these: then the largest tree is elected."""
 
 CONCLUDES_AFTER, CONCLUDES_STOPS, CONCLUDES_BEFORE = 40, 44, 45
-"""Bits of the argument of ``conclude``: from which on it names a phase; whether this rank wants to see the host;
-whether the kernel of small rounds was started ahead. Below them, the round to stop before."""
+"""Bits of the argument of ``conclude``: from which on it names a phase; whether this rank wants to see the host; from
+which on it names what was started ahead. Below them, the round to stop before."""
+
+BEFORE_ANY, BEFORE_SMALL, BEFORE_BROAD = range(3)
+"""What that is: nothing, or whatever the next round may be; the kernel of small rounds; a broad round that pushes."""
 
 # shared counters, one slot a tick, four slots in turn: a slot is cleared two ticks before it is used again, when no
 # thread can still read it. Counters lie 64 bytes apart.

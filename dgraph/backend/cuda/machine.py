@@ -206,7 +206,7 @@ class Machine(Telling, Resumable):
             calls = self.kernels.edges(name, bool(pulls), fused=True, words=words)
         if (pulls or self.options.sweeps) and not t.all:
             self._bits()
-        if t.apply is not None or (t.priority is not None and pulls):
+        if t.apply is not None:
             calls += [("phases", "vertex_phase")]
         for call in calls:
             self.kernels.launch(*call, fused=True)

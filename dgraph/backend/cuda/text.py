@@ -20,6 +20,9 @@ HERE = Path(__file__).parent
 PEELED = ("cores", "shells")
 """What ``Program.kernel`` calls rounds of which ``peel.cuh`` says more than a program's texts do."""
 
+HELD, HELD_BY_PHASES = 64, 128
+"""Vertices that a warp stages of a list before they get their places; more where lists are all that a kernel makes."""
+
 GRAPH = [
     ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"), ("i64", "pulled"),
     ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
@@ -114,7 +117,8 @@ def module(t: Traced, variant: Variant, name: str) -> str:
 
 def phases(t: Traced, variant: Variant) -> str:
     """The kernels of single phases, and those of an exchange where vertices have mirrors."""
-    head, files = _head(t, variant, persistent=False), [common(name) for name in ("pull", "phases", "scan")]
+    head = _head(t, variant, persistent=False, held=HELD_BY_PHASES)
+    files = [common(name) for name in ("pull", "phases", "scan")]
     if not variant.fused:
         files += [*_between(t), *map(common, ("posting", "exchange", "overlap", "conclude"))]
         files += [common("copies")] * t.all
@@ -176,7 +180,7 @@ def _between(t: Traced) -> list[str]:
     return [messages.constants(), messages.operators(t), common("messages"), common("packing")]
 
 
-def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) -> str:
+def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, held: int = HELD) -> str:
     local = variant.local and persistent and runs_locally(t)
     known = {
         **{name: int(value) for name, value in constants(t).items()},
@@ -191,6 +195,7 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False) ->
         "POUR": int(variant.pour),
         "CULL": 0 if persistent else variant.cull,
         "PERSISTENT": int(persistent),
+        "HELD": held,
         "REACH": variant.reach * reach,
         "PEELS": int(variant.peels),
         "STEPS": int(variant.peels and "start" in t.fields),

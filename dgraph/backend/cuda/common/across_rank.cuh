@@ -74,7 +74,7 @@ struct AcrossRank : Exchanger {
         if (ends) c[ENDS] = 1, c[LEFT] = TO_HOST;
     }
 
-    __device__ u32 (*held() const)[64] { return room.staging.held[warp_in_block()]; }
+    __device__ u32 (*held() const)[HELD] { return room.staging.held[warp_in_block()]; }
     __device__ const u32* queue() const { return swapped ? env.queue1 : env.queue0; }
     __device__ void meet_all() { meet(env.gate, gate.due); }
 
@@ -86,7 +86,6 @@ struct AcrossRank : Exchanger {
         visit.mail = mails() ? number + 1 : 0, visit.sent = false, visit.sums = no_sums();
         visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
         visit.aim(slot_of(tick), swapped, far_swapped, held());
-        if (SORTS) visit.beyond.open(room.more.held[warp_in_block()][0], far_swapped ? env.far1 : env.far0, env.control + FAR);
         visit.mirror_stamp = (u32)(LOCAL ? since : tick);
         if (LOCAL) visit.second.tail = env.post + POST_MIRRORS;
     }

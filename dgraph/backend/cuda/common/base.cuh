@@ -198,6 +198,16 @@ template <class T> DEVICE T sum_up_to_lane(T x) {
     return x;
 }
 
+// The n-th bit of a word that is set, counted from 0.
+DEVICE u32 nth_bit(u32 word, u32 n) {
+    u32 at = 0;
+    for (u32 step = 16; step; step >>= 1) {
+        const u32 below = __popc(word >> at & ((1u << step) - 1));
+        if (below <= n) n -= below, at += step;
+    }
+    return at;
+}
+
 // Neighbouring warps of a grid lie on different multiprocessors, so a short list keeps all of them busy.
 DEVICE u64 warp_rank() { return (u64)warp_in_block() * gridDim.x + blockIdx.x; }
 DEVICE u64 warps() { return (u64)gridDim.x * (BLOCK / 32); }

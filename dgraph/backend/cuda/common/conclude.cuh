@@ -66,7 +66,8 @@ KERNEL conclude(i64 asked) {
     begin_round(decision.G, active, edges, false);
     const i64 most = FRESH(env.post + POST_MOST);
     const bool small = c[MODE] == PUSH && active <= most && edges <= most;
-    if (asked >> CONCLUDES_BEFORE & 1 && !small) c[LEFT] = TO_LOOK;
+    const i64 ahead = asked >> CONCLUDES_BEFORE;
+    if (ahead == BEFORE_SMALL ? !small : ahead == BEFORE_BROAD && (small || c[MODE] != PUSH)) c[LEFT] = TO_LOOK;
 }
 
 // This rank cannot go on: none is to wait for it.

@@ -96,7 +96,7 @@ struct Looking {
     u32* bins;
 
     __device__ void open(i64 round, u32 number, EstimatesRoom& room) {
-        u32(*held)[64] = room.staging.held[warp_in_block()], (*more)[64] = room.more.held[warp_in_block()];
+        u32(*held)[HELD] = room.staging.held[warp_in_block()], (*more)[HELD] = room.more.held[warp_in_block()];
         fallen.open(held[0], env.queue1, env.sums1, slot_in_turn(round), TAIL);
         again.open(held[1], looked_at(round + 1), slot_in_turn(round + 1) + TOUCHED_TAIL);
         if (!FUSED) told.open(more[0], env.queue0, slot_of(0) + TAIL);

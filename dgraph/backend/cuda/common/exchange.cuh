@@ -36,7 +36,7 @@ KERNEL unpack(i64 asked) {
     u32 due = (u32)KNOWN(env.control + GATE);
     const bool takes = (!a.direct || all_heard(number)) && !a.failed;
     const u64 arrived = NOW();
-    u32(*held)[64] = room.staging.held[warp_in_block()];
+    u32(*held)[HELD] = room.staging.held[warp_in_block()];
     if (a.reduces) {
         Visit visit;
         visit.open(globals_now(), tick, KNOWN(env.control + PILE), held);

@@ -1,8 +1,14 @@
-// Lists that a warp appends to: hits are staged in shared memory, and 32 of them cost one atomic.
+// Lists that a warp appends to: hits are staged in shared memory, and SPILL of them cost one atomic: all that are on one
+// word are done one after the other, a nanosecond each.
 
+#define STAGED (2 + (PRIORITY && !FUSED))
+#define SPILL (HELD - 32)
 struct Staging {
-    u32 held[BLOCK / 32][2][64];
+    u32 held[BLOCK / 32][STAGED][HELD];
 };
+
+// What of it far vertices are staged in, where mirrors may be listed as well.
+#define BEYOND (STAGED - 1)
 
 // Kernels that were started ahead of the end of the rounds do nothing.
 DEVICE bool is_over() { return (KNOWN(env.control + DONE) | KNOWN(env.control + LEFT)) != 0; }
@@ -53,7 +59,7 @@ struct List {
         if (hit) held[staged + __popc(hits & ((1u << lane_id()) - 1))] = v;
         staged += __popc(hits);
         __syncwarp();
-        if (staged >= 32) spill(32);
+        if (staged >= SPILL) spill(SPILL);
     }
 
     // Room for the last n that are staged, and what fills it: in between, other lists may ask for theirs.
@@ -66,7 +72,7 @@ struct List {
     __device__ void put(u32 n, u64 at) {
         if (n == 0) return;
         staged -= n, at = shuffle(at, 0);
-        if (lane_id() < n) out[at + lane_id()] = held[staged + lane_id()];
+        for (u32 k = lane_id(); k < n; k += 32) out[at + k] = held[staged + k];
         __syncwarp();
     }
 
@@ -101,29 +107,39 @@ struct Front {
         if (hit) held[staged + __popc(hits & ((1u << lane_id()) - 1))] = v;
         staged += __popc(hits);
         __syncwarp();
-        if (staged >= 32) spill(32);
+        if (staged >= SPILL) spill(SPILL);
     }
 
     __device__ void spill(u32 n) {
+        const u32 rows = SPILL / 32;
+        u32 v[rows], degree[rows], through[rows], all = 0;
         staged -= n;
-        const bool mine = lane_id() < n;
-        const u32 v = mine ? held[staged + lane_id()] : 0;
-        const offset_t first = mine ? offsets[v] : 0, last = mine ? offsets[v + 1] : 0;
-        const u32 degree = (u32)smaller((u64)(last - first), 0xffffffffull);
-        if (mine && degree) {
-            PREFETCH(env.out_neighbours + first);
-            if (WEIGHTED) PREFETCH(env.out_weights + first);
+        for (u32 k = 0; k < rows; k++) {
+            const u32 i = 32 * k + lane_id();
+            const bool mine = i < n;
+            v[k] = mine ? held[staged + i] : 0;
+            const offset_t first = mine ? offsets[v[k]] : 0, last = mine ? offsets[v[k] + 1] : 0;
+            degree[k] = (u32)smaller((u64)(last - first), 0xffffffffull);
+            if (mine && degree[k]) {
+                PREFETCH(env.out_neighbours + first);
+                if (WEIGHTED) PREFETCH(env.out_weights + first);
+            }
+            local += (i64)(last - first);
+            if (!rows_are_whole() && mine && v[k] < env.masters) global += (i64)env.degree[v[k]];
+            most = larger(most, degree[k]);
         }
-        local += (i64)(last - first);
-        if (!rows_are_whole() && mine && v < env.masters) global += (i64)env.degree[v];
-        most = larger(most, degree);
-        const u32 through = WIDE ? 0 : sum_up_to_lane(degree);
+        for (u32 k = 0; k < rows; k++) {
+            through[k] = WIDE ? 0 : all + sum_up_to_lane(degree[k]);
+            if (k + 1 < rows) all = shuffle(through[k], 31);
+        }
         u64 at = 0;
-        if (lane_id() == 31) at = atomicAdd((u64*)(slot + word), ((u64)through << 32) | n);
+        if (lane_id() == 31) at = atomicAdd((u64*)(slot + word), ((u64)through[rows - 1] << 32) | n);
         at = shuffle(at, 31);
-        if (mine) {
-            out[(u32)at + lane_id()] = v;
-            if (!WIDE) sums[(u32)at + lane_id()] = (prefix_t)((u32)(at >> 32) + through - degree);
+        for (u32 k = 0; k < rows; k++) {
+            const u32 i = 32 * k + lane_id();
+            if (i >= n) continue;
+            out[(u32)at + i] = v[k];
+            if (!WIDE) sums[(u32)at + i] = (prefix_t)((u32)(at >> 32) + through[k] - degree[k]);
         }
         __syncwarp();
     }

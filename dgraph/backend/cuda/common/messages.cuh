@@ -96,10 +96,8 @@ struct Message {
         if (kind == BITSET) { // hubs stand together: a chunk of theirs would keep its warp while others have nothing
             for (u64 i = warp_rank(); i < SHARES * (u64)span.chunks(); i += warps()) {
                 const u64 k = i / SHARES;
-                const u32 word = FRESH(bits + 32 * k + lane_id()), first = (u32)(i % SHARES) * (32 / SHARES);
-                if (!(ballot(word != 0) >> first & ((1u << 32 / SHARES) - 1))) continue;
-                const u32 mine = __popc(word), before = FRESH(bases + k) + sum_up_to_lane(mine) - mine;
-                each_bit<K>(span.chunk() + (i64)k, word, before, f, first, first + 32 / SHARES);
+                const u32 word = FRESH(bits + 32 * k + lane_id()), through = sum_up_to_lane((u32)__popc(word));
+                if (ballot(word != 0)) each_set<K>(span.chunk() + (i64)k, word, through, FRESH(bases + k), f, i % SHARES, SHARES);
             }
         } else if (kind != NOTHING) {
             for (u64 i = at; i - lane_id() < (u64)count; i += K * step) {
@@ -114,18 +112,22 @@ struct Message {
         }
     }
 
-    // The positions of a chunk whose bits are set, ``before`` rows in front of each lane's first; of words first … last.
+    // The positions of a chunk whose bits are set, a lane each: so rows are moved side by side, however far apart bits are.
+    // Each lane holds a word, and how many bits there are ``through`` it; the first of them is row ``base``. Every
+    // ``shares``-th run of them.
     template <int K, class F>
-    __device__ static void each_bit(i64 chunk, u32 word, u32 before, const F& f, u32 first = 0, u32 last = 32) {
-        const u32 busy = ballot(word != 0);
-        for (u32 j = first; j < last; j += K) {
-            if (!(busy >> j & (u32)((1ull << K) - 1))) continue;
+    __device__ static void each_set(i64 chunk, u32 word, u32 through, i64 base, const F& f, u32 share = 0, u32 shares = 1) {
+        const u32 before = through - __popc(word), all = shuffle(through, 31);
+        for (u32 first = 32 * K * share; first < all; first += 32 * K * shares) {
             bool mine[K];
             i64 position[K], row[K];
             for (int k = 0; k < K; k++) {
-                const u32 set = shuffle(word, j + k), at = shuffle(before, j + k);
-                mine[k] = set >> lane_id() & 1, position[k] = (chunk << CHUNK_BITS) + 32 * (j + k) + lane_id();
-                row[k] = (i64)(at + __popc(set & ((1u << lane_id()) - 1)));
+                const u32 n = first + 32 * k + lane_id();
+                u32 holder = 0; // the last lane that has no more bits in front of it
+                for (u32 step = 16; step; step >>= 1)
+                    if (shuffle(before, holder + step) <= n) holder += step;
+                const u32 bit = nth_bit(shuffle(word, holder), n - shuffle(before, holder));
+                mine[k] = n < all, position[k] = (chunk << CHUNK_BITS) + 32 * holder + bit, row[k] = base + n;
             }
             f(mine, position, row);
         }
@@ -231,27 +233,14 @@ DEVICE bool all_heard(i64 number) {
 
 template <int K>
 DEVICE void combine_from(const Peer& peer, const Message& m, Visit& visit, u64 at = thread_rank(), u64 step = threads()) {
-    m.each<K>([&](const bool* mine, const i64* position, const i64* row) {
+    m.each<K>([&](const bool (&mine)[K], const i64* position, const i64* row) {
         u32 v[K];
         Proposal p[K];
         for (int k = 0; k < K; k++) {
             v[k] = mine[k] ? peer.lids[position[k]] : 0;
             if (mine[k]) p[k] = proposal_in(m.values, row[k]);
         }
-        for (int k = 0; k < K; k++) {
-            bool near = false, far = false;
-            if (mine[k]) {
-                near = visit.takes(v[k], p[k]);
-                far = SORTS && near && pile_of(v[k], p[k]) > visit.nearest;
-                near = near && !far;
-                if (FLAGGED && near) near = visit.begins_to_wait_for(v[k]);
-                if (far) far = begins_to_wait(v[k]);
-            }
-            if (ALL) continue;
-            if (TOUCHES) visit.touched.add(near, v[k]);
-            else visit.front.add(near, v[k]);
-            if (SORTS) visit.beyond.add(far, v[k]);
-        }
+        visit.receive<K>(mine, v, p);
     }, at, step);
 }
 

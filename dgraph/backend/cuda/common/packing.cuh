@@ -85,12 +85,12 @@ DEVICE void write(const Asked& a, i64 p, i64 number) {
         if (m.kind == EVERYTHING) continue;
         if (m.kind == BITSET) m.bits[32 * k + lane_id()] = word;
         if (!ballot(word != 0)) continue;
-        const u32 mine = __popc(word), through = sum_up_to_lane(mine);
+        const u32 through = sum_up_to_lane((u32)__popc(word));
         u64 base = 0;
         if (lane_id() == 31) base = atomicAdd((u64*)(post_of(p) + RESERVED), (u64)through);
         base = shuffle(base, 31);
         if (m.kind == BITSET && lane_id() == 0) m.bases[k] = (u32)base;
-        Message::each_bit<ROWS_AT_ONCE>(chunk, word, (u32)base + through - mine, rows);
+        Message::each_set<ROWS_AT_ONCE>(chunk, word, through, (i64)base, rows);
     }
 }
 

@@ -83,28 +83,34 @@ KERNEL join_rows(i64) {
     join_chunks(puller, OF_ALL);
 }
 
-// What a pull left in bits, as the lists that a push would have made.
+// What a pull left in bits, as the lists that a push would have made. Vertices stand side by side: so near ones and far ones
+// are told apart sooner than while they are lowered.
 KERNEL expand(i64) {
     SHARED(PhaseRoom, room);
     const i64 tick = KNOWN(env.control + TICK);
     const u32* bits = is(BITS_SWAPPED) ? env.bits0 : env.bits1;
+    const i64 nearest = KNOWN(env.control + PILE);
     i64* slot = slot_now();
-    u32(*held)[64] = room.staging.held[warp_in_block()];
+    u32(*held)[HELD] = room.staging.held[warp_in_block()];
     Front front;
-    List touched, mirrors;
+    List touched, mirrors, far;
     front.open(held[0], is(SWAPPED) ? env.queue0 : env.queue1, is(SWAPPED) ? env.sums0 : env.sums1, slot, TAIL);
     touched.open(held[0], env.touched, slot + TOUCHED_TAIL);
     mirrors.open(held[1], env.mirrors, slot + MIRROR_TAIL);
+    far.open(held[BEYOND], is(FAR_SWAPPED) ? env.far1 : env.far0, env.control + FAR);
     each_set_bit((u64)env.rows, [&](u64 i) { return bits[i]; }, [&](bool mine, u32 v) {
         const bool master = FUSED || v < env.masters;
-        if (mine && FLAGGED) env.stamps[v] = (u32)tick;
-        if (APPLY || PRIORITY) touched.add(mine && master, v);
-        else front.add(mine && master, v);
-        if (!FUSED) mirrors.add(mine && !master, v);
+        const bool waits = PRIORITY && mine && master && pile(v) > nearest, near = mine && !waits;
+        if (near && FLAGGED) env.stamps[v] = (u32)tick;
+        if (APPLY) touched.add(near && master, v);
+        else front.add(near && master, v);
+        if (!FUSED) mirrors.add(near && !master, v);
+        if (PRIORITY) far.add(waits && begins_to_wait(v), v);
     });
-    if (APPLY || PRIORITY) touched.close();
+    if (APPLY) touched.close();
     else front.close();
     if (!FUSED) mirrors.close();
+    if (PRIORITY) far.close();
 }
 
 // Passes over all vertices wait for memory: more warps wait at once if a thread takes fewer registers.
@@ -145,16 +151,11 @@ KERNEL combine(i64 count) {
     visit.open(globals_now(), KNOWN(env.control + TICK), KNOWN(env.control + PILE), room.staging.held[warp_in_block()]);
     for (u64 i = thread_rank(); i - lane_id() < (u64)count; i += threads()) {
         const bool mine = i < (u64)count;
-        const u32 v = mine ? env.lids[env.positions[i]] : 0;
-        bool near = false;
-        if (mine) {
-            const Proposal p = proposal_at((i64)i);
-            near = visit.takes(v, p);
-            if (FLAGGED && near) near = visit.begins_to_wait_for(v);
-        }
-        if (ALL) continue;
-        if (TOUCHES) visit.touched.add(near, v);
-        else visit.front.add(near, v);
+        const bool some[] = {mine};
+        const u32 v[] = {mine ? env.lids[env.positions[i]] : 0};
+        Proposal p[1];
+        if (mine) p[0] = proposal_at((i64)i);
+        visit.receive<1>(some, v, p);
     }
     visit.close();
 }

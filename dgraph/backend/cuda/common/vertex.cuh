@@ -64,7 +64,7 @@ struct VertexPass {
     Front front;
     List dirty, live;
 
-    __device__ void open(i64* slot, bool swapped, const Living& living, u32 (*staging)[64], u32 (*more)[64]) {
+    __device__ void open(i64* slot, bool swapped, const Living& living, u32 (*staging)[HELD], u32 (*more)[HELD]) {
         front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
         if (DIRTY && !FUSED) dirty.open(staging[1], env.dirty, slot + DIRTY_TAIL);
         if (LIVE) live.open(more[0], living.next(), slot + LIVE_TAIL);
@@ -194,7 +194,7 @@ struct Piled {
 DEVICE void sort_pass(i64* slot, bool swapped, bool far_swapped, i64 nearest, Staging& staging) {
     Front front;
     List far;
-    u32(*held)[64] = staging.held[warp_in_block()];
+    u32(*held)[HELD] = staging.held[warp_in_block()];
     front.open(held[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
     far.open(held[1], far_swapped ? env.far1 : env.far0, env.control + FAR);
     const u64 count = (u64)FRESH(slot + TOUCHED_TAIL);
@@ -227,7 +227,7 @@ DEVICE void lowest_pass(i64* slot, bool far_swapped, u64 count, i64 current) {
 DEVICE void open_pass(i64* slot, bool swapped, bool far_swapped, u64 count, i64 current, i64 opened, Staging& staging) {
     Front front;
     List rest;
-    u32(*held)[64] = staging.held[warp_in_block()];
+    u32(*held)[HELD] = staging.held[warp_in_block()];
     front.open(held[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
     rest.open(held[1], far_swapped ? env.far0 : env.far1, slot + FAR_TAIL);
     const u32* far = far_swapped ? env.far1 : env.far0;

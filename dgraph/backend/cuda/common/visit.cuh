@@ -50,7 +50,7 @@ DEVICE EdgeList edge_list(bool swapped) {
 }
 
 // Rounds of several GPUs in one launch. There, and where no vertex has a mirror, a visit itself tells near vertices from far
-// ones; else a pass over what was touched does.
+// ones; else a pass over what was touched does: more lists take more registers, and fewer warps would run at once.
 #define ACROSS (PERSISTENT && !FUSED)
 #define SORTS (PRIORITY && (FUSED || ACROSS))
 #define TOUCHES ((APPLY && !PEELS) || (PRIORITY && !SORTS))
@@ -90,12 +90,12 @@ struct Visit {
     const u32* bits;
     u32* culled;
     Front front;
-    List touched, second, beyond; // ``second``: mirrors, or far vertices where there are none; ``beyond``: far ones else
+    List touched, second, beyond; // ``second``: mirrors; ``beyond``: vertices of farther piles
     i64 seen, mail;               // ``mail``: the message that mirrors' proposals join at once, 0: mirrors are listed
     bool sent;
     Sums sums;                    // where PEELS
 
-    __device__ void open(const Globals& globals, i64 tick, i64 pile_now, u32 (*staging)[64]) {
+    __device__ void open(const Globals& globals, i64 tick, i64 pile_now, u32 (*staging)[HELD]) {
         i64* slot = slot_of(tick);
         const i64* c = env.control;
         G = globals, stamp = mirror_stamp = (u32)tick, nearest = pile_now, seen = mail = 0, sent = false;
@@ -107,11 +107,11 @@ struct Visit {
         aim(slot, swapped, far_swapped, staging);
     }
 
-    __device__ void aim(i64* slot, bool swapped, bool far_swapped, u32 (*staging)[64]) {
+    __device__ void aim(i64* slot, bool swapped, bool far_swapped, u32 (*staging)[HELD]) {
         if (!ALL && TOUCHES) touched.open(staging[0], env.touched, slot + TOUCHED_TAIL);
         else front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
         if (!FUSED) second.open(staging[1], env.mirrors, slot + MIRROR_TAIL);
-        else if (PRIORITY) second.open(staging[1], far_swapped ? env.far1 : env.far0, env.control + FAR);
+        if (SORTS) beyond.open(staging[BEYOND], far_swapped ? env.far1 : env.far0, env.control + FAR);
     }
 
     // Whether what mirror v is proposed goes into a message by itself.
@@ -191,25 +191,46 @@ struct Visit {
             else front.add(near[k] && master, v[k]);
             if (MAILS && mail) near[k] = near[k] && !master;
             else if (!FUSED) second.add(near[k] && !master, v[k]);
-            else if (PRIORITY) second.add(far[k], v[k]);
-            if (ACROSS && SORTS) beyond.add(far[k], v[k]);
+            if (SORTS) beyond.add(far[k], v[k]);
             if (POUR) pour(near[k], v[k]);
         }
         if (MAILS && mail) sent |= send_mirrors(near, v, p, mail);
     }
 
-    // A proposal from another rank into master v; whether v changed.
-    __device__ bool takes(u32 v, const Proposal& p) {
-        if (PEELS) {
-            if (is_identity(p) || !wants(G, v)) return false;
-            const Peeled peeled = peel(G, v, p);
-            count_peeled(sums, G, peeled);
-            return peeled.drops;
+    // Proposals from another rank into masters, K where ``mine``, which join lists where they change. As in a batch, what is
+    // of one kind is under way together.
+    template <int K> __device__ void receive(const bool (&mine)[K], const u32 (&v)[K], const Proposal (&p)[K]) {
+        bool near[K], far[K];
+        Claim claim[K];
+        u32 mark[K];
+        for (int k = 0; k < K; k++) {
+            near[k] = mine[k] && !is_identity(p[k]);
+            if (MARKED_AT_ONCE && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
+            near[k] = near[k] && (PEELS ? wants(G, v[k]) : improves(v[k], p[k]));
         }
-        if (MARKED_AT_ONCE && marks(v)) PREFETCH(env.stamps + v);
-        if (is_identity(p) || !improves(v, p)) return false;
-        const Claim claim = attempt(v, p);
-        return MARKED_AT_ONCE || (succeeded(p, claim) && !ALL);
+        for (int k = 0; k < K; k++) {
+            if (PEELS && near[k]) {
+                const Peeled peeled = peel(G, v[k], p[k]);
+                count_peeled(sums, G, peeled);
+                near[k] = peeled.drops;
+            } else if (near[k]) {
+                claim[k] = attempt(v[k], p[k]);
+            }
+        }
+        if (ALL) return;
+        for (int k = 0; k < K; k++) {
+            near[k] = near[k] && (PEELS || MARKED_AT_ONCE || succeeded(p[k], claim[k]));
+            far[k] = SORTS && near[k] && pile_of(v[k], p[k]) > nearest;
+            near[k] = near[k] && !far[k];
+            if (near[k] && marks(v[k])) mark[k] = last_mark(v[k]);
+            far[k] = far[k] && begins_to_wait(v[k]);
+        }
+        for (int k = 0; k < K; k++) {
+            near[k] = near[k] && !(marks(v[k]) && mark[k] == mark_of(v[k]));
+            if (TOUCHES) touched.add(near[k], v[k]);
+            else front.add(near[k], v[k]);
+            if (SORTS) beyond.add(far[k], v[k]);
+        }
     }
 
     // The edges of a vertex that has just joined the frontier, into the list that the next round walks.
@@ -248,14 +269,13 @@ struct Visit {
     __device__ void close() {
         if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += seen;
         if (ALL) return;
-        const bool seconds = !FUSED || PRIORITY, beyonds = ACROSS && SORTS;
         const u64 at_touched = TOUCHES ? touched.reserve(touched.staged) : 0;
-        const u64 at_second = seconds ? second.reserve(second.staged) : 0;
-        const u64 at_beyond = beyonds ? beyond.reserve(beyond.staged) : 0;
+        const u64 at_second = FUSED ? 0 : second.reserve(second.staged);
+        const u64 at_beyond = SORTS ? beyond.reserve(beyond.staged) : 0;
         if (!TOUCHES) front.close();
         if (TOUCHES) touched.put(touched.staged, at_touched);
-        if (seconds) second.put(second.staged, at_second);
-        if (beyonds) beyond.put(beyond.staged, at_beyond);
+        if (!FUSED) second.put(second.staged, at_second);
+        if (SORTS) beyond.put(beyond.staged, at_beyond);
         if (PEELS) flush_sums(front.slot, sums);
     }
 };
