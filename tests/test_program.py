@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dgraph.algorithms.sssp import Beyond
 from dgraph.errors import UsageError
 from dgraph.program import ADD, ALL, INF, MAX, MIN, Field, Global, Program, TraceError, maximum, minimum, trace, where
 from dgraph.sync import plan
@@ -94,13 +93,20 @@ def test_mirrors_hear_what_is_read_of_them():
         def edge(self, u, e, v):
             return {"parent": where(u.level + 1 == v.level, u.id, INF)}
 
+    class Fenced(Tight):
+        inside = Field("bool", given=True)
+        monotone = True
+
+        def cond(self, v, g):
+            return v.inside
+
     found = plan(traced(Tight()), "push", True)
     assert found.refresh == (Told(("level",), "row", True), Told(("level",), "column", False))
     assert found.broadcast == ()
     assert found.broadcast_role == "row"
-    assert plan(traced(Beyond()), "pull", False).refresh == (
-        Told(("dist",), "column", True),
-        Told(("far",), "row", False),
+    assert plan(traced(Fenced()), "pull", False).refresh == (
+        Told(("level",), "column", True),
+        Told(("inside", "level"), "row", False),
     )
 
     class Loose(Tight):
