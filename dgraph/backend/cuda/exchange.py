@@ -14,7 +14,6 @@ from dgraph.backend.cuda import layout
 from dgraph.backend.cuda import messages as at
 from dgraph.backend.cuda.device_rounds import DeviceRounds, Exchanges, concluded_by_device
 from dgraph.backend.cuda.post import PATIENCE, patience, post_of
-from dgraph.backend.cuda.quiet import tells_who
 from dgraph.backend.cuda.transports import Links
 from dgraph.comm import Comm
 from dgraph.errors import PeerLost
@@ -255,20 +254,6 @@ class Exchange:
         for i, peer in enumerate(self.peers):
             if new[_peer_word(i, at.SENT_MESSAGES)]:
                 self.record.message(peer, new[_peer_word(i, at.SENT)], new[_peer_word(i, at.SENT_MESSAGES)])
-
-
-def runs_across(machine: Machine) -> bool:
-    """Whether rounds of this program may run on all GPUs without the host."""
-    links, traced, options = machine.graph.links, machine.traced, machine.options
-    asked = options.schedule not in ("auto", "persistent")
-    strict = asked or options.record or options.sweeps or options.pours > 0 or options.cull > 0
-    able = (machine.walks_by_schedule or machine.by_trees) and not (traced.all or traced.float_sums or strict)
-    return able and links is not None and links.direct
-
-
-def reaches(machine: Machine) -> bool:
-    """Whether GPUs may run a program whose rounds run across as a whole in one kernel."""
-    return machine.options.reaching(machine.graph.extent) > 0 and tells_who(machine.traced)
 
 
 def _either(a: str, b: str) -> str:

@@ -221,17 +221,18 @@ class DeviceGraph:
     def rows_with_edges(self, rows: int) -> int:
         """How many of the first ``rows`` come before empty ones alone: where degrees fall, all that have an edge."""
         if rows not in self._with_edges:
-            offsets = self.out.offsets[: rows + 1]
-            self._with_edges[rows] = int(self.device.xp.searchsorted(offsets, offsets[rows:])[0])
+            self._with_edges[rows] = self._before_empty(self.out.offsets[: rows + 1])
         return self._with_edges[rows]
+
+    def _before_empty(self, offsets) -> int:
+        return int(self.device.xp.searchsorted(offsets, offsets[-1:])[0])
 
     @cached_property
     def rows_pulled(self) -> int:
         """The same of edges by target, of all rows."""
         if not self.local.directed:
             return self.rows_with_edges(self.local.size)
-        offsets = self.incoming.offsets
-        return int(self.device.xp.searchsorted(offsets, offsets[-1:])[0])
+        return self._before_empty(self.incoming.offsets)
 
     @cached_property
     def rows_of_many(self) -> int:

@@ -11,13 +11,14 @@ import numpy as np
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.choose import schedule
 from dgraph.backend.cuda.columns import Column
-from dgraph.backend.cuda.exchange import Exchange, reaches, runs_across
+from dgraph.backend.cuda.exchange import Exchange
 from dgraph.backend.cuda.fields import Fields
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import ROUNDS_AHEAD, Options
 from dgraph.backend.cuda.plan import may_pull
+from dgraph.backend.cuda.quiet import tells_who
 from dgraph.backend.cuda.resumable import Resumable
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.telling import Telling
@@ -113,12 +114,16 @@ class Machine(Telling, Resumable):
     @cached_property
     def runs_across(self) -> bool:
         """Whether rounds of this program may run on all GPUs without the host."""
-        return runs_across(self)
+        links, traced, options = self.graph.links, self.traced, self.options
+        asked = options.schedule not in ("auto", "persistent")
+        strict = asked or options.record or options.sweeps or options.pours > 0 or options.cull > 0
+        able = (self.walks_by_schedule or self.by_trees) and not (traced.all or traced.float_sums or strict)
+        return able and links is not None and links.direct
 
     @cached_property
     def reaches(self) -> bool:
         """Whether GPUs may run it as a whole in one kernel."""
-        return self.runs_across and reaches(self)
+        return self.runs_across and self.options.reaching(self.graph.extent) > 0 and tells_who(self.traced)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""

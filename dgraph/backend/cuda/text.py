@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 PEELED = ("cores", "shells")
 """What ``Program.kernel`` calls rounds of which ``peel.cuh`` says more than a program's texts do."""
 
-HELD, HELD_BY_PHASES = 64, 128
+HELD, HELD_LONG = 64, 128
 """Vertices that a warp stages of a list before they get their places; more where lists are all that a kernel makes."""
 
 GRAPH = [
@@ -117,7 +117,7 @@ def module(t: Traced, variant: Variant, name: str) -> str:
 
 def phases(t: Traced, variant: Variant) -> str:
     """The kernels of single phases, and those of an exchange where vertices have mirrors."""
-    head = _head(t, variant, persistent=False, held=HELD_BY_PHASES)
+    head = _head(t, variant, persistent=False, held=HELD_LONG)
     files = [common(name) for name in ("pull", "phases", "scan")]
     if not variant.fused:
         files += [*_between(t), *map(common, ("posting", "exchange", "overlap", "conclude"))]

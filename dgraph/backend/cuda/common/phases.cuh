@@ -56,11 +56,12 @@ KERNEL set_bits(i64) {
 }
 
 KERNEL pull(i64 of) {
+    SHARED(AwakeRoom, room);
     if (is_over()) return;
     const bool swapped = is(BITS_SWAPPED);
     const Puller puller = {globals_now(), swapped ? env.bits1 : env.bits0};
     if (ALL) pull_rows(puller, of, thread_rank(), threads());
-    else pull_bits(puller, swapped ? env.bits0 : env.bits1, slot_now());
+    else pull_bits(puller, swapped ? env.bits0 : env.bits1, slot_now(), room);
     if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += puller.seen;
 }
 

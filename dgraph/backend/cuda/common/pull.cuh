@@ -72,8 +72,25 @@ template <class F, class E> DEVICE void pull_words(const Puller& puller, u64 row
     }
 }
 
+struct AwakeRoom {
+    i64 awake[BLOCK / 32], degrees[BLOCK / 32];
+};
+
+// How many vertices all threads woke, and their edges: a block each, since all warps come to an end together.
+DEVICE void count_awake(i64* slot, i64 awake, i64 degrees, AwakeRoom& room) {
+    awake = warp_sum(awake), degrees = warp_sum(degrees);
+    if (lane_id() == 0) room.awake[warp_in_block()] = awake, room.degrees[warp_in_block()] = degrees;
+    __syncthreads();
+    if (warp_in_block()) return;
+    const bool mine = lane_id() < BLOCK / 32;
+    awake = warp_sum(mine ? room.awake[lane_id()] : 0), degrees = warp_sum(mine ? room.degrees[lane_id()] : 0);
+    if (!awake || lane_id()) return;
+    count(slot + AWAKE, awake);
+    count(slot + EDGE_SUM, degrees);
+}
+
 // Who changed is a bit of ``next``.
-DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
+DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot, AwakeRoom& room) {
     i64 awake = 0, edges = 0;
     pull_words(puller, (u64)env.rows, [&](u64 i, u32 v, bool hit, const Proposal& a) {
         const bool changed = hit && commit(v, a);
@@ -84,11 +101,7 @@ DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot) {
         }
         if (changed && (FUSED || v < env.masters)) awake++, edges += (i64)(env.out_offsets[v + 1] - env.out_offsets[v]);
     }, [&](u64 i) { next[i] = 0; });
-    awake = warp_sum(awake), edges = warp_sum(edges);
-    if (FUSED && awake && lane_id() == 0) {
-        count(slot + AWAKE, awake);
-        count(slot + EDGE_SUM, edges);
-    }
+    if (FUSED) count_awake(slot, awake, edges, room);
 }
 
 // Of rows, or of a list of them, those that a pull takes: mirrors begin at ``mirrors``.

@@ -62,7 +62,7 @@ struct Reach : ReachRank {
                 }
             });
         if (mode == PUSH) front.close();
-        else count_awake(awake, degrees);
+        else count_awake(slot_of(tick), awake, degrees, room.awake);
         unpacking += (i64)(NOW() - came);
     }
 

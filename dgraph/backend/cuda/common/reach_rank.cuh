@@ -3,6 +3,7 @@
 struct ReachRoom {
     Staging staging;
     Totalled totals;
+    AwakeRoom awake;
     union {
         WarpSearchRoom search;
         TwcRoom twc;
@@ -146,13 +147,6 @@ struct ReachRank {
         visit.close();
     }
 
-    __device__ void count_awake(i64 awake, i64 degrees) const {
-        awake = warp_sum(awake), degrees = warp_sum(degrees);
-        if (!awake || lane_id()) return;
-        count(slot_of(tick) + AWAKE, awake);
-        count(slot_of(tick) + EDGE_SUM, degrees);
-    }
-
     // Where no mirror has edges to look back along, mirrors are not looked at.
     __device__ void pull() {
         const bool whole = reduces(PULL).role;
@@ -171,6 +165,6 @@ struct ReachRank {
             if (i < master_words()) next[i] = 0;
             if (whole && 32 * (i + 1) > (u64)env.masters) env.hits[i] = 0;
         });
-        count_awake(awake, degrees);
+        count_awake(slot_of(tick), awake, degrees, room.awake);
     }
 };
