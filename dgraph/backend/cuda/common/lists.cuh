@@ -72,7 +72,8 @@ struct List {
     __device__ void put(u32 n, u64 at) {
         if (n == 0) return;
         staged -= n, at = shuffle(at, 0);
-        for (u32 k = lane_id(); k < n; k += 32) out[at + k] = held[staged + k];
+        for (u32 k = 0; k < SPILL / 32; k++)
+            if (32 * k + lane_id() < n) out[at + 32 * k + lane_id()] = held[staged + 32 * k + lane_id()];
         __syncwarp();
     }
 
@@ -114,7 +115,7 @@ struct Front {
         const u32 rows = SPILL / 32;
         u32 v[rows], degree[rows], through[rows], all = 0;
         staged -= n;
-        for (u32 k = 0; k < rows && 32 * k < n; k++) {
+        for (u32 k = 0; k < rows; k++) {
             const u32 i = 32 * k + lane_id();
             const bool mine = i < n;
             v[k] = mine ? held[staged + i] : 0;
@@ -128,14 +129,14 @@ struct Front {
             if (!rows_are_whole() && mine && v[k] < env.masters) global += (i64)env.degree[v[k]];
             most = larger(most, degree[k]);
         }
-        for (u32 k = 0; k < rows && 32 * k < n; k++) {
+        for (u32 k = 0; k < rows; k++) {
             through[k] = WIDE ? 0 : all + sum_up_to_lane(degree[k]);
-            all = shuffle(through[k], 31);
+            if (k + 1 < rows) all = shuffle(through[k], 31);
         }
         u64 at = 0;
-        if (lane_id() == 0) at = atomicAdd((u64*)(slot + word), ((u64)all << 32) | n);
-        at = shuffle(at, 0);
-        for (u32 k = 0; k < rows && 32 * k < n; k++) {
+        if (lane_id() == 31) at = atomicAdd((u64*)(slot + word), ((u64)through[rows - 1] << 32) | n);
+        at = shuffle(at, 31);
+        for (u32 k = 0; k < rows; k++) {
             const u32 i = 32 * k + lane_id();
             if (i >= n) continue;
             out[(u32)at + i] = v[k];
