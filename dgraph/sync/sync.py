@@ -132,9 +132,10 @@ class Sync:
             self._tell(Told(now.broadcast, now.broadcast_role, now.frontier), failed, everything=self.full)
 
     def _hears_in_time(self, told: Told, now: Plan) -> bool:
-        """Whether mirrors need hear of active masters alone: of others they do when those become active."""
-        known = told.joins and set(told.fields) <= set(now.broadcast)
-        return known and not (self.machine.dirties or self.full)
+        """Whether mirrors hear of active masters alone: of others they do when those become active. Where most are
+        active all are sooner told."""
+        machine, known = self.machine, told.joins and set(told.fields) <= set(now.broadcast)
+        return known and 2 * machine.total_active < self.local.n and not (machine.dirties or self.full)
 
     def _tell(self, told: Told, failed: bool, everything: bool) -> None:
         (fields, role, joins), machine, traced = told, self.machine, self.machine.traced
