@@ -1,6 +1,7 @@
 """Figures by one command each, written to ``results`` as JSON and as a Markdown table."""
 
 import argparse
+import json
 from pathlib import Path
 
 from benchmarks import (
@@ -91,6 +92,10 @@ WHAT = {
             asked.results,
         ),
     ),
+    "merge": (
+        "rows of across and gpu that were measured on another machine, in place of older ones",
+        lambda asked: _merge(asked.measured, asked.results),
+    ),
     "store": (
         "a partitioned graph, written and opened",
         lambda asked: store.measure(asked.repeat, asked.results),
@@ -101,6 +106,16 @@ WHAT = {
 
 def _named(asked: str | None, known) -> list[str]:
     return asked.split(",") if asked else list(known)
+
+
+def _merge(measured: Path, results: Path) -> None:
+    for file in sorted(measured.glob("*.json")):
+        what, _, ranks = file.stem.partition("-")
+        runs = json.loads(file.read_text())["runs"]
+        if what == "across":
+            across.keep(results, int(ranks), runs)
+        elif what == "gpu":
+            gpu.keep(results, runs)
 
 
 def main() -> None:
@@ -127,6 +142,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=1000, help="of load: size of the edge list (default 1000)")
     parser.add_argument("--from-scale", type=int, default=sizes.SCALES[0], help="of sizes: smallest R-MAT")
     parser.add_argument("--to-scale", type=int, default=sizes.SCALES[-1], help="of sizes: largest R-MAT")
+    parser.add_argument("--measured", type=Path, help="of merge: folder of that machine's results")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the JSON and the Markdown table")
     asked = parser.parse_args()
     WHAT[asked.what][1](asked)

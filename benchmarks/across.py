@@ -28,7 +28,9 @@ GRAPHS = {
 LOADED = ("grid2500", "grid4900", "rmat22", "rmat24")
 """Those that hosts load, where symmetric ones can be made of them."""
 
-ALGORITHMS = ("bfs", "sssp", "cc", "pagerank", "pagerank single", "kcore", "kcore peeling", "kcore estimates")
+ALGORITHMS = (
+    "bfs", "sssp", "sssp piles", "cc", "pagerank", "pagerank single", "kcore", "kcore peeling", "kcore estimates",
+)  # fmt: skip
 """Names, some with a variant; ``pagerank single`` in 32-bit floats, as the peers' was measured."""
 
 SETTINGS: dict[str, dict] = {
@@ -66,7 +68,7 @@ WAYS: dict[str, dict] = {
 def measure(
     graphs: list[str], works: list[str], policies: list[str], ways: list[str], count: int, repeat: int, folder: Path
 ) -> None:
-    """Run under ``mpirun -n P`` with a GPU a rank; rank 0 writes ``across-P.json`` and ``.md``.
+    """Run under ``mpirun -n P`` with a GPU a rank; rank 0 replaces rows in ``across-P.json`` and ``.md``.
 
     Args:
         works: of ``ALGORITHMS``. policies: as of :func:`dgraph.run`.
@@ -99,10 +101,13 @@ def measure(
                 rows.append(row)
                 if comm.rank == 0:
                     print(_line(row), flush=True)
-                    record.write(
-                        folder, f"across-{comm.size}", document, _table(rows), shown=False
-                    )  # it may be cut off
+                    keep(folder, comm.size, [document])  # at once: it may be cut off
         graph = None  # before the next one is drawn
+
+
+def keep(folder: Path, ranks: int, runs: list[dict]) -> None:
+    """Rows of these runs, newest first, in place of those that were measured before."""
+    record.add(folder, f"across-{ranks}", runs, KEY, TOLD, _table)
 
 
 def _graph(name: str, policy: str, count: int, device, comm) -> tuple[dgraph.Graph, list[int]]:
@@ -156,6 +161,13 @@ def _figures(runs: list) -> dict:
     return {"seconds": statistics.median(slowest), "parts": means, "bytes": sent}
 
 
+KEY = ("graph", "policy", "algorithm", "way")
+"""What tells a row from others."""
+
+TOLD = (
+    "`ms` is the slowest rank's sum of the parts behind it; `call` is the whole of `dgraph.run`, columns of the result "
+    "left\nwhere they are. A row is the last that was measured."
+)
 HEAD = f"| graph | policy | algorithm | way | rounds | ms | call | µs a round | {' | '.join(PARTS)} | {HIDDEN} | MB |"
 
 
@@ -166,9 +178,10 @@ def _table(rows: list[dict]) -> str:
 def _line(row: dict) -> str:
     parts = " | ".join(f"{1e3 * row['parts'][part]:.2f}" for part in (*PARTS, HIDDEN))
     low, high = (f"{1e3 * of(row['each']):.2f}" for of in (min, max))
+    call = "–" if row["call"] is None else f"{1e3 * row['call']:.1f}"
     return (
         f"| {row['graph']} | {row['policy']} | {row['algorithm']} | {row['way']} | {row['rounds']:,} | "
-        f"{low if low == high else f'{low}–{high}'} | {1e3 * row['call']:.1f} | "
+        f"{low if low == high else f'{low}–{high}'} | {call} | "
         f"{1e6 * row['seconds'] / max(row['rounds'], 1):.1f} | {parts} | "
         f"{row['bytes'] / 1e6:.2f} |"
     )

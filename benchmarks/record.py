@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,21 +28,52 @@ def circumstances(libraries: tuple[str, ...] = ()) -> dict:
     }
 
 
-def write(folder: Path, name: str, document: dict, table: str, shown: bool = True) -> None:
-    """``name.json`` and ``name.md``, and the table on the terminal where it is to be ``shown``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
-    where = document["circumstances"]
+def write(folder: Path, name: str, document: dict, table: str) -> None:
+    """``name.json`` and ``name.md``, and the table on the terminal."""
+    _written(folder, name, document, f"{_head(document['circumstances'])}\n\n{table}")
+    print(table)
+
+
+def add(
+    folder: Path, name: str, runs: list[dict], key: tuple[str, ...], about: str, table: Callable[[list[dict]], str]
+) -> None:
+    """``name.json`` and ``name.md`` keep a row of every ``key``, the one that was measured last, beside its run.
+
+    Args:
+        runs: newest first, each with ``circumstances``, ``rows``, and perhaps a ``note`` that is told before its table.
+        about: told before all tables.
+    """
+    file = folder / f"{name}.json"
+    older = json.loads(file.read_text())["runs"] if file.exists() else []
+    again = [run["circumstances"] for run in runs]
+    kept, seen = [], set()
+    for run in [*runs, *(run for run in older if run["circumstances"] not in again)]:
+        rows = {tuple(row[field] for field in key): row for row in run["rows"]}
+        left = [row for which, row in rows.items() if which not in seen]
+        seen |= rows.keys()
+        if left:
+            kept.append(run | {"rows": left})
+    parts = [about]
+    for run in kept:
+        parts += [run["note"]] if "note" in run else []
+        parts += [_head(run["circumstances"]), table(run["rows"]).rstrip()]
+    _written(folder, name, {"runs": kept}, "\n\n".join(parts) + "\n")
+
+
+def _head(where: dict) -> str:
+    """What was run, and on what."""
     gpu = f"{where['gpu']}, " if "gpu" in where else ""
-    head = (
+    return (
         f"`{where['command']}` at {where['commit']}, {where['when'][:10]}: "
         f"{gpu}{where['processor']}, {where['cores']} cores, load {where['load_before']} before; "
         + ", ".join(f"{library} {number}" for library, number in where["versions"].items())
-        + "\n\n"
     )
-    (folder / f"{name}.md").write_text(head + table)
-    if shown:
-        print(table)
+
+
+def _written(folder: Path, name: str, document: dict, text: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
+    (folder / f"{name}.md").write_text(text)
 
 
 def _words(argv: list[str]) -> str:
