@@ -9,7 +9,18 @@ levels k .. k + WINDOW - 1 may drop are *candidates*: found by one pass over all
 import numpy as np
 from numba import njit
 
-from dgraph.backend.cpu.atomics import INLINE, OPTIONS, added, barrier, fetch_add, load, load_acquire, prefetch, store
+from dgraph.backend.cpu.atomics import (
+    INLINE,
+    INNER,
+    OPTIONS,
+    added,
+    barrier,
+    fetch_add,
+    load,
+    load_acquire,
+    prefetch,
+    store,
+)
 
 WINDOW = 16
 """Levels whose candidates are found in one pass."""
@@ -36,7 +47,7 @@ def put(buffer, count, v, out, shared, tail):
     return move(buffer, 0, count, out, shared, tail) if count == BUFFER else count
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def move(buffer, first, last, out, shared, tail):
     """Move ``buffer[first:last]`` to its place in the list; ``first``."""
     if last > first:
@@ -46,7 +57,7 @@ def move(buffer, first, last, out, shared, tail):
     return first
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def find(t, threads, k, last, core, lists, counts, buffers, shared):
     """Into ``queue``: the vertices that level k drops. Returns the last level of the window, and where the vertices
     begin that fell into it."""
@@ -88,7 +99,7 @@ def find(t, threads, k, last, core, lists, counts, buffers, shared):
     return last, fallen_from
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log, buffers, shared, alone):
     """Drop ``queue[start:end]`` and all that this leaves with k neighbours; mirrors count what they lost."""
     queue, fallen, mirrors, front = lists[0], lists[3], lists[4], lists[5]

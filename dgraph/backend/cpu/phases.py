@@ -16,7 +16,7 @@ def append(buffer, count, value, out, counters, tail):
     return flush(buffer, count, out, counters, tail) if count == BUFFER else count
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def flush(buffer, count, out, counters, tail):
     """Move this thread's buffer to its place in the list; 0."""
     if count > 0:
@@ -32,7 +32,7 @@ def share_of(shares, tick, t):
     return (tick & 3) * (len(shares) // 4) + 8 * t
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def told_apart(shares, tick, count, threads):
     """Whether the threads' shares make up the whole queue: each found its own in one piece, in the last round."""
     told = 0
@@ -42,7 +42,7 @@ def told_apart(shares, tick, count, threads):
     return told == count
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def spill(hits, count, base, graph, F, touched, mirrors, shared, c, shares, share):
     """Move changed vertices to the list of masters or of mirrors; edges that leave the masters, if they are active.
 
@@ -90,7 +90,7 @@ def chunk_of(count, threads):
     return count if threads == 1 else max(16, min(1024, count // (8 * threads)))
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def start_phase(t, threads, base, F, P, G, W, c):
     """``init`` on every master; the first frontier."""
     queue, shared, parts, live, live_counts, buffers = W[0], W[13], W[12], W[10], W[11], W[15]
@@ -120,7 +120,7 @@ def start_phase(t, threads, base, F, P, G, W, c):
     fetch_add(shared, base + EDGE_SUM, edges)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def set_bits(t, threads, base, count, queue, bits):
     """The list of the frontier as bits; call between two barriers, on cleared words."""
     for i in range(count * t // threads, count * (t + 1) // threads):
@@ -128,7 +128,7 @@ def set_bits(t, threads, base, count, queue, bits):
         joined(bits, v >> 6, np.uint64(1) << np.uint64(v & 63), threads == 1)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def clear_bits(t, threads, rows, bits):
     words = (rows + 63) >> 6
     for i in range(words * t // threads, words * (t + 1) // threads):
@@ -140,7 +140,7 @@ def is_set(bits, u):
     return (load(bits, u >> 6) >> np.uint64(u & 63)) & np.uint64(1) != np.uint64(0)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
     """Every v that wants proposals looks back along its edges for active sources; ``next_bits``: who changed."""
     shared = W[13]
@@ -177,7 +177,7 @@ def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
     fetch_add(shared, base + EDGE_SUM, edges)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def expand(t, threads, base, tail, bits, out, W, c):
     """Bits as a list of masters, and one of mirrors."""
     mirrors, flags, shared, buffers = W[2], W[4], W[13], W[15]
@@ -199,7 +199,7 @@ def expand(t, threads, base, tail, bits, out, W, c):
     flush(mirror_found, j, mirrors, shared, base + MIRROR_TAIL)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
     """``apply`` on changed masters (on all, on all that live), or sort them into the near and the far pile."""
     dirty, flags, waiting, live, live_counts = W[3], W[4], W[7], W[10], W[11]
@@ -277,7 +277,7 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
     fetch_add(shared, base + EDGE_SUM, edges)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def lowest_pile(t, threads, base, F, P, G, far, W, c):
     """The lowest pile above the current one that a waiting vertex is in, into the slot's FAR_MIN."""
     low, count = np.int64(0), c[FAR]
@@ -288,7 +288,7 @@ def lowest_pile(t, threads, base, F, P, G, far, W, c):
     fetch_min(W[13], base + FAR_MIN, low)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def open_pile(t, threads, base, opened, F, P, G, queue, far, far_next, W, c):
     """Vertices of pile ``opened`` join the frontier; those below it have been through since they began to wait."""
     waiting, shared, buffers = W[7], W[13], W[15]

@@ -13,6 +13,7 @@ from dgraph.backend.cpu.machine import Machine
 from dgraph.program import Traced
 
 INLINE: dict[str, Any] = {}
+INNER: dict[str, Any] = {}
 OPTIONS: dict[str, Any] = {}
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 

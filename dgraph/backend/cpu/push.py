@@ -4,7 +4,7 @@
 locked instructions, which let no memory access pass them and so make every cache miss a wait."""
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def push_phase(t, threads, tick, base, count, graph, F, P, G, queue, touched, W, c):
     """Every edge u → v of an active u proposes to v."""
     mirrors, flags, shared, hits, shares = W[2], W[4], W[13], W[15][t, 0], W[16]

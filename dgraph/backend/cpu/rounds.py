@@ -6,7 +6,7 @@ All threads run ``work`` from start to end together (SPMD): one phase for the re
 """
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def direction(mode, forced, active, was, edges, unexplored, n, arcs):
     """Push or pull in the next round, from totals that every rank has.   [Beamer et al., SC 2012]"""
     if not CAN_PULL or forced == FORCE_PUSH:
@@ -26,7 +26,7 @@ def direction(mode, forced, active, was, edges, unexplored, n, arcs):
     return PULL if active + edges > arcs // 20 else PUSH
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def decide(P, G, c, integers, floats, active, edges):
     """What a round's totals mean: globals, the end, the next direction. For ranks that agreed on them outside."""
     was = c[TOTAL_ACTIVE]
@@ -40,7 +40,7 @@ def decide(P, G, c, integers, floats, active, edges):
     c[MODE] = mode
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def totals(P, integers, floats, c, sums, float_sums):
     """Globals with a round's sums in them; ``sums`` are 8 words apart, as the slots hold them."""
     G = load_globals(integers, floats, c[N], c[M], c[ROUND], c[TOTAL_ACTIVE])
@@ -67,7 +67,7 @@ def agreed(P, integers, floats, c, sums, float_sums, active, edges, starting):
     c[PILE_ROUNDS] += 1
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def piles(width, edges, rounds):
     """How many piles to open at once: more where the last ones made small rounds. 0: always one, the caller's Δ."""
     if width == 0:
@@ -95,7 +95,7 @@ def combine(lids, positions, count, values, F, touched, W, c):
                     shared[base + EDGE_SUM] += load(degree, v)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def fold_parts(parts, blocks):
     """Float sums of blocks, in block order."""
     total = no_float_sums()
