@@ -73,7 +73,8 @@ def by_turns(names: str, *lists, of: int):
     turns = 1 if EVERYTHING or ranks == 1 else of
     rows = itertools.product(*map(enumerate, lists))
     taken = [[member for _, member in row] for row in rows if (ranks + sum(at for at, _ in row)) % turns == 0]
-    return pytest.mark.parametrize(names, taken)
+    parameters = pytest.mark.parametrize(names, taken)
+    return lambda test: pytest.mark.by_turns(parameters(test))
 
 
 def case(hunts: str, *, directed: bool = True, sparse: bool = False, source: int = 0, dtypes=INTEGERS + FLOATS):

@@ -92,11 +92,15 @@ def test_every_architecture_meets_every_schedule_and_every_program():
 @pytest.mark.takes_all_cores
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernels_compile(architecture, monkeypatch):
-    """What takes long is optimised for one architecture by turns, and for the others translated with little of that."""
+    """Of what takes long one text is optimised, on one architecture by turns; others are hardly optimised."""
     pytest.importorskip("cuda.bindings.nvrtc")
-    others = tuple(end for i, end in enumerate(LONG) if ARCHITECTURES[i % len(ARCHITECTURES)] != architecture)
-    quick = [each for each in texts(architecture) if each[1].endswith(others) and not EVERYTHING]
-    compile_all([each for each in texts(architecture) if each not in quick], architecture)
+    left = {end for i, end in enumerate(LONG) if ARCHITECTURES[i % len(ARCHITECTURES)] == architecture}
+    whole, quick = [], []
+    for each in texts(architecture):
+        end = next((end for end in LONG if each[1].endswith(end)), None)
+        (whole if EVERYTHING or end is None or end in left else quick).append(each)
+        left.discard(end)
+    compile_all(whole, architecture)
     monkeypatch.setattr(nvrtc, "OPTIONS", (*nvrtc.OPTIONS, "--Ofast-compile=max"))
     compile_all(quick, architecture)
 

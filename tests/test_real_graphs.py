@@ -106,10 +106,11 @@ def by_turns(known):
     """Pairs of a graph and a policy; on one rank, where policies make no difference, one policy a graph."""
     policies, size = sorted(POLICIES), world().size
     turns = len(policies) if size == 1 else 1 if EVERYTHING else 3
-    return pytest.mark.parametrize(("known", "policy"), [
+    pairs = pytest.mark.parametrize(("known", "policy"), [
         pytest.param(graph, policy, id=f"{graph.file}-{graph.directed}-{policy}")
         for i, graph in enumerate(known) for j, policy in enumerate(policies) if (i + j + size) % turns == 0
     ])  # fmt: skip
+    return lambda test: pytest.mark.by_turns(pairs(test))
 
 
 PAIRS = by_turns(HERE)
