@@ -20,6 +20,7 @@ from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.light import Lightened
 from dgraph.backend.cuda.options import Options
 from dgraph.comm import world
+from dgraph.engine import Context
 from dgraph.errors import UsageError
 from dgraph.program import trace
 
@@ -172,6 +173,30 @@ def test_edges_by_target_are_brought_into_order_once_that_pays(before, monkeypat
         same(_whole(found, "distance"), wanted)
         pulls.append("pull" in found.report["rounds"]["by_direction"])
     assert pulls == {None: [False, False, True, True], "bfs": [True] * 4}.get(before, [False] * 4)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("policy", ["oec", "iec", "cvc"])
+def test_mirrors_that_look_back_hear_who_need_not(policy, directed, monkeypatch):
+    """A mirror knows no distance, and a near hub has a long row; where no mirror has a row nobody tells them."""
+    monkeypatch.setattr(sssp, "NEAR", 1.5)
+    monkeypatch.setattr(cuda, "WISHES", 1)
+    started, run = [], Context.run
+
+    def noted(ctx, program, *rest):
+        if program.gathers:
+            rows = ctx.local.incoming if directed else ctx.local.out
+            have = np.diff(np.asarray(rows.offsets))[ctx.local.masters :]
+            started.append((hasattr(program, "far"), world().total(int(have.sum())) > 0))
+        return run(ctx, program, *rest)
+
+    monkeypatch.setattr(Context, "run", noted)
+    found = solved("hubs", emulated.backend(), directed, variant="gather", policy=policy)[0]
+    assert found.report["rounds"]["by_direction"].get("pull")
+    assert started
+    assert all(told == look_back for told, look_back in started), started
 
 
 def _no_room(plan):

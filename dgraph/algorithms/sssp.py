@@ -93,6 +93,21 @@ class Beyond(Distances):
         return v.dist > self.near
 
 
+class BeyondTold(Beyond):
+    """The same where mirrors look back, too: they know no distance of their own, and those of near vertices, hubs among
+    them, would search their rows in vain."""
+
+    monotone = True
+
+    far = Field("bool")
+
+    def init(self, v, g):
+        return {"far": v.dist > self.near, "active": v.dist != INF}
+
+    def cond(self, v, g):
+        return v.far
+
+
 class NearerParents(OnePass):
     """The smallest original id among strictly nearer neighbours that a shortest path can come from."""
 
@@ -276,7 +291,8 @@ def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
         return state
     _, _, arcs = measured(state, "dist", ctx.local).of_all(ctx.comm)
     most = 2 * arcs > ctx.local.arcs
-    outer = Beyond(source=source, near=_limit(near, dtype), delta=(FAR if most else 1.0) * delta).retype(dist=dtype)
+    kind = BeyondTold if ctx.largest(int(ctx.local.mirrors_pull)) else Beyond
+    outer = kind(source=source, near=_limit(near, dtype), delta=(FAR if most else 1.0) * delta).retype(dist=dtype)
     outer.gathers = True  # what has to be afforded
     outer.gathers = not ctx.local.directed or ctx.affords(outer)
     return ctx.run(outer, {"dist": state.raw("dist")})

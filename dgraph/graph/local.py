@@ -121,6 +121,12 @@ class LocalGraph:
         return here == int(self.out.offsets[self.masters]) == len(self.out.neighbours)
 
     @cached_property
+    def mirrors_pull(self) -> bool:
+        """Whether a pull takes rows of mirrors: edges enter some, or leave some of a graph that is not directed."""
+        role = "column" if self.directed else "row"
+        return any(len(range(*side.span(role))) for side in self.mine.values())
+
+    @cached_property
     def largest_degree(self) -> int:
         """Edges that leave one vertex in the whole graph, at most; of masters and mirrors."""
         return int(self.out_degree.max(initial=0))
