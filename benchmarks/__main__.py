@@ -108,13 +108,17 @@ def _named(asked: str | None, known) -> list[str]:
     return asked.split(",") if asked else list(known)
 
 
-def _merge(measured: Path, results: Path) -> None:
+def _merge(measured: Path | None, results: Path) -> None:
+    if measured is None or not measured.is_dir():
+        raise SystemExit("merge takes --measured FOLDER, with across-P.json or gpu.json in it")
     for file in sorted(measured.glob("*.json")):
         what, _, ranks = file.stem.partition("-")
+        if file.stem != "gpu" and not (what == "across" and ranks.isdecimal()):
+            raise SystemExit(f"{file}: merge knows across-P.json and gpu.json; leave other files out, or rename them")
         runs = json.loads(file.read_text())["runs"]
         if what == "across":
             across.keep(results, int(ranks), runs)
-        elif what == "gpu":
+        else:
             gpu.keep(results, runs)
 
 

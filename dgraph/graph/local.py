@@ -124,7 +124,8 @@ class LocalGraph:
     def mirrors_pull(self) -> bool:
         """Whether a pull takes rows of mirrors: edges enter some, or leave some of a graph that is not directed."""
         role = "column" if self.directed else "row"
-        return any(len(range(*side.span(role))) for side in self.mine.values())
+        spans = [side.span(role) for side in self.mine.values()]
+        return any(first < last for first, last in spans)
 
     @cached_property
     def largest_degree(self) -> int:
