@@ -32,8 +32,8 @@ COMBINATIONS = [
 """Every pair of a policy, a direction and a sync."""
 
 THOROUGH = ("skewed", "plateaus", "rounded_sums")
-"""Graphs that take every combination by turns, half of them at each number of ranks, each at every number on one of the
-graphs; the others take one each, another at every number of ranks."""
+"""Graphs that take every combination by turns, half of them at a number of ranks; the others take one each, another at
+every number of ranks. Of graphs three ranks take half and four the other half (``conftest.has_turn``)."""
 
 
 SCHEDULE = os.environ.get("DGRAPH_TEST_SCHEDULE")
