@@ -122,8 +122,11 @@ def test_where_vertices_are_numbered_by_degree():
         both(4, crowd(False), policy=policy, options=Options(reach=4, renumber=True))
 
 
-@pytest.mark.parametrize(("directed", "without", "within"), [(True, (24, 6), (8, 3)), (False, (27, 6), (11, 3))])
-def test_a_search_asks_its_host_once(directed, without, within, monkeypatch, launched):
+@pytest.mark.parametrize(
+    ("n", "m", "directed", "without", "within"),
+    [(200, 1600, True, (24, 6), (8, 3)), (150, 900, False, (27, 6), (11, 3))],
+)
+def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatch, launched):
     """Launches and reads of a run, beside those of rounds that the host looks at."""
     looks, read = [], Machine.read
 
@@ -133,11 +136,49 @@ def test_a_search_asks_its_host_once(directed, without, within, monkeypatch, lau
 
     monkeypatch.setattr(Machine, "read", noted)
     for reach, wanted in ((0, without), (4, within)):
-        (found,) = run(2, simulated.skewed(150, 900, directed), [Levels(source=1)], options=Options(reach=reach))
+        (found,) = run(2, simulated.skewed(n, m, directed), [Levels(source=1)], options=Options(reach=reach))
         assert [row[1] for row in kept(found)] == ["pull"] * 3 + ["push"]
         assert (len(launched), len(looks)) == wanted
         assert launched.count("reach") == bool(reach)
         launched.clear(), looks.clear()
+
+
+@cache
+def multitude(directed: bool):
+    """So many that a warp takes 32 words of them at a time. Those from 40,000 on have an edge or none, from hubs or
+    others; nobody reaches the last."""
+    rng = np.random.default_rng(3)
+    src, dst = rng.integers(0, 40_000, 200_000) ** 2 // 40_000, rng.integers(0, 40_000, 200_000)
+    leaves = rng.permutation(np.arange(40_000, 70_000))[:15_000]
+    known = np.where(leaves % 3 == 0, rng.integers(0, 40_000, leaves.size), leaves % 7)
+    strangers = np.arange(70_000, 72_000)
+    src, dst = np.concatenate([src, known, strangers]), np.concatenate([dst, leaves, np.roll(strangers, 1)])
+    return simulated.graph(72_000, src[src != dst], dst[src != dst], directed)
+
+
+SPARSE = {
+    "lanes take others' words": ("lane_past(through, at);", "31 - lane_past(through, at);"),
+    "first neighbours are taken for all": ("& env.in_many[first + lane_id()]", "& 0"),
+    "nobody is thought to have edges": ("v < env.leaving", "false"),
+}
+
+
+@pytest.mark.parametrize("name", [None, *SPARSE])
+def test_lanes_take_vertices_of_several_words(name):
+    """Late pulls, and those of whom the first neighbour does not say it."""
+
+    def search():
+        for size, policy in ((1, "oec"), (2, "oec"), (2, "iec")):
+            for directed in (True, False):
+                options = Options(reach=4, renumber=True)
+                found = both(size, multitude(directed), 0, policy=policy, options=options, mutant=SPARSE.get(name))
+                assert [row[1] for row in kept(found)].count("pull") >= 2
+
+    if name is None:
+        search()
+    else:
+        with pytest.raises(AssertionError):
+            search()
 
 
 def test_small_rounds_in_a_row_are_left_to_their_kernel_and_broad_ones_taken_back(launched):
@@ -226,7 +267,7 @@ MUTANTS = {
     "what is bits is taken for positions": ("if (many != COUNT_IN_HEAD) {", "if (false) {", False),
     "masters that are listed are not told": ("if (mask) out[w] = word & mask;", "if (mask) out[w] = 0;", False),
     "edges that are walked stay unexplored": ("if (way == PUSH) unexplored -= total;", "", False),
-    "edges behind the first are not looked at": ("more = head != NO_HEAD && !hit;", "more = false;", False),
+    "edges behind the first are not looked at": ("smaller(env.in_offsets[v] + after, last)", "last", False),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -28,6 +28,9 @@ RENUMBERED = SOME // 2
 
 HEADED = SOME // 2
 """Rows whose first neighbours are looked up at a time."""
+
+MADE_WITH = {"heads": ("incoming_heads", "incoming_many"), "incoming": ("incoming_some",)}
+"""What else goes when a program's are let go of."""
 
 
 class Rows:
@@ -146,8 +149,8 @@ class DeviceGraph:
     def forget(self, name: str) -> None:
         """Let go of "incoming", "parts", "heads" or "light"; whoever wants them again makes them."""
         self.__dict__.pop(name, None)
-        if name == "heads":
-            self.__dict__.pop("incoming_heads", None)
+        for more in MADE_WITH.get(name, ()):
+            self.__dict__.pop(more, None)
 
     @property
     def turned(self) -> bool:
@@ -235,14 +238,25 @@ class DeviceGraph:
         return self._before_empty(self.incoming.offsets)
 
     @cached_property
+    def rows_left(self) -> int:
+        """How many masters come before those that no edge of the whole graph leaves, where degrees fall; else all."""
+        if self.order is None:
+            return self.local.masters
+        return self._until_last(lambda first, stop: self.degree[first:stop] > 0)
+
+    @cached_property
     def rows_of_many(self) -> int:
         """How many of the masters' rows come before those of one edge or none alone."""
-        masters, before = self.local.masters, 0
-        for first in range(0, masters, HEADED):
-            starts = self.out.offsets[first : min(first + HEADED, masters) + 1]
-            many = starts[1:] - starts[:-1] > 1
-            if many.any():
-                before = first + len(many) - int(many[::-1].argmax())
+        starts = self.out.offsets
+        return self._until_last(lambda first, stop: starts[first + 1 : stop + 1] - starts[first:stop] > 1)
+
+    def _until_last(self, those: Callable[[int, int], Any]) -> int:
+        """How many masters there are up to the last of those that a mask of some of them names."""
+        before = 0
+        for first in range(0, self.local.masters, HEADED):
+            found = those(first, min(first + HEADED, self.local.masters))
+            if found.any():
+                before = first + len(found) - int(found[::-1].argmax())
         return before
 
     @cached_property
@@ -255,6 +269,25 @@ class DeviceGraph:
     def incoming_heads(self):
         """The same of edges by target."""
         return self._heads(self.incoming) if self.local.directed else self.heads
+
+    @cached_property
+    def incoming_some(self):
+        """Which vertices have an edge by target, a bit each: uint32. Late in a search few others are left that look."""
+        return self._incoming_above(0)
+
+    @cached_property
+    def incoming_many(self):
+        """Which have several: to others the first neighbour says all."""
+        return self._incoming_above(1)
+
+    def _incoming_above(self, few: int):
+        xp, size = self.device.xp, self.local.size
+        found = xp.zeros((size + 31) // 32 * 4, np.uint8)
+        for first in range(0, size, HEADED):
+            starts = self.incoming.offsets[first : min(first + HEADED, size) + 1]
+            bits = xp.packbits(starts[1:] - starts[:-1] > few, bitorder="little")
+            found[first // 8 : first // 8 + bits.size] = bits
+        return found.view(np.uint32)
 
     def _heads(self, rows: Rows):
         if self.order is None:

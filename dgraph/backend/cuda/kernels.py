@@ -245,7 +245,7 @@ class Kernels:
         back = graph.incoming if arrays.pulls else out
         known: dict[str, int | float] = {
             "n": local.n, "m": local.m, "arcs": local.arcs, "masters": local.masters, "rows": local.size,
-            "pulled": graph.rows_pulled if arrays.pulls else 0,
+            "pulled": graph.rows_pulled if arrays.pulls else 0, "leaving": graph.rows_left if arrays.pulls else 0,
             "out_offsets": address(out.offsets), "out_neighbours": address(out.neighbours),
             "in_offsets": address(back.offsets), "in_neighbours": address(back.neighbours),
             "out_edges": graph.edges, "in_edges": graph.edges,
@@ -258,7 +258,9 @@ class Kernels:
         if self.traced.weighted:
             known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
         if heeds(self.traced, arrays.pulls) and graph.incoming_heads is not None:
-            known["in_heads"] = address(graph.incoming_heads)
+            known |= {"in_heads": address(graph.incoming_heads), "in_many": address(graph.incoming_many)}
+        if arrays.pulls and local.directed:
+            known["in_some"] = address(graph.incoming_some)
         if arrays.parted:
             known["middles"] = address(out.middles)
         if arrays.pulls and self.traced.all:

@@ -50,7 +50,7 @@ class Plan:
         parts: what stays of that.
         lightening: the most while light edges get rows of their own, beside all that stays.
         light: what stays of that.
-        heads: the first neighbour of every row, where they are asked for.
+        heads: the first neighbour of every row, and for searches a bit that tells of others, where they are asked for.
     """
 
     upload: int
@@ -91,6 +91,7 @@ def for_rounds(traced: Traced, extent: Extent, forced: str, options: Options, bl
     need = _plan(x, x.directed and pulls, arrays, RESULT if x.renumbered else put)
     each = bound(x.positions // x.peers + 1, [*widths, 1], SOME) if x.peers else 0
     heads = 4 * x.size * (x.renumbered and (heeds(traced, pulls) or traced.program.kernel == "components"))
+    heads += _bits(x.size) if x.renumbered and heeds(traced, pulls) else 0
     need = replace(need, messages=2 * x.peers * each, heads=heads)  # two of each, by the parity of the exchange
     if options.lightening(traced, pulls):
         need = replace(need, **_light(x))
@@ -130,10 +131,15 @@ def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
         upload=upload,
         graph=graph,
         turning=x.rows + COUNTING * n + max(TURNING, MOVING + x.weight) * scratch if turns else 0,
-        incoming=x.rows if turns else 0,
+        incoming=x.rows + _bits(n) if turns else 0,
         arrays=arrays,
         result=result * n,
     )
+
+
+def _bits(vertices: int) -> int:
+    """Bytes of a bit a vertex."""
+    return (vertices + 31) // 32 * 4
 
 
 def may_pull(traced: Traced, forced: str) -> bool:

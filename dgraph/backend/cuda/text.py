@@ -25,9 +25,10 @@ HELD, HELD_LONG = 64, 128
 
 GRAPH = [
     ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"), ("i64", "pulled"),
+    ("i64", "leaving"),
     ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
     ("const offset_t*", "in_offsets"), ("const u32*", "in_neighbours"), ("const weight_t*", "in_weights"),
-    ("const u32*", "in_heads"),
+    ("const u32*", "in_heads"), ("const u32*", "in_some"), ("const u32*", "in_many"),
     ("i64", "out_edges"), ("i64", "in_edges"), ("const original_t*", "original"), ("const degree_t*", "degree"),
     ("const u32*", "long_rows"), ("i64", "long_count"),
     ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),

@@ -208,6 +208,13 @@ DEVICE u32 nth_bit(u32 word, u32 n) {
     return at;
 }
 
+// The first lane whose sum of all up to it passes n; the last, where none does.
+DEVICE u32 lane_past(u32 through, u32 n) {
+    u32 at = 0;
+    for (u32 step = 16; step; step >>= 1) at += shuffle(through, at + step - 1) <= n ? step : 0;
+    return at;
+}
+
 // Neighbouring warps of a grid lie on different multiprocessors, so a short list keeps all of them busy.
 DEVICE u64 warp_rank() { return (u64)warp_in_block() * gridDim.x + blockIdx.x; }
 DEVICE u64 warps() { return (u64)gridDim.x * (BLOCK / 32); }

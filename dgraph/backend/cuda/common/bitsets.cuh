@@ -1,9 +1,6 @@
 // Who is new, said between GPUs: a bit a position, or, of few, the positions. No value travels: what a vertex takes is
 // told by the round.
 
-// Words of positions that a warp looks at together: loads of one kind are under way at once.
-#define WORDS_AT_ONCE 8
-
 DEVICE u32* bits_in(char* box) { return (u32*)(box + HEADER); }
 
 // Of bits 32 i … 32 i + 31 those that a span holds.
@@ -38,7 +35,7 @@ DEVICE void write_mirrors(const Asked& a, const u32* bits, i64 number) {
 
 // Masters' bits to where they have mirrors. Warps are dealt to all peers together: of one alone there is not enough for all.
 DEVICE void write_masters(const Asked& a, const u32* bits, i64 number) {
-    const u32 many = 2 * WORDS_AT_ONCE, nobody = ~0u;
+    const u32 many = 16, nobody = ~0u; // words of positions: loads of one kind are under way at once
     const i64 all = 32 * many;
     i64 next = (i64)warp_rank();
     for (i64 n = 0; n < env.peer_count; n++) {
@@ -102,8 +99,11 @@ DEVICE void post_bits(const Asked& a, i64 number) {
 // What peer p says: how many positions, or COUNT_IN_HEAD where it is bits.
 DEVICE i64 said_by(i64 p, i64 number) { return (i64)(FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD); }
 
-// Every position that peer p names: ``f(mine, position, many)`` by whole warps, of 1 or WORDS_AT_ONCE of them.
-template <class F> DEVICE void each_named(const Asked& a, i64 p, i64 number, i64 most, const F& f) {
+// Every position that peer p names: ``f(mine, position, many)`` by whole warps, of 1 or NAMED_AT_ONCE of them.
+#define NAMED_AT_ONCE 8
+
+template <class F>
+DEVICE void each_named(BitsRoom<NAMED_AT_ONCE>& room, const Asked& a, i64 p, i64 number, i64 most, const F& f) {
     const Peer& peer = peer_of(p);
     const i64 many = said_by(p, number);
     if (many != COUNT_IN_HEAD) {
@@ -113,18 +113,12 @@ template <class F> DEVICE void each_named(const Asked& a, i64 p, i64 number, i64
     }
     const Span span = span_of(a.arriving(peer), a.role);
     const u32* bits = bits_in(peer.inbox[number & 1]);
-    const i64 all = 32 * WORDS_AT_ONCE; // positions: few, as hubs stand together and would keep one warp
-    for (i64 k = span.low / all + (i64)warp_rank(); k * all < span.high; k += (i64)warps()) {
-        const u32 word = lane_id() < WORDS_AT_ONCE ? held_bits(bits, span, WORDS_AT_ONCE * k + lane_id()) : 0;
-        if (!ballot(word != 0)) continue;
-        bool mine[WORDS_AT_ONCE];
-        i64 position[WORDS_AT_ONCE];
-        for (u32 w = 0; w < WORDS_AT_ONCE; w++) {
-            mine[w] = shuffle(word, w) >> lane_id() & 1;
-            position[w] = k * all + 32 * w + lane_id();
-        }
-        f(mine, position, WORDS_AT_ONCE);
-    }
+    const auto word = [&](u64 i) { return held_bits(bits, span, (i64)i); };
+    each_of_bits(room, (u64)span.high, word, [&](const bool* mine, const u32* named) {
+        i64 position[NAMED_AT_ONCE];
+        for (int k = 0; k < NAMED_AT_ONCE; k++) position[k] = named[k];
+        f(mine, position, NAMED_AT_ONCE);
+    });
 }
 
 // Of lids 32 i … 32 i + 31 the mirrors that peers name; their messages are bits.

@@ -14,5 +14,5 @@ DEVICE i64 direction(i64 mode, i64 forced, i64 active, i64 was, i64 edges, i64 u
     if (GATHERS && was == 0) return edges > unexplored / 2 ? PULL : PUSH;
     if (!ONCE) return PUSH; // without a first hit to stop at, a pull walks every edge, and atomics are cheaper than that
     if (mode == PUSH) return edges > unexplored / 15 ? PULL : PUSH;
-    return active < was && active <= env.n / 18 ? PUSH : PULL;
+    return active < was && active <= env.n / 64 ? PUSH : PULL; // 18 in the paper: a late pull looks at who is left alone
 }

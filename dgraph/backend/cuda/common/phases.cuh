@@ -55,8 +55,15 @@ KERNEL set_bits(i64) {
     for (u64 i = thread_rank(); i < count; i += threads()) atomicOr(bits + (queue[i] >> 5), 1u << (queue[i] & 31));
 }
 
-KERNEL pull(i64 of) {
-    SHARED(AwakeRoom, room);
+// So do pulls, most of all those that end with the first hit.
+#if ALL
+#define PULLS 1
+#else
+#define PULLS (ONCE ? 8 : 6)
+#endif
+
+KERNEL_OF(PULLS) pull(i64 of) {
+    SHARED(PullBitsRoom, room);
     if (is_over()) return;
     const bool swapped = is(BITS_SWAPPED);
     const Puller puller = {globals_now(), swapped ? env.bits1 : env.bits0};

@@ -41,36 +41,106 @@ struct Puller {
     }
 };
 
-// Vertices that have edges to look back along, 32 a warp: each walks a few of them alone, then the warp walks the rest of the
-// long rows together. ``keep(i, v, hit, a)`` by whole warps: whether vertex v of the i-th 32 was proposed to, and what. Of
-// vertices behind them ``none(i)``, by one thread.
-template <class F, class E> DEVICE void pull_words(const Puller& puller, u64 rows, const F& keep, const E& none) {
-    const u64 pulled = smaller(rows, (u64)env.pulled), words = (pulled + 31) / 32;
-    for (u64 i = words + thread_rank(); 32 * i < rows; i += threads()) none(i);
-    for (u64 i = warp_rank(); i < words; i += warps()) {
-        const u32 v = (u32)(32 * i) + lane_id();
-        const bool wanted = v < pulled && (SEEN ? !is_seen(v) : !COND || wants(puller.G, v));
-        Proposal a = identity();
-        bool hit = false, more = wanted;
-        const bool heeds = ONCE && !WEIGHTED && env.in_heads;
-        if (heeds) { // rows lie far apart, but their first neighbours side by side
-            const u32 head = wanted ? env.in_heads[v] : NO_HEAD;
-            hit = head != NO_HEAD && puller.take(0, head, v, a);
-            more = head != NO_HEAD && !hit;
-        }
-        offset_t e = more ? env.in_offsets[v] + heeds : 0;
-        const offset_t last = more ? env.in_offsets[v + 1] : 0;
-        const offset_t alone = last - e > ALONE ? e + ALONE : last;
-        for (; e < alone && !(ONCE && hit); e++) hit |= puller.take(e, v, a);
-        for (u32 left = ballot(e < last && !(ONCE && hit)); left; left &= left - 1) {
-            const u32 lane = __ffs(left) - 1;
-            Proposal rest;
-            const bool more = puller.take_together(shuffle(e, lane), shuffle(last, lane), shuffle(v, lane), rest);
-            if (lane == lane_id() && more) a = hit ? fold(a, rest) : rest, hit = true;
-        }
-        keep(i, v, hit, a);
+// Who looks back, before ``end``: each of ``many`` lanes has a word of vertices, the first lane's is the ``first``-th.
+DEVICE u32 who_looks(const Puller& puller, u64 first, u32 many, u64 end) {
+    const u64 i = first + lane_id();
+    const u32 inside = lane_id() < many ? bits_before(i, end) : 0;
+    const u32 able = inside && env.in_some ? inside & env.in_some[i] : inside;
+    if (SEEN) return able ? able & ~LOAD(env.seen + i) : 0;
+    if (!COND) return able;
+    u32 own = 0;
+    for (u32 k = 0; k < many; k++) {
+        const u32 v = (u32)(32 * (first + k)) + lane_id(), all = shuffle(able, k);
+        const u32 word = ballot(all >> lane_id() & 1 && wants(puller.G, v));
+        if (lane_id() == k) own = word;
+    }
+    return own;
+}
+
+// Words of vertices that a warp takes at a time, if each warp then has some turns. One where vertices take several proposals:
+// all look to the end of their rows, and those of one word have most in common.
+#define PULLED_WORDS (SEEN ? 32 : 1)
+#define PULLED_TURNS 4
+
+// Vertices of a word that look, of those words where some do, from which on lanes take those of one word.
+#define DENSE 24
+
+// All bits of the lanes' words, by whole warps: ``f(lane, bit, looks, dense)``,
+// of one word's, side by side, or, where words have few, of several words'.
+template <class F> DEVICE void each_looking(u32 own, const F& f) {
+    const u32 some = ballot(own != 0), through = sum_up_to_lane((u32)__popc(own)), all = shuffle(through, 31);
+    const bool dense = PULLED_WORDS == 1 || all > DENSE * __popc(some);
+    for (u32 done = 0, left = some; dense ? left != 0 : done < all; done += 32, left &= left - 1) {
+        const u32 at = done + lane_id(), lane = dense ? __ffs(left) - 1 : lane_past(through, at);
+        const u32 word = shuffle(own, lane);
+        const u32 bit = dense ? lane_id() : nth_bit(word, at - shuffle(through, lane) + __popc(word));
+        f(lane, bit, dense ? word >> bit & 1 : at < all, dense);
     }
 }
+
+// Each lane walks a few edges of its vertex alone, then the warp walks the rest of the long rows together. Whether this
+// lane's was proposed to, and what. ``after``: how many of its first edges were looked at.
+DEVICE bool look_back(const Puller& puller, bool looks, u32 v, u32 after, Proposal& a) {
+    a = identity();
+    bool hit = false;
+    const offset_t last = looks ? env.in_offsets[v + 1] : 0;
+    offset_t e = looks ? smaller(env.in_offsets[v] + after, last) : 0;
+    const offset_t alone = last - e > ALONE ? e + ALONE : last;
+    for (; e < alone && !(ONCE && hit); e++) hit |= puller.take(e, v, a);
+    for (u32 left = ballot(e < last && !(ONCE && hit)); left; left &= left - 1) {
+        const u32 lane = __ffs(left) - 1;
+        Proposal rest;
+        const bool more = puller.take_together(shuffle(e, lane), shuffle(last, lane), shuffle(v, lane), rest);
+        if (lane == lane_id() && more) a = hit ? fold(a, rest) : rest, hit = true;
+    }
+    return hit;
+}
+
+struct PullRoom {
+    u32 found[BLOCK / 32][32];
+};
+
+// Vertices that have edges to look back along. ``found(v, a)`` by one lane: whether vertex v, which was proposed to, is
+// kept; ``keep(i, word)`` by one lane: who of the i-th 32 is.
+template <class F, class E>
+DEVICE void pull_words(const Puller& puller, PullRoom& room, u64 rows, const F& found, const E& keep) {
+    const u64 pulled = smaller(rows, (u64)env.pulled), words = (pulled + 31) / 32;
+    const bool heeds = ONCE && !WEIGHTED && env.in_heads;
+    u32* kept = room.found[warp_in_block()];
+    u32 many = 1;
+    while (many < PULLED_WORDS && 2 * PULLED_TURNS * many * warps() <= words) many *= 2;
+    for (u64 i = words + thread_rank(); 32 * i < rows; i += threads()) keep(i, 0);
+    for (u64 first = warp_rank() * many; first < words; first += warps() * many) {
+        const auto mark = [&](u32 lane, u32 bit, bool dense, bool hit) {
+            const u32 hits = ballot(hit);
+            if (dense && lane_id() == 0) kept[lane] |= hits;
+            if (!dense && hit) atomicOr(kept + lane, 1u << bit);
+        };
+        kept[lane_id()] = 0;
+        __syncwarp();
+        u32 rest = who_looks(puller, first, many, pulled);
+        if (heeds) { // rows lie far apart, but their first neighbours side by side
+            each_looking(rest, [&](u32 lane, u32 bit, bool looks, bool dense) {
+                const u32 v = (u32)(32 * (first + lane)) + bit, head = looks ? env.in_heads[v] : NO_HEAD;
+                Proposal a = identity();
+                mark(lane, bit, dense, head != NO_HEAD && puller.take(0, head, v, a) && found(v, a));
+            });
+            __syncwarp();
+            rest &= rest ? ~kept[lane_id()] & env.in_many[first + lane_id()] : 0;
+        }
+        each_looking(rest, [&](u32 lane, u32 bit, bool looks, bool dense) {
+            const u32 v = (u32)(32 * (first + lane)) + bit;
+            Proposal a;
+            mark(lane, bit, dense, look_back(puller, looks, v, heeds, a) && found(v, a));
+        });
+        __syncwarp();
+        if (lane_id() < many && first + lane_id() < words) keep(first + lane_id(), kept[lane_id()]);
+        __syncwarp();
+    }
+}
+
+// Edges that leave a master in the whole graph.
+DEVICE i64 degree_of(u32 v) { return v < env.leaving ? (i64)env.degree[v] : 0; }
 
 struct AwakeRoom {
     i64 awake[BLOCK / 32], degrees[BLOCK / 32];
@@ -89,18 +159,20 @@ DEVICE void count_awake(i64* slot, i64 awake, i64 degrees, AwakeRoom& room) {
     count(slot + EDGE_SUM, degrees);
 }
 
+struct PullBitsRoom : PullRoom, AwakeRoom {};
+
 // Who changed is a bit of ``next``.
-DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot, AwakeRoom& room) {
+DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot, PullBitsRoom& room) {
     i64 awake = 0, edges = 0;
-    pull_words(puller, (u64)env.rows, [&](u64 i, u32 v, bool hit, const Proposal& a) {
-        const bool changed = hit && commit(v, a);
-        const u32 word = ballot(changed);
-        if (lane_id() == 0) {
-            next[i] = word;
-            if (SEEN && word) env.seen[i] |= word;
-        }
-        if (changed && (FUSED || v < env.masters)) awake++, edges += (i64)(env.out_offsets[v + 1] - env.out_offsets[v]);
-    }, [&](u64 i) { next[i] = 0; });
+    pull_words(puller, room, (u64)env.rows, [&](u32 v, const Proposal& a) {
+        if (SEEN) put(v, a); // who looks has none
+        else if (!commit(v, a)) return false;
+        if (FUSED) awake++, edges += degree_of(v);
+        return true;
+    }, [&](u64 i, u32 word) {
+        next[i] = word;
+        if (SEEN && word) env.seen[i] |= word;
+    });
     if (FUSED) count_awake(slot, awake, edges, room);
 }
 

@@ -46,9 +46,9 @@ struct Reach : ReachRank {
         Front front;
         open_list(front, true, slot_of(tick));
         for (i64 p = 0; p < env.peer_count; p++)
-            each_named(a, p, number, most_few, [&](const bool* named, const i64* position, int many) {
-                bool mine[WORDS_AT_ONCE];
-                u32 v[WORDS_AT_ONCE];
+            each_named(room.named, a, p, number, most_few, [&](const bool* named, const i64* position, int many) {
+                bool mine[NAMED_AT_ONCE];
+                u32 v[NAMED_AT_ONCE];
                 for (int k = 0; k < many; k++) mine[k] = named[k], v[k] = mine[k] ? peer_of(p).lids[position[k]] : 0;
                 keep_new(mine, v, many);
                 for (int k = 0; k < many; k++) {
@@ -57,7 +57,7 @@ struct Reach : ReachRank {
                         front.add(mine[k], v[k]);
                     } else if (mine[k]) {
                         atomicOr(next + (v[k] >> 5), 1u << (v[k] & 31));
-                        awake++, degrees += (i64)env.degree[v[k]];
+                        awake++, degrees += degree_of(v[k]);
                     }
                 }
             });
@@ -94,7 +94,7 @@ struct Reach : ReachRank {
             Front front;
             open_list(front, false, slot);
             for (i64 p = 0; p < env.peer_count; p++)
-                each_named(a, p, number, most_few, [&](const bool* mine, const i64* position, int many) {
+                each_named(room.named, a, p, number, most_few, [&](const bool* mine, const i64* position, int many) {
                     for (int k = 0; k < many; k++) {
                         const u32 v = mine[k] ? (u32)(peer_of(p).first + position[k]) : 0;
                         if (mine[k]) atomicOr(env.seen + (v >> 5), 1u << (v & 31));

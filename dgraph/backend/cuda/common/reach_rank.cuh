@@ -8,6 +8,8 @@ struct ReachRoom {
         WarpSearchRoom search;
         TwcRoom twc;
         BitsRoom<1> bits;
+        PullRoom pull;
+        BitsRoom<NAMED_AT_ONCE> named;
     };
 };
 
@@ -77,7 +79,7 @@ struct ReachRank {
 
     // Which of these vertices are reached for the first time.
     __device__ static void keep_new(bool* mine, const u32* v, int many) {
-        u32 before[WORDS_AT_ONCE];
+        u32 before[NAMED_AT_ONCE];
         for (int k = 0; k < many; k++) mine[k] = mine[k] && !is_seen(v[k]);
         for (int k = 0; k < many; k++)
             if (mine[k]) before[k] = atomicOr(env.seen + (v[k] >> 5), 1u << (v[k] & 31));
@@ -153,17 +155,14 @@ struct ReachRank {
         u32* next = next_bits();
         i64 awake = 0, degrees = 0;
         const Puller puller = {G, bits()};
-        pull_words(puller, (u64)(whole ? env.rows : env.masters), [&](u64 i, u32 v, bool hit, const Proposal& a) {
-            const bool mine = hit && v < env.masters;
-            if (mine) put(v, a), awake++, degrees += (i64)env.degree[v];
-            const u32 word = ballot(hit), own = ballot(mine);
-            if (lane_id()) return;
+        pull_words(puller, room.pull, (u64)(whole ? env.rows : env.masters), [&](u32 v, const Proposal& a) {
+            if (v < env.masters) put(v, a), awake++, degrees += degree_of(v);
+            return true;
+        }, [&](u64 i, u32 word) {
+            const u32 own = word & masters_in(i);
             if (i < master_words()) next[i] = own;
             if (whole && 32 * (i + 1) > (u64)env.masters) env.hits[i] = word & ~own;
             if (word) env.seen[i] |= word;
-        }, [&](u64 i) {
-            if (i < master_words()) next[i] = 0;
-            if (whole && 32 * (i + 1) > (u64)env.masters) env.hits[i] = 0;
         });
         count_awake(slot_of(tick), awake, degrees, room.awake);
     }
