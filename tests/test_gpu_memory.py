@@ -55,6 +55,9 @@ def test_arrays_are_those_that_were_planned(program, schedule):
     rows = [graph.out, *([graph.incoming] if machine.pulls else [])]
     own = sum(each.nbytes for row in rows for each in (row.offsets, row.neighbours, row.weights))
     places = [graph.order, graph.place, graph.original, graph.degree]
+    places += [graph.incoming_some] if machine.pulls else []
+    firsts = [graph.incoming_heads, graph.incoming_many] if isinstance(program, Levels) else []
+    assert planned.heads == sum(each.nbytes for each in firsts)
     assert planned.graph + planned.incoming == own + sum(each.nbytes for each in places)
 
 

@@ -55,11 +55,11 @@ KERNEL set_bits(i64) {
     for (u64 i = thread_rank(); i < count; i += threads()) atomicOr(bits + (queue[i] >> 5), 1u << (queue[i] & 31));
 }
 
-// So do pulls, most of all those that end with the first hit.
+// Pulls wait for memory: so many blocks that registers just suffice, or, for a search on one GPU, nearly.
 #if ALL
 #define PULLS 1
 #else
-#define PULLS (ONCE ? 8 : 6)
+#define PULLS (ONCE || !FUSED ? 8 : 6)
 #endif
 
 KERNEL_OF(PULLS) pull(i64 of) {

@@ -57,9 +57,8 @@ DEVICE u32 who_looks(const Puller& puller, u64 first, u32 many, u64 end) {
     return own;
 }
 
-// Words of vertices that a warp takes at a time, if each warp then has some turns. One where vertices take several proposals:
-// all look to the end of their rows, and those of one word have most in common.
-#define PULLED_WORDS (SEEN ? 32 : 1)
+// Words of vertices that a warp takes at a time, if each warp then has some turns.
+#define PULLED_WORDS 32
 #define PULLED_TURNS 4
 
 // Vertices of a word that look, of those words where some do, from which on lanes take those of one word.
@@ -69,7 +68,7 @@ DEVICE u32 who_looks(const Puller& puller, u64 first, u32 many, u64 end) {
 // of one word's, side by side, or, where words have few, of several words'.
 template <class F> DEVICE void each_looking(u32 own, const F& f) {
     const u32 some = ballot(own != 0), through = sum_up_to_lane((u32)__popc(own)), all = shuffle(through, 31);
-    const bool dense = PULLED_WORDS == 1 || all > DENSE * __popc(some);
+    const bool dense = all > DENSE * __popc(some);
     for (u32 done = 0, left = some; dense ? left != 0 : done < all; done += 32, left &= left - 1) {
         const u32 at = done + lane_id(), lane = dense ? __ffs(left) - 1 : lane_past(through, at);
         const u32 word = shuffle(own, lane);
@@ -100,16 +99,14 @@ struct PullRoom {
     u32 found[BLOCK / 32][32];
 };
 
-// Vertices that have edges to look back along. ``found(v, a)`` by one lane: whether vertex v, which was proposed to, is
-// kept; ``keep(i, word)`` by one lane: who of the i-th 32 is.
+// Of pulls that end with the first hit: see ``pull_words``.
 template <class F, class E>
-DEVICE void pull_words(const Puller& puller, PullRoom& room, u64 rows, const F& found, const E& keep) {
-    const u64 pulled = smaller(rows, (u64)env.pulled), words = (pulled + 31) / 32;
-    const bool heeds = ONCE && !WEIGHTED && env.in_heads;
+DEVICE void pull_first_hits(const Puller& puller, PullRoom& room, u64 pulled, const F& found, const E& keep) {
+    const u64 words = (pulled + 31) / 32;
+    const bool heeds = !WEIGHTED && env.in_heads;
     u32* kept = room.found[warp_in_block()];
     u32 many = 1;
     while (many < PULLED_WORDS && 2 * PULLED_TURNS * many * warps() <= words) many *= 2;
-    for (u64 i = words + thread_rank(); 32 * i < rows; i += threads()) keep(i, 0);
     for (u64 first = warp_rank() * many; first < words; first += warps() * many) {
         const auto mark = [&](u32 lane, u32 bit, bool dense, bool hit) {
             const u32 hits = ballot(hit);
@@ -137,6 +134,28 @@ DEVICE void pull_words(const Puller& puller, PullRoom& room, u64 rows, const F& 
         if (lane_id() < many && first + lane_id() < words) keep(first + lane_id(), kept[lane_id()]);
         __syncwarp();
     }
+}
+
+// Of others: all look to the ends of their rows, and those of one word have most in common.
+template <class F, class E> DEVICE void pull_whole_rows(const Puller& puller, u64 pulled, const F& found, const E& keep) {
+    for (u64 i = warp_rank(); 32 * i < pulled; i += warps()) {
+        const u32 v = (u32)(32 * i) + lane_id();
+        const bool able = v < pulled && (!env.in_some || env.in_some[i] >> lane_id() & 1);
+        Proposal a;
+        const bool hit = look_back(puller, able && (!COND || wants(puller.G, v)), v, 0, a);
+        const u32 word = ballot(hit && found(v, a));
+        if (lane_id() == 0) keep(i, word);
+    }
+}
+
+// Vertices that have edges to look back along. ``found(v, a)`` by one lane: whether vertex v, which was proposed to, is
+// kept; ``keep(i, word)`` by one lane: who of the i-th 32 is.
+template <class F, class E>
+DEVICE void pull_words(const Puller& puller, PullRoom& room, u64 rows, const F& found, const E& keep) {
+    const u64 pulled = smaller(rows, (u64)env.pulled);
+    for (u64 i = (pulled + 31) / 32 + thread_rank(); 32 * i < rows; i += threads()) keep(i, 0);
+    if (ONCE) pull_first_hits(puller, room, pulled, found, keep);
+    else pull_whole_rows(puller, pulled, found, keep);
 }
 
 // Edges that leave a master in the whole graph.
