@@ -157,7 +157,7 @@ def multitude(directed: bool):
 
 
 SPARSE = {
-    "lanes take others' words": ("lane_past(through, at);", "31 - lane_past(through, at);"),
+    "one that looks is left out": (": at < all, dense);", ": at + 1 < all, dense);"),
     "first neighbours are taken for all": ("& env.in_many[first + lane_id()]", "& 0"),
     "nobody is thought to have edges": ("v < env.leaving", "false"),
 }

@@ -64,8 +64,8 @@ DEVICE u32 who_looks(const Puller& puller, u64 first, u32 many, u64 end) {
 // Vertices of a word that look, of those words where some do, from which on lanes take those of one word.
 #define DENSE 24
 
-// All bits of the lanes' words, by whole warps: ``f(lane, bit, looks, dense)``,
-// of one word's, side by side, or, where words have few, of several words'.
+// All bits of the lanes' words, by whole warps: ``f(lane, bit, looks, dense)`` of one word's, which stand side by side, or,
+// where words have few, of several words'.
 template <class F> DEVICE void each_looking(u32 own, const F& f) {
     const u32 some = ballot(own != 0), through = sum_up_to_lane((u32)__popc(own)), all = shuffle(through, 31);
     const bool dense = all > DENSE * __popc(some);
@@ -99,7 +99,7 @@ struct PullRoom {
     u32 found[BLOCK / 32][32];
 };
 
-// Of pulls that end with the first hit: see ``pull_words``.
+// ``pull_words`` where the first hit is the end.
 template <class F, class E>
 DEVICE void pull_first_hits(const Puller& puller, PullRoom& room, u64 pulled, const F& found, const E& keep) {
     const u64 words = (pulled + 31) / 32;
@@ -136,7 +136,7 @@ DEVICE void pull_first_hits(const Puller& puller, PullRoom& room, u64 pulled, co
     }
 }
 
-// Of others: all look to the ends of their rows, and those of one word have most in common.
+// ``pull_words`` elsewhere: all look to the ends of their rows, and those of one word have most in common.
 template <class F, class E> DEVICE void pull_whole_rows(const Puller& puller, u64 pulled, const F& found, const E& keep) {
     for (u64 i = warp_rank(); 32 * i < pulled; i += warps()) {
         const u32 v = (u32)(32 * i) + lane_id();
