@@ -145,15 +145,15 @@ def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatc
 
 @cache
 def multitude(directed: bool):
-    """So many that a warp takes 32 words of them at a time. Those from 40,000 on have an edge or none, from hubs or
+    """So many that a warp of one block takes 32 words at a time. Those from 20,000 on have one edge or none, of hubs or
     others; nobody reaches the last."""
     rng = np.random.default_rng(3)
-    src, dst = rng.integers(0, 40_000, 200_000) ** 2 // 40_000, rng.integers(0, 40_000, 200_000)
-    leaves = rng.permutation(np.arange(40_000, 70_000))[:15_000]
-    known = np.where(leaves % 3 == 0, rng.integers(0, 40_000, leaves.size), leaves % 7)
-    strangers = np.arange(70_000, 72_000)
+    src, dst = rng.integers(0, 20_000, 100_000) ** 2 // 20_000, rng.integers(0, 20_000, 100_000)
+    leaves = rng.permutation(np.arange(20_000, 35_000))[:7_500]
+    known = np.where(leaves % 3 == 0, rng.integers(0, 20_000, leaves.size), leaves % 7)
+    strangers = np.arange(35_000, 36_000)
     src, dst = np.concatenate([src, known, strangers]), np.concatenate([dst, leaves, np.roll(strangers, 1)])
-    return simulated.graph(72_000, src[src != dst], dst[src != dst], directed)
+    return simulated.graph(36_000, src[src != dst], dst[src != dst], directed)
 
 
 SPARSE = {
@@ -169,8 +169,8 @@ def test_lanes_take_vertices_of_several_words(name):
 
     def search():
         for size, policy, directed in ((1, "oec", True), (1, "oec", False), (2, "oec", True), (2, "iec", False)):
-            options = Options(reach=4, renumber=True)
-            found = both(size, multitude(directed), 0, policy=policy, options=options, mutant=SPARSE.get(name))
+            choices = {"policy": policy, "blocks": 1, "options": Options(reach=4, renumber=True)}
+            found = both(size, multitude(directed), 0, mutant=SPARSE.get(name), **choices)
             assert [row[1] for row in kept(found)].count("pull") >= 2
 
     if name is None:
