@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+from functools import cache
 
 import numpy as np
 import oracles
@@ -194,23 +195,25 @@ def test_mutants_fail():
         check(run(3, mesh(), [PROGRAMS["dist"]], policy="hash", direction="push", mutant=mutant), ["dist"])
 
 
-STRICT: dict = {}
-"""By policy, what rounds without local ones find."""
+LOCALLY = {"level": Hops(source=6), "dist": PROGRAMS["dist"], "label": Labels()}
+
+
+@cache
+def strictly(policy):
+    """What rounds without local ones find."""
+    return run(3, mesh(), LOCALLY.values(), policy=policy)
 
 
 @pytest.mark.parametrize("most", [1, 16, 1000])
 @pytest.mark.parametrize("policy", ["oec", "hash", "cvc"])
 def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
     """Under cvc mirrors would have to hear of every round: there ranks exchange after each."""
-    programs = {"level": Hops(source=6), "dist": PROGRAMS["dist"], "label": Labels()}
-    if policy not in STRICT:
-        STRICT[policy] = run(3, mesh(), programs.values(), policy=policy)
-    strict = STRICT[policy]
+    strict = strictly(policy)
     monkeypatch.setattr(messages, "MOST_LOCAL", most)
     monkeypatch.setattr(messages, "MOST_LOCAL_IN_PILE", most)
-    ahead = run(3, mesh(), programs.values(), policy=policy, options=Options(local_rounds=True))
-    check(strict, programs)
-    check(ahead, programs)
+    ahead = run(3, mesh(), LOCALLY.values(), policy=policy, options=Options(local_rounds=True))
+    check(strict, LOCALLY)
+    check(ahead, LOCALLY)
     rounds = [[result[0][1].rounds for result in each] for each in (strict, ahead)]
     assert policy == "cvc" or all(few < many for many, few in zip(*rounds, strict=True))
 
