@@ -10,6 +10,7 @@ typedef unsigned long long u64;
 typedef long long i64;
 
 #define DEVICE static inline
+#define APART DEVICE
 #define __device__
 #define KERNEL extern "C" void
 #define KERNEL_OF(resident) KERNEL

@@ -111,7 +111,7 @@ struct Across : AcrossRank {
 KERNEL_OF(1) across(i64 limit) {
     SHARED(AcrossRoom, room);
     if (is_over()) return;
-    Across all = {{{room}, room}};
+    Across all = {{{room}, {}, room}};
     all.open(limit);
     bool pending = false, hurries = true; // totals are on their way; nothing speaks against walking ahead
     bool ends;                            // all know that the program does
@@ -154,7 +154,7 @@ KERNEL_OF(1) across(i64 limit) {
             if (!complete) all.meet_all();
             all.turn();
             if (blockIdx.x == 0 && warp_in_block() == TELLER) {
-                all.fill(lane_id(), 32);
+                fill_totals(room.totals, all.slot, all.stops(), all.lives(), lane_id(), 32);
                 __syncwarp();
                 all.agreement.post(room.totals, SUMS > 0, lane_id(), 32);
             } else {

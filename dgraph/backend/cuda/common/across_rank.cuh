@@ -10,7 +10,8 @@ struct AcrossRoom : ExchangeRoom {
     };
 };
 
-// What this rank found: word ``k`` of its totals. ``lives``: vertices that a round over all would look at.
+// What this rank found: word ``k`` of its totals. ``stops``: it wants to see the host; ``lives``: vertices that a round over
+// all would look at.
 DEVICE i64 total_here(const i64* slot, int k, bool stops, i64 lives) {
     if (k == TOTAL_ACTIVES) return listed(slot, TAIL);
     if (k == TOTAL_DEGREES) return front_edges(slot);
@@ -20,19 +21,71 @@ DEVICE i64 total_here(const i64* slot, int k, bool stops, i64 lives) {
     return k == TOTAL_LOWEST ? FRESH(slot + FAR_MIN) : FRESH(slot + SUMS_AT + 8 * (k - TOTAL_SUMS));
 }
 
+// All of them, by ``step`` threads, this one the ``at``-th.
+DEVICE void fill_totals(Totalled& t, const i64* slot, bool stops, i64 lives, u32 at, u32 step) {
+    for (int k = at; k < TOTAL_SUMS + SUMS; k += step) t.mine[k] = total_here(slot, k, stops, lives);
+}
+
+// An agreement that nothing else goes on beside, by the first block: nanoseconds until all were there.
+APART i64 agree_now(Agreement agreement, Totalled& t, const i64* slot, bool stops, i64 lives, bool whole) {
+    fill_totals(t, slot, stops, lives, threadIdx.x, BLOCK);
+    __syncthreads();
+    agreement.post(t, whole);
+    return agreement.hear(t, whole);
+}
+
+// Where a round stands, and its lists.
+struct Standing {
+    Globals G;
+    i64 tick, since, near; // ``since``: the tick of the last exchange
+    bool swapped, far_swapped;
+    i64* slot; // counters of the frontier's list
+
+    // ``mail``: the message that mirrors' proposals join at once.
+    __device__ void aim(Visit& visit, u32 (*held)[HELD], i64 mail) const {
+        visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = 0;
+        visit.mail = mail, visit.sent = false, visit.sums = no_sums();
+        visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
+        visit.aim(slot_of(tick), swapped, far_swapped, held);
+        visit.mirror_stamp = (u32)(LOCAL ? since : tick);
+        if (LOCAL) visit.second.tail = env.post + POST_MIRRORS;
+    }
+};
+
+// What mirrors were proposed, into their masters.
+APART void take_proposals(Standing now, u32 (*held)[HELD], Takers by) {
+    const Asked a = parsed(KNOWN(env.post + POST_REDUCE));
+    by.each(a, [&](const Peer& peer, const Message& m, u64 at, u64 step) {
+        Visit visit;
+        now.aim(visit, held, 0);
+        if (by.few || (u64)m.count <= step) combine_from<1>(peer, m, visit, at, step);
+        else combine_from<4>(peer, m, visit, at, step);
+        visit.close();
+    });
+}
+
+// Of what masters are told, into mirrors, which join the frontier.
+APART void take_labels(Standing now, u32* held, Takers by) {
+    const Asked a = parsed(KNOWN(env.post + POST_TELL));
+    by.each(a, [&](const Peer& peer, const Message& m, u64 at, u64 step) {
+        Front front;
+        front.open(held, now.swapped ? env.queue1 : env.queue0, now.swapped ? env.sums1 : env.sums0, now.slot, TAIL);
+        take_from<1>(a, peer, m, front, at, step);
+        front.close();
+    });
+}
+
 // One rank's part of the rounds; every thread of its grid holds the same.
-struct AcrossRank : Exchanger {
+struct AcrossRank : Exchanger, Standing {
     AcrossRoom& room;
     Asked reduce, tell;
-    Globals G;
     u64 began;
     i64 most, limit, forced, ranks;
-    i64 tick, round, active, total, queued, edges, largest, near, unexplored, own_active, own_edges;
-    i64 width, pile_edges, pile_rounds, since; // ``since``: the tick of the last exchange
+    i64 round, active, total, queued, edges, largest, unexplored, own_active, own_edges;
+    i64 width, pile_edges, pile_rounds;
     Living living;
     bool spread; // by trees: whether labels of all have been
-    bool swapped, far_swapped, whole, fits; // ``fits``: every mirror has a row of a short message
-    i64* slot; // counters of the frontier's list
+    bool whole, fits; // ``fits``: every mirror has a row of a short message
 
     __device__ void open(i64 stop) {
         const i64 *c = env.control, *post = env.post;
@@ -81,14 +134,7 @@ struct AcrossRank : Exchanger {
     // Whether what this round's edges propose to mirrors goes into messages one by one.
     __device__ bool mails() const { return MAILS && reduce.role && (fits || edges <= MAILED); }
 
-    __device__ void aim(Visit& visit) const {
-        visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = 0;
-        visit.mail = mails() ? number + 1 : 0, visit.sent = false, visit.sums = no_sums();
-        visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
-        visit.aim(slot_of(tick), swapped, far_swapped, held());
-        visit.mirror_stamp = (u32)(LOCAL ? since : tick);
-        if (LOCAL) visit.second.tail = env.post + POST_MIRRORS;
-    }
+    __device__ void aim(Visit& visit) const { Standing::aim(visit, held(), mails() ? number + 1 : 0); }
 
     __device__ i64 mirrors_touched() const { return FRESH(LOCAL ? env.post + POST_MIRRORS : slot_of(tick) + MIRROR_TAIL); }
 
@@ -128,14 +174,7 @@ struct AcrossRank : Exchanger {
     __device__ bool takes(bool pending) {
         const bool sent = mails();
         const News news = {env.mirrors, sent ? 0 : (u64)mirrors_touched(), (const u32*)0, 0};
-        return exchange(reduce, news, sent, pending, [&](i64 p, u64 at, u64 step, bool few) {
-            const Message m = incoming_any(reduce, p, number, most_few);
-            Visit visit;
-            aim(visit);
-            if (few || (u64)m.count <= step) combine_from<1>(peer_of(p), m, visit, at, step);
-            else combine_from<4>(peer_of(p), m, visit, at, step);
-            visit.close();
-        });
+        return exchange(reduce, news, sent, pending, [&](const Takers& by) { take_proposals(*this, held(), by); });
     }
 
     // Mirrors hear of the frontier, and join it.
@@ -143,13 +182,7 @@ struct AcrossRank : Exchanger {
         if (!tell.role) return;
         const u64 dirty = DIRTY ? (u64)FRESH(slot + DIRTY_TAIL) : (u64)own_active;
         const News news = {DIRTY ? env.dirty : queue(), dirty, queue(), (u64)own_active};
-        if (exchange(tell, news, false, false, [&](i64 p, u64 at, u64 step, bool) {
-                Front front;
-                front.open(held()[0], swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0, slot, TAIL);
-                take_from<1>(tell, peer_of(p), incoming_any(tell, p, number, most_few), front, at, step);
-                front.close();
-            }))
-            meet_all();
+        if (exchange(tell, news, false, false, [&](const Takers& by) { take_labels(*this, held()[0], by); })) meet_all();
         look();
     }
 
@@ -159,22 +192,15 @@ struct AcrossRank : Exchanger {
         queued = listed(found, TAIL), edges = listed_edges(found, TAIL), largest = found[MOST];
     }
 
-    // By ``step`` threads, this one the ``at``-th.
-    __device__ void fill(u32 at, u32 step) {
-        const i64 left = !LIVE ? 0 : whole ? living.after(slot) : living.count;
-        for (int k = at; k < TOTAL_SUMS + SUMS; k += step)
-            room.totals.mine[k] = total_here(slot, k, NOW() - began > LOOK_AROUND, left);
-    }
+    __device__ bool stops() const { return NOW() - began > LOOK_AROUND; }
+    __device__ i64 lives() const { return !LIVE ? 0 : whole ? living.after(slot) : living.count; }
 
     __device__ Totals agree(bool all_words) {
         gate.around([&]() {
-            fill(threadIdx.x, BLOCK);
-            __syncthreads();
-            agreement.post(room.totals, all_words);
-            const i64 waited = agreement.hear(room.totals, all_words);
+            const i64 waited = agree_now(agreement, room.totals, slot, stops(), lives(), all_words);
             if (threadIdx.x == 0) waiting += waited;
         });
-        if (blockIdx.x) agreement.stamp++;
+        agreement.stamp++;
         share(true);
         return shared_totals();
     }

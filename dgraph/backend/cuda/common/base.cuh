@@ -8,6 +8,11 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 #define DEVICE static __device__ __forceinline__
+#if PERSISTENT && !FUSED && !REACH // a kernel so large that copies of what it does in several places take the compiler long
+#define APART static __device__ __noinline__
+#else
+#define APART DEVICE
+#endif
 #define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK)
 #define KERNEL_BY(threads, resident) extern "C" __global__ void __launch_bounds__(threads, resident)
 #define KERNEL_OF(resident) KERNEL_BY(BLOCK, resident)

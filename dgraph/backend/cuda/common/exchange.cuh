@@ -16,8 +16,7 @@ KERNEL pack(i64 asked) {
     const Asked a = parsed(asked);
     const News news = news_now(a);
     const i64 number = KNOWN(env.post + POST_NUMBER) + 1;
-    u32 due = (u32)KNOWN(env.control + GATE);
-    pack_all(a, news, number, due, room);
+    u32 due = pack_all(a, news, number, (u32)KNOWN(env.control + GATE), room);
     meet(env.gate, due);
     if (!a.failed && a.marked) mark_active(news, true);
     if (blockIdx.x) return;

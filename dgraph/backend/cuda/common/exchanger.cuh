@@ -7,6 +7,27 @@ struct Heard {
     bool late;
 };
 
+// Who takes the messages of exchange ``number``: ``all`` warps, this one the ``warp``-th. ``few``: a block is alone with few
+// rows.
+struct Takers {
+    i64 number, most_few;
+    u32 warp, all;
+    bool few;
+
+    // Several peers at a time. A message that tells in its head what it is may be bits, which all look at together.
+    // ``take(peer, message, at, step)`` takes every ``step``-th row, the ``at``-th first.
+    template <class F> __device__ void each(const Asked& a, const F& take) const {
+        const u32 peers = (u32)env.peer_count, share = larger(all / peers, 1u), sides = all / share;
+        for (u32 p = 0; p < peers; p++) {
+            const u64 said = FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD;
+            const bool together = !few && said == COUNT_IN_HEAD;
+            if (!together && warp / share != p % sides) continue;
+            const u32 mine = together ? warp : warp % share, of = together ? all : share;
+            take(peer_of(p), incoming_any(a, p, number, most_few), (u64)(mine * 32 + lane_id()), (u64)(of * 32));
+        }
+    }
+};
+
 struct ExchangeRoom {
     PackRoom pack;
     Totalled totals;
@@ -55,15 +76,15 @@ struct Exchanger {
     }
 
     // One exchange: all blocks write, the first posts and waits for what all peers posted; ``sent``: edges have written
-    // already; ``pending``: and for the totals of the round before, which were on their way. ``take(p, at, step, few)`` takes
-    // every ``step``-th row from peer p, the ``at``-th first; a few rows the first block takes by itself. Whether all blocks took
-    // some, so that they have to meet before what came is complete.
+    // already; ``pending``: and for the totals of the round before, which were on their way. ``take(by)`` takes what came; a
+    // few rows the first block takes by itself. Whether all blocks took some, so that they have to meet before what came is
+    // complete.
     template <class F>
     __device__ bool exchange(const Asked& a, const News& news, bool sent, bool pending, const F& take) {
         const u64 start = NOW();
         number++;
         const bool appends = sent || (!a.marked && news.count <= (u64)most_few);
-        if (!appends) pack_all(a, news, number, gate.due, said.pack);
+        if (!appends) gate.due = pack_all(a, news, number, gate.due, said.pack);
         else if (!sent && news.count) append(a, news, number, most_few);
         gate.around([&]() {
             if (appends) post_few(a, number);
@@ -74,7 +95,7 @@ struct Exchanger {
             if (pending) agreement.keep(said.totals);
             __syncthreads();
             const u64 came = NOW();
-            if (few_came() > 0 && !FRESH(env.post + POST_LATE)) take_by(warp_in_block(), BLOCK / 32, true, take);
+            if (few_came() > 0 && !FRESH(env.post + POST_LATE)) take({number, most_few, warp_in_block(), BLOCK / 32, true});
             if (threadIdx.x) return;
             if (LOCAL && a.reduces) env.post[POST_MIRRORS] = 0;
             packing += (i64)(posted - start), waiting += (i64)(came - posted), unpacking += (i64)(NOW() - came);
@@ -83,22 +104,9 @@ struct Exchanger {
         share(pending);
         if (said.heard.rows >= 0 || said.heard.late) return false;
         const u64 came = NOW();
-        take_by(warp_rank(), warps(), false, take);
+        take({number, most_few, (u32)warp_rank(), (u32)warps(), false});
         if (thread_rank() == 0) unpacking += (i64)(NOW() - came);
         return true;
-    }
-
-    // By ``all`` warps, this one the ``warp``-th: several peers at a time. A message that tells in its head what it is may be
-    // bits, which all look at together. ``few``: a block is alone with few rows.
-    template <class F> __device__ void take_by(u64 warp, u64 all, bool few, const F& take) const {
-        const u64 each = larger(all / (u64)env.peer_count, (u64)1), sides = all / each;
-        for (u64 p = 0; p < (u64)env.peer_count; p++) {
-            const u64 said = FRESH(peer_of((i64)p).signals + signal_word(number)) & COUNT_IN_HEAD;
-            const bool together = !few && said == COUNT_IN_HEAD;
-            if (!together && warp / each != p % sides) continue;
-            const u64 mine = together ? warp : warp % each, of = together ? all : each;
-            take((i64)p, mine * 32 + lane_id(), of * 32, few);
-        }
     }
 
     // The totals that were shared last.

@@ -44,6 +44,17 @@ DEVICE void count(i64* p, i64 x) { atomicAdd((u64*)p, (u64)x); }
 // Whether every vertex has all its edges in its master's row, so that a row is as long as its vertex has edges.
 DEVICE bool rows_are_whole() { return FUSED || env.whole_rows; }
 
+// n staged vertices of a warp to their places in a list; lane 0 knows where.
+DEVICE void put_staged(const u32* held, u32 n, u32* out, u64 at) {
+    at = shuffle(at, 0);
+    for (u32 k = 0; k < SPILL / 32; k++)
+        if (32 * k + lane_id() < n) out[at + 32 * k + lane_id()] = held[32 * k + lane_id()];
+    __syncwarp();
+}
+
+// The same where staging is full: seldom in small rounds, whose text has it behind every edge.
+APART void spill_staged(const u32* held, u32* out, u64 at) { put_staged(held, SPILL, out, at); }
+
 // Vertices in any order.
 struct List {
     u32* held;
@@ -59,7 +70,9 @@ struct List {
         if (hit) held[staged + __popc(hits & ((1u << lane_id()) - 1))] = v;
         staged += __popc(hits);
         __syncwarp();
-        if (staged >= SPILL) spill(SPILL);
+        if (staged < SPILL) return;
+        staged -= SPILL;
+        spill_staged(held + staged, out, reserve(SPILL));
     }
 
     // Room for the last n that are staged, and what fills it: in between, other lists may ask for theirs.
@@ -71,15 +84,57 @@ struct List {
 
     __device__ void put(u32 n, u64 at) {
         if (n == 0) return;
-        staged -= n, at = shuffle(at, 0);
-        for (u32 k = 0; k < SPILL / 32; k++)
-            if (32 * k + lane_id() < n) out[at + 32 * k + lane_id()] = held[staged + 32 * k + lane_id()];
-        __syncwarp();
+        staged -= n;
+        put_staged(held + staged, n, out, at);
     }
 
-    __device__ void spill(u32 n) { put(n, reserve(n)); }
-    __device__ void close() { spill(staged); }
+    __device__ void close() { put(staged, reserve(staged)); }
 };
+
+// Degrees of vertices that a lane put on a list: on this rank, of masters in the whole graph; the most of one.
+struct Degrees {
+    i64 local, global;
+    u32 most;
+};
+
+// n staged vertices of a warp to a list, and their prefix sums; ``found`` and theirs.
+DEVICE Degrees put_summed(const u32* held, u32 n, u32* out, prefix_t* sums, const offset_t* offsets, i64* tail, Degrees found) {
+    const u32 rows = SPILL / 32;
+    u32 v[rows], degree[rows], through[rows], all = 0;
+    for (u32 k = 0; k < rows; k++) {
+        const u32 i = 32 * k + lane_id();
+        const bool mine = i < n;
+        v[k] = mine ? held[i] : 0;
+        const offset_t first = mine ? offsets[v[k]] : 0, last = mine ? offsets[v[k] + 1] : 0;
+        degree[k] = (u32)smaller((u64)(last - first), 0xffffffffull);
+        if (mine && degree[k]) {
+            PREFETCH(env.out_neighbours + first);
+            if (WEIGHTED) PREFETCH(env.out_weights + first);
+        }
+        found.local += (i64)(last - first);
+        if (!rows_are_whole() && mine && v[k] < env.masters) found.global += (i64)env.degree[v[k]];
+        found.most = larger(found.most, degree[k]);
+    }
+    for (u32 k = 0; k < rows; k++) {
+        through[k] = WIDE ? 0 : all + sum_up_to_lane(degree[k]);
+        if (k + 1 < rows) all = shuffle(through[k], 31);
+    }
+    u64 at = 0;
+    if (lane_id() == 31) at = atomicAdd((u64*)tail, ((u64)through[rows - 1] << 32) | n);
+    at = shuffle(at, 31);
+    for (u32 k = 0; k < rows; k++) {
+        const u32 i = 32 * k + lane_id();
+        if (i >= n) continue;
+        out[(u32)at + i] = v[k];
+        if (!WIDE) sums[(u32)at + i] = (prefix_t)((u32)(at >> 32) + through[k] - degree[k]);
+    }
+    __syncwarp();
+    return found;
+}
+
+APART Degrees spill_summed(const u32* held, u32* out, prefix_t* sums, const offset_t* offsets, i64* tail, Degrees found) {
+    return put_summed(held, SPILL, out, sums, offsets, tail, found);
+}
 
 // A frontier: vertices, and before each the sum of the degrees that stand in front of it. Place and sum come from one
 // atomic on (sum of degrees, count), so a list arrives with its prefix sums and nobody has to scan it. The sums fit 32
@@ -92,14 +147,13 @@ struct Front {
     const offset_t* offsets;
     i64* slot;
     u32 word;
-    i64 local, global;
-    u32 most;
+    Degrees found;
 
     // ``word``: TAIL, or HUGE_TAIL for a list that is none of the next round.
     __device__ void open(u32* staging, u32* list, prefix_t* prefix, i64* counters, u32 counter) {
         held = staging, staged = 0, out = list, sums = prefix, slot = counters, word = counter;
         offsets = PULLING && counter == HUGE_TAIL ? env.in_offsets : env.out_offsets;
-        local = global = 0, most = 0;
+        found = {0, 0, 0};
     }
 
     __device__ void add(bool hit, u32 v) {
@@ -108,56 +162,25 @@ struct Front {
         if (hit) held[staged + __popc(hits & ((1u << lane_id()) - 1))] = v;
         staged += __popc(hits);
         __syncwarp();
-        if (staged >= SPILL) spill(SPILL);
-    }
-
-    __device__ void spill(u32 n) {
-        const u32 rows = SPILL / 32;
-        u32 v[rows], degree[rows], through[rows], all = 0;
-        staged -= n;
-        for (u32 k = 0; k < rows; k++) {
-            const u32 i = 32 * k + lane_id();
-            const bool mine = i < n;
-            v[k] = mine ? held[staged + i] : 0;
-            const offset_t first = mine ? offsets[v[k]] : 0, last = mine ? offsets[v[k] + 1] : 0;
-            degree[k] = (u32)smaller((u64)(last - first), 0xffffffffull);
-            if (mine && degree[k]) {
-                PREFETCH(env.out_neighbours + first);
-                if (WEIGHTED) PREFETCH(env.out_weights + first);
-            }
-            local += (i64)(last - first);
-            if (!rows_are_whole() && mine && v[k] < env.masters) global += (i64)env.degree[v[k]];
-            most = larger(most, degree[k]);
-        }
-        for (u32 k = 0; k < rows; k++) {
-            through[k] = WIDE ? 0 : all + sum_up_to_lane(degree[k]);
-            if (k + 1 < rows) all = shuffle(through[k], 31);
-        }
-        u64 at = 0;
-        if (lane_id() == 31) at = atomicAdd((u64*)(slot + word), ((u64)through[rows - 1] << 32) | n);
-        at = shuffle(at, 31);
-        for (u32 k = 0; k < rows; k++) {
-            const u32 i = 32 * k + lane_id();
-            if (i >= n) continue;
-            out[(u32)at + i] = v[k];
-            if (!WIDE) sums[(u32)at + i] = (prefix_t)((u32)(at >> 32) + through[k] - degree[k]);
-        }
-        __syncwarp();
+        if (staged < SPILL) return;
+        staged -= SPILL;
+        found = spill_summed(held + staged, out, sums, offsets, slot + word, found);
     }
 
     __device__ void close() {
-        if (staged) spill(staged);
+        if (staged) found = put_summed(held, staged, out, sums, offsets, slot + word, found);
+        staged = 0;
         if (WIDE) {
-            const i64 all = warp_sum(local);
+            const i64 all = warp_sum(found.local);
             if (all && lane_id() == 0) count(slot + word + 1, all);
         }
         if (word != TAIL) return;
         if (!rows_are_whole()) {
-            const i64 all = warp_sum(global);
+            const i64 all = warp_sum(found.global);
             if (all && lane_id() == 0) count(slot + EDGE_SUM, all);
         }
-        if (ballot(most > LOW_DEGREE)) {
-            const u32 largest = warp_most(most);
+        if (ballot(found.most > LOW_DEGREE)) {
+            const u32 largest = warp_most(found.most);
             if (lane_id() == 0) atomicMax(slot + MOST, (i64)largest);
         }
     }

@@ -28,7 +28,10 @@ struct Peer {
 
 DEVICE const Peer& peer_of(i64 p) { return ((const Peer*)env.peers)[p]; }
 // The i-th peer to write to: the next rank first and then round, so that not all ranks write to the same one.
-DEVICE i64 in_turn(i64 i) { return (env.next_peer + i) % env.peer_count; }
+DEVICE i64 in_turn(i64 i) {
+    const i64 p = env.next_peer + i;
+    return p < env.peer_count ? p : p - env.peer_count;
+}
 DEVICE i64* post_of(i64 p) { return env.post + POST_PEERS + POST_PEER * p; }
 
 struct Asked {

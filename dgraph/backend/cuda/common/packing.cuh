@@ -94,17 +94,19 @@ DEVICE void write(const Asked& a, i64 p, i64 number) {
     }
 }
 
-// Everything but what the first block does when all have met: messages that lie ready but for their heads.
-DEVICE void pack_all(const Asked& a, const News& news, i64 number, u32& due, PackRoom& room) {
+// Everything but what the first block does when all have met: messages that lie ready but for their heads. What ``due``
+// has become.
+APART u32 pack_all(Asked a, News news, i64 number, u32 due, PackRoom& room) {
     if (!a.failed && !a.dense) mark_listed(a, news, room);
     if (!a.failed && a.marked) mark_active(news, false);
     meet(env.gate, due);
     for (i64 i = 0; i < env.peer_count; i++) write(a, in_turn(i), number);
     fence_block(true);
+    return due;
 }
 
 // By the first block, when all have written: heads, and words that say so.
-DEVICE void post_all(const Asked& a, i64 number) {
+APART void post_all(Asked a, i64 number) {
     for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
         const Peer& peer = peer_of(p);
         const Message m = outgoing(a, p, number);

@@ -133,7 +133,7 @@ DEVICE bool append_masters(const Asked& a, const News& news, i64 number, i64 mos
     return wrote;
 }
 
-DEVICE void append(const Asked& a, const News& news, i64 number, i64 most) {
+APART void append(Asked a, News news, i64 number, i64 most) {
     fence_block(a.reduces ? append_mirrors(a, news, number, most) : append_masters(a, news, number, most));
 }
 
@@ -180,7 +180,7 @@ struct Agreement {
 
     __device__ u32 place() const { return SIGNAL_TOTALS + TOTALS_WORDS * (u32)(stamp & 1); }
     __device__ u64 low() const { return (u64)stamp & ((1 << STAMP_BITS) - 1); }
-    __device__ i64 jobs(bool whole) const { return env.others * (whole ? 1 : TOTAL_LIGHT); }
+    __device__ u32 jobs(bool whole) const { return (u32)env.others * (whole ? 1 : TOTAL_LIGHT); }
 
     __device__ void post_light(const Peer& peer, int k, i64 x) const {
         TELL_SYSTEM(peer.signal + place() + k, (u64)x << STAMP_BITS | low());
@@ -209,9 +209,9 @@ struct Agreement {
     }
 
     // By ``step`` threads, this one the ``at``-th.
-    __device__ void post(const Totalled& t, bool whole, i64 at = threadIdx.x, i64 step = BLOCK) {
+    __device__ void post(const Totalled& t, bool whole, u32 at = threadIdx.x, u32 step = BLOCK) {
         stamp++;
-        for (i64 i = at; i < jobs(whole); i += step) {
+        for (u32 i = at; i < jobs(whole); i += step) {
             if (!whole) {
                 const int k = (int)(i % TOTAL_LIGHT);
                 post_light(peer_of(i / TOTAL_LIGHT), k, t.mine[k]);
@@ -229,7 +229,7 @@ struct Agreement {
     }
 
     __device__ void collect(Totalled& t, bool whole) const {
-        for (i64 i = threadIdx.x; i < jobs(whole); i += BLOCK) {
+        for (u32 i = threadIdx.x; i < jobs(whole); i += BLOCK) {
             if (!whole) {
                 const int k = (int)(i % TOTAL_LIGHT);
                 i64 x;

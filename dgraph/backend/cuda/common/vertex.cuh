@@ -211,7 +211,7 @@ DEVICE void sort_pass(i64* slot, bool swapped, bool far_swapped, i64 nearest, St
 }
 
 // The lowest pile above the current one that a waiting vertex is in.
-DEVICE void lowest_pass(i64* slot, bool far_swapped, u64 count, i64 current) {
+APART void lowest_pass(i64* slot, bool far_swapped, u64 count, i64 current) {
     const u32* far = far_swapped ? env.far1 : env.far0;
     i64 low = 0;
     for (u64 i = thread_rank(); i < count; i += PILES_AT_ONCE * threads()) {
@@ -224,7 +224,7 @@ DEVICE void lowest_pass(i64* slot, bool far_swapped, u64 count, i64 current) {
 }
 
 // Vertices of pile ``opened`` join the frontier; those below it have been through since they began to wait.
-DEVICE void open_pass(i64* slot, bool swapped, bool far_swapped, u64 count, i64 current, i64 opened, Staging& staging) {
+APART void open_pass(i64* slot, bool swapped, bool far_swapped, u64 count, i64 current, i64 opened, Staging& staging) {
     Front front;
     List rest;
     u32(*held)[HELD] = staging.held[warp_in_block()];
