@@ -80,7 +80,8 @@ def run(
         transport: what carries messages between GPUs: "auto", "p2p", "nccl", "mpi-device" or "mpi-host"
             (``docs/transports.md``).
         record: what else is recorded on GPUs: "load" (edges by thread), "time" (by kernel), "ranges" (for a profiler).
-        local_rounds: GPUs run rounds of their own between exchanges where values only ever improve (``docs/gpu.md``).
+        local_rounds: GPUs run rounds of their own between exchanges where values only ever improve
+            (``docs/between-gpus.md``).
         host_rounds: hosts agree on the ends of broad rounds, even where GPUs reach each other and do without.
         overlap: messages of a broad round that pushes travel while edges inside ranks are walked; edges are copied.
         across_limit: vertices and edges a rank of a round up to which GPUs that reach each other stay in one kernel.
