@@ -101,14 +101,15 @@ class Context:
 
     def __init__(
         self, local: LocalGraph, comm: Comm, backend: Backend, record, progress,
-        direction: str = "auto", sync: str = "auto", max_rounds: int | None = None, leads: bool = True,
+        direction: str = "auto", sync: str = "auto", max_rounds: int | None = None, place: int = 0,
         keeper: Keeper | None = None,
     ):  # fmt: skip
         self.local, self.comm, self.backend = local, comm, backend
         self.record, self.progress = record, progress
         self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
-        self.leads, self.keeper = leads, keeper
+        self.place, self.keeper = place, keeper  # of this rank among those of its node
         self.rounds = 0
+        self._coming: list[Program] = []
 
     def run(self, program: Program, state: Mapping[str, Any] | None = None) -> State:
         """Run a program to its end, or to the round limit.
@@ -146,6 +147,11 @@ class Context:
             self.keeper.finished(program, left)
         return left
 
+    def ahead(self, *programs: Program) -> None:
+        """Programs that are likely to follow the next one: while one rank of a node compiles that, others do
+        these, one each."""
+        self._coming = list(programs)
+
     def affords(self, program: Program) -> bool:
         """Whether on all ranks what a program wants beside the graph, but can do without, pays, and fits."""
         with self.comm.together():
@@ -171,21 +177,27 @@ class Context:
         return machine
 
     def _compile(self, machine: Machine, name: str) -> None:
-        """One rank a node compiles; the others wait, then find the machine code in the cache folder."""
+        """One rank a node compiles, others what comes ahead; then they find the machine code in the cache folder."""
         self.progress.phase("compile", name)
         error: BaseException | None = None
-        for turn in (True, False):
-            if self.leads == turn:
-                try:
-                    machine.compile()
-                    if self.comm.size > 1:
-                        from dgraph.sync import prepare  # not at the top: --help would wait for Numba
-
-                        prepare(machine.traced)
-                except Exception as caught:  # told after both turns: the others are on their way to the second
-                    error = caught
+        for first in (True, False):
+            try:
+                if first == (self.place == 0):
+                    self._make_ready(machine)
+                elif first and self.backend.spares and self.place <= len(self._coming):
+                    traced = trace(self._coming[self.place - 1], self.local.out.weight_type)
+                    self._make_ready(self.backend.machine(traced, self.local, "auto"))
+            except Exception as caught:  # told after both turns: the others are on their way to the second
+                error = caught
             self.comm.barrier()
         self.comm.agree(error)
+
+    def _make_ready(self, machine: Machine) -> None:
+        machine.compile()
+        if self.comm.size > 1:
+            from dgraph.sync import prepare  # not at the top: --help would wait for Numba
+
+            prepare(machine.traced)
 
     def _direction(self, program: Program) -> str:
         """The direction asked for, where the program can go it; the one of its way, where there is one."""

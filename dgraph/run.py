@@ -163,8 +163,8 @@ def run(
                 Path(checkpoint), identity, local, comm, trace, progress,
                 every=checkpoint_every, resume=resume, asked=asked,
             )  # fmt: skip
-        leads = here[0] == comm.rank
-        ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds, leads, keeper)
+        place = here.index(comm.rank)
+        ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds, place, keeper)
         with trace("solve"):
             progress.phase("solve", work.name)
             answer = work.run(ctx)

@@ -95,8 +95,10 @@ class Bfs(Algorithm):
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
         levels = Levels(source=source, limit=limit).walked(self.way)
-        ahead = ctx.local_rounds and self.variant == "direction-optimizing"
-        state = ctx.run(Hops(source=source, limit=limit) if ahead else levels)
+        hops = ctx.local_rounds and self.variant == "direction-optimizing"
+        if self.return_predecessors:
+            ctx.ahead(Parents())
+        state = ctx.run(Hops(source=source, limit=limit) if hops else levels)
         found = measured(state, "level", ctx.local)
         columns = {"distance": found.column}
         if self.return_predecessors:

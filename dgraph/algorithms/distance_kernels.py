@@ -1,9 +1,9 @@
 """The compiled part of ``distances.py``."""
 
 import numpy as np
-from numba import njit
 
 from dgraph.algorithms.distances import UNREACHED
+from dgraph.compiled import njit
 
 
 @njit(cache=True, nogil=True)

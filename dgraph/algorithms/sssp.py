@@ -230,6 +230,8 @@ class Sssp(Algorithm):
         program.widens = self.delta is None
         gathers = self._chosen(ctx) == "gather"
         for dtype in _dtypes(ctx, most):
+            if self.return_predecessors:
+                ctx.ahead(NearerParents().retype(dist=dtype))
             state = _gathered(ctx, source, delta, dtype) if gathers else ctx.run(program.retype(dist=dtype))
             found = measured(state, "dist", ctx.local)
             reached, farthest, arcs = found.of_all(ctx.comm)

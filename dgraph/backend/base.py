@@ -202,13 +202,14 @@ class Backend(ABC):
         why: why this backend.
         warning: for the user; "" where there is nothing to say.
         keeps: whether it has something of a graph that would save the next run time.
+        spares: whether a machine takes memory only when it starts, so that one may be made to compile its program.
     """
 
     name: str
     threads: int
     reason: str
     warning: str
-    keeps = False
+    keeps = spares = False
     why = ""
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from dgraph.comm.base import Comm
+from dgraph.compiled import njit
 from dgraph.errors import DataError
 from dgraph.graph.arrays import check_finite, check_range
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dgraph.comm import Comm
+from dgraph.compiled import njit
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.arrays import check_finite
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numba import njit
 
 from dgraph.comm.base import Comm
+from dgraph.compiled import njit
 from dgraph.graph.arrays import check_finite, check_range
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.compact import number_ids, to_gids

@@ -5,9 +5,9 @@ them. No rank ever holds more ids than its part of them, and a chunk.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dgraph.comm.base import Comm
+from dgraph.compiled import njit
 from dgraph.errors import DataError
 from dgraph.graph.block import gid_type
 from dgraph.graph.generators.counter import mix

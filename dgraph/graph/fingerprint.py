@@ -5,9 +5,9 @@ from __future__ import annotations
 from hashlib import blake2b
 
 import numpy as np
-from numba import njit
 
 from dgraph.comm import Comm
+from dgraph.compiled import njit
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.generators.counter import mix
 from dgraph.graph.local import LocalGraph

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from dgraph.compiled import njit
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.rows import transpose
 

@@ -6,7 +6,8 @@ All kernels are serial and in one pass over the arcs where that is possible; ``w
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dgraph.compiled import njit
 
 SHORT = 48
 """Rows up to this length are sorted by insertion, longer ones by radix."""

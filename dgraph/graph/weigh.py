@@ -11,8 +11,8 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dgraph.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.graph.generators.counter import fraction, key, mix
 

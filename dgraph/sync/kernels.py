@@ -3,9 +3,9 @@
 from functools import cache
 
 import numpy as np
-from numba import njit
 
 from dgraph.backend.cpu.atomics import load, store, trailing_zeros
+from dgraph.compiled import njit
 
 OPTIONS = {"nogil": True, "cache": True}
 

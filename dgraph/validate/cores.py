@@ -24,8 +24,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from dgraph.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.validate.ground import Ground
 from dgraph.validate.rule import Rule

@@ -32,6 +32,7 @@ class CpuBackend(Backend):
     """
 
     name = "cpu"
+    spares = True
 
     def __init__(self, threads: int | None, ranks_here: int, masks: Sequence[int] = ()):
         mine = affinity.mask()

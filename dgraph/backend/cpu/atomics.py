@@ -3,9 +3,11 @@ barrier between threads. Indices are int64 and are not checked."""
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from dgraph.compiled import njit
 
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 """No counts of references: Numba takes locked additions for every array wherever a function is called."""

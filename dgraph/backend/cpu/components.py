@@ -4,7 +4,6 @@
 """
 
 import numpy as np
-from numba import njit
 
 from dgraph.backend.cpu.atomics import (
     INLINE,
@@ -17,6 +16,7 @@ from dgraph.backend.cpu.atomics import (
     replaced,
     store,
 )
+from dgraph.compiled import njit
 
 PROBES = 1024
 """Vertices looked at to find the largest component."""

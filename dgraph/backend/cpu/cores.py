@@ -7,7 +7,6 @@ levels k .. k + WINDOW - 1 may drop are *candidates*: found by one pass over all
 """
 
 import numpy as np
-from numba import njit
 
 from dgraph.backend.cpu.atomics import (
     INLINE,
@@ -21,6 +20,7 @@ from dgraph.backend.cpu.atomics import (
     prefetch,
     store,
 )
+from dgraph.compiled import njit
 
 WINDOW = 16
 """Levels whose candidates are found in one pass."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from dgraph.comm.base import Comm
+from dgraph.compiled import njit
 from dgraph.errors import DataError
 from dgraph.graph.clean import RawEdges
 from dgraph.graph.formats import scan

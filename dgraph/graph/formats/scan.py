@@ -7,8 +7,8 @@ what the columns say.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dgraph.compiled import njit
 from dgraph.graph.formats.eight import TENS, digits_at
 
 SOURCE, TARGET, INTEGER, NUMBER, WHOLE, REST, ANY = range(7)

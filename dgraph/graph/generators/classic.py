@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from dgraph.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.graph.block import gid_type
 from dgraph.graph.generators.counter import draw, fraction, key

@@ -5,7 +5,8 @@ So an edge is a pure function of its index and the seed, whichever rank makes it
 """
 
 import numpy as np
-from numba import njit
+
+from dgraph.compiled import njit
 
 MAX_ITEMS = 1 << 58
 """Items that one sequence can number."""

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from dgraph.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.graph.generators.counter import draw, fraction, key, scramble, scramble_keys
 from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from dgraph.compiled import njit
 from dgraph.graph.generators.counter import draw, fraction, key
 from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends
 

@@ -9,8 +9,8 @@ a side that it draws: a spanning tree; the other two joins exist with a small pr
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dgraph.compiled import njit
 from dgraph.graph.generators.counter import draw, fraction, key
 from dgraph.graph.generators.lattice import SCALE, SPREAD, point
 from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends

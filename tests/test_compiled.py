@@ -1,0 +1,126 @@
+"""Compiling: once for processes that start together, programs of an algorithm side by side."""
+
+import errno
+import fcntl
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from children import environment
+
+from dgraph import compiled
+from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.engine import Context
+from dgraph.report import Progress, Trace
+
+KERNEL = """
+from dgraph.compiled import njit
+
+@njit(cache=True)
+def total(x):
+    all = 0
+    for i in range(len(x)):
+        all += x[i] * i
+    return all
+"""
+CALL = """
+import sys, time, numpy
+from pathlib import Path
+import kernel
+place, other = map(Path, sys.argv[1:])
+place.touch()
+while not other.exists():
+    time.sleep(0.001)
+assert kernel.total(numpy.arange(4)) == 14
+print(sum(kernel.total.stats.cache_misses.values()))
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    (tmp_path / "call.py").write_text(CALL)
+    code = tmp_path / "code"
+    code.mkdir(mode=0o700)
+    extra = {"DGRAPH_CACHE_DIR": str(code), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+
+    def begin(mine, other, **more):
+        argv = [sys.executable, "call.py", mine, other]
+        return subprocess.Popen(argv, cwd=tmp_path, env=environment(extra | more), stdout=subprocess.PIPE, text=True)
+
+    return SimpleNamespace(begin=begin, place=tmp_path)
+
+
+@pytest.mark.starts_children
+def test_of_processes_that_start_together_one_compiles(kernel):
+    two = [kernel.begin("a", "b"), kernel.begin("b", "a")]
+    said = [one.communicate(timeout=100)[0] for one in two]
+    assert sorted(said) == ["0\n", "1\n"]
+
+
+@pytest.fixture
+def held(tmp_path, monkeypatch):
+    """A byte of the file of locks, which another process has."""
+    path = tmp_path / "compiling.lock"
+    code = f"import fcntl, time; f = open({str(path)!r}, 'w'); fcntl.lockf(f, fcntl.LOCK_EX, 1, 7); print(flush=True)"
+    argv = [sys.executable, "-c", code + "; time.sleep(99)"]
+    holder = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+    holder.stdout.readline()
+    monkeypatch.setattr(compiled, "folder", lambda: tmp_path)
+    compiled._file.cache_clear()
+    yield holder
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    compiled._file.cache_clear()
+
+
+@pytest.mark.starts_children
+def test_who_dies_while_compiling_keeps_nobody_waiting(held):
+    began = time.monotonic()
+    assert compiled._lock(8)  # another function
+    held.kill()
+    held.wait()
+    assert compiled._lock(7)
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.starts_children
+def test_who_hangs_while_compiling_is_not_waited_for_forever(held, monkeypatch):
+    monkeypatch.setattr(compiled, "PATIENCE", 0.2)
+    assert not compiled._lock(7)
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
+def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, number):
+    def refuse(*_):
+        raise OSError(number, "no locks here")
+
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    kept = SimpleNamespace(load_overload=lambda *_: None, save_overload=lambda *_: None)
+    once = compiled._OneCompiles(kept, compiled.njit)
+    assert once.load_overload("(int64,)", None) is None
+    once.save_overload("(int64,)", "code")
+
+
+@pytest.mark.parametrize(
+    ("place", "turns"),
+    [(0, [["Levels"], []]), (1, [["Parents"], ["Levels"]]), (2, [[], ["Levels"]])],
+)
+def test_ranks_of_a_node_compile_what_comes_ahead(place, turns):
+    """First one rank does the program that is next, another the one that follows; then those who have not the first."""
+    events = []
+
+    def machine(traced, local, direction):
+        name = type(traced.program).__name__
+        return SimpleNamespace(traced=traced, compiled=False, compile=lambda: events.append(name))
+
+    comm = SimpleNamespace(size=3, rank=place, barrier=lambda: events.append("turn"), agree=lambda *flags: (False,))
+    local = SimpleNamespace(out=SimpleNamespace(weight_type=None))
+    backend = SimpleNamespace(machine=machine, spares=True)
+    context = Context(local, comm, backend, Trace(comm, ["test"]), Progress(), place=place)
+    context.ahead(Parents())
+    context._machine(Levels(source=0, limit=9))
+    assert [turn.split() for turn in " ".join(events).split("turn")[:2]] == turns
