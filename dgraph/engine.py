@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -148,8 +149,7 @@ class Context:
         return left
 
     def ahead(self, *programs: Program) -> None:
-        """Programs that are likely to follow the next one: while one rank of a node compiles that, others do
-        these, one each."""
+        """Programs that are likely to follow the next one, to be compiled beside it."""
         self._coming = list(programs)
 
     def affords(self, program: Program) -> bool:
@@ -177,27 +177,41 @@ class Context:
         return machine
 
     def _compile(self, machine: Machine, name: str) -> None:
-        """One rank a node compiles, others what comes ahead; then they find the machine code in the cache folder."""
+        """One rank a node compiles; the others wait, then find the machine code in the cache folder.
+
+        What comes ahead is compiled meanwhile: by that rank, or, where its compiler takes one program at a time, by one
+        each of the others.
+        """
         self.progress.phase("compile", name)
         error: BaseException | None = None
         for first in (True, False):
             try:
-                if first == (self.place == 0):
-                    self._make_ready(machine)
-                elif first and self.backend.spares and self.place <= len(self._coming):
-                    traced = trace(self._coming[self.place - 1], self.local.out.weight_type)
-                    self._make_ready(self.backend.machine(traced, self.local, "auto"))
+                with ThreadPoolExecutor() as pool:
+                    others = [pool.submit(compile) for compile in (self._others() if first else ())]
+                    if first == (self.place == 0):
+                        machine.compile()
+                        if self.comm.size > 1:
+                            from dgraph.sync import prepare  # not at the top: --help would wait for Numba
+
+                            prepare(machine.traced)
+                    for other in others:
+                        other.result()
             except Exception as caught:  # told after both turns: the others are on their way to the second
                 error = caught
             self.comm.barrier()
         self.comm.agree(error)
 
-    def _make_ready(self, machine: Machine) -> None:
-        machine.compile()
-        if self.comm.size > 1:
-            from dgraph.sync import prepare  # not at the top: --help would wait for Numba
-
-            prepare(machine.traced)
+    def _others(self) -> list[Callable[[], None]]:
+        """What this rank compiles beside the program that is next."""
+        coming = self._coming if self.direction == "auto" else []
+        self._coming = []
+        if self.backend.abreast:
+            coming = coming if self.place == 0 else []
+        else:
+            coming = coming[max(self.place - 1, 0) : self.place]
+        traced = [trace(program, self.local.out.weight_type) for program in coming]
+        found = [self.backend.ahead(program, self.local, "auto") for program in traced]
+        return [compile for compile in found if compile]
 
     def _direction(self, program: Program) -> str:
         """The direction asked for, where the program can go it; the one of its way, where there is one."""

@@ -105,22 +105,29 @@ def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, numbe
     once.save_overload("(int64,)", "code")
 
 
+ONE_BY_ONE = [(0, [["Levels"], []]), (1, [["Parents"], ["Levels"]]), (2, [[], ["Levels"]])]
+SIDE_BY_SIDE = [(0, [["Levels", "Parents"], []]), (1, [[], ["Levels"]]), (2, [[], ["Levels"]])]
+
+
 @pytest.mark.parametrize(
-    ("place", "turns"),
-    [(0, [["Levels"], []]), (1, [["Parents"], ["Levels"]]), (2, [[], ["Levels"]])],
+    ("abreast", "place", "turns"),
+    [*((False, *row) for row in ONE_BY_ONE), *((True, *row) for row in SIDE_BY_SIDE)],
 )
-def test_ranks_of_a_node_compile_what_comes_ahead(place, turns):
-    """First one rank does the program that is next, another the one that follows; then those who have not the first."""
+def test_programs_are_compiled_beside_the_one_before(abreast, place, turns):
+    """First one rank of a node does the program that is next, and it or another the one that follows."""
     events = []
 
     def machine(traced, local, direction):
         name = type(traced.program).__name__
         return SimpleNamespace(traced=traced, compiled=False, compile=lambda: events.append(name))
 
+    def ahead(*program):
+        return machine(*program).compile
+
     comm = SimpleNamespace(size=3, rank=place, barrier=lambda: events.append("turn"), agree=lambda *flags: (False,))
     local = SimpleNamespace(out=SimpleNamespace(weight_type=None))
-    backend = SimpleNamespace(machine=machine, spares=True)
+    backend = SimpleNamespace(machine=machine, ahead=ahead, abreast=abreast)
     context = Context(local, comm, backend, Trace(comm, ["test"]), Progress(), place=place)
     context.ahead(Parents())
     context._machine(Levels(source=0, limit=9))
-    assert [turn.split() for turn in " ".join(events).split("turn")[:2]] == turns
+    assert [sorted(turn.split()) for turn in " ".join(events).split("turn")[:2]] == turns

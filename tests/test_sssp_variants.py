@@ -19,6 +19,7 @@ from dgraph.backend.cuda import light
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.light import Lightened
 from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.sources import Sources
 from dgraph.comm import world
 from dgraph.engine import Context
 from dgraph.errors import UsageError
@@ -72,6 +73,34 @@ def right(name, directed):
 def same(distances, wanted):
     end = np.inf if distances.dtype.kind == "f" else np.iinfo(np.int64).max
     np.testing.assert_array_equal(distances, np.array([end if right is None else right for right in wanted]))
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("far", [False, True])
+def test_programs_that_follow_are_compiled_beside_the_first(directed, far, monkeypatch):
+    """What is compiled ahead is what they are then made of."""
+    asked = []
+    compile = Sources.compile
+
+    def noted(self, names):
+        asked.append((type(self.traced.program).__name__, {self.text(*name) for name in names}))
+        compile(self, names)
+
+    monkeypatch.setattr(Sources, "compile", noted)
+    monkeypatch.setattr(sssp, "HUB", 10**6 if far else 1)
+    monkeypatch.setattr(sssp, "CROWD", 100)
+    solved("hubs", emulated.backend(), directed, variant="gather")
+    names = [name for name, _ in asked]
+    first = {False: "LimitedDistances", True: "Outset"}[far]
+    expected = ["Onward"] * far + [max(names, key=lambda name: name.startswith("Beyond")), "NearerParents"]
+    ahead = expected if world().rank == 0 else []
+    assert sorted(names[: len(ahead) + 1]) == sorted([first, *ahead])
+    assert [name for name in names[len(ahead) + 1 :] if name in expected] == expected
+    for name in expected:
+        one, *others = [texts for also, texts in asked if also == name]
+        assert others == [one] * len(others)
 
 
 @emulated.needs_compiler

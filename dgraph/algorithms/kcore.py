@@ -213,11 +213,13 @@ class KCore(Algorithm):
         return "shells"
 
     def _by_shells(self, ctx, dtype: str) -> State:
+        within = Within(first=STEP - 1).retype(core=dtype, top=dtype).walked(self.way)
+        ctx.ahead(within)
         shells = ctx.run(Shells(first=STEP - 1).retype(core=dtype, start=dtype).walked(self.way))
         if not shells.finished:
             return shells
         given = {"core": shells.raw("start"), "top": shells.raw("core")}
-        return ctx.run(Within(first=STEP - 1).retype(core=dtype, top=dtype).walked(self.way), given)
+        return ctx.run(within, given)
 
     @staticmethod
     def _all(ctx, state: State) -> Answer:

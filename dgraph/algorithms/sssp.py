@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dgraph.algorithms.base import (
@@ -230,9 +232,12 @@ class Sssp(Algorithm):
         program.widens = self.delta is None
         gathers = self._chosen(ctx) == "gather"
         for dtype in _dtypes(ctx, most):
-            if self.return_predecessors:
-                ctx.ahead(NearerParents().retype(dist=dtype))
-            state = _gathered(ctx, source, delta, dtype) if gathers else ctx.run(program.retype(dist=dtype))
+            following = [NearerParents().retype(dist=dtype)] if self.return_predecessors else []
+            if gathers:
+                state = _gathered(ctx, source, delta, dtype, following)
+            else:
+                ctx.ahead(*following)
+                state = ctx.run(program.retype(dist=dtype))
             found = measured(state, "dist", ctx.local)
             reached, farthest, arcs = found.of_all(ctx.comm)
             if dtype != "int32" or farthest + most < NARROW:
@@ -264,7 +269,7 @@ def has_hubs(n: int, arcs: int, largest: int) -> bool:
     return largest >= HUB and arcs >= MEAN * n
 
 
-def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
+def _gathered(ctx, source: int, delta: float, dtype: str, following: Sequence[Program] = ()) -> State:
     """Vertices near hubs by edges that are light enough; all others look back for those.
 
     Vertices up to the pile in which hubs are go ahead, by all their edges: then a shortest path to whoever is less than
@@ -272,13 +277,25 @@ def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
     """
     width = NEAR * delta if dtype[0] == "f" else max(np.floor(NEAR * delta), 1.0)
     at, plain = ctx.local.lid(source), ctx.keeper is not None or ctx.backend.name != "cuda"
+    light = width * (1 + MARGIN)
+    kind = BeyondTold if ctx.largest(int(ctx.local.mirrors_pull)) else Beyond
+
+    def beyond(near: float, pile: float, gathers: bool) -> Program:
+        outer = kind(source=source, near=_limit(near, dtype), delta=pile).retype(dist=dtype)
+        outer.gathers = gathers
+        return outer
+
+    following = (beyond(0.0, delta, not ctx.local.directed), *following)
     if plain or ctx.total(int(ctx.local.out_degree[at]) if at is not None else 0) >= HUB:
         near, given = width, {}
         inner: Program = LimitedDistances(source=source, cutoff=_limit(near, dtype), delta=2 * near)
+        ctx.ahead(*following)
     else:
         eps = np.finfo(dtype if dtype[0] == "f" else "float64").eps
         outset = Outset(source=source, delta=width, crowd=ctx.local.n // CROWD).retype(dist=dtype)
         outset.widens = False
+        onward = Onward(source=source, base=0.0, cutoff=_limit(0.0, dtype), delta=1.0).retype(dist=dtype)
+        ctx.ahead(onward.lightened(light), *following)
         state = ctx.run(outset)
         if not (state.finished and state.globals["crowded"]):
             return state
@@ -288,16 +305,14 @@ def _gathered(ctx, source: int, delta: float, dtype: str) -> State:
         near, given = base + width, {"dist": state.raw("dist")}
         inner = Onward(source=source, base=base, cutoff=_limit(near, dtype), delta=2 * near)
     inner.widens = False
-    state = ctx.run(inner.retype(dist=dtype).lightened(width * (1 + MARGIN)), given)
+    state = ctx.run(inner.retype(dist=dtype).lightened(light), given)
     if not state.finished:
         return state
     _, _, arcs = measured(state, "dist", ctx.local).of_all(ctx.comm)
     most = 2 * arcs > ctx.local.arcs
-    kind = BeyondTold if ctx.largest(int(ctx.local.mirrors_pull)) else Beyond
-    outer = kind(source=source, near=_limit(near, dtype), delta=(FAR if most else 1.0) * delta).retype(dist=dtype)
-    outer.gathers = True  # what has to be afforded
-    outer.gathers = not ctx.local.directed or ctx.affords(outer)
-    return ctx.run(outer, {"dist": state.raw("dist")})
+    wide = (FAR if most else 1.0) * delta
+    gathers = not ctx.local.directed or ctx.affords(beyond(near, wide, True))
+    return ctx.run(beyond(near, wide, gathers), {"dist": state.raw("dist")})
 
 
 def _limit(distance: float, dtype: str) -> float | int:

@@ -6,7 +6,7 @@ What is not abstract is optional: its default says that there is nothing of the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -202,14 +202,14 @@ class Backend(ABC):
         why: why this backend.
         warning: for the user; "" where there is nothing to say.
         keeps: whether it has something of a graph that would save the next run time.
-        spares: whether a machine takes memory only when it starts, so that one may be made to compile its program.
+        abreast: whether programs are compiled side by side in one process.
     """
 
     name: str
     threads: int
     reason: str
     warning: str
-    keeps = spares = False
+    keeps = abreast = False
     why = ""
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
@@ -226,6 +226,10 @@ class Backend(ABC):
         Raises:
             UsageError: the program, or its memory, is nothing for this backend.
         """
+
+    def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None] | None:
+        """What compiles a program for runs that follow, taking no memory for them; None where nothing does."""
+        return None
 
     def build(self, spec: str, comm: Comm, policy: str, options: LoadOptions) -> Graph:
         """The graph of ``NAME:SIZE…``, drawn where the rounds will run, and placed there by a policy; collective.

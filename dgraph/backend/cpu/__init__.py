@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from operator import or_
 
@@ -32,7 +32,6 @@ class CpuBackend(Backend):
     """
 
     name = "cpu"
-    spares = True
 
     def __init__(self, threads: int | None, ranks_here: int, masks: Sequence[int] = ()):
         mine = affinity.mask()
@@ -53,3 +52,6 @@ class CpuBackend(Backend):
         if traced.program.kernel in KERNELS and direction == "auto" and not local.directed:
             return KERNELS[traced.program.kernel](traced, local, _team(self.threads))
         return Machine(traced, local, _team(self.threads), direction)
+
+    def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None]:
+        return self.machine(traced, local, direction).compile  # its arrays take no memory until they are written to

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.plan import Plan, beside, for_components, for_rounds, may_pull
 from dgraph.backend.cuda.sieve import Sieved
+from dgraph.backend.cuda.sources import Sources
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.backend.cuda.trees import Trees
 from dgraph.comm import Comm
@@ -51,7 +53,7 @@ class CudaBackend(Backend):
         planned: bytes of the GPU's memory that the most demanding program so far was planned to take.
     """
 
-    name, threads, keeps = "cuda", 1, True
+    name, threads, keeps, abreast = "cuda", 1, True, True
     links: Links | None = None
 
     def __init__(
@@ -174,10 +176,17 @@ class CudaBackend(Backend):
         if self._free("estimates", traced, local, direction):
             return Estimates(traced, self._graph(local), self.device, options)
         graph = self._graph(local)
-        pulls = may_pull(traced, direction)
-        kind = Sieved if options.sifting(traced, graph.extent, pulls) else Machine
-        kind = Lightened if options.lightening(traced, pulls) else kind
+        kind = _kind(traced, graph, options, may_pull(traced, direction))
         return kind(traced, graph, self.device, direction, options)
+
+    def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None] | None:
+        graph, options = self._graphs.of(local), self._options(traced, local, direction)
+        if graph is None or self._joins(traced, local, direction) or self._free("estimates", traced, local, direction):
+            return None
+        pulls = may_pull(traced, direction)
+        sifts = _kind(traced, graph, options, pulls).sifts
+        sources = Sources(traced, graph, self.device, options, pulls, sifts=sifts)
+        return lambda: sources.compile(sources.names)
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Edges by target are there, or wished for so often that they would have paid by now; and there is room."""
@@ -264,3 +273,10 @@ class CudaBackend(Backend):
             known = self._graphs.keep(local, DeviceGraph(local, self.device, self._numbered))
         known.links = self.links
         return known
+
+
+def _kind(traced: Traced, graph: DeviceGraph, options: Options, pulls: bool) -> type[Machine]:
+    """Of machines whose rounds walk edges, the one of a program on a graph."""
+    if options.lightening(traced, pulls):
+        return Lightened
+    return Sieved if options.sifting(traced, graph.extent, pulls) else Machine

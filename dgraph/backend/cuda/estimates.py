@@ -9,7 +9,7 @@ estimates of masters that fell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isqrt
 from typing import Any
 
@@ -22,6 +22,7 @@ from dgraph.backend.cuda.exchange import Exchange
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.sources import Name
 from dgraph.backend.note import Note
 from dgraph.backend.portable import Portable
 from dgraph.comm import Comm
@@ -52,7 +53,8 @@ class Estimates(Machine):
         super().__init__(traced, graph, device, "push", options)
         self.alone, self.minima = graph.links is None, 0
 
-    def _modules(self) -> list[tuple[str, bool]]:
+    @property
+    def _names(self) -> Sequence[Name]:
         return [("estimates", self.alone)] + [("phases", False)] * (not self.alone)
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> Exchange | None:

@@ -8,14 +8,11 @@ import numpy as np
 
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda import text
-from dgraph.backend.cuda.choose import ahead
-from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.memory import Arrays
-from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.plan import heeds
 from dgraph.backend.cuda.record import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.program import Traced
+from dgraph.backend.cuda.sources import Name, Sources
 
 ONE_BLOCK = ("settle", "agreed", "conclude", "desert", "walked", "rejoin")
 TOGETHER = (
@@ -34,66 +31,36 @@ class Kernels:
     """Compiled kernels, loaded when first launched.
 
     Attributes:
-        loaded: whether :meth:`load` has been called.
-        trees: whether labels spread by trees.
+        sources: what modules are compiled from.
+        loaded: whether :meth:`ready` has been called.
         poured: whether the next round's list of edges has been made by this one's kernel.
         record: what launches did, where that was asked for.
     """
 
-    def __init__(
-        self, traced: Traced, graph: DeviceGraph, device, arrays: Arrays, options: Options, trees: bool = False
-    ):
-        self.traced, self.graph, self.device, self.arrays, self.options = traced, graph, device, arrays, options
-        self.trees = trees
+    def __init__(self, sources: Sources, arrays: Arrays):
+        self.sources, self.arrays = sources, arrays
+        self.traced, self.graph = sources.traced, sources.graph
+        self.device, self.options = device, options = sources.device, sources.options
         self.loaded = self.poured = False
         self.record = Record(device, options, arrays.record) if options.record or options.timed else None
-        self.name = type(traced.program).__name__.lower()
-        self._members = text.environment(traced)
-        self._known_texts = device.texts.setdefault(traced.wording, {})
+        self._members = text.environment(self.traced)
         self._values = self._environment()
-        self._modules: dict[tuple[str, bool], object] = {}
-        self._texts: dict[tuple[str, bool], tuple[str, str]] = {}
+        self._modules: dict[Name, object] = {}
         self._sent: tuple = ()
         self._token = object()
         self._words: np.ndarray | None = None
 
-    def load(self, fused: bool, across: bool, reach: bool = False) -> None:
-        """Compile or load what every run calls; see :meth:`names`."""
-        self.ready(self.names(fused, across, reach))
-
-    def names(self, fused: bool, across: bool, reach: bool = False) -> list[tuple[str, bool]]:
-        """Modules that every run calls, each with whether no vertex has mirrors. ``across``: rounds of several GPUs may
-        run without the host; ``reach``: and those of a search as a whole."""
-        names = [("phases", False)] + [("across", False)] * across + [("reach", False)] * reach
-        if fused:
-            names += [("phases", True), ("rounds", True)]
-        return names + [(name, fused) for name in self._walkers(fused)]
-
-    def compiled(self, names: Sequence[tuple[str, bool]]) -> bool:
-        """Whether the machine code of modules lies in the cache folder, or here."""
-        return all(self.device.compiled(*self._text(*name)) for name in names)
-
-    def ready(self, names: Sequence[tuple[str, bool]]) -> None:
-        """Compile or load modules, each by its name and whether no vertex has mirrors."""
-        self.device.prepare(self._text(*name) for name in names)
+    def ready(self, names: Sequence[Name]) -> None:
+        """Compile or load modules."""
+        self.sources.compile(names)
         for name in names:
             self._module(*name)
         self.loaded = True
 
-    def set_environments(self, names: Sequence[tuple[str, bool]]) -> None:
+    def set_environments(self, names: Sequence[Name]) -> None:
         """``env`` of modules, before rounds begin."""
         for name in names:
             self._told(*name)
-
-    def _walkers(self, fused: bool) -> list[str]:
-        """Modules that a run's rounds are likely to be walked by."""
-        chosen = self.options.schedule
-        if chosen not in SCHEDULES:
-            return [] if self.traced.all else [f"{name}:push" for name in ahead(self.options, self.graph.wide)]
-        ways = ["push"] * ("push" in self.traced.program.directions) + ["pull"] * self.arrays.pulls
-        poured = ["pour"] * bool(fused and self.options.pours)
-        plain = [f"{SCHEDULES[chosen].plain}:push"] * bool(SCHEDULES[chosen].plain and "push" in ways)
-        return [f"{chosen}:{way}" for way in ways + poured] + plain
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
         """Start a kernel of a module: "phases", "rounds", "across", "reach", "estimates" or ``schedule:direction``."""
@@ -206,38 +173,8 @@ class Kernels:
 
     def _module(self, name: str, fused: bool):
         if (name, fused) not in self._modules:
-            self._modules[name, fused] = self.device.module(*self._text(name, fused))
+            self._modules[name, fused] = self.device.module(*self.sources.text(name, fused))
         return self._modules[name, fused]
-
-    def _text(self, name: str, fused: bool) -> tuple[str, str]:
-        """What a module is compiled from, and its name."""
-        if (name, fused) not in self._texts:
-            self._texts[name, fused] = self._made(name, fused)
-        return self._texts[name, fused]
-
-    def _made(self, name: str, fused: bool) -> tuple[str, str]:
-        """All runs of a program on this GPU share its texts."""
-        schedule, _, way = name.partition(":")
-        variant = text.Variant(
-            wide=self.graph.wide,
-            degrees=self.graph.degree.dtype.name,
-            ids=self.graph.original.dtype.name,
-            fused=fused,
-            pulling=way == "pull",
-            record=self.options.record,
-            blocked=self.options["alb_distribution"] == "blocked",
-            sweep=self.options.sweeps,
-            pour=way == "pour",
-            cull=self.options.cull,
-            local=self.options.local_rounds,
-            reach=self.options.reaching(self.graph.extent),
-            peels=self.traced.program.kernel in text.PEELED and not self.arrays.pulls,
-            trees=self.trees,
-        )
-        texts = self._known_texts
-        if (variant, schedule) not in texts:
-            texts[variant, schedule] = text.module(self.traced, variant, schedule)
-        return texts[variant, schedule], f"{self.name}_{name.replace(':', '_')}"
 
     def _environment(self) -> dict[str, int | float]:
         graph, local, arrays, address = self.graph, self.graph.local, self.arrays, self.device.address

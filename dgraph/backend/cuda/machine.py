@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from dgraph.backend.cuda.kernels import Kernels
 from dgraph.backend.cuda.memory import Arrays
 from dgraph.backend.cuda.options import ROUNDS_AHEAD, Options
 from dgraph.backend.cuda.plan import may_pull
-from dgraph.backend.cuda.quiet import tells_who
 from dgraph.backend.cuda.resumable import Resumable
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.cuda.sources import Name, Sources
 from dgraph.backend.cuda.telling import Telling
 from dgraph.backend.note import Note
 from dgraph.backend.paths import TOP
@@ -41,9 +40,10 @@ class Machine(Telling, Resumable):
         courier: the exchange between GPUs; None: fields pass through host memory (``dgraph/sync``).
         walks_by_schedule: whether its rounds walk edges, so that others that do may take their place.
         by_trees: whether they spread labels by trees.
+        sifts: whether it has the kernels that mark edges and copy them into rows of their own.
     """
 
-    walks_by_schedule, by_trees = True, False
+    walks_by_schedule, by_trees, sifts = True, False, False
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
         if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:
@@ -53,7 +53,9 @@ class Machine(Telling, Resumable):
         self.dirties, self.minima = bool(traced.dirty), len(traced.minima)
         self.pulls = may_pull(traced, forced)
         self.arrays = Arrays(traced, graph, device, self.pulls, options)
-        self.kernels = Kernels(traced, graph, device, self.arrays, options, self.by_trees)
+        kind = (self.walks_by_schedule, self.by_trees, self.sifts)
+        self.sources = Sources(traced, graph, device, options, self.pulls, *kind)
+        self.kernels = Kernels(self.sources, self.arrays)
         self.state = {k: Column(device, v, graph.place) for k, v in self.arrays.fields.items()}
         self.courier: Exchange | None = None
         self._begin_telling()
@@ -97,33 +99,27 @@ class Machine(Telling, Resumable):
     @property
     def compiled(self) -> bool:
         """Whether the program's machine code lies in the cache folder."""
-        return self.kernels.loaded or self.kernels.compiled(self._names)
+        return self.kernels.loaded or self.sources.compiled(self._names)
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, what the rounds will call."""
         if not self.kernels.loaded:
             self.kernels.ready(self._names)
 
-    @cached_property
-    def _names(self) -> list[tuple[str, bool]]:
-        return self._modules()
-
-    def _modules(self) -> list[tuple[str, bool]]:
-        return self.kernels.names(self.local.mirrors == 0, across=self.runs_across, reach=self.reaches)
-
-    @cached_property
+    @property
     def runs_across(self) -> bool:
         """Whether rounds of this program may run on all GPUs without the host."""
-        links, traced, options = self.graph.links, self.traced, self.options
-        asked = options.schedule not in ("auto", "persistent")
-        strict = asked or options.record or options.sweeps or options.pours > 0 or options.cull > 0
-        able = (self.walks_by_schedule or self.by_trees) and not (traced.all or traced.float_sums or strict)
-        return able and links is not None and links.direct
+        return self.sources.runs_across
 
-    @cached_property
+    @property
     def reaches(self) -> bool:
         """Whether GPUs may run it as a whole in one kernel."""
-        return self.runs_across and self.options.reaching(self.graph.extent) > 0 and tells_who(self.traced)
+        return self.sources.reaches
+
+    @property
+    def _names(self) -> Sequence[Name]:
+        """Modules that every run calls."""
+        return self.sources.names
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""

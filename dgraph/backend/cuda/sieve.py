@@ -8,8 +8,7 @@ from dgraph.backend.cuda.machine import Machine
 class Sifting(Machine):
     """It has the kernels that mark edges and copy them into rows of their own."""
 
-    def _modules(self) -> list[tuple[str, bool]]:
-        return [*super()._modules(), ("sieve", self._fused)]
+    sifts = True
 
     @property
     def _fused(self) -> bool:
