@@ -55,14 +55,15 @@ KERNEL set_bits(i64) {
     for (u64 i = thread_rank(); i < count; i += threads()) atomicOr(bits + (queue[i] >> 5), 1u << (queue[i] & 31));
 }
 
-// Pulls wait for memory: so many blocks that registers just suffice, or, for a search on one GPU, nearly.
+// Pulls wait for memory: so many blocks that registers just suffice, or, for a search on one GPU, nearly. Where all vertices
+// pull NVRTC takes fewest registers if it is told nothing: 32, but 48 for one block or more.
 #if ALL
-#define PULLS 1
+#define PULL_KERNEL KERNEL
 #else
-#define PULLS (ONCE || !FUSED ? 8 : 6)
+#define PULL_KERNEL KERNEL_OF(ONCE || !FUSED ? 8 : 6)
 #endif
 
-KERNEL_OF(PULLS) pull(i64 of) {
+PULL_KERNEL pull(i64 of) {
     SHARED(PullBitsRoom, room);
     if (is_over()) return;
     const bool swapped = is(BITS_SWAPPED);
@@ -123,12 +124,12 @@ KERNEL expand(i64) {
 
 // Passes over all vertices wait for memory: more warps wait at once if a thread takes fewer registers.
 #if ALL
-#define VERTEX_PHASES 6
+#define VERTEX_KERNEL KERNEL_OF(6)
 #else
-#define VERTEX_PHASES 1
+#define VERTEX_KERNEL KERNEL
 #endif
 
-KERNEL_OF(VERTEX_PHASES) vertex_phase(i64) {
+VERTEX_KERNEL vertex_phase(i64) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
     const Globals G = globals_now();
