@@ -17,7 +17,7 @@ from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import Options, exchange, layout, messages, text
+from dgraph.backend.cuda import Options, device_rounds, exchange, layout, messages, text
 from dgraph.backend.cuda import graph as device_graph
 from dgraph.backend.cuda.exchange import Exchange
 from dgraph.backend.cuda.machine import Machine
@@ -42,6 +42,7 @@ def calls(monkeypatch):
 
     monkeypatch.setattr(Machine, "across", counted)
     monkeypatch.setattr(messages, "LOOK_AROUND", 10**12)  # an emulated GPU is slow, and may have to share its core
+    monkeypatch.setattr(device_rounds, "LOOK_AROUND", 1000.0)
     return seen
 
 

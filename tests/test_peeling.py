@@ -12,7 +12,7 @@ from gpu_ranks import field, run
 
 import dgraph
 from dgraph.algorithms.kcore import Peel
-from dgraph.backend.cuda import Options, layout, messages
+from dgraph.backend.cuda import Options, device_rounds, layout, messages
 from dgraph.backend.cuda.machine import Machine
 from dgraph.comm import world
 
@@ -115,6 +115,7 @@ def begun(monkeypatch):
     monkeypatch.setattr(Machine, "launch", launched)
     monkeypatch.setattr(Machine, "across", entered)
     monkeypatch.setattr(messages, "LOOK_AROUND", 10**12)  # an emulated GPU is slow, and may have to share its core
+    monkeypatch.setattr(device_rounds, "LOOK_AROUND", 1000.0)
     return seen
 
 
