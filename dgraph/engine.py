@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -186,16 +186,13 @@ class Context:
         error: BaseException | None = None
         for first in (True, False):
             try:
-                with ThreadPoolExecutor() as pool:
-                    others = [pool.submit(compile) for compile in (self._others() if first else ())]
+                with _beside(self._others() if first else []):
                     if first == (self.place == 0):
                         machine.compile()
                         if self.comm.size > 1:
                             from dgraph.sync import prepare  # not at the top: --help would wait for Numba
 
                             prepare(machine.traced)
-                    for other in others:
-                        other.result()
             except Exception as caught:  # told after both turns: the others are on their way to the second
                 error = caught
             self.comm.barrier()
@@ -248,6 +245,21 @@ class Context:
     def largest(self, value: int) -> int:
         """The largest of one integer a rank."""
         return self.comm.largest(value)
+
+
+@contextmanager
+def _beside(calls: list[Callable[[], None]]) -> Iterator[None]:
+    """Run others in threads of their own; where one fails, that is raised at the end."""
+    if not calls:
+        yield
+        return
+    from concurrent.futures import ThreadPoolExecutor  # not at the top: most runs find what was compiled before
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        begun = [pool.submit(call) for call in calls]
+        yield
+        for one in begun:
+            one.result()
 
 
 class Run:
