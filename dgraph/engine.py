@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from dgraph.backend.base import Backend, Machine, SharedMachine
+from dgraph.backend.beside import beside
 from dgraph.comm import Comm
 from dgraph.errors import PeerLost, UsageError
 from dgraph.graph.local import LocalGraph
@@ -186,7 +186,7 @@ class Context:
         error: BaseException | None = None
         for first in (True, False):
             try:
-                with _beside(self._others() if first else []):
+                with beside(self._others() if first else []):
                     if first == (self.place == 0):
                         machine.compile()
                         if self.comm.size > 1:
@@ -245,21 +245,6 @@ class Context:
     def largest(self, value: int) -> int:
         """The largest of one integer a rank."""
         return self.comm.largest(value)
-
-
-@contextmanager
-def _beside(calls: list[Callable[[], None]]) -> Iterator[None]:
-    """Run others in threads of their own; where one fails, that is raised at the end."""
-    if not calls:
-        yield
-        return
-    from concurrent.futures import ThreadPoolExecutor  # not at the top: most runs find what was compiled before
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        begun = [pool.submit(call) for call in calls]
-        yield
-        for one in begun:
-            one.result()
 
 
 class Run:

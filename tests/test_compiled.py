@@ -12,6 +12,7 @@ from children import environment
 
 from dgraph import compiled
 from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.backend.beside import beside
 from dgraph.engine import Context
 from dgraph.report import Progress, Trace
 
@@ -131,3 +132,13 @@ def test_programs_are_compiled_beside_the_one_before(abreast, place, turns):
     context.ahead(Parents())
     context._machine(Levels(source=0, limit=9))
     assert [sorted(turn.split()) for turn in " ".join(events).split("turn")[:2]] == turns
+
+
+def test_a_program_ahead_that_does_not_compile_ends_the_run():
+    def broken():
+        raise ValueError("no such intrinsic")
+
+    done = []
+    with pytest.raises(ValueError, match="no such intrinsic"), beside([broken, lambda: done.append("other")]):
+        done.append("own")
+    assert sorted(done) == ["other", "own"]
