@@ -269,8 +269,9 @@ def has_hubs(n: int, arcs: int, largest: int) -> bool:
     return largest >= HUB and arcs >= MEAN * n
 
 
-def _gathered(ctx, source: int, delta: float, dtype: str, following: Sequence[Program] = ()) -> State:
-    """Vertices near hubs by edges that are light enough; all others look back for those.
+def _gathered(ctx, source: int, delta: float, dtype: str, following: Sequence[Program]) -> State:
+    """Vertices near hubs by edges that are light enough; all others look back for those. ``following``: what is run
+    behind that.
 
     Vertices up to the pile in which hubs are go ahead, by all their edges: then a shortest path to whoever is less than
     a pile farther has light edges alone from there on. Not on a CPU, where that saves little, nor with checkpoints.

@@ -180,10 +180,10 @@ class CudaBackend(Backend):
         return kind(traced, graph, self.device, direction, options)
 
     def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None] | None:
-        graph, options = self._graphs.of(local), self._options(traced, local, direction)
-        if graph is None or self._joins(traced, local, direction) or self._free("estimates", traced, local, direction):
+        graph = self._graphs.of(local)
+        if graph is None or not self._walks(traced, local, direction):
             return None
-        pulls = may_pull(traced, direction)
+        options, pulls = self._options(traced, local, direction), may_pull(traced, direction)
         sifts = _kind(traced, graph, options, pulls).sifts
         sources = Sources(traced, graph, self.device, options, pulls, sifts=sifts)
         return lambda: sources.compile(sources.names)
@@ -206,9 +206,13 @@ class CudaBackend(Backend):
         """Those of a program's run; rounds in two parts only where they walk edges, and GPUs agree on them."""
         way = traced.program.way
         options = self.options.under(way) if way else self.options
-        joined = self._joins(traced, local, direction) or self._free("estimates", traced, local, direction)
         direct = self.links is not None and self.links.direct
-        return options.uncut() if joined or not direct or options.record else options
+        cut = direct and not options.record and self._walks(traced, local, direction)
+        return options if cut else options.uncut()
+
+    def _walks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
+        """Whether rounds walk edges, and nothing else stands for them."""
+        return not (self._joins(traced, local, direction) or self._free("estimates", traced, local, direction))
 
     def _hooks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Whether components are found by hooking, and not by the program's rounds."""
