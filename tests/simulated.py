@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dgraph.comm.base import Comm
-from dgraph.comm.waiting import wait_until
 from dgraph.graph.block import EdgeBlock, gid_type
 from dgraph.graph.ids import ConsecutiveIds
 
@@ -56,7 +55,7 @@ class ThreadComm(Comm):
     def exchange(self, sends, inboxes):
         asked = {peer: self.receive(peer, box.ctypes.data, box.size) for peer, box in inboxes.items()}
         given = [self.send(peer, message.ctypes.data, message.size) for peer, (message, _) in sends.items()]
-        wait_until(lambda: all(each.done() for each in (*asked.values(), *given)))
+        self.wait(lambda: all(each.done() for each in (*asked.values(), *given)))
         return {peer: request.size for peer, request in asked.items()}
 
     def send(self, peer, address, size):

@@ -89,6 +89,37 @@ def test_a_rank_that_fails_alone_ends_all(alone, body, said):
     assert ran.alive() == []
 
 
+ENDLESS = """
+import sys
+from dgraph.cli import main
+from dgraph.comm import world
+import dgraph
+open(f"{world().rank}", "w")
+"""
+KILLED = {
+    "main('pagerank grid:64x64 --tol 0 --max-iter 1000000000 -o out.txt'.split())": "dgraph: error: rank 1 has ended",
+    "dgraph.run('pagerank', 'grid:64x64', tol=0, max_iter=10**9)": "dgraph.errors.PeerLost: rank 1 has ended",
+}
+
+
+@pytest.mark.parametrize(("work", "told"), KILLED.items(), ids=["command", "script"])
+def test_a_rank_that_is_killed_ends_ranks_that_no_launcher_ends(work, told, tmp_path):
+    """In sessions of their own, where the launcher does not find them."""
+    job = Children(["setsid", sys.executable, "-c", ENDLESS + work], tmp_path, ranks=3)
+    while not {"0", "1", "2"} <= set(os.listdir(tmp_path)):
+        time.sleep(0.05)
+        assert time.monotonic() - job._began < 30
+    os.kill(job.python_of(1), signal.SIGKILL)
+    began = time.monotonic()
+    while job.alive() and time.monotonic() - began < 15:
+        time.sleep(0.1)
+    left = job.alive()
+    job.wait(1)
+    assert left == [], job.story()
+    assert told in job.text, job.story()
+    assert not list(tmp_path.glob("*out.txt*"))
+
+
 def test_a_fault_of_one_process_alone(tmp_path):
     ran = end(tmp_path, "raise ValueError('a bug')", ranks=None)
     assert ran.code == 70

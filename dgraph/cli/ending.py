@@ -18,7 +18,7 @@ import traceback as tracebacks
 from collections.abc import Callable
 
 from dgraph.comm import Comm, world
-from dgraph.errors import Checkpointed, DgraphError, InternalError
+from dgraph.errors import Checkpointed, DgraphError, InternalError, PeerLost
 
 GRACE = 10.0
 """Seconds in which the other ranks must come to the same end as a rank that failed."""
@@ -72,7 +72,12 @@ def _agreed(comm: Comm, code: int, message: str | None) -> int:
     lonely.daemon = True
     if message is not None:
         lonely.start()
-    comm.barrier()
+    try:
+        comm.barrier()
+    except PeerLost as lost:
+        time.sleep(min(0.2 * comm.rank, 2.0))  # all that are left found the same: the first ends the others
+        _say(f"{_place(comm)} {message or _message(lost, False)}")
+        comm.abort(code or InternalError.exit_code)
     lonely.cancel()
     speaker = -comm.largest(-comm.rank if message is not None else -comm.size)
     if comm.rank == speaker and message:

@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from dgraph import errors
+from dgraph.comm.waiting import wait_until
 
 
 class Request(Protocol):
@@ -40,6 +41,15 @@ class Comm(ABC):
 
     def __init__(self) -> None:
         self._lasting: dict[str, tuple[str, list]] = {}
+
+    def wait(self, ready: Callable[[], bool]) -> None:
+        """Return when ``ready()`` is true, which may take messages of other ranks; not collective.
+
+        Raises:
+            TimeoutError: it was not by the deadline.
+            PeerLost: a rank has ended that can be watched from here.
+        """
+        wait_until(ready, self.deadline)
 
     @abstractmethod
     def barrier(self) -> None: ...

@@ -39,16 +39,16 @@ def ranks_here(comm: Comm) -> list[int]:
 def _told_apart(comm: Comm, what: str, name: Callable[[], str]) -> list[str]:
     boots: dict[str, list[str]] = {}
     out = []
-    for each, boot in comm.allgather_lasting(what, lambda: [name(), _boot()]):
+    for each, booted in comm.allgather_lasting(what, lambda: [name(), boot()]):
         known = boots.setdefault(each, [])
-        if boot not in known:
-            known.append(boot)
-        out.append(each if boot == known[0] else f"{each} ({known.index(boot) + 1})")
+        if booted not in known:
+            known.append(booted)
+        out.append(each if booted == known[0] else f"{each} ({known.index(booted) + 1})")
     return out
 
 
 @cache
-def _boot() -> str:
+def boot() -> str:
     """What tells this running machine from all others."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

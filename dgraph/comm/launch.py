@@ -5,7 +5,7 @@ import sys
 
 from dgraph.comm.base import Comm
 from dgraph.comm.serial import SerialComm
-from dgraph.errors import DgraphError, InternalError, UsageError
+from dgraph.errors import DgraphError, InternalError, PeerLost, UsageError
 
 STARTED_BY = {
     "PMI_SIZE": "mpiexec",
@@ -68,12 +68,13 @@ def _join() -> Comm:
 
 def _end_with_faults(comm: Comm) -> None:
     """A fault that a user's script does not catch ends all ranks: the others would wait for messages that will not
-    come, and MPI's own end for this one. What dgraph raises is raised on all ranks, which end by themselves."""
+    come, and MPI's own end for this one. What dgraph raises is raised on all ranks, which end by themselves; but
+    for what says that one does not, which MPI's end would wait for."""
     show = sys.excepthook
 
     def end(kind, fault, trace):
         show(kind, fault, trace)
-        if not issubclass(kind, DgraphError):
+        if issubclass(kind, PeerLost) or not issubclass(kind, DgraphError):
             comm.abort(InternalError.exit_code)
 
     sys.excepthook = end

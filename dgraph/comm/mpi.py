@@ -18,8 +18,9 @@ if "mpi4py.MPI" not in sys.modules:
 from mpi4py import MPI
 
 from dgraph.comm.base import Comm
+from dgraph.comm.liveness import Watch, here
 from dgraph.comm.waiting import wait_until
-from dgraph.errors import UsageError
+from dgraph.errors import PeerLost, UsageError
 
 CHUNK = 1 << 30
 """Bytes a message at most: MPI counts above 2^31 - 1 fail in some libraries (Open MPI 5.0's wheel)."""
@@ -72,6 +73,8 @@ class MpiComm(Comm):
         self.rank, self.size = self.comm.rank, self.comm.size
         self._duplicates = [self.comm]
         self._left: list[tuple[Callable[[], bool], tuple]] = []
+        self._watch: Watch | None = None
+        self._watch = Watch(self.allgather(here()), self.rank)
 
     def free(self) -> None:
         """Give it back to MPI, and its twins; collective."""
@@ -79,10 +82,13 @@ class MpiComm(Comm):
         while self._duplicates and not self._left:
             self._duplicates.pop().Free()
 
+    def wait(self, ready):
+        wait_until(ready, self.deadline, None if self._watch is None else self._watch.look)
+
     def _wait(self, ready: Callable[[], bool], *arrays: np.ndarray) -> None:
         try:
-            wait_until(ready, self.deadline)
-        except TimeoutError:
+            self.wait(ready)
+        except (TimeoutError, PeerLost):
             self._left.append((ready, arrays))  # MPI may still read and write there
             raise
 
@@ -161,7 +167,8 @@ class MpiComm(Comm):
 
     def twin(self):
         out = copy.copy(self)
-        out.comm = self.comm.Dup()
+        out.comm, request = self.comm.Idup()
+        self._wait(request.Test)
         self._duplicates.append(out.comm)
         return out
 

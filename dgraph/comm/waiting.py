@@ -9,9 +9,12 @@ SPINS = 20_000
 """Looks at a request, a core given away after each, before a waiting rank sleeps between looks."""
 
 
-def wait_until(ready: Callable[[], bool], deadline: float = math.inf) -> None:
+def wait_until(ready: Callable[[], bool], deadline: float = math.inf, look: Callable[[], None] | None = None) -> None:
     """Return when ``ready()`` is true. MPI's own wait keeps its core: with more ranks than cores that is 15 times
     slower, and a rank that waits for another to compile or to partition would halve its speed.
+
+    Args:
+        look: called between looks at a request, where the answer is not near; it may raise.
 
     Raises:
         TimeoutError: it was not by ``deadline``, of ``time.monotonic()``.
@@ -23,4 +26,6 @@ def wait_until(ready: Callable[[], bool], deadline: float = math.inf) -> None:
     while not ready():
         if time.monotonic() > deadline:
             raise TimeoutError
+        if look is not None:
+            look()
         time.sleep(0.0005)

@@ -14,7 +14,6 @@ from dgraph.backend.cuda.transports.mpi_device import MpiDevice
 from dgraph.backend.cuda.transports.mpi_host import MpiHost
 from dgraph.backend.cuda.transports.nccl import Nccl
 from dgraph.comm import Comm
-from dgraph.comm.waiting import wait_until
 from dgraph.errors import InternalError
 
 SIGNALS = 64
@@ -153,7 +152,7 @@ class Mailboxes:
             under_way[:] = [carrier for carrier in under_way if not carrier.moved()]
             return not under_way
 
-        wait_until(moved)
+        self.comm.wait(moved)
         received: dict[int, int] = {}
         for carrier in self._carriers:
             received |= carrier.end()

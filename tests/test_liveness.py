@@ -1,0 +1,90 @@
+"""Whether a rank notices that another one's process has ended, and notices nothing else."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from children import environment
+
+from dgraph.comm import liveness
+from dgraph.comm.liveness import Watch, here
+from dgraph.errors import PeerLost
+
+pytestmark = pytest.mark.skipif(not here()[0], reason="this system does not say which process is which")
+
+SLEEPER = """
+import sys
+from dgraph.comm.liveness import here
+print(*here(), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def other():
+    pipe, argv = subprocess.PIPE, [sys.executable, "-c", SLEEPER]
+    process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True, env=environment())
+    yield process
+    process.communicate()
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(liveness, "EVERY", 0.0)
+    monkeypatch.setattr(liveness, "GRACE", 0.0)
+
+
+def looks(watch):
+    for _ in range(3):
+        watch.look()
+
+
+def place(process):
+    return np.array(process.stdout.readline().split(), np.int64)
+
+
+def test_a_process_that_ends_is_noticed(other):
+    watch = Watch([here(), place(other)], 0)
+    looks(watch)
+    other.kill()
+    other.wait()
+    with pytest.raises(PeerLost, match="rank 1 has ended"):
+        looks(watch)
+
+
+def test_a_rank_has_time_to_end_well(other, monkeypatch):
+    monkeypatch.setattr(liveness, "GRACE", 60.0)
+    watch = Watch([here(), place(other)], 0)
+    other.kill()
+    other.wait()
+    looks(watch)
+
+
+@pytest.mark.parametrize("elsewhere", [0, 1], ids=["unknown", "another host or container"])
+def test_processes_of_other_places_are_not_looked_at(elsewhere, other):
+    """Their numbers are others' here."""
+    far = place(other)
+    far[0] *= elsewhere
+    far[0] += elsewhere
+    watch = Watch([here(), far], 0)
+    other.kill()
+    other.wait()
+    looks(watch)
+
+
+def test_a_rank_that_cannot_say_where_it_is_looks_at_none(other):
+    unknown, near = here(), place(other)
+    unknown[0] = near[0] = 0
+    watch = Watch([unknown, near], 0)
+    other.kill()
+    other.wait()
+    looks(watch)
+
+
+def test_a_system_without_such_files(other, monkeypatch):
+    monkeypatch.delattr("os.pidfd_open")
+    watch = Watch([here(), place(other)], 0)
+    other.kill()
+    other.wait()
+    looks(watch)
