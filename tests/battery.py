@@ -60,7 +60,7 @@ class Case:
 
 
 EVERYTHING = "DGRAPH_TEST_EVERYTHING" in os.environ
-"""Whether tests that otherwise take some combinations take all; minutes instead of seconds."""
+"""Whether tests that otherwise take some combinations take all: minutes, not seconds; through NVRTC, many minutes."""
 
 CASES: dict[str, Case] = {}
 

@@ -1,7 +1,6 @@
 """The text of the kernels: it compiles for every architecture without a GPU, and the choice of a backend is said."""
 
 import itertools
-import os
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from battery import EVERYTHING
 
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
@@ -35,8 +35,7 @@ from dgraph.graph.options import LoadOptions
 from dgraph.program import trace
 
 pytestmark = pytest.mark.mpi_skip
-EVERYTHING = bool(os.environ.get("DGRAPH_TEST_ALL"))
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", *["sm_100"] * EVERYTHING)
 PROGRAMS = (
     Levels(), Parents(), Joined(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
     LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
@@ -70,7 +69,7 @@ def kinds():
 
 def jobs():
     """Some of programs × kinds, each for one architecture, so that each architecture meets every schedule and every
-    program: (program's number, kind, how, architecture). All where DGRAPH_TEST_ALL is set, which takes many minutes."""
+    program: (program's number, kind, how, architecture). All of ``EVERYTHING``, which takes many minutes."""
     if EVERYTHING:
         for i, (kind, how), architecture in itertools.product(range(len(PROGRAMS)), kinds(), ARCHITECTURES):
             yield i, kind, how, architecture

@@ -93,7 +93,7 @@ def command(folder, mistake, ranks):
     return ran, {entry.name for entry in work.iterdir()} - mistake.files.keys()
 
 
-ALONE = [name for i, name in enumerate(MISTAKES) if i % 3 == 0]
+ALONE = [name for i, name in enumerate(MISTAKES) if i % 6 == 0]
 """Mistakes that are launches of their own, on four ranks and as one process; ranks start for seconds, so that four
 ranks make all others one after another."""
 
