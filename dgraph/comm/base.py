@@ -42,14 +42,15 @@ class Comm(ABC):
     def __init__(self) -> None:
         self._lasting: dict[str, tuple[str, list]] = {}
 
-    def wait(self, ready: Callable[[], bool]) -> None:
-        """Return when ``ready()`` is true, which may take messages of other ranks; not collective.
+    def wait(self, ready: Callable[[], bool], size: int = 0) -> None:
+        """Return when ``ready()`` is true, which may take messages of other ranks, of ``size`` bytes in all; not
+        collective.
 
         Raises:
             TimeoutError: it was not by the deadline.
             PeerLost: a rank has ended that can be watched from here.
         """
-        wait_until(ready, self.deadline)
+        wait_until(ready, self.deadline, size=size)
 
     @abstractmethod
     def barrier(self) -> None: ...

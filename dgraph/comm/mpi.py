@@ -82,12 +82,12 @@ class MpiComm(Comm):
         while self._duplicates and not self._left:
             self._duplicates.pop().Free()
 
-    def wait(self, ready):
-        wait_until(ready, self.deadline, None if self._watch is None else self._watch.look)
+    def wait(self, ready, size=0):
+        wait_until(ready, self.deadline, None if self._watch is None else self._watch.look, size)
 
     def _wait(self, ready: Callable[[], bool], *arrays: np.ndarray) -> None:
         try:
-            self.wait(ready)
+            self.wait(ready, sum(array.nbytes for array in arrays))
         except (TimeoutError, PeerLost):
             self._left.append((ready, arrays))  # MPI may still read and write there
             raise

@@ -8,18 +8,27 @@ from collections.abc import Callable
 SPINS = 20_000
 """Looks at a request, a core given away after each, before a waiting rank sleeps between looks."""
 
+A_LOOK = 4096
+"""Bytes that a look moves, at least: MPI carries long messages a piece a look, and not while a rank sleeps."""
 
-def wait_until(ready: Callable[[], bool], deadline: float = math.inf, look: Callable[[], None] | None = None) -> None:
+
+def wait_until(
+    ready: Callable[[], bool],
+    deadline: float = math.inf,
+    look: Callable[[], None] | None = None,
+    size: int = 0,
+) -> None:
     """Return when ``ready()`` is true. MPI's own wait keeps its core: with more ranks than cores that is 15 times
     slower, and a rank that waits for another to compile or to partition would halve its speed.
 
     Args:
         look: called between looks at a request, where the answer is not near; it may raise.
+        size: bytes of messages that are waited for.
 
     Raises:
         TimeoutError: it was not by ``deadline``, of ``time.monotonic()``.
     """
-    for _ in range(SPINS):
+    for _ in range(SPINS + size // A_LOOK):
         if ready():
             return
         os.sched_yield()

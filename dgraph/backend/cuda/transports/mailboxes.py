@@ -152,7 +152,7 @@ class Mailboxes:
             under_way[:] = [carrier for carrier in under_way if not carrier.moved()]
             return not under_way
 
-        self.comm.wait(moved)
+        self.comm.wait(moved, sum(sizes.values()))
         received: dict[int, int] = {}
         for carrier in self._carriers:
             received |= carrier.end()
