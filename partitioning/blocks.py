@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,18 +73,21 @@ def bounds_by_cost(offsets, parts, comm) -> np.ndarray:
     is shared out too.
     """
     rank = comm.rank
-    cost = offsets + np.arange(len(offsets))
-    shares = comm.allgather(np.array([len(offsets) - 1, cost[-1]], np.int64))
+
+    def cost(row: int) -> int:
+        return int(offsets[row]) + row
+
+    rows = len(offsets) - 1
+    shares = comm.allgather(np.array([rows, cost(rows)], np.int64))
     firsts, before = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(shares, axis=0)]).T
     total = int(before[-1])
     if parts == comm.size and shares[:, 1].max() * parts <= SLACK * total:
         return firsts
-    goals = np.array([total * k // parts for k in range(1, parts)], np.int64)
-    here = (goals >= before[rank]) & (goals < before[rank + 1])
-    goals = goals[here] - before[rank]
-    above = np.searchsorted(cost, goals, side="right")
-    row = np.where(goals - cost[above - 1] <= cost[above] - goals, above - 1, above)
     bounds = np.zeros(parts + 1, np.int64)
-    bounds[1:-1][here] = firsts[rank] + row
+    for k in range(1, parts):
+        goal = total * k // parts - int(before[rank])
+        if 0 <= goal < cost(rows):
+            above = bisect_right(range(rows + 1), goal, key=cost)
+            bounds[k] = firsts[rank] + above - (goal - cost(above - 1) <= cost(above) - goal)
     bounds[-1] = firsts[-1] if rank == 0 else 0
     return comm.allreduce(bounds)

@@ -20,15 +20,18 @@ from dgraph.backend.cuda.graph import SOME, cuts_of, falling, groups_of
 from dgraph.comm import Comm
 from partitioning import Placement
 
+NARROW = 1 << 32
+"""Degrees below it are told and kept in 32 bits."""
+
 
 def degrees(built: Built, vertices: Vertices, placement: Placement, comm: Comm, device):
     """Out-degrees of this rank's vertices, by position; uint32 where that is enough. Collective."""
     if comm.size == 1:
-        return _lengths(built, np.uint32 if built.longest < 1 << 32 else np.int64, device.xp)
+        return _lengths(built, np.uint32 if built.longest < NARROW else np.int64, device.xp)
     found = _lengths(built, np.int64, device.xp)
     _gather(found, vertices, placement, comm, device)
     _tell(found, vertices, comm, device)
-    narrow = not found.size or int(found.max()) < 1 << 32
+    narrow = not found.size or int(found.max()) < NARROW
     return found.astype(np.uint32 if narrow else np.int64, copy=False)
 
 
@@ -59,10 +62,11 @@ def _gather(found, vertices: Vertices, placement: Placement, comm: Comm, device)
     """Add to every master what stands at its mirrors; int64 by position. Collective."""
     if placement.cut == "outgoing":
         return
+    dtype = _sent(found, comm)
     asked = [
-        device.get(found[side.first : side.first + side.count])
+        device.get(found[side.first : side.first + side.count].astype(dtype, copy=False))
         if (side := vertices.mine.get(peer))
-        else np.zeros(0, np.int64)
+        else np.zeros(0, dtype)
         for peer in range(comm.size)
     ]
     for peer, came in enumerate(comm.alltoallv(asked)):
@@ -72,14 +76,22 @@ def _gather(found, vertices: Vertices, placement: Placement, comm: Comm, device)
 
 def _tell(found, vertices: Vertices, comm: Comm, device) -> None:
     """Put at every mirror what stands at its master; int64 by position. Collective."""
+    dtype = _sent(found, comm)
     told = [
-        device.get(found[vertices.lids[peer]]) if peer in vertices.lids else np.zeros(0, np.int64)
+        device.get(found[vertices.lids[peer]].astype(dtype, copy=False))
+        if peer in vertices.lids
+        else np.zeros(0, dtype)
         for peer in range(comm.size)
     ]
     for peer, heard in enumerate(comm.alltoallv(told)):
         if heard.size:
             first = vertices.mine[peer].first
             found[first : first + heard.size] = device.put(heard)
+
+
+def _sent(found, comm: Comm) -> DTypeLike:
+    """The dtype in which ranks tell each other these degrees; collective."""
+    return np.uint32 if comm.largest(int(found.max()) if found.size else 0) < NARROW else np.int64
 
 
 def order(

@@ -40,13 +40,10 @@ class Outline:
     directed: bool
     first: int
     offsets: np.ndarray
-    in_degrees: np.ndarray | None
 
     def in_offsets(self) -> np.ndarray:
-        """As ``offsets``, of the arcs that enter each row's vertex."""
-        if self.in_degrees is None:  # the same, as arcs go both ways
-            return self.offsets
-        return _running(self.in_degrees)
+        """As ``offsets``, of the arcs that enter each row's vertex: they are those, where that is asked for."""
+        return self.offsets
 
 
 def place(policy: str, draft: Draft, made: Kernels, comm: Comm) -> Placement:
@@ -94,26 +91,23 @@ def _auto(seen: Outline, draft: Draft, made: Kernels, comm: Comm) -> Placement:
 
 
 def _outline(draft: Draft, made: Kernels, rank: int, parts: int, entering: bool = False, step: int = 1) -> Outline:
-    """Degrees of this rank's equal share of the vertices; by every ``step``-th item, times ``step``."""
+    """Degrees of this rank's equal share of the vertices; by every ``step``-th item, times ``step``.
+
+    Args:
+        entering: in-degrees.
+    """
     first, stop = (draft.n * r // parts for r in (rank, rank + 1))
-
-    def degrees(incoming: int) -> np.ndarray:
-        counts = made.device.xp.zeros(max(stop - first, 1), np.uint64)
-        made.take(counts=counts)
-        made.set(low=first, high=stop, step=step)
-        made.launch("degrees_of_slice", incoming)
-        made.set(step=1)
-        made.take(counts=None)
-        return made.device.get(counts)[: stop - first].astype(np.int64) * step
-
-    found = degrees(1) if entering and draft.directed else None
-    return Outline(draft.n, 0, draft.directed, first, _running(degrees(0)), found)
-
-
-def _running(lengths: np.ndarray) -> np.ndarray:
-    offsets = np.zeros(lengths.size + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+    offsets = made.device.xp.zeros(max(stop - first, 1) + 1, np.uint64)
+    counts = offsets[1:]
+    made.take(counts=counts)
+    made.set(low=first, high=stop, step=step)
+    made.launch("degrees_of_slice", int(entering and draft.directed))
+    made.set(step=1)
+    made.take(counts=None)
+    made.device.xp.cumsum(counts, out=counts)
+    counts *= np.uint64(step)
+    found = made.device.get(offsets).view(np.int64)[: stop - first + 1]
+    return Outline(draft.n, 0, draft.directed, first, found)
 
 
 def _told(placement: Placement, made: Kernels, draft: Draft) -> Placement:

@@ -1,17 +1,29 @@
 // From rows of targets as they were drawn to clean ones: sorted, merged, weighed, counted.
 
+// The row of an entry, of ``low .. high``.
+DEVICE u64 row_of(u64 e, u64 low, u64 high) {
+    while (low + 1 < high) {
+        const u64 middle = (low + high) / 2;
+        if (env.starts[middle] <= e) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+// The same, near ``low`` or behind many rows that are empty: those of mirrors are so by the million.
+DEVICE u64 row_behind(u64 e, u64 low, u64 last) {
+    u64 step = 1, high = low + 1;
+    while (high < last && env.starts[high] <= e) low = high, high = smaller(low + step, last), step *= 2;
+    return row_of(e, low, high);
+}
+
 // ``take(row, at)`` for the entries ``begin .. end``, which lie in rows ``first .. last``: a thread walks STRETCH of them.
 template <class F> DEVICE void walk(u64 first, u64 last, u64 begin, u64 end, F take) {
     for (u64 at = begin + THREAD * STRETCH; at < end; at += THREADS * STRETCH) {
-        u64 low = first, high = last - 1;
-        while (low < high) {
-            const u64 middle = (low + high + 1) / 2;
-            if (env.starts[middle] <= at) low = middle;
-            else high = middle - 1;
-        }
+        u64 row = row_of(at, first, last);
         for (u64 e = at; e < smaller(at + STRETCH, end); e++) {
-            while (env.starts[low + 1] <= e) low++;
-            take(low, e);
+            row = row_behind(e, row, last);
+            take(row, e);
         }
     }
 }
