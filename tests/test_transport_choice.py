@@ -133,7 +133,7 @@ def test_a_rank_without_nccl_does_not_leave_others_waiting(monkeypatch):
 def test_machines_of_one_name_are_told_apart(monkeypatch):
     monkeypatch.setattr("socket.gethostname", lambda: "localhost")
     boots = threading.local()
-    monkeypatch.setattr("dgraph.comm.hosts._boot", lambda: boots.id)
+    monkeypatch.setattr("dgraph.comm.hosts.boot", lambda: boots.id)
 
     def work(comm):
         boots.id = "abbc"[comm.rank]

@@ -39,7 +39,7 @@ class VertexIds(ABC):
 
     @abstractmethod
     def to_gid(self, originals: np.ndarray, comm: Comm) -> np.ndarray:
-        """gids (int64) of original ids, -1 where no vertex has that id; collective."""
+        """gids (int64) of original ids, -1 where no vertex has that id, not to be written to; collective."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,11 @@ class ConsecutiveIds(VertexIds):
         return np.asarray(gids).astype(np.int64) + self.base
 
     def to_gid(self, originals, comm):
-        gids = np.asarray(originals, np.int64) - self.base
+        gids = np.asarray(originals, np.int64)
+        if self.base:
+            gids = gids - self.base
+        if not gids.size or (gids.min() >= 0 and gids.max() < self.n):
+            return gids
         return np.where((gids >= 0) & (gids < self.n), gids, -1)
 
 
