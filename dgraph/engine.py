@@ -130,10 +130,14 @@ class Context:
         run.start(state or {})
         if self.keeper:
             self.keeper.resume(program, machine)
+        begun = machine.compiling
         if self.comm.size == 1:
             run.fused(limit)
         else:
             run.rounds(limit)
+        if machine.compiling > begun:
+            self.record.add("compile", machine.compiling - begun)
+            self.record.add("compute", begun - machine.compiling)
         self.rounds += machine.round
         self.record.spent(machine.spent())
         self.record.queues |= machine.tasks()

@@ -23,6 +23,7 @@ from dgraph.comm import SerialComm
 from dgraph.engine import Context
 from dgraph.errors import UsageError
 from dgraph.graph.handle import Graph
+from dgraph.graph.local import LocalGraph
 from dgraph.report import Progress, Trace
 
 FAR = 2**31 - 1
@@ -279,6 +280,22 @@ def test_rows_are_copied_to_the_host_where_something_asks(renumber, monkeypatch)
     assert not {"_ends", "offsets"} & vars(graph._locals["auto"].local.out).keys()
     if not renumber:
         check_blocks(succeed(3, lambda comm: built("rmat:6", comm, **options).block), "rmat:6", options)
+
+
+@pytest.mark.parametrize("policy", ["oec", "cvc", "hash"])
+@pytest.mark.parametrize("renumber", [True, False])
+def test_a_vertex_is_found_by_the_gpu(policy, renumber, monkeypatch):
+    """As the host finds it, which then need not have every id and degree."""
+    monkeypatch.setattr("dgraph.backend.cuda.building.local.SOME", 10)
+    locals_ = succeed(3, lambda comm: built("rmat:6", comm, policy, renumber)._locals[policy].local)
+    for local in locals_:
+        asked = [local.lid(vertex) for vertex in (-1, *range(local.n), local.n, 1 << 40)]
+        degrees = [local.degree_of(lid) for lid in range(local.size)]
+        largest = local.largest_degree
+        assert not {"gids", "out_degree"} & vars(local).keys()
+        assert local.ascending == LocalGraph.ascending.func(local) == local.masters
+        assert asked == [LocalGraph.lid(local, vertex) for vertex in (-1, *range(local.n), local.n, 1 << 40)]
+        assert (degrees, largest) == (local.out_degree.tolist(), max(local.out_degree))
 
 
 def test_rows_are_made_on_the_host_where_ranks_hold_no_blocks():

@@ -2,6 +2,7 @@
 of rounds a call; the reference loop; components by hooking."""
 
 import itertools
+import time
 from functools import cache
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ import oracles
 import pytest
 from devices import device_of, local_graph, on_devices
 
+import dgraph
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import Joined, Labels
 from dgraph.algorithms.kcore import Peel
@@ -22,6 +24,7 @@ from dgraph.backend.cuda.choose import schedule
 from dgraph.backend.cuda.components import Components
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.sources import Sources
 from dgraph.comm import SerialComm
 from dgraph.engine import Context, Run
 from dgraph.errors import UsageError
@@ -211,6 +214,27 @@ def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
     assert schedule(Options(), words, wide=False, whole=True) == "warp_search"
     assert schedule(Options(), words, wide=True) == "alb"
     assert schedule(Options("lb"), words, wide=True) == "lb"
+
+
+@on_devices(gpu=False)
+def test_what_a_round_has_compiled_is_no_computation(device, monkeypatch):
+    """Of a schedule that nobody thought of before."""
+    monkeypatch.setattr(Sources, "_walkers", lambda sources, fused: [])
+    made, slow = device_of(device, 2), 0.5
+    module = made.module
+
+    def compiled(text, name):
+        time.sleep(slow * ("_lb_" in name))
+        return module(text, name)
+
+    graph = dgraph.Graph.from_edges(*np.array([[0, 1], [1, 2]]).T, n=3, comm=SerialComm())
+    backend = CudaBackend(0, 1, True, Options(schedule="lb", small=0), made)
+    dgraph.run("bfs", graph, source=0, backend=backend)
+    monkeypatch.setattr(made, "module", compiled)
+    result = dgraph.run("bfs", graph, source=0, backend=backend, return_predecessors=False)
+    (seconds,) = (rank["seconds"] for rank in result.report["ranks"])
+    assert seconds["compile"] > slow
+    assert 0 <= seconds["compute"] < slow
 
 
 @on_devices

@@ -287,7 +287,7 @@ def _gathered(ctx, source: int, delta: float, dtype: str, following: Sequence[Pr
         return outer
 
     following = (beyond(0.0, delta, not ctx.local.directed), *following)
-    if plain or ctx.total(int(ctx.local.out_degree[at]) if at is not None else 0) >= HUB:
+    if plain or ctx.total(ctx.local.degree_of(at) if at is not None else 0) >= HUB:
         near, given = width, {}
         inner: Program = LimitedDistances(source=source, cutoff=_limit(near, dtype), delta=2 * near)
         ctx.ahead(*following)

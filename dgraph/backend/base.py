@@ -39,6 +39,11 @@ class Machine(ABC):
     minima = 0
 
     @property
+    def compiling(self) -> float:
+        """Seconds that machine code took by now: a GPU's of a schedule is made when a round takes it first."""
+        return 0.0
+
+    @property
     @abstractmethod
     def direction(self) -> str:
         """Of the next round: push or pull."""

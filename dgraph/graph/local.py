@@ -127,6 +127,10 @@ class LocalGraph:
         spans = [side.span(role) for side in self.mine.values()]
         return any(first < last for first, last in spans)
 
+    def degree_of(self, lid: int) -> int:
+        """Edges that leave one vertex in the whole graph."""
+        return int(self.out_degree[lid])
+
     @cached_property
     def largest_degree(self) -> int:
         """Edges that leave one vertex in the whole graph, at most; of masters and mirrors."""

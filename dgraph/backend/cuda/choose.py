@@ -35,7 +35,7 @@ def ahead(options: Options, wide: bool) -> list[str]:
         return ["dynamic_warp", "edge_discover", "dynamic_parallelism", "vertex"]
     if options.schedule == "persistent":
         return []
-    return ["alb"] if wide else ["warp_search", "vertex", "merge_path"]
+    return ["alb", SCHEDULES["alb"].plain] if wide else ["warp_search", "vertex", "merge_path"]
 
 
 def _auto(vertices: int, edges: int, largest: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -32,6 +33,7 @@ class Kernels:
 
     Attributes:
         sources: what modules are compiled from.
+        compiling: seconds in which modules were compiled or loaded.
         loaded: whether :meth:`ready` has been called.
         poured: whether the next round's list of edges has been made by this one's kernel.
         record: what launches did, where that was asked for.
@@ -46,6 +48,7 @@ class Kernels:
         self._members = text.environment(self.traced)
         self._values = self._environment()
         self._modules: dict[Name, object] = {}
+        self.compiling = 0.0
         self._sent: tuple = ()
         self._token = object()
         self._words: np.ndarray | None = None
@@ -173,7 +176,9 @@ class Kernels:
 
     def _module(self, name: str, fused: bool):
         if (name, fused) not in self._modules:
+            began = time.perf_counter()
             self._modules[name, fused] = self.device.module(*self.sources.text(name, fused))
+            self.compiling += time.perf_counter() - began
         return self._modules[name, fused]
 
     def _environment(self) -> dict[str, int | float]:

@@ -107,6 +107,10 @@ class Machine(Telling, Resumable):
             self.kernels.ready(self._names)
 
     @property
+    def compiling(self) -> float:
+        return self.kernels.compiling
+
+    @property
     def runs_across(self) -> bool:
         """Whether rounds of this program may run on all GPUs without the host."""
         return self.sources.runs_across

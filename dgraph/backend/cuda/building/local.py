@@ -10,12 +10,10 @@ import numpy as np
 from dgraph.backend.cuda.building.rows import Built
 from dgraph.backend.cuda.building.vertices import Vertices
 from dgraph.backend.cuda.extent import Extent, sharing
+from dgraph.backend.cuda.graph import SOME
 from dgraph.graph.block import Known
 from dgraph.graph.local import Csr, LocalGraph
 from dgraph.graph.rows import sort_rows
-
-SOME = 1 << 20
-"""Rows, or arcs, that are put into another order at a time."""
 
 
 class BuiltRows(Csr):
@@ -143,6 +141,28 @@ class BuiltLocal(LocalGraph):
             return np.arange(self.n, dtype=np.int64)
         original, place = self.vertices.original, self.vertices.place
         return self.device.get(original if place is None else original[place]).astype(np.int64)
+
+    @property
+    def ascending(self) -> int:
+        """All masters: ranks number theirs by gid."""
+        return self.masters
+
+    def lid(self, vertex: int) -> int | None:
+        """As of :class:`LocalGraph`, asked of the GPU: the host need not have all gids for that."""
+        own, order = self.vertices.original[: self.masters], self.vertices.order
+        for first in range(0, self.masters if 0 <= vertex < self.n else 0, SOME):
+            found = self.device.xp.flatnonzero(own[first : first + SOME] == vertex)
+            if found.size:
+                at = first + int(found[0])
+                return at if order is None else int(order[at])
+        return None
+
+    def degree_of(self, lid: int) -> int:
+        return int(self.degree[lid if self.vertices.place is None else int(self.vertices.place[lid])])
+
+    @cached_property
+    def largest_degree(self) -> int:
+        return int(self.degree.max()) if self.size else 0
 
     @property
     def original(self) -> np.ndarray:  # type: ignore[override]
