@@ -27,7 +27,7 @@ from dgraph.backend.cuda import nvrtc, text
 from dgraph.backend.cuda.building.draft import draft
 from dgraph.backend.cuda.building.kernels import text as drawing
 from dgraph.backend.cuda.components import text as components
-from dgraph.backend.cuda.reached import text as counting
+from dgraph.backend.cuda.figures import text as counting
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.transports import selftest
 from dgraph.errors import InternalError, UsageError
@@ -143,7 +143,7 @@ def texts(architecture):
     yield selftest.text(), "probe"
     for i, dtype in enumerate(DISTANCES):
         if EVERYTHING or (i + turn) % 2 == 0:
-            yield counting(dtype, ("uint32", "int64")[i % 2]), f"reached {dtype}"
+            yield counting(dtype, ("uint32", "int64")[i % 2]), f"figures {dtype}"
     for i, spec in enumerate(DRAWN):
         for j, proof in enumerate((None, "i64", "double")):
             if EVERYTHING or (i + j + turn) % 3 == 0:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import pools
+from dgraph.backend.cuda import figures, pools
 from dgraph.backend.cuda.columns import Column
 from dgraph.backend.cuda.graph import SOME
-from dgraph.backend.cuda.reached import reached
 
 
 class Fields(Mapping[str, np.ndarray]):
@@ -59,42 +58,31 @@ class Fields(Mapping[str, np.ndarray]):
     def reached(self, name: str) -> tuple[int, float, int] | None:
         """Of distances: how many there are, the farthest, and edges that leave those vertices; None where they are on
         the host."""
-        column = self._there.get(name)
-        if column is None:
-            return None
-        self.device.use()
-        return reached(self.device, column.masters(), self._degree)
+        values = self._values(name)
+        return None if values is None else figures.reached(self.device, values, self._degree)
 
     def largest(self, name: str) -> tuple[int, int] | None:
-        """The largest value, 0 or more, and how many vertices have it; None where they are on the host."""
-        got = self._of_parts(name, lambda part: (part.max(),))
-        if got is None:
-            return None
-        most = max(got[0], default=0)
-        counts = self._of_parts(name, lambda part: ((part == most).sum(),))
-        return most, sum(counts[0]) if counts else 0
+        """The largest of integers, 0 or more, and how many vertices have it; None where they are on the host."""
+        values = self._values(name)
+        return None if values is None else figures.largest(self.device, values)
+
+    def own(self, name: str) -> int | None:
+        """Of integers: how many vertices have their own original id; None where values are on the host."""
+        values = self._values(name)
+        return None if values is None else figures.own(self.device, values, self._original)
 
     def total(self, name: str) -> float | None:
         """The sum of floats; None where they are on the host."""
-        got = self._of_parts(name, lambda part: (part.sum(dtype=np.float64),))
-        return None if got is None else float(sum(got[0]))
+        values = self._values(name)
+        if values is None:
+            return None
+        parts = [values[first : first + SOME].sum(dtype=np.float64) for first in range(0, len(values), SOME)]
+        return float(sum(self.device.get(part).item() for part in parts))
 
-    def own(self, name: str) -> int | None:
-        """How many vertices have their own original id; None where values are on the host."""
-        got = self._of_parts(name, lambda part, original: ((part == original).sum(),), self._original)
-        return None if got is None else sum(got[0])
-
-    def _of_parts(self, name: str, figures: Callable[..., tuple], *beside: Any) -> list[list] | None:
-        """Figures of all parts of a field and of what stands beside it by position, each as a list of numbers."""
+    def _values(self, name: str) -> Any:
+        """Of masters, by position; None where they are on the host."""
         column = self._there.get(name)
         if column is None:
             return None
         self.device.use()
-        values = column.masters()
-        starts = range(0, len(values), SOME)
-        ends = [min(first + SOME, len(values)) for first in starts]
-        found = [
-            figures(*(array[first:end] for array in (values, *beside))) for first, end in zip(starts, ends, strict=True)
-        ]
-        got = [[self.device.get(figure).item() for figure in each] for each in found]
-        return [list(each) for each in zip(*got, strict=True)] or [[], [], []]
+        return column.masters()

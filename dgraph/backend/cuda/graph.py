@@ -254,9 +254,9 @@ class DeviceGraph:
         """How many masters there are up to the last of those that a mask of some of them names."""
         before = 0
         for first in range(0, self.local.masters, HEADED):
-            found = those(first, min(first + HEADED, self.local.masters))
-            if found.any():
-                before = first + len(found) - int(found[::-1].argmax())
+            found = self.device.xp.flatnonzero(those(first, min(first + HEADED, self.local.masters)))
+            if found.size:
+                before = first + int(found[-1]) + 1
         return before
 
     @cached_property
@@ -367,7 +367,8 @@ class DeviceGraph:
     @cached_property
     def mirrors_at(self) -> tuple[int, int]:
         """Where rows of mirrors begin among the long rows, and among the chunks: both ascend."""
-        long, chunks = (int((rows < self.local.masters).sum()) for rows in (self.long_rows, self.chunks[0]))
+        xp, first = self.device.xp, np.uint32(self.local.masters)
+        long, chunks = (int(xp.searchsorted(rows, xp.asarray([first]))[0]) for rows in (self.long_rows, self.chunks[0]))
         return long, chunks
 
     def _in_degree(self):

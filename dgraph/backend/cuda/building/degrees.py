@@ -45,16 +45,16 @@ def _lengths(built: Built, dtype: DTypeLike, xp):
     return found
 
 
-def busiest(degree, vertices: Vertices) -> tuple[int, int]:
+def busiest(degree, vertices: Vertices, device) -> tuple[int, int]:
     """The largest degree of this rank's masters, and the smallest gid that has it; -1 and 0 where there is none."""
     if not vertices.masters:
         return -1, 0
     own, gids = degree[: vertices.masters], vertices.original
     most, found = int(own.max()), []
     for first in range(0, own.size, SOME):  # not at once: what marks and counts them takes bytes a vertex
-        here = own[first : first + SOME] == most
-        if here.any():
-            found.append(int(gids[first : first + here.size][here].min()))
+        at = device.xp.flatnonzero(own[first : first + SOME] == most)
+        if at.size:
+            found.append(int(gids[first + at].min()))
     return most, min(found)
 
 

@@ -108,7 +108,7 @@ class BuiltGraph(Graph):
         known.arcs, known.m = arcs, arcs if known.directed else (arcs - loops) // 2 + loops
         facts.loops, facts.isolated = built.loops, built.isolated
         facts.duplicates = (equal - equal_loops) // (2 if both else 1) + equal_loops
-        most, hub = busiest(degree, vertices)
+        most, hub = busiest(degree, vertices, self.device)
         told = self.comm.allgather(np.array([most, -hub], np.int64))
         most, hub = max(told.tolist())
         facts.largest_degree, self._hub = max(most, 0), -hub

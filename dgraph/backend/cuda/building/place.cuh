@@ -73,6 +73,7 @@ KERNEL mark(i64) {
 
 // Every vertex that this rank owns or has an arc of, a word a thread; and how many.
 KERNEL gather(i64) {
+    u64 here = 0;
     for (u64 w = THREAD; w < env.word_count; w += THREADS) {
         u32 own = 0;
         for (u64 i = 0; i < 32; i++) {
@@ -80,8 +81,9 @@ KERNEL gather(i64) {
             if (gid < env.n && owner(gid) == env.rank) own |= 1u << i;
         }
         env.words[w] = own | env.rows[w] | env.columns_here[w];
-        env.before[w + 1] = __popc(env.words[w]);
+        here += env.before[w + 1] = __popc(env.words[w]);
     }
+    if (here) atomicAdd(env.counters + VERTICES_HERE, here);
 }
 
 // Lids are grouped as graph/local.py has them: 0 masters, then for every owner mirrors that are columns, both, and rows.

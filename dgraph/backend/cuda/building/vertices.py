@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.building.draft import MOST, Draft
-from dgraph.backend.cuda.building.kernels import RUN, Kernels, gid_dtype, members, words
+from dgraph.backend.cuda.building.kernels import RUN, VERTICES_HERE, Kernels, gid_dtype, members, words
 from dgraph.backend.cuda.building.plan import demand, sets
 from dgraph.backend.cuda.extent import SKEWED
 from dgraph.comm import Comm
@@ -90,7 +90,7 @@ def spread(draft: Draft, placement: Placement, made: Kernels, comm: Comm) -> Ver
         made.launch("mark")
         made.take(counts=None)
         made.launch("gather")
-        size = int(before.sum(dtype=np.int64))
+        size = int(made.counted()[VERTICES_HERE])
         _check(size)
         xp.cumsum(before, dtype=np.uint32, out=before)
         ended = device.get(rows | columns)
@@ -104,8 +104,8 @@ def spread(draft: Draft, placement: Placement, made: Kernels, comm: Comm) -> Ver
         lids, original = xp.empty(max(size, 1), np.uint32), xp.empty(max(size, 1), gids)
         made.take(tally=tally, lids=None, original=original)
         made.launch("number_groups", 0)
-        counts = device.get(tally.sum(axis=1, dtype=np.int64))
         sums = xp.cumsum(tally.ravel(), dtype=np.uint32)
+        counts = np.diff(device.get(sums[runs - 1 :: runs]).astype(np.int64), prepend=0)
         tally.ravel()[0] = 0
         tally.ravel()[1:] = sums[:-1]
         del sums

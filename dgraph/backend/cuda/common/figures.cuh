@@ -1,0 +1,50 @@
+// What is said of a field, each in one pass over its values.
+
+struct Env {
+    const value_t* values;
+    const beside_t* beside;
+    i64 count;
+    i64* found;
+};
+CONSTANT Env env;
+
+// Of distances: how many there are, the farthest, and edges that leave those vertices, whose degrees lie beside.
+KERNEL reached(i64) {
+    i64 count = 0, edges = 0;
+    value_t farthest = 0;
+    for (u64 i = thread_rank(); i < (u64)env.count; i += threads()) {
+        const value_t x = env.values[i];
+        if (!IS_DISTANCE(x)) continue;
+        count++, edges += (i64)env.beside[i], farthest = larger(farthest, x);
+    }
+    count = warp_sum(count), edges = warp_sum(edges), farthest = warp_most(farthest);
+    if (lane_id() == 0 && count) {
+        add(env.found, count), add(env.found + 1, edges);
+        raised(env.found + 2, ORDERED(farthest));
+    }
+}
+
+// The largest value, 0 or more.
+KERNEL largest(i64) {
+    value_t most = 0;
+    for (u64 i = thread_rank(); i < (u64)env.count; i += threads()) most = larger(most, env.values[i]);
+    most = warp_most(most);
+    if (lane_id() == 0) raised(env.found, (i64)most);
+}
+
+// How many have the value that ``largest`` found.
+KERNEL that_large(i64) {
+    const value_t most = (value_t)FRESH(env.found);
+    i64 count = 0;
+    for (u64 i = thread_rank(); i < (u64)env.count; i += threads()) count += env.values[i] == most;
+    count = warp_sum(count);
+    if (lane_id() == 0 && count) add(env.found + 1, count);
+}
+
+// How many values are equal to what lies beside them.
+KERNEL own(i64) {
+    i64 count = 0;
+    for (u64 i = thread_rank(); i < (u64)env.count; i += threads()) count += (i64)env.values[i] == (i64)env.beside[i];
+    count = warp_sum(count);
+    if (lane_id() == 0 && count) add(env.found, count);
+}
