@@ -93,7 +93,7 @@ WHAT = {
         ),
     ),
     "merge": (
-        "rows of across and gpu that were measured on another machine, in place of older ones",
+        "rows of across, building and gpu that were measured on another machine, in place of older ones",
         lambda asked: _merge(asked.measured, asked.results),
     ),
     "store": (
@@ -104,20 +104,25 @@ WHAT = {
 """Name → what is measured, and how."""
 
 
+KEPT = {"across": across.keep, "building": building.keep}
+"""What has a file for each number of ranks → how rows of it are kept."""
+
+
 def _named(asked: str | None, known) -> list[str]:
     return asked.split(",") if asked else list(known)
 
 
 def _merge(measured: Path | None, results: Path) -> None:
     if measured is None or not measured.is_dir():
-        raise SystemExit("merge takes --measured FOLDER, with across-P.json or gpu.json in it")
+        raise SystemExit("merge takes --measured FOLDER, with across-P.json, building-P.json or gpu.json in it")
     for file in sorted(measured.glob("*.json")):
         what, _, ranks = file.stem.partition("-")
-        if file.stem != "gpu" and not (what == "across" and ranks.isdecimal()):
-            raise SystemExit(f"{file}: merge knows across-P.json and gpu.json; leave other files out, or rename them")
+        if file.stem != "gpu" and not (what in KEPT and ranks.isdecimal()):
+            known = ", ".join(f"{each}-P.json" for each in KEPT)
+            raise SystemExit(f"{file}: merge knows {known} and gpu.json; leave other files out, or rename them")
         runs = json.loads(file.read_text())["runs"]
-        if what == "across":
-            across.keep(results, int(ranks), runs)
+        if what in KEPT:
+            KEPT[what](results, int(ranks), runs)
         else:
             gpu.keep(results, runs)
 

@@ -13,6 +13,9 @@ from dgraph.comm import world
 from dgraph.report.trace import peak_memory
 
 GIB = 1 << 30
+KEY = ("graph", "words", "algorithm", "policy")
+TOLD = """Seconds of the build, with what had to be compiled; milliseconds of the rounds, the median of all runs but the
+first; seconds of the proof. GiB of the fullest rank's GPU, and of its process."""
 HEAD = "| graph | ranks | arcs | build s | most GiB | stays GiB | planned GiB | solve ms | validate s | host GiB |"
 
 
@@ -28,7 +31,13 @@ def measure(graphs: list[str], algorithm: str, policy: str, weights: str | None,
     if comm.rank == 0:
         known = record.circumstances(("cupy-cuda13x", "mpi4py"))
         known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {rows[0]['gpu']}"}
-        record.write(folder, f"building-{comm.size}", {"circumstances": known, "rows": rows}, _table(rows))
+        keep(folder, comm.size, [{"circumstances": known, "rows": rows}])
+        print(_table(rows))
+
+
+def keep(folder: Path, ranks: int, runs: list[dict]) -> None:
+    """Rows of these runs, newest first, in place of those that were measured before."""
+    record.add(folder, f"building-{ranks}", runs, KEY, TOLD, _table)
 
 
 def _row(spec: str, words: str, algorithm: str, policy: str, weights: str | None, repeat: int, comm) -> dict:
@@ -47,13 +56,12 @@ def _row(spec: str, words: str, algorithm: str, policy: str, weights: str | None
     if algorithm in ("bfs", "sssp"):
         more["source"] = graph.hub()
     runs = [
-        dgraph.run(algorithm, graph, policy=policy, validate=turn == repeat, **more).report
-        for turn in range(repeat + 1)
+        dgraph.run(algorithm, graph, policy=policy, validate=turn > repeat, **more).report for turn in range(repeat + 2)
     ]
-    seconds = [max(sum(rank["seconds"].get(part, 0) for part in PARTS) for rank in run["ranks"]) for run in runs[:-1]]
+    seconds = [max(sum(rank["seconds"].get(part, 0) for part in PARTS) for rank in run["ranks"]) for run in runs[1:-1]]
     row = {
         "gpu": graph.device.name,
-        "graph": spec, "words": asked, "algorithm": algorithm, "policy": policy, "ranks": comm.size, "n": graph.n,
+        "graph": spec, "words": words, "algorithm": algorithm, "policy": policy, "ranks": comm.size, "n": graph.n,
         "arcs": graph.arcs, "fingerprint": graph.fingerprint(), "build": built,
         "peak": comm.largest(peak), "stays": comm.largest(stays), "planned": comm.largest(planned),
         "solve": statistics.median(seconds or [0]), "run_peak": comm.largest(graph.device.peak),
@@ -69,11 +77,11 @@ PARTS = ("compute", "pack", "exchange", "unpack", "agree")
 
 
 def _line(row: dict) -> str:
+    asked = "/".join(filter(None, [row["graph"], row["words"]]))
     sizes = " | ".join(f"{row[name] / GIB:.2f}" for name in ("peak", "stays", "planned"))
     return (
-        f"| {row['algorithm']} {'/'.join([row['graph'], *row['words']])} {row['policy']} | {row['ranks']} | "
-        f"{row['arcs']:,} | {row['build']:.2f} | {sizes} | {1e3 * row['solve']:.2f} | {row['validate']:.2f} | "
-        f"{row['host'] / GIB:.1f} |"
+        f"| {row['algorithm']} {asked} {row['policy']} | {row['ranks']} | {row['arcs']:,} | {row['build']:.2f} | "
+        f"{sizes} | {1e3 * row['solve']:.2f} | {row['validate']:.2f} | {row['host'] / GIB:.1f} |"
     )
 
 

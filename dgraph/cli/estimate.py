@@ -31,8 +31,8 @@ examples:
   python -m dgraph estimate all 24e6,58e6 -n 1,2,4 --policy metis --undirected
   python -m dgraph estimate pagerank rmat:28 -n 4 --gpu-memory 139GiB
 
-Programs that have not been compiled yet are, as for a run: that takes some seconds. Mirrors are counted as if the ends
-of edges were drawn from all vertices: most graphs have fewer.
+Programs that have not been compiled yet are, as for a run: that takes some seconds. Mirrors of R-MAT are counted by its
+bits, else as if the ends of edges were drawn from all vertices: most graphs have fewer.
 
 exit codes: 0 it fits, or no limit was named; 1 some plan does not fit."""
 
@@ -52,6 +52,11 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--build", choices=BUILDS, help="as for a run: device counts what building takes of a GPU")
     parser.add_argument("--direction", choices=DIRECTIONS, help="as for a run: push needs no edges by target")
     parser.add_argument("--variant", metavar="NAME", help="as for a run of bfs or kcore: what it takes of a GPU")
+    parser.add_argument(
+        "--no-return-predecessors",
+        **flag(False, "return_predecessors"),
+        help="as for a run of bfs or sssp: distances alone",
+    )
     parser.add_argument("--overlap", **flag(), help="as for a run: GPUs keep edges once more")
     parser.add_argument("--memory", metavar="SIZE", help="of a rank, such as 16GiB: does it fit?")
     parser.add_argument("--gpu-memory", metavar="SIZE", help="of a rank's GPU: does the run fit?")
@@ -126,6 +131,10 @@ def _plans(
         algorithm = ALGORITHMS[name]
         parameters = {"source": 0} if algorithm.needs_source else {}
         parameters |= {"variant": given["variant"]} if "variant" in given else {}
+        if "return_predecessors" in given and (
+            given["algorithm"] != "all" or "return_predecessors" in algorithm.parameters
+        ):
+            parameters["return_predecessors"] = False
         yield estimate(
             name, shape, ranks, policy, parameters=parameters, undirected=algorithm.undirected,
             direction=given.get("direction", "auto"), gpu_memory=given.get("gpu_memory"),

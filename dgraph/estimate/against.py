@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dgraph.algorithms import ALGORITHMS
 from dgraph.errors import UsageError
 from dgraph.estimate.plan import Plan, estimate
-from dgraph.estimate.shape import Shape, skewed_by
+from dgraph.estimate.shape import Shape, shape_of
+from dgraph.graph.generate import is_generator
 
 WEIGHT = 4
 """Bytes a weight: reports tell only whether there are some."""
@@ -21,7 +24,7 @@ def against(report: dict) -> Plan:
     if name not in ALGORITHMS:
         raise UsageError(f"there is no memory plan for {name}: it is not in the register (python -m dgraph list)")
     weight = WEIGHT if graph.get("weighted") and ALGORITHMS[name].weighted else 0
-    shape = Shape(graph["n"], graph["m"], graph["directed"], weight, weight, skewed_by(graph["name"]))
+    shape = replace(_loaded(graph), weight=weight, listed_weight=weight)
     policy = next((choice["taken"] for choice in report["choices"] if choice["what"] == "policy"), "auto")
     given = report["algorithm"].get("parameters", {})
     parameters = {"source": 0} if ALGORITHMS[name].needs_source else {}
@@ -30,3 +33,11 @@ def against(report: dict) -> Plan:
     return estimate(
         name, shape, len(report["ranks"]), policy, parameters=parameters | kept, undirected=ALGORITHMS[name].undirected
     )
+
+
+def _loaded(graph: dict) -> Shape:
+    """The graph as it came: of a file, as it was solved, be that both ways where it has arcs that go one way."""
+    if is_generator(graph["name"]):
+        asked = {note.partition(":")[0] for note in graph["notes"]}
+        return shape_of(graph["name"], directed="directed" in asked if asked & {"directed", "undirected"} else None)
+    return Shape(graph["n"], graph["m"], graph["directed"])

@@ -18,20 +18,20 @@ from dgraph.report.trace import peak_memory
 CUT = {"metis": 0.02}
 """Mirrors ÷ masters of policies that follow a graph's shape; roads and meshes, where they are taken by themselves."""
 
+SOURCE, TARGET = 0, 1
+"""Of an arc."""
+
+BLOCKS = ("auto", "oec", "iec")
+"""Policies that give consecutive vertices to a rank, and every edge to an owner of one of its ends."""
+
 VERTEX = 24
 """Bytes of a local vertex: gid, original id, out-degree."""
-
-LOADING = 2.0
-"""Peak of reading or generating and cleaning, in units of the edge list that a rank begins with (both ends, weight)."""
-
-SYMMETRISING = 1.6
-"""Peak of taking a directed graph both ways, in units of the rows before and after."""
 
 FINGERPRINT = 8
 """Bytes an arc that the fingerprint of a weighted graph takes for a moment."""
 
-BUILDING = 1.6
-"""Peak of partitioning and building, in units of the rows before and the part after."""
+BUILDING = 24
+"""Bytes a local vertex beside the rows before and the part after, while it is built."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,12 @@ def estimate(
     part = size * (VERTEX + 8) + arcs * (4 + solved.weight) + 4 * mirrors
     if ranks == 1:
         part = VERTEX * masters
+    counts, loaded = 8 * masters, math.ceil(shape.arcs / ranks)
     listed = math.ceil(shape.edges / ranks) * (2 * gid + shape.listed_weight)
-    load, before = LOADING * listed * (1 if shape.directed else 2), 0
+    load, before = listed + 2 * counts + loaded * (gid + shape.listed_weight), 0
     if undirected and shape.directed:
-        before = 8 * masters + math.ceil(shape.arcs / ranks) * (gid + shape.weight)
-        load = max(load, SYMMETRISING * (rows + before))
+        before = counts + loaded * (gid + shape.weight)
+        load = max(load, before + loaded * (gid + shape.weight) + counts + rows)
     checked = FINGERPRINT * arcs if solved.weight else 0
     transposed = size * 8 + arcs * (4 + solved.weight) if solved.directed and any(p.pulls for p in programs) else 0
     graph = rows + part + transposed
@@ -106,8 +107,8 @@ def estimate(
     return Plan(
         algorithm, policy, ranks, masters, mirrors, arcs,
         base=base,
-        load=math.ceil(load),
-        build=math.ceil(max(BUILDING * (rows + part) if ranks > 1 else 0, rows + part + checked)),
+        load=load,
+        build=before + rows + part + max(BUILDING * size if ranks > 1 else 0, checked),
         rounds=math.ceil(before + graph + states + 2 * work.result * masters),
         graph=graph,
         gpu=on_gpu(gpu_programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, overlap * entered),
@@ -132,21 +133,33 @@ def _states(programs: list[Needs], masters: int, mirrors: int, ranks: int) -> fl
 
 
 def _mirrors(shape: Shape, ranks: int, policy: str) -> int:
-    """Of a rank, at most: the ends of its arcs are drawn from all vertices that they could have."""
+    """Of a rank, as many as there are if the ends of its arcs are drawn from all vertices that they could have."""
     if ranks == 1:
         return 0
     masters, arcs, name = shape.n / ranks, shape.arcs / ranks, policy.partition(",")[0]
     if name in CUT:
         return math.ceil(CUT[name] * masters)
+    if shape.span is not None and name in BLOCKS and 2 * shape.span < masters:
+        return 2 * shape.span
     if name == "cvc":
         columns = next(k for k in range(math.isqrt(ranks), 0, -1) if ranks % k == 0)
         rows = ranks // columns
-        sources, targets = _distinct(arcs, shape.n / rows), _distinct(arcs, shape.n / columns)
+        sources, targets = _distinct(shape, arcs, 1 / rows, SOURCE), _distinct(shape, arcs, 1 / columns, TARGET)
         return math.ceil(sources * (1 - 1 / columns) + targets * (1 - 1 / rows))
     sides = 2 if name in ("hvc", "random") else 1
-    return math.ceil(min(sides * _distinct(arcs, shape.n), shape.n) * (1 - 1 / ranks))
+    end = SOURCE if name == "iec" else TARGET
+    return math.ceil(min(sides * _distinct(shape, arcs, 1.0, end), shape.n) * (1 - 1 / ranks))
 
 
-def _distinct(draws: float, among: float) -> float:
-    """How many different ones so many draws find, if all are alike."""
-    return among * -math.expm1(-draws / among)
+def _distinct(shape: Shape, draws: float, part: float, end: int) -> float:
+    """How many different vertices so many ends of arcs are, drawn from a part of all: any as likely as another, or, of
+    R-MAT, as likely as others with as many ones in their bits."""
+    draws /= part
+    if shape.ones is None:
+        return part * shape.n * -math.expm1(-draws / shape.n)
+    shares = shape.ones if not shape.directed else (shape.ones[end],)
+    bits, found = round(math.log2(shape.n)), 0.0
+    for ones in range(bits + 1):
+        likely = sum((1 - share) ** (bits - ones) * share**ones for share in shares) / len(shares)
+        found += math.comb(bits, ones) * -math.expm1(-draws * likely)
+    return part * found

@@ -30,6 +30,7 @@ class Shape:
         weight: bytes a weight; 0: there are none.
         listed_weight: the same, of edges as they come: none where a rule makes the weights afterwards.
         skewed: whether a few vertices may have most edges; GPUs then number vertices by degree.
+        ones, span: as of a generator's recipe; None: edges are taken for drawn from all pairs of vertices.
     """
 
     n: int
@@ -38,6 +39,8 @@ class Shape:
     weight: int = 0
     listed_weight: int = 0
     skewed: bool = True
+    ones: tuple[float, float] | None = None
+    span: int | None = None
 
     @property
     def arcs(self) -> int:
@@ -73,7 +76,7 @@ def shape_of(
         weighted = recipe.edges(0, min(recipe.items, 1))[2]
         own = 0 if weighted is None else weighted.itemsize
         way = recipe.directed if directed is None else directed
-        return Shape(recipe.n, recipe.items, way, width or own, own, skewed_by(spec))
+        return Shape(recipe.n, recipe.items, way, width or own, own, skewed_by(spec), recipe.ones, recipe.span)
     if found := COUNTS.fullmatch(spec):
         n, edges = (int(float(text.replace("_", ""))) for text in found.groups())
         if n < 1:

@@ -32,7 +32,7 @@ def path(n: int) -> Recipe:
         src = np.arange(first, last, dtype=gid_type(n))
         return src, src + src.dtype.type(1), None
 
-    return Recipe(n, n - 1, False, edges, f"path of {n} vertices", formula=Formula("path"))
+    return Recipe(n, n - 1, False, edges, f"path of {n} vertices", formula=Formula("path"), span=1)
 
 
 def complete(n: int) -> Recipe:

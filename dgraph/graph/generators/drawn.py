@@ -52,7 +52,8 @@ def rmat(
         formula = Formula("noisy", (*words, int(shaken)), (a, b, c, noise))
     else:
         formula = Formula("rmat", (*words, *map(_bound, (a, a + b, a + b + c))))
-    return Recipe(n, items, not symmetric, edges, _note("R-MAT", n, items, symmetric), formula, parallel)
+    ones = (1 - a - b, 1 - a - c) if permute else None
+    return Recipe(n, items, not symmetric, edges, _note("R-MAT", n, items, symmetric), formula, parallel, ones)
 
 
 def _bound(share: float) -> int:

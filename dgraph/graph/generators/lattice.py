@@ -31,7 +31,8 @@ def grid(size: tuple[int, int], *, torus: bool, directed: bool) -> Recipe:
 
     shape = "torus" if torus else "grid"
     items, formula = rows * across + columns * down, Formula("grid", (rows, columns, across))
-    return Recipe(rows * columns, items, directed, edges, f"{shape} of {rows} x {columns}", formula=formula)
+    note = f"{shape} of {rows} x {columns}"
+    return Recipe(rows * columns, items, directed, edges, note, formula=formula, span=columns)
 
 
 def road(size: tuple[int, int], *, drop: float, seed: int) -> Recipe:
@@ -50,7 +51,7 @@ def road(size: tuple[int, int], *, drop: float, seed: int) -> Recipe:
     low, high = int(0.1 * SCALE * shortest), int(SCALE * longest)
     note = f"road: {whole.note}, {100 * drop:g} % of its edges dropped, weights {low}..{high}"
     formula = Formula("road", (columns, int(drop_key), int(jitter_key)), (drop, SPREAD, SCALE), weighted=True)
-    return Recipe(whole.n, whole.items, False, edges, note, formula=formula)
+    return Recipe(whole.n, whole.items, False, edges, note, formula=formula, span=columns)
 
 
 @njit(cache=True)

@@ -46,6 +46,9 @@ class Recipe:
         note: what was generated, one sentence for the load line.
         formula: the same, for kernels.
         parallel: parallel edges are part of the graph, and are kept.
+        ones: where the bits of both ends of an edge are drawn one by one (R-MAT): the shares of ones among those of the
+            source and of the target. None: edges are made otherwise, or ids tell of hubs.
+        span: ids that an edge joins lie no farther apart, in a ring; None: any.
     """
 
     n: int
@@ -55,6 +58,8 @@ class Recipe:
     note: str
     formula: Formula
     parallel: bool = False
+    ones: tuple[float, float] | None = None
+    span: int | None = None
 
 
 def empty_ends(n: int, count: int) -> tuple[np.ndarray, np.ndarray]:

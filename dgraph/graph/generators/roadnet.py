@@ -31,7 +31,7 @@ def roadnet(size: tuple[int, int], *, extra: float, seed: int) -> Recipe:
 
     note = f"road network of {rows} x {columns} points, a tree and {100 * extra:g} % of the joins beside it"
     formula = Formula("roadnet", (columns, int(joins), int(jitter)), (extra, SPREAD, SCALE), weighted=True)
-    return Recipe(rows * columns, 3 * rows * columns, False, edges, note, formula=formula)
+    return Recipe(rows * columns, 3 * rows * columns, False, edges, note, formula=formula, span=columns + 1)
 
 
 @njit(cache=True)
