@@ -135,9 +135,10 @@ class Context:
             run.fused(limit)
         else:
             run.rounds(limit)
-        if machine.compiling > begun:
-            self.record.add("compile", machine.compiling - begun)
-            self.record.add("compute", begun - machine.compiling)
+        late = min(machine.compiling - begun, self.record.seconds.get("compute", 0.0))
+        if late > 0.0:
+            self.record.add("compile", late)
+            self.record.add("compute", -late)
         self.rounds += machine.round
         self.record.spent(machine.spent())
         self.record.queues |= machine.tasks()

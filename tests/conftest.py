@@ -25,6 +25,9 @@ CORES = len(os.sched_getaffinity(0))
 RANK_TESTS = "test_the_rank_tests["
 """How the tests begin that stand for all rank tests on a number of ranks."""
 
+TURNS = {2: (0, 1, 2), 3: (3, 4), 4: (5, 0)}
+"""Ranks → the sixths of a test's parameters that they take, all between them."""
+
 GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
 """Seconds that ranks have to come to the end of a test that failed on another."""
 
@@ -63,14 +66,15 @@ def pytest_collection_modifyitems(config, items):
 
 
 def has_turn(item) -> bool:
-    """One and two ranks take all parameters of a test; three take a third, drawn by their names, four another third."""
+    """One rank takes all parameters of a test; more take those that ``TURNS`` gives them, drawn by their names."""
     from battery import EVERYTHING
 
     from dgraph.comm import world
 
-    if EVERYTHING or world().size < 3 or not hasattr(item, "callspec") or "by_turns" in item.keywords:
+    turns = TURNS.get(world().size)
+    if EVERYTHING or turns is None or not hasattr(item, "callspec") or "by_turns" in item.keywords:
         return True
-    return (zlib.crc32(item.nodeid.encode()) + world().size) % 3 == 0
+    return zlib.crc32(item.nodeid.encode()) % 6 in turns
 
 
 class Ahead:

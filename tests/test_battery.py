@@ -33,7 +33,7 @@ COMBINATIONS = [
 
 THOROUGH = ("skewed", "plateaus", "rounded_sums")
 """Graphs that take every combination by turns, half of them at a number of ranks; the others take one each, another at
-every number of ranks. Of graphs three ranks take a third and four another (``conftest.has_turn``)."""
+every number of ranks. Of graphs more than one rank take some (``conftest.TURNS``)."""
 
 
 SCHEDULE = os.environ.get("DGRAPH_TEST_SCHEDULE")
