@@ -19,6 +19,7 @@ from dgraph.cli.estimate import _bytes
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
 from dgraph.estimate import Shape, estimate, machines, shape_of
+from dgraph.estimate.against import against
 from dgraph.graph.handle import Graph
 from dgraph.report import write
 
@@ -163,6 +164,28 @@ def test_a_report_of_gpus_is_held_against_its_plan(tmp_path, capsys):
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("GPU memory: ")
     assert last.endswith("at most were taken (+100%)")
+
+
+@pytest.mark.parametrize("way", [True, None])
+def test_a_report_is_held_against_the_graph_as_it_was_loaded(way):
+    """A directed graph that cc took both ways; and one that nobody can make again, as it was solved."""
+    graph = Graph.load("rmat:8", comm=SerialComm()) if way else Graph.from_edges([0, 1], [1, 2], n=4, comm=SerialComm())
+    held = against(dgraph.run("cc", graph).report)
+    known = plan("cc", shape_of("rmat:8") if way else Shape(4, 2, False))
+    assert (held.load, held.build, held.rounds) == (known.load, known.build, known.rounds)
+
+
+def test_distances_alone_take_less(capsys):
+    told = []
+    for words in ([], ["--no-return-predecessors"]):
+        for name in ("sssp", "all"):
+            assert main(["estimate", name, "rmat:16", "--json", *words]) == 0
+            plans = json.loads(capsys.readouterr().out)["plans"]
+            told.append({each["algorithm"]: each["gpu"]["state"] for each in plans})
+    assert told[2]["sssp"] == told[3]["sssp"] < told[0]["sssp"] == told[1]["sssp"]
+    assert told[3]["pagerank"] == told[1]["pagerank"]
+    assert main(["estimate", "pagerank", "rmat:9", "--no-return-predecessors"]) == 2
+    assert "unknown parameter of pagerank 'return_predecessors'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
