@@ -178,11 +178,11 @@ def test_a_report_is_held_against_the_graph_as_it_was_loaded(way):
 def test_distances_alone_take_less(capsys):
     told = []
     for words in ([], ["--no-return-predecessors"]):
-        for name in ("sssp", "all"):
+        for name in ("bfs", "all"):
             assert main(["estimate", name, "rmat:16", "--json", *words]) == 0
             plans = json.loads(capsys.readouterr().out)["plans"]
             told.append({each["algorithm"]: each["gpu"]["state"] for each in plans})
-    assert told[2]["sssp"] == told[3]["sssp"] < told[0]["sssp"] == told[1]["sssp"]
+    assert told[2]["bfs"] == told[3]["bfs"] < told[0]["bfs"] == told[1]["bfs"]
     assert told[3]["pagerank"] == told[1]["pagerank"]
     assert main(["estimate", "pagerank", "rmat:9", "--no-return-predecessors"]) == 2
     assert "unknown parameter of pagerank 'return_predecessors'" in capsys.readouterr().err
