@@ -24,7 +24,7 @@ def against(report: dict) -> Plan:
     if name not in ALGORITHMS:
         raise UsageError(f"there is no memory plan for {name}: it is not in the register (python -m dgraph list)")
     weight = WEIGHT if graph.get("weighted") and ALGORITHMS[name].weighted else 0
-    shape = replace(_loaded(graph), weight=weight, listed_weight=weight)
+    shape = replace(_loaded(graph, weight), weight=weight)
     policy = next((choice["taken"] for choice in report["choices"] if choice["what"] == "policy"), "auto")
     given = report["algorithm"].get("parameters", {})
     parameters = {"source": 0} if ALGORITHMS[name].needs_source else {}
@@ -35,9 +35,9 @@ def against(report: dict) -> Plan:
     )
 
 
-def _loaded(graph: dict) -> Shape:
-    """The graph as it came: of a file, as it was solved, be that both ways where it has arcs that go one way."""
+def _loaded(graph: dict, weight: int) -> Shape:
+    """The graph as it came; of a file with its weights, and as it was solved: both ways where that was asked for."""
     if is_generator(graph["name"]):
         asked = {note.partition(":")[0] for note in graph["notes"]}
         return shape_of(graph["name"], directed="directed" in asked if asked & {"directed", "undirected"} else None)
-    return Shape(graph["n"], graph["m"], graph["directed"])
+    return Shape(graph["n"], graph["m"], graph["directed"], listed_weight=weight)
