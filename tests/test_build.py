@@ -110,11 +110,13 @@ def test_without_weights_and_with_wide_targets(policy, ranks):
     assert np.array_equal(np.array(pairs)[:, order], np.array(given.arcs()[:2]))
 
 
-def test_neighbours_of_a_row_ascend_by_gid():
+@pytest.mark.parametrize("name", ["directed", "undirected"])
+def test_neighbours_of_a_row_ascend_by_gid(name):
     for policy in POLICIES:
-        for local in succeed(4, lambda comm, policy=policy: built(GRAPHS["undirected"], policy, comm)):
-            src, dst, _ = by_gid(local)
-            assert np.all(np.diff(dst)[np.diff(src) == 0] > 0)
+        for local in succeed(4, lambda comm, policy=policy: built(GRAPHS[name], policy, comm)):
+            for rows in (local.out, local.incoming):
+                here = np.repeat(np.arange(local.size), np.diff(rows.offsets))
+                assert np.all(np.diff(local.gids[rows.neighbours])[np.diff(here) == 0] > 0)
 
 
 @pytest.mark.parametrize("ranks", [4, 6, 9])

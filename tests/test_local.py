@@ -31,6 +31,16 @@ def test_spans():
         found.span("mirror")
 
 
+@pytest.mark.parametrize(("ids", "ascend"), [
+    ([], True), ([7], True), ([14, 10, 12], True), ([90, 2, 20], True), ([14, 10, 9], False), ([2, 20, 90], False),
+])  # fmt: skip
+def test_whether_ids_ascend_as_gids_do(ids, ascend):
+    gids, zeros = np.array([4, 0, 2][: len(ids)], np.int64), np.zeros(len(ids), np.int64)
+    rows = Csr(np.zeros(len(ids) + 1, np.int64), np.empty(0, np.uint32), None)
+    local = LocalGraph(5, 0, 0, 0, gids, np.array(ids, np.int64), zeros, rows, True)
+    assert local.by_id is ascend
+
+
 @pytest.mark.parametrize("ids", [[], [3], [2, 5, 9], [9, 2, 5]])
 def test_which_vertices_a_rank_owns(ids):
     """Whether or not their ids ascend; the last of the arrays is a mirror."""

@@ -94,7 +94,7 @@ def test_programs_that_follow_are_compiled_beside_the_first(directed, far, monke
     solved("hubs", emulated.backend(), directed, variant="gather")
     names = [name for name, _ in asked]
     first = {False: "LimitedDistances", True: "Outset"}[far]
-    expected = ["Onward"] * far + [max(names, key=lambda name: name.startswith("Beyond")), "NearerParents"]
+    expected = ["Onward"] * far + [max(names, key=lambda name: name.startswith("Beyond")), "PushedNearerParents"]
     ahead = expected if world().rank == 0 else []
     assert sorted(names[: len(ahead) + 1]) == sorted([first, *ahead])
     assert [name for name in names[len(ahead) + 1 :] if name in expected] == expected

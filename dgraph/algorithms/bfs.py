@@ -16,7 +16,7 @@ from dgraph.algorithms.base import (
 )
 from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, way
 from dgraph.algorithms.distances import UNREACHED, measured
-from dgraph.program import INF, MIN, Field, Program, where
+from dgraph.program import ALL, INF, MIN, Field, Program, where
 
 
 class Levels(Program):
@@ -58,17 +58,33 @@ class Hops(Program):
         return {"level": where(u.level < self.limit, u.level + 1, INF)}
 
 
-class Parents(OnePass):
+class Above(OnePass):
     """The smallest original id among the neighbours one level up."""
 
     level = Field("int32", given=True)
     parent = Field("int64", reduce=MIN)
 
-    def init(self, v, g):
-        return {"active": v.level != INF}
-
     def edge(self, u, e, v):
         return {"parent": where(u.level + 1 == v.level, u.id, INF)}
+
+
+class Parents(Above):
+    """Every vertex with a level looks back; where neighbours stand in order, up to the first that will do."""
+
+    domain = ALL
+    monotone = True
+
+    def cond(self, v, g):
+        return v.level != INF
+
+
+class PushedParents(Above):
+    """Every vertex with a level tells its neighbours, where there are no edges by target."""
+
+    directions = ("push",)
+
+    def init(self, v, g):
+        return {"active": v.level != INF}
 
 
 @algorithm(
@@ -96,14 +112,16 @@ class Bfs(Algorithm):
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
         levels = Levels(source=source, limit=limit).walked(self.way)
         hops = ctx.local_rounds and self.variant == "direction-optimizing"
+        back = not ctx.local.directed or not (hops or "push" in (ctx.direction, self.way.direction))
+        above = Parents() if back else PushedParents()
         if self.return_predecessors:
-            ctx.ahead(Parents())
+            ctx.ahead(above)
         state = ctx.run(Hops(source=source, limit=limit) if hops else levels)
         found = measured(state, "level", ctx.local)
         columns = {"distance": found.column}
         if self.return_predecessors:
-            above = ctx.run(Parents(), {"level": state.raw("level")})
-            columns["predecessor"] = lambda: parents(above["parent"])
+            tree = ctx.run(above, {"level": state.raw("level")})
+            columns["predecessor"] = lambda: parents(tree["parent"])
         reached, depth, arcs = found.of_all(ctx.comm)
         summary = {"source": source, "reached": reached, "depth": depth}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)

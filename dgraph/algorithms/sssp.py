@@ -21,7 +21,7 @@ from dgraph.algorithms.columns import Column
 from dgraph.algorithms.distances import UNREACHED, measured
 from dgraph.engine import State
 from dgraph.errors import DataError, UsageError
-from dgraph.program import INF, MIN, Field, Global, Program, where
+from dgraph.program import ALL, INF, MIN, Field, Global, Program, where
 
 NARROW = np.iinfo(np.int32).max
 """A 32-bit distance where there is no path."""
@@ -110,18 +110,34 @@ class BeyondTold(Beyond):
         return v.far
 
 
-class NearerParents(OnePass):
+class Nearer(OnePass):
     """The smallest original id among strictly nearer neighbours that a shortest path can come from."""
 
     dist = Field("int64", given=True)
     parent = Field("int64", reduce=MIN)
 
-    def init(self, v, g):
-        return {"active": v.dist != INF}
-
     def edge(self, u, e, v):
         tight = (u.dist + e.weight == v.dist) & (u.dist < v.dist)
         return {"parent": where(tight, u.id, INF)}
+
+
+class NearerParents(Nearer):
+    """Every vertex with a distance looks back, up to the first neighbour that will do."""
+
+    domain = ALL
+    monotone = True
+
+    def cond(self, v, g):
+        return v.dist != INF
+
+
+class PushedNearerParents(Nearer):
+    """Every vertex with a distance tells its neighbours."""
+
+    directions = ("push",)
+
+    def init(self, v, g):
+        return {"active": v.dist != INF}
 
 
 class PlateauHops(Program):
@@ -231,8 +247,9 @@ class Sssp(Algorithm):
             program = LimitedDistances(cutoff=float(self.cutoff), **settings).lightened(float(self.cutoff))
         program.widens = self.delta is None
         gathers = self._chosen(ctx) == "gather"
+        nearer = _nearer(ctx) if self.return_predecessors else None
         for dtype in _dtypes(ctx, most):
-            following = [NearerParents().retype(dist=dtype)] if self.return_predecessors else []
+            following = [nearer.retype(dist=dtype)] if nearer else []
             if gathers:
                 state = _gathered(ctx, source, delta, dtype, following)
             else:
@@ -247,8 +264,8 @@ class Sssp(Algorithm):
         if dtype == "int64" and self.cutoff is None and most * max(ctx.local.n - 1, 1) >= UNREACHED:
             _refuse_overflow(ctx, dist)
         columns = {"distance": found.column}
-        if self.return_predecessors:
-            columns["predecessor"] = _parents(ctx, source, state, dtype, found.reached)
+        if nearer:
+            columns["predecessor"] = _parents(ctx, nearer.retype(dist=dtype), source, state, dtype, found.reached)
         summary = {"source": source, "reached": reached, "delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
@@ -366,13 +383,20 @@ def _refuse_overflow(ctx, dist: np.ndarray) -> None:
         raise DataError(f"a distance through vertex {at} passes 2**63 - 1; store the weights as floats")
 
 
-def _parents(ctx, source: int, state: State, dtype: str, reached: int) -> Column:
+def _nearer(ctx) -> Nearer:
+    """Looking back pays where the first neighbour that will do is the end."""
+    back = NearerParents()
+    return back if ctx.direction in ("pull", "flip") or ctx.affords(back) else PushedNearerParents()
+
+
+def _parents(ctx, program: Program, source: int, state: State, dtype: str, reached: int) -> Column:
     """Predecessors: strictly nearer where there are some, else through the plateau of equal distances.
 
     Args:
+        program: who finds those that are nearer.
         reached: vertices of this rank with a distance. Of all of them the source alone has nobody nearer.
     """
-    nearer = ctx.run(NearerParents().retype(dist=dtype), {"dist": state.raw("dist")})
+    nearer = ctx.run(program, {"dist": state.raw("dist")})
     counted = nearer.counted("reached", "parent")
     settled = counted[0] if counted else int(np.count_nonzero(nearer["parent"] != UNREACHED))
     if ctx.total(reached - settled) == 1:

@@ -16,6 +16,7 @@ from dgraph.algorithms import ALGORITHMS
 from dgraph.algorithms.columns import Columns
 from dgraph.backend import backend as choose_backend
 from dgraph.backend.base import Backend, Machine
+from dgraph.backend.cpu.machine import may_pull
 from dgraph.backend.cpu.plain import PlainMachine
 from dgraph.backend.cpu.threads import Team
 from dgraph.comm import SerialComm
@@ -130,7 +131,7 @@ def _measured(engine: Backend, traced: Traced, direction: str, shape: Shape) -> 
         mirror=mirror,
         fields=sum(field.itemsize for field in fields),
         widths=(*(field.itemsize for field in fields), 1),
-        pulls="pull" in traced.program.directions and direction != "push",
+        pulls=may_pull(traced, direction),
     )
 
 

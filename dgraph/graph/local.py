@@ -87,10 +87,11 @@ class LocalGraph:
         gids: int64 (masters + mirrors,).
         original: int64, the original ids in the same order.
         out_degree: int64, in the whole graph, of masters and mirrors.
-        out: local arcs by source; rows for masters and mirrors.
+        out: local arcs by source, rows for masters and mirrors; in each, gids ascend.
         directed: False where every arc has its reverse (on whichever rank).
         mine: by peer, the mirrors that this rank holds of the peer's masters.
         theirs: by peer, the mirrors that the peer holds of this rank's masters.
+        wishes: programs so far that would have looked back along edges by target, had these been there.
     """
 
     n: int
@@ -104,6 +105,7 @@ class LocalGraph:
     directed: bool
     mine: dict[int, Mirrors] = field(default_factory=dict)
     theirs: dict[int, Mirrors] = field(default_factory=dict)
+    wishes: int = 0
 
     @property
     def size(self) -> int:
@@ -138,10 +140,27 @@ class LocalGraph:
 
     @cached_property
     def incoming(self) -> Csr:
-        """Local arcs by target. A graph whose arcs all have their reverse needs none: its ``out`` serves."""
+        """Local arcs by target; in each row, gids ascend. A graph whose arcs all have their reverse needs none: its
+        ``out`` serves."""
         from dgraph.graph.rows import transpose
 
-        return Csr(*transpose(self.size, self.out.offsets, self.out.neighbours, self.out.weights))
+        mixed = self.out.offsets[self.masters] < self.out.arcs  # mirrors have rows, too
+        order = np.argsort(self.gids).astype(np.uint32) if mixed else None
+        return Csr(*transpose(self.size, self.out.offsets, self.out.neighbours, self.out.weights, order))
+
+    @property
+    def turned(self) -> bool:
+        """Whether local arcs by target are there."""
+        return not self.directed or "incoming" in self.__dict__
+
+    @cached_property
+    def by_id(self) -> bool:
+        """Whether the smaller of two gids has the smaller original id."""
+        apart = self.original - self.gids
+        if np.all(apart == apart[:1]):
+            return True
+        ids = self.original[np.argsort(self.gids)]
+        return bool(np.all(ids[1:] > ids[:-1]))
 
     @cached_property
     def ascending(self) -> int:

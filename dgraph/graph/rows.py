@@ -14,7 +14,11 @@ SHORT = 48
 
 
 def transpose(
-    rows: int, offsets: np.ndarray, neighbours: np.ndarray, weights: np.ndarray | None
+    rows: int,
+    offsets: np.ndarray,
+    neighbours: np.ndarray,
+    weights: np.ndarray | None,
+    order: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """The rows of the reversed arcs of a square structure of ``rows`` rows and columns.
 
@@ -22,9 +26,10 @@ def transpose(
         offsets: int64 (rows + 1,).
         neighbours: int32, uint32 or int64, below ``rows``.
         weights: in the order of ``neighbours``, or None.
+        order: the rows, as they are to stand in each row of what is returned; None: ascending.
 
     Returns:
-        offsets int64 (rows + 1,), neighbours uint32 ascending in each row, weights in their order or None.
+        offsets int64 (rows + 1,), neighbours uint32 in each row as ``order`` says, weights in their order or None.
     """
     # Row v is filled from starts[v + 1] on, which then has moved to the row's end: no cursors beside the offsets.
     starts = np.zeros(rows + 2, np.int64)
@@ -32,7 +37,7 @@ def transpose(
     np.cumsum(starts, out=starts)
     sources = np.empty(neighbours.size, np.uint32)
     carried = None if weights is None else np.empty_like(weights)
-    _turn(offsets, neighbours, weights, starts[1:], sources, carried)
+    _turn(offsets, neighbours, weights, order, starts[1:], sources, carried)
     return starts[:-1], sources, carried
 
 
@@ -120,8 +125,9 @@ def _place(sources, targets, weights, first, cursor, out, out_weights):
 
 
 @njit(cache=True)
-def _turn(offsets, neighbours, weights, cursor, sources, carried):
-    for row in range(offsets.size - 1):
+def _turn(offsets, neighbours, weights, order, cursor, sources, carried):
+    for turn in range(offsets.size - 1):
+        row = turn if order is None else order[turn]
         for i in range(offsets[row], offsets[row + 1]):
             at = cursor[neighbours[i]]
             cursor[neighbours[i]] = at + 1

@@ -99,6 +99,12 @@ class Traced:
         return chosen and not self.reads_v and all(self.fields[k].reduce is MIN for k in self.proposes)
 
     @property
+    def smallest(self) -> bool:
+        """Whether a vertex is to know the smallest id among those neighbours that propose to it: of neighbours in
+        ascending order, the first."""
+        return len(self.edge) == 1 and self.fields[self.proposes[0]].reduce is MIN and _is_id(*self.edge.values())
+
+    @property
     def dirty(self) -> set[str]:
         """Fields that ``apply`` writes and edges read: a mirror needs them although the vertex may not be active."""
         if self.apply is None or self.all:
@@ -134,6 +140,11 @@ class Traced:
             said,
             tuple(nodes),
         )
+
+
+def _is_id(x: Expr) -> bool:
+    """Whether it is the source's id or nothing."""
+    return x.op == "where" and x.args[1].op == "load" and x.args[1].args == ("u", "id") and x.args[2].op == "inf"
 
 
 class Handle:

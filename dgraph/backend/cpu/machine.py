@@ -23,6 +23,14 @@ COMPILED = "compiled_here"
 """Set in a generated module once this process has its machine code."""
 
 
+def may_pull(traced: Traced, forced: str) -> bool:
+    """Whether a program will ever walk edges backwards, as ``direction`` in ``rounds.py`` decides it."""
+    program = traced.program
+    if "pull" not in program.directions or forced == "push":
+        return False
+    return traced.all or program.gathers or traced.priority is None or forced != "auto"
+
+
 class Machine(Standing):
     """State and compiled rounds of one program.
 
@@ -51,7 +59,7 @@ class Machine(Standing):
         def lids(wanted: bool = True) -> np.ndarray:
             return np.empty(size if wanted else 0, np.uint32)
 
-        self.pulls = "pull" in traced.program.directions
+        self.pulls = may_pull(traced, forced)
         words = (size + 63) // 64 if self.pulls else 0
         self.dirties = bool(self.module.DIRTY)
         piled, dirty = traced.priority is not None, self.dirties
@@ -72,15 +80,13 @@ class Machine(Standing):
         self.words[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[forced]
         self.words[at.WHOLE] = int("whole" in (traced.step or {}))
         self.words[at.WHOLE_ROWS] = int(local.whole_rows)
+        self.words[at.BY_ID] = int(traced.smallest and local.by_id)
         self.words[at.WIDTH] = int(traced.program.widens)
         self._push = self._graph(local.out)
-        self._pull = self._graph(local.out if not local.directed else self._incoming())
+        self._pull = self._graph(local.incoming if self.pulls and local.directed else local.out)
 
     def _module(self, traced: Traced) -> ModuleType:
         return module_for(traced)
-
-    def _incoming(self) -> Csr:
-        return self.local.incoming if "pull" in self.traced.program.directions else self.local.out
 
     def _graph(self, csr: Csr) -> tuple:
         weights = csr.weights if self.traced.weighted else np.empty(0, np.int32)

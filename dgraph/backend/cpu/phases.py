@@ -147,6 +147,7 @@ def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
     offsets, neighbours, weights = graph
     degree = F[-1]
     rows, masters, awake, edges = c[ROWS], c[MASTERS], 0, 0
+    by_id = c[BY_ID] != 0
     words = (rows + 63) >> 6
     chunk = 16 if threads > 1 else words
     while words > 0:
@@ -163,7 +164,7 @@ def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
                         if ALL or is_set(bits, u):
                             w = load(weights, e) if WEIGHTED else np.int64(1)
                             a, hit = fold(a, propose(F, P, G, at_source(F, P, G, u), w, v)), True
-                            if ONCE:
+                            if ONCE or (SMALLEST and by_id and not is_identity(a)):
                                 break
                     if hit and commit(F, v, a):
                         word |= np.uint64(1) << np.uint64(v & 63)

@@ -157,6 +157,11 @@ class DeviceGraph:
         """Whether edges by target are there."""
         return "incoming" in self.__dict__
 
+    @cached_property
+    def by_id(self) -> bool:
+        """Whether in each row, of either direction, original ids ascend: no hubs are first, and no rows of mirrors."""
+        return self.order is None and not self.local.mirrors and self.local.by_id
+
     def longest(self, pulling: bool) -> int:
         """The largest degree of what is walked."""
         if not pulling or not self.local.directed:

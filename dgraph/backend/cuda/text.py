@@ -25,7 +25,7 @@ HELD, HELD_LONG = 64, 128
 
 GRAPH = [
     ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"), ("i64", "pulled"),
-    ("i64", "leaving"),
+    ("i64", "leaving"), ("i64", "by_id"),
     ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
     ("const offset_t*", "in_offsets"), ("const u32*", "in_neighbours"), ("const weight_t*", "in_weights"),
     ("const u32*", "in_heads"), ("const u32*", "in_some"), ("const u32*", "in_many"),

@@ -147,6 +147,10 @@ class BuiltLocal(LocalGraph):
         """All masters: ranks number theirs by gid."""
         return self.masters
 
+    @property
+    def by_id(self) -> bool:
+        return True
+
     def lid(self, vertex: int) -> int | None:
         """As of :class:`LocalGraph`, asked of the GPU: the host need not have all gids for that."""
         own, order = self.vertices.original[: self.masters], self.vertices.order

@@ -2,6 +2,9 @@
 
 #define ALONE 32
 
+// Whether nothing farther on in the row matters: of neighbours in ascending order the first has the smallest id.
+DEVICE bool says_all(const Proposal& a) { return SMALLEST && env.by_id && !is_identity(a); }
+
 DEVICE Proposal fold_warp(Proposal a) {
     for (u32 mask = 16; mask; mask >>= 1) a = fold(a, from_lane_xor(a, mask));
     return a;
@@ -34,7 +37,7 @@ struct Puller {
         for (offset_t at = first; at < last; at += 32) {
             const offset_t e = at + lane_id();
             if (e < last) hit |= take(e, streamed(env.in_neighbours + e), v, mine);
-            if (ONCE && ballot(hit)) break;
+            if ((ONCE && ballot(hit)) || (SMALLEST && ballot(says_all(mine)))) break;
         }
         a = fold_warp(mine);
         return ballot(hit) != 0;
@@ -230,7 +233,7 @@ DEVICE void pull_rows(const Puller& puller, i64 of, u64 at, u64 all) {
         const offset_t first = env.in_offsets[v], last = env.in_offsets[v + 1];
         if (last - first > SHORT_ROW || first == last || (COND && !wants(puller.G, (u32)v))) continue;
         Proposal a = identity();
-        for (offset_t e = first; e < last; e++) puller.take(e, (u32)v, a);
+        for (offset_t e = first; e < last && !says_all(a); e++) puller.take(e, (u32)v, a);
         commit((u32)v, a);
     }
 }
