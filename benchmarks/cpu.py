@@ -11,7 +11,10 @@ import numpy as np
 from benchmarks import peers, record
 from benchmarks.graphs import Arrays, load
 
-ALGORITHMS = ("bfs", "sssp", "cc", "pagerank", "kcore")
+SEARCHES = ("bfs", "bfs, tree", "sssp", "sssp, tree")
+"""With a tree: a predecessor of every vertex, too."""
+
+ALGORITHMS = (*SEARCHES, "cc", "pagerank", "kcore")
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
@@ -31,7 +34,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
 
 def _row(arrays: Arrays, algorithm: str, tasks: dict[str, peers.Task], repeat: int) -> dict:
     """Every library once a round, each in turn the first; a round of bfs or sssp is the mean of the sources."""
-    sources = arrays.sources if algorithm in ("bfs", "sssp") else arrays.sources[:1]
+    sources = arrays.sources if algorithm in SEARCHES else arrays.sources[:1]
     _check(algorithm, {name: task(sources[0]) for name, task in tasks.items()})
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
     names = list(tasks)
@@ -64,7 +67,7 @@ def _check(algorithm: str, answers: dict) -> None:
         "cc": lambda a: len(np.unique(a)) if isinstance(a, np.ndarray) else int(a),
         "pagerank": lambda a: round(float(np.max(a)), 9),
         "kcore": lambda a: int(np.max(a)),
-    }[algorithm]
+    }[algorithm.partition(",")[0]]
     for name, answer in answers.items():
         if name == "networkit" and algorithm == "pagerank":
             continue  # its rounds leave the mass of sinks out

@@ -34,9 +34,15 @@ def ours(arrays: Arrays) -> dict[str, Task]:
     def run(name, column, **parameters):
         return dgraph.run(name, arrays.graph, **parameters).columns[column]
 
+    def tree(name, source):
+        columns = dgraph.run(name, arrays.graph, source=source).columns
+        return columns["distance"], columns["predecessor"]
+
     return {
         "bfs": lambda s: run("bfs", "distance", source=s, return_predecessors=False),
+        "bfs, tree": lambda s: tree("bfs", s)[0],
         "sssp": lambda s: run("sssp", "distance", source=s, return_predecessors=False),
+        "sssp, tree": lambda s: tree("sssp", s)[0],
         "cc": lambda s: run("cc", "labels"),
         "pagerank": lambda s: run("pagerank", "pagerank", tol=0, max_iter=ROUNDS),
         "kcore": lambda s: run("kcore", "core_number"),
@@ -64,7 +70,9 @@ def networkit(arrays: Arrays) -> dict[str, Task]:
 
     return {
         "bfs": lambda s: ran(nk.distance.BFS(plain, s, False), lambda a: a.getDistances()),
+        "bfs, tree": lambda s: ran(nk.distance.BFS(plain, s, True), lambda a: a.getDistances()),
         "sssp": lambda s: ran(nk.distance.Dijkstra(weighted, s, False), lambda a: a.getDistances()),
+        "sssp, tree": lambda s: ran(nk.distance.Dijkstra(weighted, s, True), lambda a: a.getDistances()),
         "cc": lambda s: ran(nk.components.ParallelConnectedComponents(plain), lambda a: a.numberOfComponents()),
         "pagerank": pagerank,
         "kcore": lambda s: ran(nk.centrality.CoreDecomposition(plain), lambda a: a.maxCoreNumber()),
@@ -80,6 +88,7 @@ def igraph(arrays: Arrays) -> dict[str, Task]:
     weights = arrays.weights[once].tolist()
     return {
         "bfs": lambda s: graph.distances(source=[s])[0],
+        "bfs, tree": graph.bfs,
         "sssp": lambda s: graph.distances(source=[s], weights=weights)[0],
         "cc": lambda s: len(graph.connected_components()),
         "kcore": lambda s: max(graph.coreness()),
@@ -105,8 +114,10 @@ def scipy(arrays: Arrays) -> dict[str, Task]:
         return rank
 
     return {
-        "bfs": lambda s: breadth_first_order(weighted, s),
+        "bfs": lambda s: breadth_first_order(weighted, s, return_predecessors=False),
+        "bfs, tree": lambda s: breadth_first_order(weighted, s),
         "sssp": lambda s: dijkstra(weighted, indices=s),
+        "sssp, tree": lambda s: dijkstra(weighted, indices=s, return_predecessors=True)[0],
         "cc": lambda s: connected_components(weighted, directed=False)[0],
         "pagerank": pagerank,
     }

@@ -100,9 +100,12 @@ class Traced:
 
     @property
     def smallest(self) -> bool:
-        """Whether a vertex is to know the smallest id among those neighbours that propose to it: of neighbours in
-        ascending order, the first."""
-        return len(self.edge) == 1 and self.fields[self.proposes[0]].reduce is MIN and _is_id(*self.edge.values())
+        """Whether a vertex that looks back is to know the smallest id among those neighbours that propose to it: of
+        neighbours in ascending order, the first. No other's id need be read."""
+        if len(self.edge) > 1 or "pull" not in self.program.directions:
+            return False
+        field = self.fields[self.proposes[0]]
+        return field.dtype == "int64" and field.reduce is MIN and _is_id(*self.edge.values())
 
     @property
     def dirty(self) -> set[str]:

@@ -201,8 +201,6 @@ class Kernels:
             known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
         if heeds(self.traced, arrays.pulls) and graph.incoming_heads is not None:
             known |= {"in_heads": address(graph.incoming_heads), "in_many": address(graph.incoming_many)}
-        if arrays.pulls and self.traced.smallest:
-            known["by_id"] = graph.by_id
         if arrays.pulls and local.directed:
             known["in_some"] = address(graph.incoming_some)
         if arrays.parted:

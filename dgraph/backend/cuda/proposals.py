@@ -17,13 +17,25 @@ def listed(items: Iterable[str]) -> str:
 
 def propose(s: CudaScope) -> list[str]:
     t = s.traced
-    body = Body(s, {("u", k): f"s.x{i}" for i, k in enumerate(sorted(t.reads_u))})
+    at_source = {("u", k): f"s.x{i}" for i, k in enumerate(sorted(t.reads_u))}
+    if t.smallest:
+        return _propose_id(s, at_source)
+    body = Body(s, at_source)
     results = []
     for key, x in t.edge.items():
         kind = s.kind(key)
         value = body.text(x) if kind == "bool" else body.cast(x, kind, key)
         results.append(f"({accumulated(s, key)})({value})")
     return [*body.lines, f"return {{{listed(results)}}};"]
+
+
+def _propose_id(s: CudaScope, at_source: dict[tuple[str, str], str]) -> list[str]:
+    """Where ids are read of sources alone that propose theirs."""
+    ((key, x),) = s.traced.edge.items()
+    read = f"(i64)env.original[{at_source['u', 'id']}]"
+    body = Body(s, at_source | {("u", "id"): read})
+    test = body.text(x.args[0])
+    return [*body.lines, f"return {{{test} ? {read} : {s.infinity(key)}}};"]
 
 
 def proposal_at(s: CudaScope) -> list[str]:

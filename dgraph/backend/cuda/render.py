@@ -85,8 +85,9 @@ def _function(signature: str, lines: list[str]) -> str:
 
 
 def _at_source(s: CudaScope) -> list[str]:
+    late = {"id": "u"} if s.traced.smallest else {}
     names = sorted(s.traced.reads_u)
-    return [f"return {{{proposals.listed(s.leaf('u', k) for k in names) or '0'}}};"]
+    return [f"return {{{proposals.listed(late.get(k) or s.leaf('u', k) for k in names) or '0'}}};"]
 
 
 def _lanes(struct: str, pattern: str, s: CudaScope) -> list[str]:

@@ -105,6 +105,7 @@ class Sources:
             reach=self.options.reaching(self.graph.extent),
             peels=self.traced.program.kernel in text.PEELED and not self.pulls,
             trees=self.trees,
+            by_id=self.pulls and self.traced.smallest and self.graph.by_id,
         )
         if (variant, schedule) not in self._known:
             self._known[variant, schedule] = text.module(self.traced, variant, schedule)

@@ -25,7 +25,7 @@ HELD, HELD_LONG = 64, 128
 
 GRAPH = [
     ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"), ("i64", "pulled"),
-    ("i64", "leaving"), ("i64", "by_id"),
+    ("i64", "leaving"),
     ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
     ("const offset_t*", "in_offsets"), ("const u32*", "in_neighbours"), ("const weight_t*", "in_weights"),
     ("const u32*", "in_heads"), ("const u32*", "in_some"), ("const u32*", "in_many"),
@@ -77,6 +77,7 @@ class Variant:
         reach: blocks a multiprocessor of the kernel of whole searches.
         peels: the program's ``kernel`` is one of ``PEELED``, and nothing pulls.
         trees: labels spread by trees.
+        by_id: the smallest id is asked for, and neighbours stand in that order.
     """
 
     wide: bool = False
@@ -93,6 +94,7 @@ class Variant:
     reach: int = 4
     peels: bool = False
     trees: bool = False
+    by_id: bool = False
 
 
 def environment(t: Traced) -> list[tuple[str, str]]:
@@ -205,6 +207,7 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, he
         "MAILS": int(persistent and not (variant.fused or reach or local or variant.trees) and in_any_order(t)),
         "SUMMED": int(not all(t.fields[k].reduce.idempotent for k in t.proposes)),  # type: ignore[union-attr]
         "LOCAL": int(local),
+        "BY_ID": int(variant.by_id),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())
     types = (

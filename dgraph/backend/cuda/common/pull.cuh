@@ -3,7 +3,7 @@
 #define ALONE 32
 
 // Whether nothing farther on in the row matters: of neighbours in ascending order the first has the smallest id.
-DEVICE bool says_all(const Proposal& a) { return SMALLEST && env.by_id && !is_identity(a); }
+DEVICE bool says_all(const Proposal& a) { return BY_ID && !is_identity(a); }
 
 DEVICE Proposal fold_warp(Proposal a) {
     for (u32 mask = 16; mask; mask >>= 1) a = fold(a, from_lane_xor(a, mask));
@@ -37,7 +37,7 @@ struct Puller {
         for (offset_t at = first; at < last; at += 32) {
             const offset_t e = at + lane_id();
             if (e < last) hit |= take(e, streamed(env.in_neighbours + e), v, mine);
-            if ((ONCE && ballot(hit)) || (SMALLEST && ballot(says_all(mine)))) break;
+            if ((ONCE && ballot(hit)) || (BY_ID && ballot(says_all(mine)))) break;
         }
         a = fold_warp(mine);
         return ballot(hit) != 0;
