@@ -122,9 +122,9 @@ class Context:
         if known is not None:
             self.rounds += known.rounds
             return known
-        with self.record("compile"):
+        with self.record("prepare"):
             self.backend.prepare(self.local, self.comm)
-            machine = self._machine(program)
+        machine = self._machine(program)
         limit = self.max_rounds if self.max_rounds is not None else np.iinfo(np.int64).max
         run = Run(machine, self)
         run.start(state or {})
@@ -169,16 +169,19 @@ class Context:
         error: BaseException | None = None
         compiled = False
         try:
-            traced = trace(program, self.local.out.weight_type)
-            machine = self.backend.machine(traced, self.local, self._direction(program))
-            compiled = machine.compiled
-            if compiled:
-                machine.compile()
+            with self.record("prepare"):
+                traced = trace(program, self.local.out.weight_type)
+                machine = self.backend.machine(traced, self.local, self._direction(program))
+            with self.record("compile"):
+                compiled = machine.compiled
+                if compiled:
+                    machine.compile()
         except Exception as caught:
             error = caught
-        (everywhere,) = self.comm.agree(error, compiled)
-        if not everywhere:
-            self._compile(machine, type(program).__name__)
+        with self.record("compile"):
+            (everywhere,) = self.comm.agree(error, compiled)
+            if not everywhere:
+                self._compile(machine, type(program).__name__)
         return machine
 
     def _compile(self, machine: Machine, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dgraph.report.style import Style, slowest, solving
+from dgraph.report.style import CONSTRUCTION, Style, slowest, solving
 
 
 class Gap(Style):
@@ -17,7 +17,7 @@ class Gap(Style):
 
             graph = report["graph"]
             _print("Generate Time" if is_generator(graph["name"]) else "Read Time", slowest(report, "load"))
-            _print("Build Time", slowest(report, "partition", "build"))
+            _print("Build Time", slowest(report, *CONSTRUCTION))
             kind = "directed" if graph["directed"] else "undirected"
             degree = graph["m"] // graph["n"]
             print(f"Graph has {graph['n']} nodes and {graph['m']} {kind} edges for degree: {degree}")

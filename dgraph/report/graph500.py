@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from dgraph.errors import UsageError
-from dgraph.report.style import Style, slowest, solving
+from dgraph.report.style import CONSTRUCTION, Style, slowest, solving
 
 KERNELS = ("bfs", "sssp")
 WHOLE = ("depth_limit", "cutoff", "max_rounds")
@@ -58,7 +58,7 @@ def _lines(reports: Sequence[dict]) -> Iterator[tuple[str, object]]:
     yield "NBFS", len(reports)
     yield "graph_generation", f"{slowest(first, 'load'):g}"
     yield "num_mpi_processes", len(first["ranks"])
-    yield "construction_time", f"{slowest(first, 'partition', 'build'):g}"
+    yield "construction_time", f"{slowest(first, *CONSTRUCTION):g}"
     times = [solving(report) for report in reports]
     edges = [report["outcome"]["edges_traversed"] for report in reports]
     for name, value in statistics(times).items():

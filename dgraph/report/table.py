@@ -55,7 +55,7 @@ def _total(what: str) -> Callable[[dict], float]:
 PHASES_OF_A_RUN = (
     _time("load", "load"),
     _time("build", "partition", "build"),
-    _time("init", "compile", "init"),
+    _time("init", "prepare", "compile", "init"),
     _time("validate", "validate"),
     _time("output", "output"),
     _time("other")._replace(figure=_other),

@@ -22,7 +22,7 @@ from dgraph.report.series import KEPT_ROUNDS, PARTS, Rounds
 VERSION = 1
 """Of the report's schema, ``schema.json``: raised when a key changes its meaning or goes away."""
 
-PHASES = ("load", "partition", "build", "compile", "init", "solve", "validate", "output")
+PHASES = ("load", "partition", "build", "prepare", "compile", "init", "solve", "validate", "output")
 
 KEPT_FIGURES, FEWEST_ROUNDS = 1 << 16, 256
 """Of many ranks, rounds that are kept, times ranks; but so many rounds in any case."""

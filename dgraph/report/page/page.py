@@ -32,7 +32,7 @@ MOST_ROUNDS = 1024
 MOST_BLOCKS, MOST_KERNELS = 264, 9
 """Columns of a load figure; kernels that are told apart."""
 
-PHASES = ("load", "partition", "build", "compile", "init", *PARTS, "validate", "output")
+PHASES = ("load", "partition", "build", "prepare", "compile", "init", *PARTS, "validate", "output")
 
 
 def write_page(reports: Sequence[dict], path: str | os.PathLike) -> None:
