@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dgraph.graph import local as local_module
 from dgraph.graph.local import Csr, LocalGraph, Mirrors
 
 
@@ -34,7 +35,9 @@ def test_spans():
 @pytest.mark.parametrize(("ids", "ascend"), [
     ([], True), ([7], True), ([14, 10, 12], True), ([90, 2, 20], True), ([14, 10, 9], False), ([2, 20, 90], False),
 ])  # fmt: skip
-def test_whether_ids_ascend_as_gids_do(ids, ascend):
+@pytest.mark.parametrize("piece", [1, 2, 100])
+def test_whether_ids_ascend_as_gids_do(ids, ascend, piece, monkeypatch):
+    monkeypatch.setattr(local_module, "PIECE", piece)
     gids, zeros = np.array([4, 0, 2][: len(ids)], np.int64), np.zeros(len(ids), np.int64)
     rows = Csr(np.zeros(len(ids) + 1, np.int64), np.empty(0, np.uint32), None)
     local = LocalGraph(5, 0, 0, 0, gids, np.array(ids, np.int64), zeros, rows, True)

@@ -7,6 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+PIECE = 1 << 16
+"""Vertices that are compared at a time."""
+
 
 @dataclass(frozen=True)
 class Csr:
@@ -156,11 +159,12 @@ class LocalGraph:
     @cached_property
     def by_id(self) -> bool:
         """Whether the smaller of two gids has the smaller original id."""
-        apart = self.original - self.gids
-        if np.all(apart == apart[:1]):
+        pieces = [slice(first, first + PIECE + 1) for first in range(0, self.size, PIECE)]
+        apart = (self.original[piece] - self.gids[piece] for piece in pieces)
+        if all(np.all(each == self.original[0] - self.gids[0]) for each in apart):
             return True
-        ids = self.original[np.argsort(self.gids)]
-        return bool(np.all(ids[1:] > ids[:-1]))
+        order = np.argsort(self.gids)
+        return all(np.all(np.diff(self.original[order[piece]]) > 0) for piece in pieces)
 
     @cached_property
     def ascending(self) -> int:
