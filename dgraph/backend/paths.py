@@ -28,6 +28,7 @@ def constants(t: Traced) -> dict[str, bool | int]:
         "CAN_PULL": "pull" in t.program.directions,
         "GATHERS": t.program.gathers,
         "PICKS": t.picks,
+        "SMALLEST": t.smallest,
         "SUMS": len(t.integer_sums),
         "MINIMA": len(t.minima),
         "FLOAT_SUMS": len(t.float_sums),

@@ -32,7 +32,7 @@ from dgraph.backend.cpu.layout import *
 def text_of(traced: Traced, source: str = ATOMICS) -> str:
     """The whole generated file of a program. ``source``: the module that has what it calls, and ``njit``."""
     name = type(traced.program).__name__
-    known = _constants(traced)
+    known = constants(traced)
     named = "\n".join(f"{key} = {value!r}" for key, value in known.items())
     phases, push, rounds = ((HERE / f"{part}.py").read_text() for part in ("phases", "push", "rounds"))
     skeleton = [
@@ -44,14 +44,10 @@ def text_of(traced: Traced, source: str = ATOMICS) -> str:
     return "\n\n".join([HEADER.format(name=name, source=source) + named, operators(traced), *skeleton])
 
 
-def _constants(traced: Traced) -> dict[str, bool | int]:
-    return constants(traced) | {"SMALLEST": traced.smallest}
-
-
 def module_for(traced: Traced) -> ModuleType:
     """The module of a program; written and imported once a text. Compilation happens at the first call."""
     name = type(traced.program).__name__
-    decides = "\n".join([name, str(_constants(traced)), operators(traced), _salt()])
+    decides = "\n".join([name, str(constants(traced)), operators(traced), _salt()])
     stem = f"{name.lower()}_{hashlib.sha256(decides.encode()).hexdigest()[:16]}"
     if stem not in _modules:
         path = folder() / f"{stem}.py"
