@@ -3,6 +3,7 @@
     mpirun -n 4 python tests/rank_checks.py --policies oec,iec,cvc,hvc,metis
     mpirun -n 2 compute-sanitizer --tool racecheck python tests/rank_checks.py --ways plain,local
     mpirun -n 4 python tests/rank_checks.py --backend cpu        # where there is no GPU
+    mpirun -n 2 python tests/rank_checks.py --allow-gpu-sharing  # where there is one
 
 The graphs are small, so that sanitizers come to an end, and have a hub, isolated vertices and several components.
 """
@@ -38,8 +39,8 @@ SOURCE = 5
 ALGORITHMS = ("bfs", "sssp", "sssp gather", "pagerank", "cc", "kcore", "kcore shells")
 """Some with a variant."""
 SETTINGS: dict[str, dict] = {
-    "bfs": {"source": SOURCE, "return_predecessors": False},
-    "sssp": {"source": SOURCE, "return_predecessors": False},
+    "bfs": {"source": SOURCE},
+    "sssp": {"source": SOURCE},
     "pagerank": {"tol": 0.0, "max_iter": 10},
 }
 FEWEST, MOST = 60, 2500
@@ -60,24 +61,27 @@ def edges(n: int, directed: bool) -> tuple:
     return oracles.symmetric(src[once], dst[once], weights[once])
 
 
-def right(name: str, n: int, src, dst, weights) -> np.ndarray:
-    """By vertex; -1: unreachable."""
-    if name == "bfs":
-        return oracles.bfs(n, src, dst, SOURCE)
-    if name.startswith("sssp"):
-        return np.array([-1 if d is None else d for d in oracles.sssp(n, src, dst, weights, SOURCE)])
+def right(name: str, n: int, src, dst, weights) -> list[np.ndarray]:
+    """Columns by vertex; -1: unreachable."""
+    if name in ("bfs", "sssp", "sssp gather"):
+        weights = np.ones_like(weights) if name == "bfs" else weights
+        distances = oracles.sssp(n, src, dst, weights, SOURCE)
+        tree = oracles.predecessors(n, src, dst, weights, distances, SOURCE)
+        return [np.array([-1 if d is None else d for d in distances]), tree]
     if name == "pagerank":
-        return oracles.pagerank(n, src, dst, rounds=SETTINGS[name]["max_iter"])
-    return oracles.components(n, src, dst) if name == "cc" else oracles.core_numbers(n, src, dst)
+        return [oracles.pagerank(n, src, dst, rounds=SETTINGS[name]["max_iter"])]
+    return [oracles.components(n, src, dst) if name == "cc" else oracles.core_numbers(n, src, dst)]
 
 
-def is_right(result, wanted: np.ndarray) -> bool:
-    """Of this rank's vertices."""
-    vertex, values = list(result.columns.values())[:2]
-    values = np.asarray(values)
-    if values.dtype.kind == "f":
-        return np.allclose(values, wanted[vertex], rtol=1e-11)
-    return np.array_equal(np.where(values == np.iinfo(values.dtype).max, -1, values), wanted[vertex])
+def is_right(result, wanted: list[np.ndarray]) -> bool:
+    """Of this rank's vertices, every column."""
+    vertex, *columns = map(np.asarray, result.columns.values())
+    return len(columns) == len(wanted) and all(
+        np.allclose(values, right[vertex], rtol=1e-11)
+        if values.dtype.kind == "f"
+        else np.array_equal(np.where(values == np.iinfo(values.dtype).max, -1, values), right[vertex])
+        for values, right in zip(columns, wanted, strict=True)
+    )
 
 
 def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
@@ -98,6 +102,7 @@ def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
                 how |= {"variant": variant} if variant else {}
                 if engine is not None:
                     how |= {"backend": engine.choosing(Options(**WAYS[way])), "transport": transport}
+                    how |= {"allow_gpu_sharing": asked.allow_gpu_sharing}
                 result = dgraph.run(algorithm, graph, **how)
                 told = f"{name}, {n} vertices, {'directed' if directed else 'undirected'}, {policy}, {way}, {transport}"
                 yield told, comm.total(not is_right(result, wanted)) == 0
@@ -113,6 +118,7 @@ def main() -> int:
     parser.add_argument("--ways", type=words, default=list(WAYS))
     parser.add_argument("--transports", type=words, default=["auto"])
     parser.add_argument("--algorithms", type=words, default=list(ALGORITHMS))
+    parser.add_argument("--allow-gpu-sharing", action="store_true")
     asked, comm = parser.parse_args(), world()
     overlap.BROAD = 1  # these graphs have no broad rounds
     engine = backend("cuda", None, comm.size, comm.rank, comm.size == 1) if asked.backend == "cuda" else None
