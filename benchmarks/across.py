@@ -29,9 +29,11 @@ LOADED = ("grid2500", "grid4900", "rmat22", "rmat24")
 """Those that hosts load, where symmetric ones can be made of them."""
 
 ALGORITHMS = (
-    "bfs", "sssp", "sssp piles", "cc", "pagerank", "pagerank single", "kcore", "kcore peeling", "kcore estimates",
+    "bfs", "bfs tree", "sssp", "sssp tree", "sssp piles", "cc", "pagerank", "pagerank single", "kcore", "kcore peeling",
+    "kcore estimates",
 )  # fmt: skip
-"""Names, some with a variant; ``pagerank single`` in 32-bit floats, as the peers' was measured."""
+"""Names, some with a variant; ``tree``: with predecessors; ``pagerank single`` in 32-bit floats, as the peers' was
+measured."""
 
 SETTINGS: dict[str, dict] = {
     "bfs": {"return_predecessors": False},
@@ -91,8 +93,8 @@ def measure(
                     continue
                 more = SETTINGS.get(algorithm, {}) | ({"variant": variant} if variant else {})
                 what: str | Program = algorithm
-                if variant == "single":
-                    what, more = SINGLE, {}
+                if variant in ("single", "tree"):
+                    what, more = SINGLE if variant == "single" else algorithm, {}
                 more["backend"] = gpu.choosing(Options(**WAYS[way]))
                 each = [{"source": source} for source in sources] if algorithm in ("bfs", "sssp") else [{}]
                 row = {"graph": name, "policy": policy, "algorithm": work, "way": way}
@@ -140,8 +142,9 @@ def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: li
 
 
 def _digest(result) -> int:
-    """The same on any number of ranks: integers by vertex; ranks of pages as five digits of their sum of squares."""
-    vertex, values = list(result.columns.values())[:2]
+    """The same on any number of ranks: the last column's integers by vertex; ranks of pages as five digits of their sum
+    of squares."""
+    vertex, *_, values = result.columns.values()
     if values.dtype.kind == "f":
         values = values.astype(np.float64) * result.comm.total(values.size)
         squares = result.comm.allreduce(np.square(values).sum(keepdims=True))

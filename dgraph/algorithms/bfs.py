@@ -69,22 +69,46 @@ class Above(OnePass):
 
 
 class Parents(Above):
-    """Every vertex with a level looks back; where neighbours stand in order, up to the first that will do."""
+    """Every vertex past the source's neighbours looks back; where neighbours stand in order, up to the first that will
+    do."""
 
+    source: int = 0
     domain = ALL
     monotone = True
 
+    def init(self, v, g):
+        return {"parent": where(v.level == 1, self.source, INF)}
+
     def cond(self, v, g):
-        return v.level != INF
+        return (v.level > 1) & (v.level != INF)
+
+
+class LaterParents(Above):
+    """Every vertex past a level, up to which parents are known, looks back."""
+
+    last: int = 1
+    domain = ALL
+    monotone = True
+
+    parent = Field("int64", reduce=MIN, given=True)
+
+    def cond(self, v, g):
+        return (v.level > self.last) & (v.level != INF)
 
 
 class PushedParents(Above):
-    """Every vertex with a level tells its neighbours, where there are no edges by target."""
+    """Every vertex above a level tells its neighbours."""
 
+    last: int = UNREACHED
     directions = ("push",)
 
     def init(self, v, g):
-        return {"active": v.level != INF}
+        return {"active": (v.level < self.last) & (v.level != INF)}
+
+
+TELLING, SAVED, LEAST = 6, 0.4, 1 << 28
+"""How many edges that a GPU's vertices look back along cost what one does along which they tell; what part of all
+edges, and how many a rank, must be saved before some tell and others look."""
 
 
 @algorithm(
@@ -113,18 +137,42 @@ class Bfs(Algorithm):
         levels = Levels(source=source, limit=limit).walked(self.way)
         hops = ctx.local_rounds and self.variant == "direction-optimizing"
         back = not ctx.local.directed or not (hops or "push" in (ctx.direction, self.way.direction))
-        above = Parents() if back else PushedParents()
+        above = Parents(source=source) if back else PushedParents()
         if self.return_predecessors:
             ctx.ahead(above)
         state = ctx.run(Hops(source=source, limit=limit) if hops else levels)
         found = measured(state, "level", ctx.local)
         columns = {"distance": found.column}
         if self.return_predecessors:
-            tree = ctx.run(above, {"level": state.raw("level")})
+            given = {"level": state.raw("level")}
+            last = _telling(ctx, state.rounds) if back and not hops else 1
+            if last > 1:
+                early = ctx.run(PushedParents(last=last), given)
+                above, given = LaterParents(last=last), given | {"parent": early.raw("parent")}
+            tree = ctx.run(above, given)
             columns["predecessor"] = lambda: parents(tree["parent"])
         reached, depth, arcs = found.of_all(ctx.comm)
         summary = {"source": source, "reached": reached, "depth": depth}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
+
+
+def _telling(ctx, rounds: int) -> int:
+    """The level up to which vertices hear who is above them, since few edges lead there; all others look back.
+
+    Only on GPUs: a CPU seldom looks along many edges of a vertex.
+    """
+    if ctx.backend.name != "cuda" or ctx.keeper or ctx.direction != "auto":
+        return 1
+    edges = ctx.record.rounds.frontier_edges()
+    last = ctx.largest(split(edges, max(SAVED * ctx.local.arcs, LEAST * ctx.comm.size)) if len(edges) == rounds else 1)
+    return last if last > 1 and ctx.affords(PushedParents(last=last)) else 1
+
+
+def split(edges: list[int], least: float) -> int:
+    """The level up to which telling saves most, by edges that leave each level; 1 unless ``least`` edges are saved."""
+    saved = {last: sum(edges[2 : last + 1]) - TELLING * sum(edges[1:last]) for last in range(2, len(edges))}
+    best = max(saved, key=saved.__getitem__, default=1)
+    return best if saved.get(best, 0) >= least else 1
 
 
 def parents(found: np.ndarray) -> np.ndarray:

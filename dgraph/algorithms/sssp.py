@@ -384,9 +384,10 @@ def _refuse_overflow(ctx, dist: np.ndarray) -> None:
 
 
 def _nearer(ctx) -> Nearer:
-    """Looking back pays where the first neighbour that will do is the end."""
+    """Looking back pays: the first neighbour that will do may be the end, and nobody writes but to itself."""
     back = NearerParents()
-    return back if ctx.direction in ("pull", "flip") or ctx.affords(back) else PushedNearerParents()
+    pulls = not ctx.local.directed or ctx.direction in ("pull", "flip") or ctx.affords(back)
+    return back if pulls else PushedNearerParents()
 
 
 def _parents(ctx, program: Program, source: int, state: State, dtype: str, reached: int) -> Column:

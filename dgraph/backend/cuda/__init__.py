@@ -189,10 +189,9 @@ class CudaBackend(Backend):
         return lambda: sources.compile(sources.names)
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
-        """Edges by target are there, or wished for so often that they would have paid by now; and there is room. Not
-        for what looks for the smallest id: rows begin with hubs."""
+        """Edges by target are there, or wished for so often that they would have paid by now; and there is room."""
         graph = self._graphs.of(local)
-        if graph is None or traced.smallest:
+        if graph is None:
             return False
         graph.wishes += 1
         if not graph.turned and graph.wishes < WISHES:
