@@ -19,7 +19,6 @@ import numpy as np
 import oracles
 
 import dgraph
-from dgraph.algorithms import bfs
 from dgraph.backend import backend
 from dgraph.backend.cuda import overlap
 from dgraph.backend.cuda.options import Options
@@ -121,7 +120,7 @@ def main() -> int:
     parser.add_argument("--algorithms", type=words, default=list(ALGORITHMS))
     parser.add_argument("--allow-gpu-sharing", action="store_true")
     asked, comm = parser.parse_args(), world()
-    overlap.BROAD, bfs.SAVED, bfs.LEAST = 1, 0, 1  # these graphs have no broad rounds, and few edges
+    overlap.BROAD = 1  # these graphs have no broad rounds
     engine = backend("cuda", None, comm.size, comm.rank, comm.size == 1) if asked.backend == "cuda" else None
     count = wrong = 0
     for told, good in runs(asked, engine, comm):

@@ -194,6 +194,8 @@ def test_refused(case):
 
 
 def test_refused_declarations():
+    with pytest.raises(UsageError, match="uint8 does not combine proposals"):
+        Field("uint8", reduce=MIN)
     with pytest.raises(UsageError, match="cannot be complex128"):
         Field("complex128")
     with pytest.raises(UsageError, match="int64 and float64"):

@@ -59,13 +59,20 @@ class Hops(Program):
 
 
 class Above(OnePass):
-    """The smallest original id among the neighbours one level up."""
+    """The smallest original id among the neighbours one level up.
+
+    At neighbours levels are read in 8 bits, so that more of them are at hand; deep ones want ``retype(hops="int32")``.
+    """
 
     level = Field("int32", given=True)
+    hops = Field("uint8")
     parent = Field("int64", reduce=MIN)
 
+    def init(self, v, g):
+        return {"hops": where(v.level == INF, INF, v.level)}
+
     def edge(self, u, e, v):
-        return {"parent": where(u.level + 1 == v.level, u.id, INF)}
+        return {"parent": where(u.hops + 1 == v.hops, u.id, INF)}
 
 
 class Parents(Above):
@@ -77,38 +84,24 @@ class Parents(Above):
     monotone = True
 
     def init(self, v, g):
-        return {"parent": where(v.level == 1, self.source, INF)}
+        return super().init(v, g) | {"parent": where(v.level == 1, self.source, INF)}
 
     def cond(self, v, g):
-        return (v.level > 1) & (v.level != INF)
-
-
-class LaterParents(Above):
-    """Every vertex past a level, up to which parents are known, looks back."""
-
-    last: int = 1
-    domain = ALL
-    monotone = True
-
-    parent = Field("int64", reduce=MIN, given=True)
-
-    def cond(self, v, g):
-        return (v.level > self.last) & (v.level != INF)
+        return (v.hops > 1) & (v.hops != INF)
 
 
 class PushedParents(Above):
-    """Every vertex above a level tells its neighbours."""
+    """Every vertex with a level tells its neighbours, where there are no edges by target."""
 
-    last: int = UNREACHED
     directions = ("push",)
 
     def init(self, v, g):
-        return {"active": (v.level < self.last) & (v.level != INF)}
+        return super().init(v, g) | {"active": v.level != INF}
 
 
-TELLING, SAVED, LEAST = 6, 0.4, 1 << 28
-"""How many edges that a GPU's vertices look back along cost what one does along which they tell; what part of all
-edges, and how many a rank, must be saved before some tell and others look."""
+DEEPEST, MEAN = 253, 8
+"""The deepest level in 8 bits, of which the last means none, and one more is none either; edges a vertex from which on
+searches are likely to be no deeper."""
 
 
 @algorithm(
@@ -138,41 +131,19 @@ class Bfs(Algorithm):
         hops = ctx.local_rounds and self.variant == "direction-optimizing"
         back = not ctx.local.directed or not (hops or "push" in (ctx.direction, self.way.direction))
         above = Parents(source=source) if back else PushedParents()
+        if ctx.local.arcs < MEAN * ctx.local.n:
+            above = above.retype(hops="int32")
         if self.return_predecessors:
             ctx.ahead(above)
         state = ctx.run(Hops(source=source, limit=limit) if hops else levels)
         found = measured(state, "level", ctx.local)
+        reached, depth, arcs = found.of_all(ctx.comm)
         columns = {"distance": found.column}
         if self.return_predecessors:
-            given = {"level": state.raw("level")}
-            last = _telling(ctx, state.rounds) if back and not hops else 1
-            if last > 1:
-                early = ctx.run(PushedParents(last=last), given)
-                above, given = LaterParents(last=last), given | {"parent": early.raw("parent")}
-            tree = ctx.run(above, given)
+            tree = ctx.run(above if depth <= DEEPEST else above.retype(hops="int32"), {"level": state.raw("level")})
             columns["predecessor"] = lambda: parents(tree["parent"])
-        reached, depth, arcs = found.of_all(ctx.comm)
         summary = {"source": source, "reached": reached, "depth": depth}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
-
-
-def _telling(ctx, rounds: int) -> int:
-    """The level up to which vertices hear who is above them, since few edges lead there; all others look back.
-
-    Only on GPUs: a CPU seldom looks along many edges of a vertex.
-    """
-    if ctx.backend.name != "cuda" or ctx.keeper or ctx.direction != "auto":
-        return 1
-    edges = ctx.record.rounds.frontier_edges()
-    last = ctx.largest(split(edges, max(SAVED * ctx.local.arcs, LEAST * ctx.comm.size)) if len(edges) == rounds else 1)
-    return last if last > 1 and ctx.affords(PushedParents(last=last)) else 1
-
-
-def split(edges: list[int], least: float) -> int:
-    """The level up to which telling saves most, by edges that leave each level; 1 unless ``least`` edges are saved."""
-    saved = {last: sum(edges[2 : last + 1]) - TELLING * sum(edges[1:last]) for last in range(2, len(edges))}
-    best = max(saved, key=saved.__getitem__, default=1)
-    return best if saved.get(best, 0) >= least else 1
 
 
 def parents(found: np.ndarray) -> np.ndarray:

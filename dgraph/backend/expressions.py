@@ -12,8 +12,8 @@ from dgraph.program import Field, Global, Traced
 from dgraph.program.expr import Expr
 from dgraph.program.trace import GRAPH, KINDS
 
-LOWEST = {"int32": -(2**31), "uint32": 0}
-HIGHEST = {"int32": 2**31 - 1, "uint32": 2**32 - 1}
+LOWEST = {"uint8": 0, "int32": -(2**31), "uint32": 0}
+HIGHEST = {"uint8": 2**8 - 1, "int32": 2**31 - 1, "uint32": 2**32 - 1}
 
 
 class Scope(ABC):
@@ -152,7 +152,7 @@ class Body:
         if kind == "bool":
             return self.scope.store("bool", self.text(x) if x.op != "const" else str(int(x.args[0])))
         text = self.cast(x, kind, field)
-        if dtype in HIGHEST and x.kind == "int" and (x.bits > bits or dtype == "uint32"):
+        if dtype in HIGHEST and x.kind == "int" and (x.bits > bits or dtype[0] == "u"):
             text = self.clamped(dtype, text)
         return self.scope.store(dtype, text)
 

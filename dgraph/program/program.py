@@ -23,7 +23,7 @@ from dgraph.program.way import Way
 BUILTINS = ("id", "out_degree")
 """What every vertex has beside its fields: its original id (int64) and its out-degree in the whole graph (int64)."""
 
-DTYPES = ("bool", "int32", "uint32", "int64", "float32", "float64")
+DTYPES = ("bool", "uint8", "int32", "uint32", "int64", "float32", "float64")
 CHANGED, ALL = "changed", "all"
 
 
@@ -32,7 +32,7 @@ class Field:
     """One value a vertex.
 
     Attributes:
-        dtype: bool, int32, uint32, int64, float32 or float64.
+        dtype: bool, uint8, int32, uint32, int64, float32 or float64; what proposals combine in is no uint8.
         reduce: how proposals, and mirrors, combine (MIN, MAX, ADD, OR); None: only the vertex itself writes it.
         given: the caller hands the initial values in (``ctx.run(program, state={name: array})``).
     """
@@ -45,6 +45,8 @@ class Field:
         name = np.dtype(self.dtype).name
         if name not in DTYPES:
             raise UsageError(f"a field cannot be {name}; known dtypes are {', '.join(DTYPES)}")
+        if name == "uint8" and self.reduce:
+            raise UsageError("a field of uint8 does not combine proposals, as few values fit; use int32")
         object.__setattr__(self, "dtype", name)
 
     @property

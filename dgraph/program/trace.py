@@ -18,6 +18,7 @@ from dgraph.program.program import ALL, BUILTINS, Field, Global, Program
 
 KINDS = {
     "bool": ("bool", 0),
+    "uint8": ("int", 8),
     "int32": ("int", 31),
     "uint32": ("int", 32),
     "int64": ("int", 63),

@@ -67,10 +67,6 @@ class Rounds:
             self.kept.append((self.count + at + 1, way, v, e, seconds, start + at * seconds, *parts, told[at]))
         self.count += len(figures)
 
-    def frontier_edges(self) -> list[int]:
-        """Of every round; empty where some were dropped."""
-        return [row[3] for row in self.kept] if self.every == 1 else []
-
     def _noted(self, notes: Sequence[Note]) -> list[tuple[str, int, float]]:
         """Of each of the next rounds: its schedule, the edges of its fullest thread block, and their mean."""
         names = [note.schedule for note in notes]

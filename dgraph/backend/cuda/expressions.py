@@ -15,7 +15,10 @@ CALLED = {
     "sat+": "saturating_add", "sat-": "saturating_subtract", "min": "smaller", "max": "larger", "abs": "absolute",
     "/": "quotient",
 }  # fmt: skip
-TYPES = {"bool": "u8", "int32": "int", "uint32": "u32", "int64": "i64", "float32": "float", "float64": "double"}
+TYPES = {
+    "bool": "u8", "uint8": "u8", "int32": "int", "uint32": "u32", "int64": "i64", "float32": "float",
+    "float64": "double",
+}  # fmt: skip
 """dtype → the C++ type of a field's array."""
 
 
