@@ -100,8 +100,8 @@ class PushedParents(Above):
 
 
 DEEPEST, MEAN = 253, 8
-"""The deepest level in 8 bits, of which the last means none, and one more is none either; edges a vertex from which on
-searches are likely to be no deeper."""
+"""The deepest level that is read in 8 bits: 255 means none, so no level's next may be that; edges a vertex from which
+on searches are likely to be no deeper."""
 
 
 @algorithm(
