@@ -77,10 +77,10 @@ def is_right(result, wanted: list[np.ndarray]) -> bool:
     """Of this rank's vertices, every column."""
     vertex, *columns = map(np.asarray, result.columns.values())
     return len(columns) == len(wanted) and all(
-        np.allclose(values, right[vertex], rtol=1e-11)
+        np.allclose(values, sought[vertex], rtol=1e-11)
         if values.dtype.kind == "f"
-        else np.array_equal(np.where(values == np.iinfo(values.dtype).max, -1, values), right[vertex])
-        for values, right in zip(columns, wanted, strict=True)
+        else np.array_equal(np.where(values == np.iinfo(values.dtype).max, -1, values), sought[vertex])
+        for values, sought in zip(columns, wanted, strict=True)
     )
 
 

@@ -128,14 +128,14 @@ class Bfs(Algorithm):
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
         levels = Levels(source=source, limit=limit).walked(self.way)
-        hops = ctx.local_rounds and self.variant == "direction-optimizing"
-        back = not ctx.local.directed or not (hops or "push" in (ctx.direction, self.way.direction))
+        apart = ctx.local_rounds and self.variant == "direction-optimizing"
+        back = not ctx.local.directed or not (apart or "push" in (ctx.direction, self.way.direction))
         above = Parents(source=source) if back else PushedParents()
         if ctx.local.arcs < MEAN * ctx.local.n:
             above = above.retype(hops="int32")
         if self.return_predecessors:
             ctx.ahead(above)
-        state = ctx.run(Hops(source=source, limit=limit) if hops else levels)
+        state = ctx.run(Hops(source=source, limit=limit) if apart else levels)
         found = measured(state, "level", ctx.local)
         reached, depth, arcs = found.of_all(ctx.comm)
         columns = {"distance": found.column}
