@@ -100,6 +100,13 @@ static inline float __uint_as_float(u32 x) { return emulated::unpack<float>(emul
 static inline i64 __double_as_longlong(double x) { return emulated::unpack<i64>(emulated::pack(x)); }
 static inline double __longlong_as_double(i64 x) { return emulated::unpack<double>(emulated::pack(x)); }
 
+// To the nearest integer, ties to even: past 2^52 there is nothing to round.
+static inline i64 __double2ll_rn(double x) {
+    const double whole = 4503599627370496.0;
+    return (i64)(x >= whole || x <= -whole ? x : x < 0 ? x - whole + whole : x + whole - whole);
+}
+static inline i64 __float2ll_rn(float x) { return __double2ll_rn((double)x); }
+
 #define ATOMIC(name, after)                                                                                            \
     template <class T> static inline T name(T* p, T x) {                                                               \
         emulated::chance();                                                                                            \

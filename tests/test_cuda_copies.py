@@ -56,10 +56,12 @@ def personalized(context):
     context.run = lambda program: run(program, {"weight": weight})
 
 
-def same_bits(ranks, program, graph, mutant=None, renumber=None, **choices):
+def same_bits(ranks, program, graph, mutant=None, renumber=None, tiled=True, **choices):
     """Results, which are those of hosts that agree on rounds, in as many messages of as many bytes."""
-    (ours,) = run(ranks, graph, [program], options=Options(renumber=renumber), mutant=mutant, **choices)
-    (hosts,) = run(ranks, graph, [program], options=Options(host_rounds=True, renumber=renumber), **choices)
+    options = [Options(renumber=renumber), Options(host_rounds=True, renumber=renumber)]
+    here, there = options if tiled else [one.unsifted() for one in options]
+    (ours,) = run(ranks, graph, [program], options=here, mutant=mutant, **choices)
+    (hosts,) = run(ranks, graph, [program], options=there, **choices)
     np.testing.assert_array_equal(field(ours, "rank", graph.n), field(hosts, "rank", graph.n))
     for mine, theirs in zip(ours, hosts, strict=True):
         assert (mine[1].rounds, mine[1].globals) == (theirs[1].rounds, theirs[1].globals)
@@ -72,7 +74,7 @@ def same_bits(ranks, program, graph, mutant=None, renumber=None, **choices):
 def test_values_of_hubs_that_blocks_keep(policy, ranks, kept, directed, monkeypatch):
     """However many: the bits are those of a pull that keeps none."""
     monkeypatch.setattr(at, "HUB_BYTES", 8 * kept)
-    graph, choices = hubs(directed), {"policy": policy, "options": Options(renumber=True)}
+    graph, choices = hubs(directed), {"policy": policy, "options": Options(renumber=True).unsifted()}
     (ours,) = run(ranks, graph, [RANK], **choices)
     monkeypatch.setattr(Kernels, "puller", "pull")
     (plain,) = run(ranks, graph, [RANK], **choices)
@@ -80,9 +82,12 @@ def test_values_of_hubs_that_blocks_keep(policy, ranks, kept, directed, monkeypa
 
 
 @pytest.mark.usefixtures("streams")
-@pytest.mark.parametrize(("policy", "ranks", "renumber"), [("oec", 2, False), ("oec", 3, True), ("cvc", 4, False)])
-def test_answers_have_the_same_bits(policy, ranks, renumber, copied):
-    ours = same_bits(ranks, RANK, hubs(), policy=policy, renumber=renumber)
+@pytest.mark.parametrize(("policy", "ranks", "renumber", "tiled"), [
+    ("oec", 2, False, False), ("oec", 3, True, False), ("oec", 3, True, True), ("cvc", 4, False, False),
+    ("cvc", 4, True, True),
+])  # fmt: skip
+def test_answers_have_the_same_bits(policy, ranks, renumber, tiled, copied):
+    ours = same_bits(ranks, RANK, hubs(), policy=policy, renumber=renumber, tiled=tiled)
     src, dst, _ = hubs().arcs()
     np.testing.assert_allclose(field(ours, "rank", 230), oracles.pagerank(230, src, dst, rounds=11), rtol=1e-12)
     assert copied
@@ -201,7 +206,7 @@ def order(program):
             launch = found.kernels.launch
 
             def launched(module, kernel, argument=0, **more):
-                part = argument if kernel in ("pull_hubs", "join_part") else ""
+                part = argument if kernel in ("pull_tiles", "join_part") else ""
                 given.append(f"{kernel} {part}".strip() + " beside" * (device.stream is not None))
                 launch(module, kernel, argument, **more)
 
@@ -227,8 +232,8 @@ def test_what_a_round_asks_of_the_host():
     first = len(order(PageRank(tol=0.0, max_iter=8)))
     rounds = order(PageRank(tol=0.0, max_iter=16))
     wanted = [
-        f"pull_hubs {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside", *2 * ["copy beside"],
-        "announce beside", "record beside", f"pull_hubs {at.OF_MASTERS}", f"join_part {at.OF_MASTERS}", "hold",
+        "loudest", f"pull_tiles {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside",
+        *2 * ["copy beside"], "announce beside", "record beside", f"pull_tiles {at.OF_MASTERS}", f"join_part {at.OF_MASTERS}", "hold",
         "unpack", "vertex_phase", "conclude",
     ]  # fmt: skip
     begin = rounds.index(wanted[0])

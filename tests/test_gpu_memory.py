@@ -52,13 +52,19 @@ def test_arrays_are_those_that_were_planned(program, schedule):
     assert 0 <= taken - machine.arrays.bytes <= 8 * len(machine.arrays.all)  # an empty array has one entry
     planned = plan.for_rounds(traced, graph.extent, "auto", options, device.blocks)
     assert machine.arrays.bytes <= planned.arrays <= machine.arrays.bytes + 8 * 40_000
-    rows = [graph.out, *([graph.incoming] if machine.pulls else [])]
+    pulls = machine.pulls and not machine.arrays.tiled
+    rows = [graph.out, *([graph.incoming] if pulls else [])]
     own = sum(each.nbytes for row in rows for each in (row.offsets, row.neighbours, row.weights))
     places = [graph.order, graph.place, graph.original, graph.degree]
-    places += [graph.incoming_some] if machine.pulls else []
+    places += [graph.incoming_some] if pulls else []
     firsts = [graph.incoming_heads, graph.incoming_many] if isinstance(program, Levels) else []
     assert planned.heads == sum(each.nbytes for each in firsts)
     assert planned.graph + planned.incoming == own + sum(each.nbytes for each in places)
+    assert machine.arrays.tiled == (schedule == "auto" and isinstance(program, PageRank))
+    if machine.arrays.tiled:
+        tiles = graph.tiles
+        taken = sum(each.nbytes for each in (tiles.sources, tiles.targets, tiles.pieces, tiles.bounds, tiles.cut))
+        assert taken <= planned.tiles <= 1.1 * taken
 
 
 @pytest.mark.parametrize("skewed", [True, False])

@@ -20,6 +20,7 @@ from dgraph.backend.cuda.light import Lightened
 from dgraph.backend.cuda.machine import Machine
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.plan import Plan, beside, for_components, for_rounds, may_pull
+from dgraph.backend.cuda.quiet import sums_sources
 from dgraph.backend.cuda.sieve import Sieved
 from dgraph.backend.cuda.sources import Sources
 from dgraph.backend.cuda.transports import Links, joined
@@ -165,7 +166,7 @@ class CudaBackend(Backend):
         try:
             self._plan(traced, local, direction, options)
         except UsageError:
-            if not traced.program.sparse and traced.program.heaviest is None:
+            if not (traced.program.sparse or traced.program.heaviest is not None or sums_sources(traced)):
                 raise
             options = options.unsifted()
             self._plan(traced, local, direction, options)
@@ -246,7 +247,8 @@ class CudaBackend(Backend):
             need = needs(extent)
         messages = self._messages(need)
         wanted = (need.peak if fresh else need.rounds) + messages
-        sizes = {"incoming": need.incoming, "parts": need.parts, "light": need.light, "heads": need.heads}
+        names = ("incoming", "parts", "light", "heads", "tiles")
+        sizes = {name: getattr(need, name) for name in names}
         there = 0 if fresh else need.graph + (known.left(sizes) if known else 0)
         free = device.free(wanted - there) + there
         for name, size in sizes.items():
@@ -259,7 +261,8 @@ class CudaBackend(Backend):
                 f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
                 f"{wanted:,} bytes of GPU memory (bringing the graph there {need.upload:,}; the graph {need.graph:,}, "
                 f"its edges by target {need.incoming:,}, in two parts {need.parts:,}, light ones {need.light:,}, "
-                f"rows' first neighbours {need.heads:,}, the program {need.arrays:,}, messages {messages:,}), and "
+                f"rows' first neighbours {need.heads:,}, tiles of edges {need.tiles:,}, the program {need.arrays:,}, "
+                f"messages {messages:,}), and "
                 f"{free:,} are free on {device.name}{beside(device)}; use {other}more GPUs (python -m dgraph estimate "
                 f"tells how many)"
             )

@@ -85,7 +85,9 @@ class Copies:
 
     def _part(self, of: int, blocks: int | None = None) -> None:
         kernels = self.machine.kernels
-        kernels.launch("phases", kernels.puller, of, fused=False, blocks=blocks)
+        *before, pull = kernels.pulling(of)
+        self.machine.launch(*before)
+        kernels.launch(*pull, fused=False, blocks=blocks)
         self.machine.launch(("phases", "join_part", of))
 
     def _send(self, asked: int) -> None:

@@ -14,6 +14,7 @@ from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.extent import WIDE, Extent, chunks_of, fits_32
 from dgraph.backend.cuda.messages import CHUNK_BITS
 from dgraph.backend.cuda.parts import in_two
+from dgraph.backend.cuda.tiles import Tiles
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
 
@@ -137,17 +138,18 @@ class DeviceGraph:
 
     def left(self, sizes: Mapping[str, int]) -> int:
         """Bytes that earlier programs left with the graph, of what takes so much: "incoming", "parts", "heads",
-        "light"; and messages."""
+        "light", "tiles"; and messages."""
         there = {
             "incoming": self.turned,
             "parts": "parts" in self.__dict__,
             "heads": not {"heads", "incoming_heads"}.isdisjoint(self.__dict__),
             "light": bool(self.light and self.light[1]),
+            "tiles": "tiles" in self.__dict__,
         }
         return sum(sizes[name] for name in there if there[name]) + (self.post.boxes.bytes if self.post else 0)
 
     def forget(self, name: str) -> None:
-        """Let go of "incoming", "parts", "heads" or "light"; whoever wants them again makes them."""
+        """Let go of "incoming", "parts", "heads", "light" or "tiles"; whoever wants them again makes them."""
         self.__dict__.pop(name, None)
         for more in MADE_WITH.get(name, ()):
             self.__dict__.pop(more, None)
@@ -187,9 +189,10 @@ class DeviceGraph:
     @cached_property
     def incoming(self) -> Rows:
         """Edges by target; the outgoing ones serve where every arc has its reverse."""
-        if not self.local.directed:
-            return self.out
-        xp, out, size = self.device.xp, self.out, self.local.size
+        return self._turned(self.out) if self.local.directed else self.out
+
+    def _turned(self, out: Rows) -> Rows:
+        xp, size = self.device.xp, self.local.size
         counts = xp.zeros(size, np.uint32)
         for first in range(0, self.edges, SOME):
             self._count(out.neighbours[first : first + SOME], counts)
@@ -200,12 +203,12 @@ class DeviceGraph:
         weights = None if out.weights is None else xp.empty(self.edges, out.weights.dtype)
         free = offsets[:-1].copy()
         for first in range(0, self.edges, SOME):
-            self._turn(first, free, sources, weights)
+            self._turn(out, first, free, sources, weights)
         return Rows(offsets.astype(out.offsets.dtype, copy=False), sources, weights)
 
-    def _turn(self, first: int, free, sources, weights) -> None:
+    def _turn(self, out: Rows, first: int, free, sources, weights) -> None:
         """Put some edges where their targets' places are ``free``; those of a target stay in order."""
-        xp, out = self.device.xp, self.out
+        xp = self.device.xp
         piece = out.neighbours[first : first + SOME]
         e = xp.argsort(piece, kind="stable")
         to = piece[e]
@@ -312,6 +315,15 @@ class DeviceGraph:
         float sums of pulls are to have the same bits; and it is what a graph that was built here hands back."""
         out, masters = self.out, self.local.masters
         return Rows(out.offsets, *in_two(out.offsets, out.neighbours, out.weights, masters, self.device.xp, SOME))
+
+    @cached_property
+    def tiles(self) -> Tiles:
+        """All edges by tiles of targets. Rows that serve as edges by target, since every arc has its reverse, have the
+        same arcs turned around on one rank alone."""
+        out = self.out
+        if not self.local.directed and self.local.mirrors:
+            out = self._turned(Rows(out.offsets, out.neighbours, None))
+        return Tiles(out, self.local.masters, self.device)
 
     @cached_property
     def peers(self) -> list[int]:

@@ -97,9 +97,24 @@ class Kernels:
     @property
     def puller(self) -> str:
         """The kernel of pulls that no schedule was asked for."""
+        if self.arrays.tiled:
+            return "pull_tiles"
         small = len(self.traced.reads_u) == 1  # what a block keeps of a hub
         hubs = self.traced.all and small and self.graph.place is not None and not self.options.record
         return "pull_hubs" if hubs else "pull"
+
+    def pulling(self, of: int = at.OF_ALL) -> list[tuple]:
+        """The launches of a pull over all vertices that no schedule was asked for, or of a part of it, but for what
+        joins what blocks have shared."""
+        before = [("phases", "loudest")] if self.arrays.tiled and of != at.OF_MASTERS else []
+        return [*before, ("phases", self.puller, of)]
+
+    @property
+    def joining(self) -> list[tuple]:
+        """The launch behind :meth:`pulling` of all rows."""
+        if self.arrays.tiled:
+            return [("phases", "join_tiles")]
+        return [("phases", "join_rows")] * (len(self.graph.chunks[0]) > 0)
 
     def resident(self, module: str, kernel: str) -> int:
         """Blocks of a kernel of a module, of ranks that share vertices, that a multiprocessor holds at once."""
@@ -184,10 +199,11 @@ class Kernels:
     def _environment(self) -> dict[str, int | float]:
         graph, local, arrays, address = self.graph, self.graph.local, self.arrays, self.device.address
         out = graph.parts if arrays.parted else graph.out
-        back = graph.incoming if arrays.pulls else out
+        pulls = arrays.pulls and not arrays.tiled
+        back = graph.incoming if pulls else out
         known: dict[str, int | float] = {
             "n": local.n, "m": local.m, "arcs": local.arcs, "masters": local.masters, "rows": local.size,
-            "pulled": graph.rows_pulled if arrays.pulls else 0, "leaving": graph.rows_left if arrays.pulls else 0,
+            "pulled": graph.rows_pulled if pulls else 0, "leaving": graph.rows_left if arrays.pulls else 0,
             "out_offsets": address(out.offsets), "out_neighbours": address(out.neighbours),
             "in_offsets": address(back.offsets), "in_neighbours": address(back.neighbours),
             "out_edges": graph.edges, "in_edges": graph.edges,
@@ -201,11 +217,19 @@ class Kernels:
             known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
         if heeds(self.traced, arrays.pulls) and graph.incoming_heads is not None:
             known |= {"in_heads": address(graph.incoming_heads), "in_many": address(graph.incoming_many)}
-        if arrays.pulls and local.directed:
+        if pulls and local.directed:
             known["in_some"] = address(graph.incoming_some)
         if arrays.parted:
             known["middles"] = address(out.middles)
-        if arrays.pulls and self.traced.all:
+        if arrays.tiled:
+            tiles = graph.tiles
+            known |= {
+                "tile_sources": address(tiles.sources), "tile_targets": address(tiles.targets),
+                "tile_pieces": address(tiles.pieces), "piece_count": len(tiles.pieces),
+                "mirror_pieces": tiles.mirrored, "tile_bounds": address(tiles.bounds), "master_tiles": tiles.masters,
+                "cut_tiles": address(tiles.cut), "cut_count": len(tiles.cut),
+            }  # fmt: skip
+        elif pulls and self.traced.all:
             rows, first = graph.chunks
             long_mirrors, chunk_mirrors = graph.mirrors_at
             known |= {

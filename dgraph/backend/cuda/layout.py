@@ -86,6 +86,13 @@ HUB_BLOCK, HUB_BYTES = 1024, 1 << 16
 """Threads of a block that pulls and keeps what edges read at hubs, and bytes of that: two blocks a multiprocessor leave
 its cache half of what it has."""
 
+TILE, TILE_BLOCK = 8128, 640
+"""Targets of a tile, whose sums lie in a block's 64 KiB, the most that every GPU has; threads of a block: three a
+multiprocessor."""
+
+TILES_AT_ONCE, TILED_EDGES = 1 << 14, 1 << 18
+"""Tiles whose edges a block counts at a time, in 64 KiB; edges of a chunk that a block brings to their tiles."""
+
 OF_ALL, OF_MIRRORS, OF_MASTERS = range(3)
 """Whose rows a pull over all vertices takes; below 0, as the argument of ``edges``: into whom those edges lead that a
 part of a push takes."""

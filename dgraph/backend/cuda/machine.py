@@ -155,7 +155,9 @@ class Machine(Telling, Resumable):
         if (pulling or self.options.sweeps) and not t.all:
             self._bits()
         if pulling and self.options.schedule not in SCHEDULES:
-            return "pull", [("phases", self.kernels.puller), ("phases", "join_rows" if t.all else "expand")]
+            if t.all:
+                return "pull", [*self.kernels.pulling(), *self.kernels.joining]
+            return "pull", [("phases", self.kernels.puller), ("phases", "expand")]
         name = schedule(self.options, self.words, self.graph.wide, t.all)
         return name, self.kernels.edges(name, pulling, fused=False, words=self.words)
 
@@ -200,9 +202,9 @@ class Machine(Telling, Resumable):
             return 0
         if pulls and self.options.schedule not in SCHEDULES:
             number = at.PULLED
-            calls = [("phases", self.kernels.puller)]
+            calls = self.kernels.pulling()
             if t.all:
-                calls += [("phases", "join_rows")] * (len(self.graph.chunks[0]) > 0)
+                calls += self.kernels.joining
             elif t.apply is not None or t.priority is not None:
                 calls += [("phases", "expand")]
         else:

@@ -13,6 +13,7 @@ from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.graph import DeviceGraph
 from dgraph.backend.cuda.options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
+from dgraph.backend.cuda.tiles import most_pieces
 from dgraph.errors import UsageError
 from dgraph.program import Traced
 
@@ -38,6 +39,7 @@ class Arrays:
     Attributes:
         fields: field → array, by position.
         words: control words, float sums, globals and the gate of the grid's barrier, in one piece.
+        tiled: whether edges by target are those of tiles.
         parted: whether the rows that are pushed along are those in two parts.
         board: the words, and behind them, from ``post_at`` on, those of the exchange: what the host reads at once.
         bytes: of all of them.
@@ -51,9 +53,12 @@ class Arrays:
         self.gate_at = self.floats_at + max(len(t.globals), 1)
         self.post_at = self.gate_at + 1
         pieces = 0
-        if pulls:
-            _ = graph.incoming  # while there is room for making it
-        if t.all and pulls:
+        self.tiled = options.tiling(t, graph.extent, pulls)
+        if self.tiled:
+            _ = graph.tiles  # while there is room for making them
+        elif pulls:
+            _ = graph.incoming  # likewise
+        if t.all and pulls and not self.tiled:
             pieces, _ = len(graph.chunks[0]), graph.long_rows
         self.parted = options.parting(t, graph.extent)
         if self.parted:
@@ -122,6 +127,8 @@ def wanted(
     sifted = options.sifting(t, extent, pulls)
     words = (extent.edges + 31) // 32 if sifted else 0
     post = messages.POST_PEERS + messages.POST_PEER * extent.peers
+    tiled = options.tiling(t, extent, pulls)
+    cut = most_pieces(extent.size, extent.edges, processors)[1] if tiled else 0
     return {
         **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
         "board": (at.CONTROLS + at.MOST_SUMS + 2 * max(len(t.globals), 1) + 1 + post, np.int64),
@@ -148,6 +155,7 @@ def wanted(
         "kept": (extent.edges // KEPT if sifted else 0, np.uint32),
         "kept_offsets": (size + 1 if sifted else 0, prefix),
         "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
+        "tile_parts": (cut * at.TILE, np.uint64), "tile_words": (4 if tiled else 0, np.uint32),
         "chunk_parts": (8 * len(t.proposes) * pieces, np.uint8),
         "record": (blocks * at.BLOCK if options.record else 0, np.int64),
         **estimates_layout.wanted(t, extent),

@@ -7,7 +7,7 @@ from copy import copy
 from dgraph.backend.choices import checked
 from dgraph.backend.cuda import layout as at
 from dgraph.backend.cuda.extent import Extent
-from dgraph.backend.cuda.quiet import in_any_order
+from dgraph.backend.cuda.quiet import in_any_order, sums_sources
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.errors import UsageError, unknown
 from dgraph.program import Traced
@@ -22,6 +22,9 @@ REACH = 4
 
 ROUNDS_AHEAD = 8
 """Rounds of a program over all vertices that are started before the host looks at one."""
+
+TILED = 2**32
+"""Edges of a rank from which on they do not lie by tiles of targets: a tile's are counted in 32 bits."""
 
 CULLING = {"warp": at.CULL_WARP, "hash": at.CULL_HASH}
 
@@ -53,7 +56,7 @@ class Options:
         cull: how proposals are thinned out: sum of CULL_WARP and CULL_HASH.
         alone, small: ``small`` on one rank, and on each of several.
         one_block: whether small rounds run in one block.
-        sieve: whether some edges may have rows of their own.
+        sieve: whether edges may be copied, some into rows of their own, or all by tiles.
 
     Raises:
         UsageError: a name or value that is not known, an option of another schedule.
@@ -116,8 +119,13 @@ class Options:
         plain = not pulls and self.schedule == "auto" and not (self.overlap or self.sweeps or self.pours)
         return self.sieve and plain and traced.weighted and traced.program.heaviest is not None
 
+    def tiling(self, traced: Traced, extent: Extent, pulls: bool) -> bool:
+        """Whether rounds of a program pull along edges that lie by tiles of targets, see ``tiles.py``."""
+        plain = pulls and self.schedule not in SCHEDULES and not self.record
+        return self.sieve and plain and extent.renumbered and extent.edges < TILED and sums_sources(traced)
+
     def unsifted(self) -> Options:
-        """The same, where every edge is walked: so no room is needed for a copy of some."""
+        """The same, where edges are walked as they lie: so no room is needed for a copy of them."""
         chosen = copy(self)
         chosen.sieve = False
         return chosen

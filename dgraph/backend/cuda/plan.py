@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda import tiles
 from dgraph.backend.cuda.extent import Extent
 from dgraph.backend.cuda.graph import RENUMBERED, SOME
 from dgraph.backend.cuda.memory import STORED, held, wanted
@@ -41,7 +42,8 @@ class Plan:
     Attributes:
         upload: the most while the graph is brought there.
         graph: what stays of it.
-        turning: the most while edges are sorted by target, beside the graph; 0 where nobody asks for that.
+        turning: the most while edges are sorted by target, beside the graph, for a while or to stay so; 0 where nobody
+            asks for that.
         incoming: what stays of that.
         arrays: what the program's rounds write.
         result: the most while values are put there, or an answer is put into order, beside the arrays.
@@ -50,6 +52,7 @@ class Plan:
         parts: what stays of that.
         lightening: the most while light edges get rows of their own, beside all that stays.
         light: what stays of that.
+        tiles: edges by tiles of targets, where they are asked for.
         heads: the first neighbour of every row, and for searches a bit that tells of others, where they are asked for.
     """
 
@@ -65,11 +68,13 @@ class Plan:
     lightening: int = 0
     light: int = 0
     heads: int = 0
+    tiles: int = 0
 
     @property
     def rounds(self) -> int:
         """The most at once, once the graph is there; without messages."""
-        parting, rounds = self.incoming + self.parting, self.incoming + self.parts + self.arrays
+        parting = self.incoming + self.parting
+        rounds = self.incoming + self.parts + self.tiles + self.arrays
         return self.graph + max(
             self.turning, self.heads + max(parting, rounds + max(self.lightening, self.light + self.result))
         )
@@ -83,16 +88,22 @@ class Plan:
 def for_rounds(traced: Traced, extent: Extent, forced: str, options: Options, blocks: int) -> Plan:
     """The memory of a program. ``forced``: its direction; ``blocks``: multiprocessors of the GPU."""
     x, pulls = extent, may_pull(traced, forced)
-    longest = pieces(x) if traced.all and pulls else 0
+    tiled = options.tiling(traced, x, pulls)
+    longest = pieces(x) if traced.all and pulls and not tiled else 0
     arrays = held(wanted(traced, x, longest, pulls, options, blocks))
     given = [field.dtype for name, field in traced.fields.items() if field.given and name not in traced.init]
     widths = [np.dtype(STORED.get(field.dtype, field.dtype)).itemsize for field in traced.fields.values()]
     put = max((np.dtype(STORED.get(dtype, dtype)).itemsize for dtype in given), default=0)
-    need = _plan(x, x.directed and pulls, arrays, RESULT if x.renumbered else put)
+    need = _plan(x, x.directed and pulls and not tiled, arrays, RESULT if x.renumbered else put)
     each = bound(x.positions // x.peers + 1, [*widths, 1], SOME) if x.peers else 0
     heads = 4 * x.size * (x.renumbered and (heeds(traced, pulls) or traced.program.kernel == "components"))
     heads += _bits(x.size) if x.renumbered and heeds(traced, pulls) else 0
     need = replace(need, messages=2 * x.peers * each, heads=heads)  # two of each, by the parity of the exchange
+    if tiled:
+        need = replace(need, tiles=tiles.held(x.size, x.edges, blocks))
+        if x.mirrored and not x.directed:
+            bare = replace(x, weight=0)
+            need = replace(need, turning=max(_turning(bare), bare.rows + need.tiles))
     if options.lightening(traced, pulls):
         need = replace(need, **_light(x))
     return replace(need, **_parts(x)) if options.parting(traced, x) else need
@@ -119,7 +130,7 @@ def for_components(extent: Extent) -> Plan:
 
 def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
     """``result``: bytes a vertex beside the arrays, when values come or go."""
-    n, ends, scratch = x.size, x.edges * (4 + x.weight), min(x.edges, SOME)
+    n, ends = x.size, x.edges * (4 + x.weight)
     place = 8 * n if x.renumbered else 0
     told = 4 * (x.masters + 1) + 8 * x.shared if x.peers else 0
     graph = x.rows + x.spare + place + (x.ids + 4) * n + told
@@ -130,11 +141,16 @@ def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
     return Plan(
         upload=upload,
         graph=graph,
-        turning=x.rows + COUNTING * n + max(TURNING, MOVING + x.weight) * scratch if turns else 0,
+        turning=_turning(x) if turns else 0,
         incoming=x.rows + _bits(n) if turns else 0,
         arrays=arrays,
         result=result * n,
     )
+
+
+def _turning(x: Extent) -> int:
+    """Bytes of edges by target, and of bringing them into that order."""
+    return x.rows + COUNTING * x.size + max(TURNING, MOVING + x.weight) * min(x.edges, SOME)
 
 
 def _bits(vertices: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dgraph.program import Traced
+from dgraph.program import ADD, Traced
 from dgraph.program.expr import Expr
 
 
@@ -27,6 +27,14 @@ def in_any_order(t: Traced) -> bool:
     """Whether proposals of edges and of messages may come as they are found: the order of sums does not show."""
     fields = [t.fields[k] for k in t.proposes]
     return all(field.reduce.idempotent or field.dtype == "int64" for field in fields)  # type: ignore[union-attr]
+
+
+def sums_sources(t: Traced) -> bool:
+    """Whether every vertex adds up one number of floats that is read of sources alone, over all of its edges."""
+    plain = t.all and len(t.proposes) == 1 and t.cond is None and not (t.weighted or t.smallest)
+    ends = frozenset().union(*(x.loads(handle) for x in t.edge.values() for handle in "ev"))
+    field = t.fields[t.proposes[0]] if plain else None
+    return bool(plain and not ends and field and field.reduce is ADD and field.dtype.startswith("float"))
 
 
 def tells_who(t: Traced) -> bool:

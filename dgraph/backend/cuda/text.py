@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dgraph.backend.cuda import estimates_layout, layout, messages
 from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.quiet import ends_when_quiet, in_any_order, runs_locally
+from dgraph.backend.cuda.quiet import ends_when_quiet, in_any_order, runs_locally, sums_sources
 from dgraph.backend.cuda.render import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import room
@@ -54,6 +54,13 @@ WORK = [
     ("weight_t*", "kept_weights"),
 ]  # fmt: skip
 """Of ``env``: what a machine works on."""
+
+TILES = [
+    ("const u32*", "tile_sources"), ("const unsigned short*", "tile_targets"), ("const Piece*", "tile_pieces"),
+    ("i64", "piece_count"), ("i64", "mirror_pieces"), ("const u32*", "tile_bounds"), ("i64", "master_tiles"),
+    ("const u32*", "cut_tiles"), ("i64", "cut_count"), ("u64*", "tile_parts"), ("u32*", "tile_words"),
+]  # fmt: skip
+"""Of ``env``: what pulls by tiles need."""
 
 PARTS = [("const offset_t*", "middles"), ("prefix_t*", "boundary_sums")]
 """Of ``env``: what pushes in two parts need."""
@@ -106,6 +113,7 @@ def environment(t: Traced) -> list[tuple[str, str]]:
         *members(t),
         *estimates_layout.members(t),
         *PARTS,
+        *TILES,
     ]
 
 
@@ -121,7 +129,7 @@ def module(t: Traced, variant: Variant, name: str) -> str:
 def phases(t: Traced, variant: Variant) -> str:
     """The kernels of single phases, and those of an exchange where vertices have mirrors."""
     head = _head(t, variant, persistent=False, held=HELD_LONG)
-    files = [common(name) for name in ("pull", "phases", "scan")]
+    files = [common(name) for name in ("pull", "phases", *["tiles"] * sums_sources(t), "scan")]
     if not variant.fused:
         files += [*_between(t), *map(common, ("posting", "exchange", "overlap", "conclude"))]
         files += [common("copies")] * t.all
@@ -207,6 +215,7 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, he
         "MAILS": int(persistent and not (variant.fused or reach or local or variant.trees) and in_any_order(t)),
         "SUMMED": int(not all(t.fields[k].reduce.idempotent for k in t.proposes)),  # type: ignore[union-attr]
         "LOCAL": int(local),
+        "TILED": int(sums_sources(t)),
         "BY_ID": int(variant.by_id),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())
@@ -223,6 +232,7 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, he
     return "\n".join(
         [
             flags, layout.constants(), common("base"), types, structs,
+            "struct Piece;",
             f"struct Env {{\n{inside}\n}};\nCONSTANT Env env;\n", "DEVICE" + functions,
             *map(common, ("lists", "sums", "peel", "visit", "vertex", "decide")),
         ]

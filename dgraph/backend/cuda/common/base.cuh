@@ -2,6 +2,12 @@
 // The tests compile the same text as C++ and step through it thread by thread: nothing here needs CUDA's headers.
 
 #define EVERY_LANE 0xffffffffu
+
+// Four values side by side, in one load or store.
+template <class T> struct alignas(4 * sizeof(T)) Four {
+    T of[4];
+};
+
 #ifndef EMULATED
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -50,14 +56,26 @@ DEVICE u64 NOW() {
     return x;
 }
 
-// A load of an edge's end that leaves nothing in a multiprocessor's cache: what it leads to may stay there instead.
+// Loads of edges' ends that leave nothing in a multiprocessor's cache: what they lead to may stay there instead.
 DEVICE u32 streamed(const u32* p) {
     u32 x;
     asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(x) : "l"(p));
     return x;
 }
+DEVICE Four<u32> streamed(const Four<u32>* p) {
+    Four<u32> x;
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x.of[0]), "=r"(x.of[1]), "=r"(x.of[2]), "=r"(x.of[3])
+                 : "l"(p));
+    return x;
+}
+DEVICE u64 streamed(const u64* p) {
+    u64 x;
+    asm volatile("ld.global.L1::no_allocate.u64 %0, [%1];" : "=l"(x) : "l"(p));
+    return x;
+}
 #else
-DEVICE u32 streamed(const u32* p) { return *p; }
+template <class T> DEVICE T streamed(const T* p) { return *p; }
 #endif
 
 // What another thread may have written during this launch: past the cache that is not coherent.

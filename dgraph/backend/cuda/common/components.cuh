@@ -29,11 +29,6 @@ CONSTANT Env env;
 // Vertices that a thread looks at together: their loads are under way at once.
 #define AT_ONCE 4
 
-// Four vertices' side by side, in one load or store.
-template <class T> struct alignas(4 * sizeof(T)) Four {
-    T of[4];
-};
-
 template <class T> DEVICE bool are_together(const T* at, u64 first, u64 end) {
     return first + 4 <= end && (u64)(at + first) % sizeof(Four<T>) == 0;
 }

@@ -1,11 +1,15 @@
 // A pull over all vertices in two parts: what mirrors were proposed to is copied into the peers' memory, by no kernel, while
 // rows of masters are pulled.
 
-// The longest rows of a part, and when it was over.
+// Behind rows that are not of tiles, or of some: the longest ones, or those that blocks shared; and when it was over.
 KERNEL join_part(i64 of) {
     if (is_over()) return;
     const Puller puller = {globals_now(), 0};
-    join_chunks(puller, of);
+#if TILED
+    if (env.tile_pieces) join_cut_tiles(of);
+    else
+#endif
+        join_chunks(puller, of);
     if (thread_rank() == 0) env.post[POST_PULLED + of - OF_MIRRORS] = (i64)NOW();
 }
 

@@ -1,0 +1,133 @@
+"""Edges of a graph by tiles of targets, for sums over all of them of what is read of sources alone (``tiles.cuh``).
+
+A pull gathers what lies at sources far apart, four bytes of every thirty-two that move. Here a block adds up the rows
+of a tile of targets, whose edges come about in the order of their sources: lanes read side by side, and what is added
+at random is what the block keeps. [Beamer, Asanović, Patterson: Reducing Pagerank Communication via Propagation
+Blocking, IPDPS 2017]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.expressions import TYPES
+from dgraph.backend.cuda.text import common
+
+ALIGNED = 32
+"""Edges of a piece begin at a multiple of so many: four at a time are loaded by one thread."""
+
+PIECES = 12
+"""Pieces of edges for each multiprocessor, at least: blocks come to an end together."""
+
+LEAST, MOST = 1 << 14, 1 << 19
+"""Edges of a piece, where its tile has as many: every piece costs the zeros of a tile, and its sums."""
+
+WHOLE = -1
+"""In place of the number of a cut tile: a tile that is one piece."""
+
+
+def tiles_of(vertices: int) -> int:
+    return -(-vertices // at.TILE)
+
+
+def piece_of(edges: int, processors: int) -> int:
+    """Edges of a piece, on a GPU of so many multiprocessors."""
+    return min(max(edges // (PIECES * processors), LEAST), MOST) // ALIGNED * ALIGNED
+
+
+def most_pieces(size: int, edges: int, processors: int) -> tuple[int, int]:
+    """Pieces, and tiles of several pieces, at most; masters and mirrors have tiles of their own."""
+    tiles, cuts = tiles_of(size) + 1, edges // piece_of(edges, processors)
+    return tiles + cuts, min(tiles, cuts)
+
+
+def held(size: int, edges: int, processors: int) -> int:
+    """Bytes of the tiles of a graph, at most, those that only their making takes among them."""
+    tiles = tiles_of(size) + 1
+    pieces, cuts = most_pieces(size, edges, processors)
+    return 6 * (edges + ALIGNED * tiles) + 32 * pieces + 4 * cuts + (8 + 8 + 4 + 4) * tiles
+
+
+class Tiles:
+    """The tiles of a graph on a GPU; those of masters first, then those of mirrors.
+
+    Args:
+        rows: edges by source: ``offsets`` (size + 1,) and ``neighbours`` uint32.
+        masters: vertices before the mirrors.
+
+    Attributes:
+        sources: uint32; the source of each edge, by tile, then in the order of ``rows`` but for places near each other.
+        targets: uint16; its target, counted from the tile's first vertex.
+        pieces: (pieces, 4) int64: first edge, how many, tile, and which of ``cut`` that is, or ``WHOLE``.
+        bounds: (tiles,) uint32; no row of a tile has more edges.
+        cut: uint32; tiles of several pieces.
+        masters: tiles of masters.
+        mirrored: the first piece of a mirrors' tile.
+    """
+
+    def __init__(self, rows: Any, masters: int, device: Any):
+        self.device, xp = device, device.xp
+        size, edges = len(rows.offsets) - 1, len(rows.neighbours)
+        self.masters = tiles_of(masters)
+        tiles = self.masters + tiles_of(size - masters)
+        self._module = device.module(_text(rows.offsets.dtype == np.int64), "tiling")
+        self._words = dict.fromkeys(MEMBERS, 0) | {
+            "neighbours": device.address(rows.neighbours), "offsets": device.address(rows.offsets),
+            "edges": edges, "rows": size, "masters": masters, "master_tiles": self.masters,
+        }  # fmt: skip
+        counts = xp.zeros(max(tiles, 1), np.uint64)
+        self._pass("count_tiles", tiles, counts=device.address(counts))
+        many = device.get(counts).astype(np.int64)[:tiles]
+        starts = np.concatenate([[0], np.cumsum(-(-many // ALIGNED) * ALIGNED)])
+        self.sources = xp.empty(int(starts[-1]) + ALIGNED, np.uint32)
+        self.targets = xp.empty(len(self.sources), np.uint16)
+        taken, begins = xp.zeros(max(tiles, 1), np.uint32), device.put(starts)
+        self._pass(
+            "fill_tiles", tiles, taken=device.address(taken), starts=device.address(begins),
+            sources=device.address(self.sources), targets=device.address(self.targets),
+        )  # fmt: skip
+        self._cut(many, starts[:-1], piece_of(edges, device.blocks))
+        self.bounds = xp.zeros(max(tiles, 1), np.uint32)
+        self._run(
+            "bound_tiles", pieces=device.address(self.pieces), piece_count=len(self.pieces),
+            bounds=device.address(self.bounds),
+        )  # fmt: skip
+        device.get(self.bounds[:1])  # what has been done with is let go of
+
+    def _cut(self, many: np.ndarray, starts: np.ndarray, piece: int) -> None:
+        """Pieces of tiles with so many edges from ``starts`` on."""
+        each = -(-many // piece)
+        tile = np.repeat(np.arange(many.size), each)
+        number = np.arange(tile.size) - np.repeat(np.cumsum(each) - each, each)
+        cut = np.full(many.size, WHOLE, np.int64)
+        several = np.flatnonzero(each > 1)
+        cut[several] = np.arange(several.size)
+        count = np.minimum(many[tile] - number * piece, piece)
+        pieces = np.stack([starts[tile] + number * piece, count, tile, cut[tile]], axis=1).astype(np.int64)
+        self.mirrored = int(np.searchsorted(tile, self.masters))
+        self.pieces, self.cut = self.device.put(pieces), self.device.put(several.astype(np.uint32))
+
+    def _pass(self, kernel: str, tiles: int, **words: int) -> None:
+        """A kernel of which every block has a word for each tile, as many tiles at a time as it has room for."""
+        for first in range(0, tiles, at.TILES_AT_ONCE):
+            self._run(kernel, first=first, many=min(tiles - first, at.TILES_AT_ONCE), **words)
+
+    def _run(self, kernel: str, **words: int) -> None:
+        self._words |= words
+        self._module.set_environment(np.array([self._words[name] for name in MEMBERS], np.int64))
+        self._module.launch(kernel, self.device.blocks * self._module.resident(kernel))
+
+
+MEMBERS = (
+    "neighbours", "offsets", "edges", "rows", "masters", "master_tiles", "first", "many", "counts", "taken", "starts",
+    "sources", "targets", "pieces", "piece_count", "bounds",
+)  # fmt: skip
+"""Of ``env`` in ``tiling.cuh``, in order."""
+
+
+def _text(wide: bool) -> str:
+    offsets = f"typedef {TYPES['int64' if wide else 'uint32']} offset_t;"
+    return "\n".join([at.constants(), "#define PERSISTENT 0", common("base"), offsets, common("tiling")])

@@ -1,0 +1,276 @@
+"""Sums by tiles of targets: which edges lie where; sums against exact ones; the same bits on any grid."""
+
+import math
+
+import numpy as np
+import oracles
+import pytest
+import simulated
+from devices import device_of, local_graph, on_devices
+from emulated import Device, needs_compiler
+from gpu_ranks import field, run
+
+import dgraph
+from dgraph.algorithms.bfs import Parents
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.backend.cuda import CudaBackend, Options, tiles
+from dgraph.backend.cuda import graph as device_graph
+from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.kernels import Kernels
+from dgraph.backend.cuda.quiet import sums_sources
+from dgraph.comm import SerialComm
+from dgraph.program import ADD, ALL, Field, Program, trace, where
+
+pytestmark = [pytest.mark.mpi_skip, needs_compiler]
+RANK = PageRank(tol=0.0, max_iter=7)
+N = 230
+
+
+class Passed(Program):
+    """What all neighbours begin with, added up; from round to round it shrinks."""
+
+    rounds: int = 1
+    shrink: float = 1.0
+    domain = ALL
+
+    start = Field("float64", given=True)
+    value = Field("float64")
+    total = Field("float64", reduce=ADD)
+    found = Field("float64")
+
+    def init(self, v, g):
+        return {"value": v.start, "found": 0.0}
+
+    def edge(self, u, e, v):
+        return {"total": u.value}
+
+    def apply(self, v, g):
+        return {"found": v.total, "value": v.value * self.shrink}
+
+    def step(self, g):
+        return {"done": g.round >= self.rounds}
+
+
+class Weighed(Passed):
+    def edge(self, u, e, v):
+        return {"total": u.value * e.weight}
+
+
+class Wanted(Passed):
+    def edge(self, u, e, v):
+        return {"total": where(v.found > 0.0, u.value, 0.0)}
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Tiles of few vertices, which are told apart a few at a time, in pieces of few edges."""
+    for name, value in (("TILE", 16), ("TILES_AT_ONCE", 17), ("TILED_EDGES", 100)):
+        monkeypatch.setattr(at, name, value)
+    monkeypatch.setattr(tiles, "LEAST", 32)
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """Names of kernels, and whether edges were brought in the order of their targets."""
+    names, launch, turn = [], Kernels.launch, device_graph.DeviceGraph._turn
+
+    def noted(self, module, kernel, *args, **more):
+        names.append(kernel)
+        return launch(self, module, kernel, *args, **more)
+
+    def turned(self, *args):
+        names.append("edges turned around")
+        turn(self, *args)
+
+    monkeypatch.setattr(Kernels, "launch", noted)
+    monkeypatch.setattr(device_graph.DeviceGraph, "_turn", turned)
+    return names
+
+
+def skewed(directed=True):
+    return simulated.skewed(N, 1500, directed)
+
+
+def begin_with(values):
+    """Of :class:`Passed`."""
+
+    def wrapped(context):
+        run = context.run
+        mine = values[context.local.gids[: context.local.masters]]
+        context.run = lambda program: run(program, {"start": mine})
+
+    return wrapped
+
+
+def exact(graph, values):
+    """Sums over the neighbours of each vertex, and their number."""
+    src, dst, _ = graph.arcs()
+    sums = [math.fsum(values[src[dst == v]]) for v in range(graph.n)]
+    return np.array(sums), np.bincount(dst, minlength=graph.n)
+
+
+@on_devices
+@pytest.mark.parametrize(("n", "m"), [(N, 3000), (16, 40), (17, 1), (100, 0), (1, 0)])
+def test_every_edge_lies_in_the_tile_of_its_target(device, n, m, small):
+    rng = np.random.default_rng(n)
+    src, dst = (n * rng.random((2, m)) ** 3).astype(np.int64)
+    used = device_of(device)
+    rows = device_graph.DeviceGraph(local_graph(n, src, dst), used, renumber=False).out
+    for masters in (n, n // 2, 0):
+        found = tiles.Tiles(rows, masters, used)
+        pieces, bounds, cut = (used.get(x) for x in (found.pieces, found.bounds, found.cut))
+        sources, targets = used.get(found.sources), used.get(found.targets).astype(np.int64)
+        assert (pieces[:, 0] % tiles.ALIGNED == 0).all()
+        assert found.mirrored == np.count_nonzero(pieces[:, 2] < found.masters)
+        edges, longest = [], np.zeros(len(bounds), np.int64)
+        for first, count, tile, which in pieces.tolist():
+            low = tile * at.TILE if tile < found.masters else masters + (tile - found.masters) * at.TILE
+            high = min(low + at.TILE, masters if tile < found.masters else n)
+            to = low + targets[first : first + count]
+            assert (to < high).all()
+            assert which == tiles.WHOLE or cut[which] == tile
+            edges += zip(sources[first : first + count].tolist(), to.tolist(), strict=True)
+            longest[tile] = max(longest[tile], np.bincount(dst, minlength=n)[low:high].max())
+        assert sorted(edges) == sorted(zip(src.tolist(), dst.tolist(), strict=True))
+        assert (bounds >= longest).all()
+        assert (np.delete(bounds, cut) == np.delete(longest, cut)).all()
+        assert (np.unique(pieces[:, 2], return_counts=True)[1] > 1).sum() == len(cut) == len(set(cut.tolist()))
+
+
+def test_pieces_are_about_in_the_order_of_sources(small, monkeypatch):
+    """Those of a chunk are not, but chunks follow each other where one block takes them."""
+    rng = np.random.default_rng(1)
+    device = Device(1)
+    rows = device_graph.DeviceGraph(local_graph(N, *rng.integers(0, N, (2, 4000))), device, renumber=False).out
+    found = tiles.Tiles(rows, N, device)
+    apart = np.searchsorted(rows.offsets, np.arange(0, 4000, at.TILED_EDGES), side="right") - 1
+    for first, count, *_ in found.pieces.tolist():
+        chunk = np.searchsorted(apart, found.sources[first : first + count], side="right")
+        assert (np.diff(chunk.astype(np.int64)) >= -1).all()  # a row may lie in two of them
+
+
+@pytest.mark.parametrize("width", ["float64", "float32"])
+@pytest.mark.parametrize(("policy", "ranks"), [("oec", 1), ("oec", 3), ("cvc", 4), ("iec", 2)])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("hosts", [True, False])
+def test_pagerank(policy, ranks, width, directed, hosts, small, launched):
+    graph, program = skewed(directed), RANK.retype(rank=width, share=width, inflow=width)
+    options, src_dst = Options(renumber=True, host_rounds=hosts), graph.arcs()[:2]
+    (found,) = run(ranks, graph, [program], policy=policy, options=options)
+    assert "pull_tiles" in launched
+    assert not {"pull", "pull_hubs"} & {*launched}
+    assert ("edges turned around" in launched) == (ranks > 1 and not directed)
+    oracle = oracles.pagerank(N, *src_dst, rounds=7)
+    np.testing.assert_allclose(field(found, "rank", N), oracle, rtol=1e-12 if width == "float64" else 2e-6)
+
+
+def test_sums_have_the_same_bits_in_whatever_order_blocks_take_pieces(small):
+    answers = {}
+    for blocks in (1, 2, 5):
+        (found,) = run(1, skewed(), [RANK], options=Options(renumber=True), blocks=blocks)
+        answers[blocks] = field(found, "rank", N).tobytes()
+    assert len(set(answers.values())) == 1
+
+
+@pytest.mark.parametrize("spread", [0, 12, 200])
+@pytest.mark.parametrize("rounds", [1, 4])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_sums_differ_from_exact_ones_by_no_more_than_is_said(spread, rounds, ranks, small):
+    """Terms of both signs and of all sizes; later rounds have far smaller ones."""
+    rng = np.random.default_rng(spread)
+    graph = skewed()
+    values = rng.normal(size=N) * 2.0 ** rng.integers(-spread, spread + 1, N)
+    program = Passed(rounds=rounds, shrink=2.0**-40)
+    (found,) = run(ranks, graph, [program], options=Options(renumber=True), wrapped=begin_with(values))
+    scale = 2.0 ** (-40 * (rounds - 1))
+    sums, degrees = exact(graph, values)
+    most = abs(values).max() * degrees.max() * 2.0**-58  # a row in pieces may be reckoned to be twice as long
+    error = abs(field(found, "found", N) - sums * scale)
+    assert (error <= (degrees * most + abs(sums) * 2.0**-52) * scale).all()
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+def test_sums_of_what_is_not_finite(bad, small):
+    graph = skewed()
+    src, dst, _ = graph.arcs()
+    values = np.linspace(-1.0, 2.0, N)
+    values[src[0]] = bad
+    (found,) = run(1, graph, [Passed()], options=Options(renumber=True), wrapped=begin_with(values))
+    sums, _ = exact(graph, np.where(np.isfinite(values), values, 0.0))
+    hit = np.isin(np.arange(N), dst[src == src[0]])
+    np.testing.assert_allclose(field(found, "found", N), np.where(hit, bad, sums), rtol=1e-12, atol=1e-12)
+
+
+def test_values_of_sinks_do_not_take_bits_from_others(small):
+    graph = skewed()
+    src, dst, _ = graph.arcs()
+    values = np.full(N, 1e-3)
+    sinks = np.setdiff1d(np.arange(N), src)
+    assert sinks.size
+    values[sinks] = 1e60
+    (found,) = run(1, graph, [Passed()], options=Options(renumber=True), wrapped=begin_with(values))
+    np.testing.assert_allclose(field(found, "found", N), 1e-3 * np.bincount(dst, minlength=N), rtol=1e-13)
+
+
+def test_without_room_edges_are_pulled_as_they_lie(small, launched):
+    src, dst, _ = skewed(False).arcs()
+    graph = dgraph.Graph.from_edges(src, dst, n=N, directed=False, comm=SerialComm())
+
+    def ran(room):
+        launched.clear()
+        backend = CudaBackend(0, 1, True, Options(renumber=True), Device(memory=room))
+        found = dgraph.run("pagerank", graph, backend=backend, tol=0, max_iter=5)
+        return "pull_tiles" in launched, backend.planned, found.columns["pagerank"]
+
+    tiled, planned, ranks = ran(1 << 30)
+    assert tiled
+    assert ran(planned)[0]
+    less, _, same = ran(planned - 1)
+    assert not less
+    np.testing.assert_allclose(same, ranks, rtol=1e-12)
+
+
+def test_which_programs_sum_what_sources_have():
+    able = {p: sums_sources(trace(p, "int32")) for p in (RANK, Passed(), Weighed(), Wanted(), Parents(source=0))}
+    assert [type(p) for p, yes in able.items() if yes] == [PageRank, Passed]
+
+
+@pytest.mark.parametrize("options", [
+    Options(renumber=False), Options(renumber=True, record=True), Options("twc", renumber=True),
+])  # fmt: skip
+def test_other_pulls_need_no_tiles(options, launched):
+    run(1, skewed(), [RANK], options=options)
+    assert launched
+    assert "pull_tiles" not in launched
+
+
+def check_ranks(mutant):
+    graph = skewed()
+    (found,) = run(1, graph, [RANK], options=Options(renumber=True), mutant=mutant)
+    np.testing.assert_allclose(field(found, "rank", N), oracles.pagerank(N, *graph.arcs()[:2], rounds=7), rtol=1e-12)
+
+
+def check_sums(mutant):
+    graph, values = skewed(), 1.0 + np.arange(N) / N
+    program = Passed(rounds=3, shrink=2.0**-40)
+    (found,) = run(1, graph, [program], options=Options(renumber=True), wrapped=begin_with(values), mutant=mutant)
+    np.testing.assert_allclose(field(found, "found", N), exact(graph, values)[0] * 2.0**-80, rtol=1e-13)
+
+
+MUTANTS = {
+    "carries are lost": (check_sums, "+ (before + low < before)", ""),
+    "parts of a tile overwrite each other": (check_ranks, "else atomicAdd(shared + i, sum);", "else shared[i] = sum;"),
+    "parts are not emptied": (check_ranks, "env.tile_parts[i] = 0;", ""),
+    "blocks' sums are not": (check_ranks, "i < 2 * TILE; i += TILE_BLOCK) sums[i] = 0;\n}", "i < 0; i++) ;\n}"),
+    "the largest terms are those of all rounds": (check_sums, "if (of != OF_MIRRORS) env", "if (0) env"),
+    "pieces are claimed once": (check_ranks, "env.tile_words[CLAIMED + (of == OF_MIRRORS)] = 0;", ""),
+    "rows' lengths are not heeded": (check_sums, "(32 - __clz(bound))", "0"),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutants_give_other_sums(name, small):
+    check, *mutant = MUTANTS[name]
+    check(None)
+    with pytest.raises(AssertionError):
+        check(tuple(mutant))
