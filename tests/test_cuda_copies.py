@@ -233,8 +233,8 @@ def test_what_a_round_asks_of_the_host():
     rounds = order(PageRank(tol=0.0, max_iter=16))
     wanted = [
         "loudest", f"pull_tiles {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside",
-        *2 * ["copy beside"], "announce beside", "record beside", f"pull_tiles {at.OF_MASTERS}", f"join_part {at.OF_MASTERS}", "hold",
-        "unpack", "vertex_phase", "conclude",
+        *2 * ["copy beside"], "announce beside", "record beside", f"pull_tiles {at.OF_MASTERS}",
+        f"join_part {at.OF_MASTERS}", "hold", "unpack", "vertex_phase", "conclude",
     ]  # fmt: skip
     begin = rounds.index(wanted[0])
     assert rounds[begin : begin + 8 * len(wanted)] == 8 * wanted
