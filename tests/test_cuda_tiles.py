@@ -174,11 +174,11 @@ def test_sums_have_the_same_bits_in_whatever_order_blocks_take_pieces(small):
 
 @pytest.mark.parametrize("spread", [0, 12, 200])
 @pytest.mark.parametrize("rounds", [1, 4])
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_sums_differ_from_exact_ones_by_no_more_than_is_said(spread, rounds, ranks, small):
-    """Terms of both signs and of all sizes; later rounds have far smaller ones."""
+@pytest.mark.parametrize(("ranks", "directed"), [(1, True), (3, True), (3, False)])
+def test_sums_differ_from_exact_ones_by_no_more_than_is_said(spread, rounds, ranks, directed, small):
+    """Terms of both signs and of all sizes, on any rank; later rounds have far smaller ones."""
     rng = np.random.default_rng(spread)
-    graph = skewed()
+    graph = skewed(directed)
     values = rng.normal(size=N) * 2.0 ** rng.integers(-spread, spread + 1, N)
     program = Passed(rounds=rounds, shrink=2.0**-40)
     (found,) = run(ranks, graph, [program], options=Options(renumber=True), wrapped=begin_with(values))
@@ -257,6 +257,15 @@ def check_sums(mutant):
     np.testing.assert_allclose(field(found, "found", N), exact(graph, values)[0] * 2.0**-80, rtol=1e-13)
 
 
+def check_mirrors(mutant):
+    """One rank's terms are far larger than the other's, whose rows they are part of."""
+    graph, values = skewed(False), np.ones(N)
+    values[0] = 2.0**12
+    options = {"options": Options(renumber=True), "wrapped": begin_with(values), "mutant": mutant}
+    (found,) = run(2, graph, [Passed()], **options)
+    np.testing.assert_allclose(field(found, "found", N), exact(graph, values)[0], rtol=1e-9)
+
+
 MUTANTS = {
     "carries are lost": (check_sums, "+ (before + low < before)", ""),
     "parts of a tile overwrite each other": (check_ranks, "else atomicAdd(shared + i, sum);", "else shared[i] = sum;"),
@@ -264,6 +273,7 @@ MUTANTS = {
     "blocks' sums are not": (check_ranks, "i < 2 * TILE; i += TILE_BLOCK) sums[i] = 0;\n}", "i < 0; i++) ;\n}"),
     "the largest terms are those of all rounds": (check_sums, "if (of != OF_MIRRORS) env", "if (0) env"),
     "pieces are claimed once": (check_ranks, "env.tile_words[CLAIMED + (of == OF_MIRRORS)] = 0;", ""),
+    "mirrors are not heeded": (check_mirrors, "|| (env.neighbours_read && u >= (u64)env.masters)", ""),
     "rows' lengths are not heeded": (check_sums, "(32 - __clz(bound))", "0"),
 }
 

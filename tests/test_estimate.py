@@ -245,6 +245,17 @@ def test_rounds_in_two_parts_take_edges_once_more(name, ranks, policy, more):
         assert copied >= 8 * cut.edges + 4 * size
 
 
+@pytest.mark.parametrize(("spec", "ranks"), [("rmat:24", 1), ("rmat:20,symmetric", 1), ("rmat:20,symmetric", 2)])
+def test_edges_lie_by_tiles_where_there_is_room(spec, ranks):
+    """Six bytes each; to be brought there, from rows that serve as edges by target, they are turned around first."""
+    wide = estimate("pagerank", shape_of(spec), ranks, "oec")
+    tight = estimate("pagerank", shape_of(spec), ranks, "oec", gpu_memory=wide.gpu.whole - 1)
+    assert 6 * wide.edges <= wide.gpu.incoming
+    assert (wide.gpu.incoming <= 6.2 * wide.edges) == (ranks == 1)
+    assert tight.gpu.whole < wide.gpu.whole
+    assert (tight.gpu.incoming > 0) == (spec == "rmat:24")  # edges by target, where they are not there
+
+
 OF_GPUS = [("bfs", "contract-expand"), ("bfs", "two-phase"), ("kcore", "estimates")]
 
 

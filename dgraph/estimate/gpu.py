@@ -30,7 +30,7 @@ class GpuPlan:
         upload: while the graph is brought there and vertices are numbered by degree; or while it is built there.
         graph: the rows that stay.
         incoming: edges by target, where a directed graph is pulled, edges in two parts, light ones, and rows' first
-            neighbours; while they are made, if that is more.
+            neighbours, or all by tiles of targets; while they are made, if that is more.
         state: fields, frontiers and worklists of a program, and an answer that is put into order.
         messages: buffers of the exchange, where GPUs reach each other; else twice as much.
     """
@@ -58,7 +58,7 @@ class GpuPlan:
 
 def on_gpu(
     programs: Sequence[tuple[Traced, str]], shape: Shape, masters: int, mirrors: int, arcs: int, ranks: int,
-    limit: int | None = None, drawn: bool = False, entered: int = 0,
+    limit: int | None = None, drawn: bool = False, entered: int = 0, sifted: bool = True,
 ) -> GpuPlan:  # fmt: skip
     """The plan of a rank with so many masters, mirrors and arcs.
 
@@ -67,6 +67,7 @@ def on_gpu(
         limit: bytes of the GPU: where numbering vertices by degree does not fit, they keep their numbers.
         drawn: the graph is built there (``--build device``).
         entered: mirrors that edges lead into, where rounds may be pushed in two parts (``--overlap``).
+        sifted: edges may be copied, some into rows of their own, or all by tiles; not where ``limit`` leaves no room.
     """
     extent = Extent(
         masters + mirrors, arcs,
@@ -88,6 +89,7 @@ def on_gpu(
         walks = not (free and traced.program.kernel in ("components", "estimates"))
         options, way = Options(overlap=entered > 0 and walks), traced.program.way
         options = options.under(way) if way else options
+        options = options if sifted else options.unsifted()
         plans.append(
             for_components(extent) if hooks else for_rounds(traced, extent, direction, options, MULTIPROCESSORS)
         )
@@ -100,14 +102,19 @@ def on_gpu(
             ids=gid_dtype(shape.n)[0].itemsize, weight=shape.weight, renumbered=extent.renumbered,
             group=max(masters, mirrors // max(ranks - 1, 1)),
         )  # fmt: skip
-    if extent.renumbered and limit is not None and max(upload, most.rounds if drawn else 0) + CONTEXT > limit:
-        return on_gpu(
-            programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks, drawn=drawn, entered=entered
-        )
-    return GpuPlan(
+    found = GpuPlan(
         upload=upload,
         graph=most.graph,
         incoming=max(beside, 0),
         state=most.arrays + most.result,
         messages=max(one.messages for one in plans),
     )
+    if sifted and limit is not None and found.whole > limit:
+        other = on_gpu(programs, shape, masters, mirrors, arcs, ranks, limit, drawn, entered, sifted=False)
+        if other.whole < found.whole:
+            return other
+    if extent.renumbered and limit is not None and max(upload, most.rounds if drawn else 0) + CONTEXT > limit:
+        return on_gpu(
+            programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks, drawn=drawn, entered=entered
+        )
+    return found

@@ -227,7 +227,7 @@ class Kernels:
                 "tile_sources": address(tiles.sources), "tile_targets": address(tiles.targets),
                 "tile_pieces": address(tiles.pieces), "piece_count": len(tiles.pieces),
                 "mirror_pieces": tiles.mirrored, "tile_bounds": address(tiles.bounds), "master_tiles": tiles.masters,
-                "cut_tiles": address(tiles.cut), "cut_count": len(tiles.cut),
+                "cut_tiles": address(tiles.cut), "cut_count": len(tiles.cut), "neighbours_read": not local.directed,
             }  # fmt: skip
         elif pulls and self.traced.all:
             rows, first = graph.chunks

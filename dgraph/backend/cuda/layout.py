@@ -86,9 +86,9 @@ HUB_BLOCK, HUB_BYTES = 1024, 1 << 16
 """Threads of a block that pulls and keeps what edges read at hubs, and bytes of that: two blocks a multiprocessor leave
 its cache half of what it has."""
 
-TILE, TILE_BLOCK = 8128, 640
-"""Targets of a tile, whose sums lie in a block's 64 KiB, the most that every GPU has; threads of a block: three a
-multiprocessor."""
+TILE, TILE_BLOCK, TILE_BYTES = 8128, 640, 8128 * 8 + 8
+"""Targets of a tile; threads of a block, of which a multiprocessor holds three; what they share, no more than the
+64 KiB that every GPU has: sums in two halves, and behind them the piece that the block has claimed."""
 
 TILES_AT_ONCE, TILED_EDGES = 1 << 14, 1 << 18
 """Tiles whose edges a block counts at a time, in 64 KiB; edges of a chunk that a block brings to their tiles."""

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.layout import BLOCK, HUB_BLOCK, HUB_BYTES, TILE, TILE_BLOCK, TILES_AT_ONCE
+from dgraph.backend.cuda.layout import BLOCK, HUB_BLOCK, HUB_BYTES, TILE_BLOCK, TILE_BYTES, TILES_AT_ONCE
 
 MOST_SHARED = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES."""
 
 SIZES = {
     "pull_hubs": (HUB_BLOCK, HUB_BYTES),
-    "pull_tiles": (TILE_BLOCK, 8 * TILE + 8),
+    "pull_tiles": (TILE_BLOCK, TILE_BYTES),
     **dict.fromkeys(("count_tiles", "fill_tiles", "bound_tiles"), (TILE_BLOCK, 4 * TILES_AT_ONCE)),
 }
 """Kernel → threads of a block, and bytes that they share, where these are not BLOCK and what its text declares."""

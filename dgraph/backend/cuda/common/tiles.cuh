@@ -3,16 +3,12 @@
 // point, in two halves, since atomics on floats are slow there: so it has the same bits in whatever order edges come.
 // [Beamer et al. 2017: propagation blocking]
 
-// Halves of sums, and behind them the piece that the block has claimed.
-#define TILE_BYTES (8 * TILE + 8)
-
 // Words of ``tile_words``: the largest magnitude of what edges read, by the round's parity; the next piece, by whose rows.
 #define LOUDEST 0
 #define CLAIMED 2
 
-#define PIECE_WORDS 4
 struct Piece {
-    i64 first, count, tile, cut; // cut: which of the tiles that several blocks add up; -1: of none
+    i64 first, count, tile, cut; // cut: which of the tiles that several blocks add up; below 0: of none
 };
 
 typedef decltype(Proposal().p0) Term;
@@ -55,12 +51,17 @@ DEVICE u32 rows_of(i64 tile) {
     return (u32)smaller((i64)TILE, (of_mirrors(tile) ? env.rows : env.masters) - (i64)first_of(tile));
 }
 
+// What nobody reads may be anything. Mirrors are read that are neighbours of rows which serve as edges by target.
+DEVICE bool is_read(u64 u) {
+    return env.out_offsets[u] < env.out_offsets[u + 1] || (env.neighbours_read && u >= (u64)env.masters);
+}
+
 KERNEL loudest(i64) {
     if (is_over()) return;
     const Globals G = globals_now();
     u32 most = 0;
     for (u64 u = thread_rank(); u < (u64)env.rows; u += threads())
-        if (env.out_offsets[u] < env.out_offsets[u + 1]) most = larger(most, magnitude((double)term_of(G, (u32)u)));
+        if (is_read(u)) most = larger(most, magnitude((double)term_of(G, (u32)u)));
     most = warp_most(most);
     u32* slot = env.tile_words + LOUDEST + (KNOWN(env.control + ROUND) & 1);
     if (lane_id() == 0 && most > FRESH(slot)) atomicMax(slot, most);
