@@ -144,7 +144,8 @@ def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: li
 def _digest(result) -> int:
     """The same on any number of ranks: the last column's integers by vertex; ranks of pages as five digits of their sum
     of squares."""
-    vertex, *_, values = result.columns.values()
+    vertex, *_, last = result.columns.values()
+    values = result.columns.get("rank", last)  # of a program, whose columns are its fields
     if values.dtype.kind == "f":
         values = values.astype(np.float64) * result.comm.total(values.size)
         squares = result.comm.allreduce(np.square(values).sum(keepdims=True))
