@@ -238,6 +238,18 @@ def test_which_programs_sum_what_sources_have():
 @pytest.mark.parametrize("options", [
     Options(renumber=False), Options(renumber=True, record=True), Options("twc", renumber=True),
 ])  # fmt: skip
+def test_many_edges_a_vertex_lie_by_tiles_though_no_degree_stands_out(small, launched):
+    rng = np.random.default_rng(3)
+    for each, tiled in ((7, False), (9, True)):
+        launched.clear()
+        src, dst = np.divmod(rng.choice(N * N, each * N, replace=False), N)
+        graph = simulated.Graph(N, src, dst)
+        (found,) = run(1, graph, [RANK], options=Options())
+        assert ("pull_tiles" in launched) == tiled
+        oracle = oracles.pagerank(N, *graph.arcs()[:2], rounds=7)
+        np.testing.assert_allclose(field(found, "rank", N), oracle, rtol=1e-12)
+
+
 def test_other_pulls_need_no_tiles(options, launched):
     run(1, skewed(), [RANK], options=options)
     assert launched

@@ -26,6 +26,10 @@ ROUNDS_AHEAD = 8
 TILED = 2**32
 """Edges of a rank from which on they do not lie by tiles of targets: a tile's are counted in 32 bits."""
 
+DENSE = 8
+"""Edges a vertex from which on they do where no degree stands out: roads and grids, whose neighbours lie near each
+other, have fewer."""
+
 CULLING = {"warp": at.CULL_WARP, "hash": at.CULL_HASH}
 
 RECORDS = {"load": "record", "time": "timed", "ranges": "ranges"}
@@ -122,7 +126,8 @@ class Options:
     def tiling(self, traced: Traced, extent: Extent, pulls: bool) -> bool:
         """Whether rounds of a program pull along edges that lie by tiles of targets, see ``tiles.py``."""
         plain = pulls and self.schedule not in SCHEDULES and not self.record
-        return self.sieve and plain and extent.renumbered and extent.edges < TILED and sums_sources(traced)
+        pays = extent.renumbered or extent.edges >= DENSE * extent.size
+        return self.sieve and plain and pays and extent.edges < TILED and sums_sources(traced)
 
     def unsifted(self) -> Options:
         """The same, where edges are walked as they lie: so no room is needed for a copy of them."""
