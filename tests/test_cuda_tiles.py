@@ -235,9 +235,6 @@ def test_which_programs_sum_what_sources_have():
     assert [type(p) for p, yes in able.items() if yes] == [PageRank, Passed]
 
 
-@pytest.mark.parametrize("options", [
-    Options(renumber=False), Options(renumber=True, record=True), Options("twc", renumber=True),
-])  # fmt: skip
 def test_many_edges_a_vertex_lie_by_tiles_though_no_degree_stands_out(small, launched):
     rng = np.random.default_rng(3)
     for each, tiled in ((7, False), (9, True)):
@@ -250,6 +247,9 @@ def test_many_edges_a_vertex_lie_by_tiles_though_no_degree_stands_out(small, lau
         np.testing.assert_allclose(field(found, "rank", N), oracle, rtol=1e-12)
 
 
+@pytest.mark.parametrize("options", [
+    Options(renumber=False), Options(renumber=True, record=True), Options("twc", renumber=True),
+])  # fmt: skip
 def test_other_pulls_need_no_tiles(options, launched):
     run(1, skewed(), [RANK], options=options)
     assert launched
