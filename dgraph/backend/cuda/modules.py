@@ -6,17 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.layout import BLOCK, HUB_BLOCK, HUB_BYTES, TILE_BLOCK, TILE_BYTES, TILES_AT_ONCE
+from dgraph.backend.cuda import layout as at
 
 MOST_SHARED = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES."""
 
-SIZES = {
-    "pull_hubs": (HUB_BLOCK, HUB_BYTES),
-    "pull_tiles": (TILE_BLOCK, TILE_BYTES),
-    **dict.fromkeys(("count_tiles", "fill_tiles", "bound_tiles"), (TILE_BLOCK, 4 * TILES_AT_ONCE)),
-}
-"""Kernel → threads of a block, and bytes that they share, where these are not BLOCK and what its text declares."""
+
+def sizes(kernel: str) -> tuple[int, int]:
+    """Threads of a block, and bytes that they share beside what the kernel's text declares."""
+    if kernel == "pull_hubs":
+        return at.HUB_BLOCK, at.HUB_BYTES
+    if kernel == "pull_tiles":
+        return at.TILE_BLOCK, at.TILE_BYTES
+    if kernel in ("count_tiles", "fill_tiles", "bound_tiles"):
+        return at.TILE_BLOCK, 4 * at.TILES_AT_ONCE
+    return at.BLOCK, 0
 
 
 class Module:
@@ -47,18 +51,18 @@ class Module:
         if kernel not in self._resident:
             found = self._kernel(kernel)
             driver = self.xp.cuda.driver
-            sizes = SIZES.get(kernel, (BLOCK, 0))
-            self._resident[kernel] = int(driver.occupancyMaxActiveBlocksPerMultiprocessor(found.ptr, *sizes))
+            self._resident[kernel] = int(driver.occupancyMaxActiveBlocksPerMultiprocessor(found.ptr, *sizes(kernel)))
         return self._resident[kernel]
 
     def _kernel(self, name: str):
         if name not in self._kernels:
             self._kernels[name] = found = self._module.get_function(name)
-            if name in SIZES:
-                self.xp.cuda.driver.funcSetAttribute(found.ptr, MOST_SHARED, SIZES[name][1])
+            _, shared = sizes(name)
+            if shared:
+                self.xp.cuda.driver.funcSetAttribute(found.ptr, MOST_SHARED, shared)
         return self._kernels[name]
 
     def launch(self, kernel: str, blocks: int, argument: int = 0, cooperative: bool = False) -> None:
         """Start a kernel. ``cooperative``: all blocks run at once, so that they may wait for each other."""
-        arguments, (threads, shared) = (np.int64(argument),), SIZES.get(kernel, (BLOCK, 0))
+        arguments, (threads, shared) = (np.int64(argument),), sizes(kernel)
         self._kernel(kernel)((blocks,), (threads,), arguments, shared, enable_cooperative_groups=cooperative)
