@@ -11,11 +11,9 @@ import numpy as np
 
 import dgraph
 from benchmarks import anchors, record
-from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend import backend
 from dgraph.backend.cuda.options import Options
 from dgraph.comm import world
-from dgraph.program import Program
 
 GRAPHS = {
     "grid2500": "grid:2500x2500", "grid4900": "grid:4900x4900", "rmat22": "rmat:22", "rmat24": "rmat:24",
@@ -40,7 +38,8 @@ SETTINGS: dict[str, dict] = {
     "sssp": {"return_predecessors": False},
     "pagerank": {"tol": 0, "max_iter": 20},
 }
-SINGLE = PageRank(tol=0.0, max_iter=20).retype(**dict.fromkeys(("rank", "share", "inflow"), "float32"))
+VARIANTS: dict[str, dict] = {"": {}, "tree": {"return_predecessors": True}, "single": {"precision": "single"}}
+"""What a word behind an algorithm's name means, where it is no ``variant``."""
 
 ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp"), "overlap": ("bfs", "sssp", "cc")}
 """Ways that make no difference to other algorithms, by name without digits."""
@@ -91,14 +90,11 @@ def measure(
             for way in ways:
                 if algorithm not in ABOUT.get(way.rstrip("0123456789"), ALGORITHMS):
                     continue
-                more = SETTINGS.get(algorithm, {}) | ({"variant": variant} if variant else {})
-                what: str | Program = algorithm
-                if variant in ("single", "tree"):
-                    what, more = SINGLE if variant == "single" else algorithm, {}
+                more = SETTINGS.get(algorithm, {}) | VARIANTS.get(variant, {"variant": variant})
                 more["backend"] = gpu.choosing(Options(**WAYS[way]))
                 each = [{"source": source} for source in sources] if algorithm in ("bfs", "sssp") else [{}]
                 row = {"graph": name, "policy": policy, "algorithm": work, "way": way}
-                row |= _measured(graph, what, policy, more, each, repeat)
+                row |= _measured(graph, algorithm, policy, more, each, repeat)
                 document["chosen"] = row.pop("chosen")
                 rows.append(row)
                 if comm.rank == 0:
@@ -122,7 +118,7 @@ def _graph(name: str, policy: str, count: int, device, comm) -> tuple[dgraph.Gra
     return graph, [graph.hub()]
 
 
-def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: list[dict], repeat: int) -> dict:
+def _measured(graph, algorithm: str, policy: str, more: dict, each: list[dict], repeat: int) -> dict:
     """Of all sources: the median run of the slowest, the medians, and a digest of the answers."""
     found, digest = [], 0
     for source in each:
@@ -144,8 +140,7 @@ def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: li
 def _digest(result) -> int:
     """The same on any number of ranks: the last column's integers by vertex; ranks of pages as five digits of their sum
     of squares."""
-    vertex, *_, last = result.columns.values()
-    values = result.columns.get("rank", last)  # of a program, whose columns are its fields
+    vertex, *_, values = result.columns.values()
     if values.dtype.kind == "f":
         values = values.astype(np.float64) * result.comm.total(values.size)
         squares = result.comm.allreduce(np.square(values).sum(keepdims=True))

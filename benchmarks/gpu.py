@@ -19,7 +19,7 @@ from benchmarks import anchors, record
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import Joined
 from dgraph.algorithms.kcore import Peel
-from dgraph.algorithms.pagerank import PageRank
+from dgraph.algorithms.pagerank import SINGLE, PageRank
 from dgraph.algorithms.sssp import Distances, Sssp, has_hubs
 from dgraph.backend.cuda import CudaBackend
 from dgraph.backend.cuda.components import Components
@@ -75,8 +75,7 @@ def program(work: str, source: int, local):
     if work == "sssp":
         return Distances(source=source, delta=_delta(local)).retype(dist="int32"), "auto"
     if work == "pagerank":
-        single = dict.fromkeys(("rank", "share", "inflow"), "float32")
-        return PageRank(tol=0.0, max_iter=20).retype(**single), "auto"
+        return PageRank(tol=0.0, max_iter=20).retype(**SINGLE), "auto"
     return (Joined() if work == "cc" else Peel()), "auto"
 
 

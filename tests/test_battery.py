@@ -23,7 +23,7 @@ POLICIES = ("auto", "cvc", "hash", "hvc,threshold=2", "iec", "metis", "oec")
 
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
-STOPS = ("rounds", "tolerance", "personalised")
+STOPS = ("rounds", "tolerance", "personalised", "single")
 COMBINATIONS = [
     {"policy": policy, "direction": direction, "sync": SYNCS[(i + j) % 3]}
     for i, policy in enumerate(POLICIES)
@@ -167,15 +167,28 @@ def test_pagerank(name, stop):
             {"tol": 0, "max_iter": 23, "alpha": 0.7, "personalization": wanted},
             {"rounds": 23, "alpha": 0.7, "personalization": {0: 1, n // 2: 2, n - 1: 5}},
         ),
+        "single": ({"tol": 0, "max_iter": 17, "precision": "single"}, {"rounds": 17}),
     }[stop]
+    dtype, near, sums = ("float32", 2e-5, 1e-5) if stop == "single" else ("float64", 1e-10, 1e-12)
     rank = oracles.pagerank(n, src, dst, **oracle)
     step = STOPS.index(stop)
     for chosen in combinations(name, () if step else THOROUGH, step):
         result, at = solve("pagerank", name, combination=chosen, **parameters)
         with world().together():
-            np.testing.assert_allclose(result.columns["pagerank"], rank[at], rtol=1e-10, atol=1e-300, err_msg=chosen)
+            assert result.columns["pagerank"].dtype == dtype
+            np.testing.assert_allclose(result.columns["pagerank"], rank[at], rtol=near, atol=1e-300, err_msg=chosen)
         assert result.converged
-        assert abs(result.summary["sum"] - 1) < 1e-12
+        assert abs(result.summary["sum"] - 1) < sums
+
+
+def test_pulls_round_sums_once():
+    """Where a hub adds up 50,000 terms, each of which would be rounded to 32 bits: by 10⁻⁵ in all."""
+    settings = {"tol": 0, "max_iter": 20, "direction": "pull", "backend": backend(), "allow_gpu_sharing": True}
+    single, double = (
+        dgraph.run("pagerank", "star:50000", precision=precision, **settings) for precision in ("single", "double")
+    )
+    near = np.abs(single.columns["pagerank"].astype(np.float64) - double.columns["pagerank"]).sum(keepdims=True)
+    assert world().allreduce(near)[0] < 1e-6
 
 
 def test_combinations_hold_every_pair():

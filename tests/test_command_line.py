@@ -98,6 +98,7 @@ def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ra
         ("bfs huge.el --variant two-phase --backend cpu", 2, "bfs --variant two-phase says how a GPU walks"),
         ("bfs huge.el --without hash64", 2, "--without switches features of bfs-4k off"),
         ("pagerank huge.el --alpha 2", 2, "alpha = 2.0 is no probability"),
+        ("pagerank huge.el --precision single --tol 1e-8", 2, "tol = 1e-08 may never be met in single precision"),
         ("kcore huge.el --k -1", 2, "k = -1 names no core"),
     ],
 )

@@ -97,6 +97,8 @@ def test_right_answers_pass(name, chunk, monkeypatch):
         ("kcore", {"k": 3}),
         ("pagerank", {}),
         ("pagerank", {"tol": 0, "max_iter": 5, "personalization": {source: 2.0}}),
+        ("pagerank", {"precision": "single"}),
+        ("pagerank", {"precision": "single", "tol": 0, "max_iter": 5, "personalization": {source: 2.0}}),
     ]
     for algorithm, parameters in runs:
         result = run(algorithm, graph, validate=True, policy="hash", **parameters)
@@ -121,7 +123,8 @@ def test_floats_are_compared_exactly(name):
             assert verdict("sssp", graph, result, wrong, {"source": case.source}).passed is False
 
 
-WITHOUT = {"return_predecessors": False}
+WITHOUT, SINGLE = {"return_predecessors": False}, {"precision": "single"}
+MOVED = {0: 0.12502785, 4: 0.0693213}  # 2e-6 from one to the other
 WRONG = [
     ("bfs", {}, {"vertex": {3: 77}}, "rows are of vertices", "a row of 77"),
     ("bfs", {}, {"vertex": {3: 2}}, "every vertex has one row", "vertex 2 has 2 rows"),
@@ -161,6 +164,9 @@ WRONG = [
     ("pagerank", {}, {"pagerank": {5: 0.6}}, "ranks sum to 1", "which is off 1"),
     ("pagerank", {}, {"pagerank": dict.fromkeys(range(6), 1 / 6)}, "the residual", "most at 4: it has 0.1666"),
     ("pagerank", {"tol": 0, "max_iter": 3}, {"pagerank": dict.fromkeys(range(6), 1 / 6)}, "3 iterations", "most at"),
+    ("pagerank", SINGLE, {"pagerank": {5: 0.06796}}, "ranks sum to 1", "which is off 1"),
+    ("pagerank", SINGLE, {"pagerank": dict.fromkeys(range(6), 1 / 6)}, "the residual", "most at 4: it has 0.1666"),
+    ("pagerank", SINGLE | {"tol": 0, "max_iter": 3}, {"pagerank": MOVED}, "3 iterations", "most at"),
 ]
 
 

@@ -8,6 +8,12 @@ from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm
 from dgraph.errors import UsageError
 from dgraph.program import ADD, ALL, Field, Global, Program, where
 
+SINGLE = dict.fromkeys(("rank", "share", "inflow"), "float32")
+"""For :meth:`Program.retype`: fields take half as much memory, and as many bytes between ranks."""
+
+LEAST = 2.0**-23
+"""Ranks that are float32 may each be rounded by 2⁻²⁴ of themselves, and sum to 1: so much they may go on changing."""
+
 
 class PageRank(Program):
     """Power iteration in float64; ``tol`` bounds the L1 change of the whole vector. What crosses edges is ``share``."""
@@ -60,20 +66,28 @@ class PersonalizedPageRank(PageRank):
     Parameter("tol", float, 1e-6, "stop when the whole vector changes by less (L1); 0: run max_iter rounds"),
     Parameter("max_iter", int, 100, "rounds at most"),
     Parameter("personalization", "vertices", None, "vertices to jump to, all alike or id=weight (default: every one)"),
+    Parameter(
+        "precision",
+        str,
+        "double",
+        "of ranks: single takes half the memory, and half the bytes between ranks",
+        choices=("double", "single"),
+    ),
 )
 class Pagerank(Algorithm):
     """PageRank: the share of time a random walk spends at each vertex."""
 
     def run(self, ctx):
         settings = {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
+        fields = SINGLE if self.precision == "single" else {}
         if self.personalization is None:
-            state = ctx.run(PageRank(**settings))
+            state = ctx.run(PageRank(**settings).retype(**fields))
         else:
-            state = ctx.run(PersonalizedPageRank(**settings), {"weight": self._weights(ctx)})
+            state = ctx.run(PersonalizedPageRank(**settings).retype(**fields), {"weight": self._weights(ctx)})
         change = state.globals["change"]
         met = self.tol == 0 or change < self.tol or self.max_iter == 0
         mine = state.counted("total", "rank")
-        whole = ctx.total(float(state["rank"].sum()) if mine is None else mine)
+        whole = ctx.total(float(state["rank"].sum(dtype=np.float64)) if mine is None else mine)
         summary = {"sum": whole, "change": change, "iterations": state.rounds}
         limit = None if met else f"{state.rounds} rounds with an L1 change of {change:.3g}, above tol = {self.tol:g}"
         return Answer({"pagerank": lambda: state["rank"]}, summary, met and state.finished, limit)
@@ -83,6 +97,11 @@ class Pagerank(Algorithm):
             raise UsageError(f"alpha = {self.alpha} is no probability; give 0 … 1")
         if not self.tol >= 0:
             raise UsageError(f"tol = {self.tol} can never be met; give a number ≥ 0")
+        if self.precision == "single" and 0 < self.tol < LEAST:
+            raise UsageError(
+                f"tol = {self.tol:g} may never be met in single precision, where rounding alone changes the vector by "
+                f"up to {LEAST:.2g}; give more, or precision double"
+            )
         if self.max_iter < 1:
             raise UsageError(f"max_iter = {self.max_iter} leaves nothing to do; give 1 or more")
 

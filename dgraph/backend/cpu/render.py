@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dgraph.backend.cpu.expressions import NUMPY, WIDE, NumbaScope, widened
 from dgraph.backend.expressions import HIGHEST, LOWEST, Body
 from dgraph.backend.paths import LAST_PILE, TOP
-from dgraph.program import Traced
+from dgraph.program import ADD, Traced
 from dgraph.program.expr import Expr
 from dgraph.program.trace import KINDS
 
@@ -69,9 +69,11 @@ def _tuple(items: Iterable[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
 
-def _identity_of(s: NumbaScope, field: str) -> str:
-    dtype = s.traced.fields[field].dtype
-    return f"np.{NUMPY.get(dtype, dtype)}({s.identity(field)})" if dtype[0] == "f" else f"np.int64({s.identity(field)})"
+def _identity_of(s: NumbaScope, key: str) -> str:
+    """What a pull begins with: sums of floats are added up in 64 bits, and rounded once."""
+    field = s.traced.fields[key]
+    wide = "int64" if field.dtype[0] != "f" else "float64" if field.reduce is ADD else field.dtype
+    return f"np.{wide}({s.identity(key)})"
 
 
 def _at_source(s: NumbaScope) -> tuple[list[str], str]:
