@@ -142,7 +142,7 @@ class Machine(ABC):
         return None
 
     def notes(self) -> list[Note]:
-        """What is told of every round since the last call, beside its figures; most tell nothing."""
+        """What is told of all rounds since the last call, beside their figures; most tell nothing."""
         return []
 
     def spent(self) -> list[Spent]:

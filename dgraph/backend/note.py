@@ -11,15 +11,18 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Note:
-    """One round on one rank (``machine.notes()``).
+    """Rounds in a row, on one rank (``machine.notes()``).
 
     Attributes:
-        schedule: what spread the round's edges over threads.
-        edges: kernel → edges that each thread visited, int64 (blocks, threads of a block); empty where nobody counted.
+        schedule: what spread their edges over threads.
+        edges: of one round, kernel → edges that each thread visited, int64 (blocks, threads of a block); empty where
+            nobody counted.
+        rounds: how many.
     """
 
     schedule: str
     edges: Mapping[str, np.ndarray] = field(default_factory=dict)
+    rounds: int = 1
 
 
 class Spent(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -46,7 +45,7 @@ class Rounds:
     def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[Note] = ()) -> None:
         """Rounds ended, each after ``seconds``: frontier vertices, frontier edges, 1 if pulled, int64 (rounds, 3).
 
-        ``notes``: one a round, or none at all.
+        ``notes``: of all of them, in order, or none at all.
         """
         if not len(figures):
             return
@@ -56,28 +55,27 @@ class Rounds:
                 self.by_direction[direction] = self.by_direction.get(direction, 0) + rounds
         self.vertices += vertices
         self.edges += edges
-        told = self._noted(notes) or [NOTHING] * len(figures)
         self._thin(self.count + len(figures))
         first = -self.count % self.every
         rows = figures[first :: self.every].tolist()
+        told = self._noted(notes, range(first, len(figures), self.every))
         parts, start = self._parts(len(figures), seconds), time.perf_counter() - self._began - seconds * len(figures)
         for i, (v, e, pull) in enumerate(rows):
             at = first + i * self.every
             way = "pull" if pull else "push"
-            self.kept.append((self.count + at + 1, way, v, e, seconds, start + at * seconds, *parts, told[at]))
+            self.kept.append((self.count + at + 1, way, v, e, seconds, start + at * seconds, *parts, told[i]))
         self.count += len(figures)
 
-    def _noted(self, notes: Sequence[Note]) -> list[tuple[str, int, float]]:
-        """Of each of the next rounds: its schedule, the edges of its fullest thread block, and their mean."""
-        names = [note.schedule for note in notes]
-        for name, rounds in Counter(names).items():
-            if name:
-                self.schedules[name] = self.schedules.get(name, 0) + rounds
-        if any(note.edges for note in notes):
-            loads = [self.loads.add(self.count + 1 + i, note) for i, note in enumerate(notes)]
-            return [(name, *load) for name, load in zip(names, loads, strict=True)]
-        known = {name: (name, 0, 0.0) for name in set(names)}
-        return [known[name] for name in names]
+    def _noted(self, notes: Sequence[Note], places: range) -> list[tuple[str, int, float]]:
+        """Of some of the next rounds: the schedule, the edges of its fullest thread block, and their mean."""
+        if not notes:
+            return [NOTHING] * len(places)
+        ends, told = np.cumsum([note.rounds for note in notes]), []
+        for note, end in zip(notes, ends.tolist(), strict=True):
+            if note.schedule:
+                self.schedules[note.schedule] = self.schedules.get(note.schedule, 0) + note.rounds
+            told.append((note.schedule, *self.loads.add(self.count + end, note)))
+        return [told[which] for which in np.searchsorted(ends, places, side="right").tolist()]
 
     def _parts(self, rounds: int, seconds: float) -> list[float]:
         """What each of ``rounds`` gets of every part: what was spent since the last, at most its ``seconds``."""
@@ -96,17 +94,13 @@ class Rounds:
 
     def summary(self) -> dict:
         """As in the report: what all ranks share, and this rank's seconds."""
-        names = ("round", "direction", "frontier_vertices", "frontier_edges", "seconds")
         return {
             "count": self.count,
             "by_direction": self.by_direction,
             "frontier_vertices": self.vertices,
             "frontier_edges": self.edges,
             "every": self.every,
-            "kept": [
-                dict(zip(names, row, strict=False)) | ({"schedule": row[-1][0]} if row[-1][0] else {})
-                for row in self.kept
-            ],
+            "kept": [_told(row) for row in self.kept],
         }
 
     def parts(self) -> dict[str, list[float]]:
@@ -121,3 +115,18 @@ class Rounds:
             columns["fullest_block"] = [row[-1][1] for row in self.kept]
             columns["mean_block"] = [round(row[-1][2], 3) for row in self.kept]
         return columns
+
+
+def _told(row: tuple) -> dict:
+    """Of a round that was kept, as in the report."""
+    number, direction, vertices, edges, seconds = row[:5]
+    told = {
+        "round": number,
+        "direction": direction,
+        "frontier_vertices": vertices,
+        "frontier_edges": edges,
+        "seconds": seconds,
+    }
+    if schedule := row[-1][0]:
+        told["schedule"] = schedule
+    return told

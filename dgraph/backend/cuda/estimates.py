@@ -102,7 +102,7 @@ class Estimates(Machine):
         self.round = int(self.words[at.ROUND])
         self.total_active, self.total_edges = int(self.words[at.QUEUED]), int(self.words[at.EDGES])
         self.done = self.total_active == 0
-        self._notes += [Note("estimates")] * (self.round - first)
+        self._notes.append(Note("estimates", rounds=self.round - first))
         return self.round - first
 
     def across(self, limit: int) -> None:

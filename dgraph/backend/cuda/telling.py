@@ -15,6 +15,8 @@ from dgraph.backend.cuda.schedules.queues import by_queue
 from dgraph.backend.note import Note, Spent
 from dgraph.graph.local import LocalGraph
 
+NAMES = ("persistent", *SCHEDULES)
+
 
 class Telling:
     """That part of a :class:`~dgraph.backend.cuda.machine.Machine`."""
@@ -38,11 +40,16 @@ class Telling:
         return self._ring(first)[:, :3]
 
     def notes(self) -> list[Note]:
-        """Of every round since the last call: its schedule, and edges by thread where they are counted."""
+        """Of all rounds since the last call: their schedules, and edges by thread where they are counted."""
         if self._untold is not None:
-            names = self.schedules(self._untold)
-            known = {name: Note(name) for name in set(names)}
-            self._notes += map(Note, names, self._loads) if self._loads else map(known.__getitem__, names)
+            numbers = self._ring(self._untold)[:, 3]
+            if self._loads:
+                self._notes += map(Note, map(_schedule, numbers.tolist()), self._loads)
+            else:
+                first = np.flatnonzero(np.diff(numbers, prepend=-1))
+                rounds = np.diff(first, append=len(numbers)).tolist()
+                names = map(_schedule, numbers[first].tolist())
+                self._notes += [Note(name, rounds=count) for name, count in zip(names, rounds, strict=True)]
             self._loads, self._untold = [], None
         taken, self._notes = self._notes, []
         return taken
@@ -57,8 +64,7 @@ class Telling:
 
     def schedules(self, first: int) -> list[str]:
         """The schedule of each fused round from ``first`` on."""
-        names = dict(enumerate(["persistent", *SCHEDULES])) | {at.PULLED: "pull"}
-        return [names[number] for number in self._ring(first)[:, 3].tolist()]
+        return [_schedule(number) for number in self._ring(first)[:, 3].tolist()]
 
     def queues(self) -> dict[str, float]:
         """What the queues of ``steal`` came to so far, see :func:`by_queue`."""
@@ -81,4 +87,9 @@ class Telling:
 
     def note(self, name: str, rounds: int) -> None:
         """What walked the last rounds."""
-        self._notes += [Note(name)] * rounds
+        self._notes.append(Note(name, rounds=rounds))
+
+
+def _schedule(number: int) -> str:
+    """Its name, by the number that a kernel left."""
+    return "pull" if number == at.PULLED else NAMES[number]
