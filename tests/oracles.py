@@ -149,6 +149,28 @@ def core_numbers(n, src, dst) -> np.ndarray:
     return np.array(graph.coreness(), np.int64)
 
 
+def coloring(n, src, dst, phases) -> np.ndarray:
+    """003's Algorithm 1, as printed: a round colours who has a larger number than all its uncoloured neighbours.
+
+    Args:
+        phases: numbers by vertex (int64, 0 or more), and whether a round was the last by them, of rounds by them so far
+            and of vertices that it coloured.
+    """
+    color, used = np.full(n, -1), 0
+    for numbers, over in phases:
+        for turn in range(1, n + 1):
+            left = color < 0
+            both = left[src] & left[dst] & (src != dst)
+            best = np.full(n, -1)
+            np.maximum.at(best, dst[both], numbers[src[both]])
+            now = left & (numbers > best)
+            color[now] = used
+            used += now.any()
+            if not now.any() or over(turn, now.sum()):
+                break
+    return color
+
+
 def simple(src, dst, weights=None):
     """Loops dropped, parallel arcs merged into the lightest: ``src, dst, weights`` sorted by (src, dst)."""
     keys = (dst, src) if weights is None else (weights, dst, src)

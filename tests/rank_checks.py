@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import oracles
+from colored import by_hand
 
 import dgraph
 from dgraph.backend import backend
@@ -36,12 +37,13 @@ WAYS: dict[str, dict] = {
 """Name → options: how rounds are walked, and who agrees on them."""
 
 SOURCE = 5
-ALGORITHMS = ("bfs", "sssp", "sssp gather", "pagerank", "cc", "kcore", "kcore shells")
+ALGORITHMS = ("bfs", "sssp", "sssp gather", "pagerank", "cc", "kcore", "kcore shells", "color")
 """Some with a variant."""
 SETTINGS: dict[str, dict] = {
     "bfs": {"source": SOURCE},
     "sssp": {"source": SOURCE},
     "pagerank": {"tol": 0.0, "max_iter": 10},
+    "color": {"variant": "hybrid"},
 }
 FEWEST, MOST = 60, 2500
 """Vertices of the smaller and the larger graph: some ranks of the smaller have hardly any mirror."""
@@ -70,6 +72,8 @@ def right(name: str, n: int, src, dst, weights) -> list[np.ndarray]:
         return [np.array([-1 if d is None else d for d in distances]), tree]
     if name == "pagerank":
         return [oracles.pagerank(n, src, dst, rounds=SETTINGS[name]["max_iter"])]
+    if name == "color":
+        return [by_hand(n, src, dst, "hybrid", np.arange(n))]
     return [oracles.components(n, src, dst) if name == "cc" else oracles.core_numbers(n, src, dst)]
 
 
@@ -94,7 +98,7 @@ def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
         graph = dgraph.Graph.from_edges(*given, n=n, directed=directed, comm=comm)
         for name in asked.algorithms:
             algorithm, _, variant = name.partition(" ")
-            if directed and algorithm in ("cc", "kcore"):
+            if directed and algorithm in ("cc", "kcore", "color"):
                 continue
             wanted = right(name, n, src, dst, weights)
             for policy, way, transport in itertools.product(asked.policies, asked.ways, asked.transports):

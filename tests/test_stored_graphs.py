@@ -267,6 +267,7 @@ RUNS = {
     "cc": ({}, ["labels"]),
     "pagerank": ({"tol": 0, "max_iter": 9}, ["pagerank"]),
     "kcore": ({}, ["core_number"]),
+    "color": ({"variant": "jones-plassmann"}, ["color"]),
 }
 
 

@@ -47,7 +47,7 @@ def both_ways():
     return make([0, 1, 2, 2, 3, 5], [1, 2, 0, 3, 4, 6], n=8, directed=False)
 
 
-GRAPHS = {"bfs": one_way, "sssp": one_way, "cc": both_ways, "kcore": both_ways, "pagerank": one_way}
+GRAPHS = {"bfs": one_way, "sssp": one_way, "cc": both_ways, "kcore": both_ways, "pagerank": one_way, "color": both_ways}
 
 
 @cache
@@ -95,6 +95,8 @@ def test_right_answers_pass(name, chunk, monkeypatch):
         ("cc", {}),
         ("kcore", {}),
         ("kcore", {"k": 3}),
+        ("color", {}),
+        ("color", {"variant": "degree"}),
         ("pagerank", {}),
         ("pagerank", {"tol": 0, "max_iter": 5, "personalization": {source: 2.0}}),
         ("pagerank", {"precision": "single"}),
@@ -159,6 +161,15 @@ WRONG = [
     ("kcore", {"k": 2}, {"in_core": {3: 1}}, "enough neighbours", "vertex 3 is in the 2-core with 1 neighbours"),
     ("kcore", {"k": 2}, {"in_core": {0: 0, 1: 0, 2: 0}}, "no larger core", "vertex 0 belongs to the 2-core"),
     ("kcore", {"k": 2}, {"in_core": {3: 2}}, "members are 0 or 1", "vertex 3 has in_core 2"),
+    ("color", {}, {"color": {3: -1}}, "every vertex has a color", "vertex 3 has color -1"),
+    (
+        "color",
+        {},
+        {"color": dict.fromkeys(range(8), 0)},
+        "neighbours differ",
+        "0 and 1 are joined, and both have color",
+    ),
+    ("color", {}, {"color": {7: 9}}, "no color is left out", "no vertex has color 5, but vertex 7 has color 9"),
     ("pagerank", {}, {"pagerank": {3: -0.1}}, "ranks are shares", "vertex 3 has pagerank -0.1"),
     ("pagerank", {}, {"pagerank": {3: NAN}}, "ranks are shares", "vertex 3 has pagerank nan"),
     ("pagerank", {}, {"pagerank": {5: 0.6}}, "ranks sum to 1", "which is off 1"),

@@ -16,6 +16,7 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.errors import ValidationFailed, unknown
 from dgraph.graph.block import EdgeBlock
+from dgraph.validate.coloring import color
 from dgraph.validate.components import cc
 from dgraph.validate.cores import kcore
 from dgraph.validate.drawn import DRAWN
@@ -27,7 +28,9 @@ __all__ = ["CERTIFICATES", "Verdict", "certificate", "validate"]
 
 Certificate = Callable[[Ground, Mapping[str, np.ndarray], Mapping[str, Any], int], list[str]]
 
-CERTIFICATES: dict[str, Certificate] = {"bfs": bfs, "cc": cc, "kcore": kcore, "pagerank": pagerank, "sssp": sssp}
+CERTIFICATES: dict[str, Certificate] = {
+    "bfs": bfs, "cc": cc, "color": color, "kcore": kcore, "pagerank": pagerank, "sssp": sssp,
+}  # fmt: skip
 """By the name of the algorithm: what returns the list of what it has checked, or raises ValidationFailed."""
 
 
