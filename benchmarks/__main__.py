@@ -8,6 +8,7 @@ from benchmarks import (
     across,
     anchors,
     building,
+    coloring,
     contention,
     cpu,
     estimates,
@@ -76,6 +77,10 @@ WHAT = {
     "transports": (
         "messages between GPUs by size and transport; start it with mpirun, a rank a GPU",
         lambda asked: transports.measure(asked.repeat, asked.results),
+    ),
+    "coloring": (
+        "vertex colouring: who goes first, and when rounds by degree end; colours and time",
+        lambda asked: coloring.measure(_named(asked.graphs, coloring.GRAPHS), asked.repeat, asked.results),
     ),
     "estimates": (
         "core numbers by peeling and by estimates: counts of rounds, exchanges and edges, no seconds",

@@ -1,0 +1,58 @@
+"""Vertex colouring: who goes first, stealing, and when rounds by degree end (003's Figures 6 and 8): colours, time."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import dgraph
+from benchmarks import record
+
+GRAPHS = {
+    "gtgraph20": "gtgraph:20", "rmat22": "rmat:22,symmetric", "rmat24": "rmat:24,symmetric",
+    "uniform22": "uniform:22,symmetric", "road24M": "road:4900x4900",
+}  # fmt: skip
+SWITCHES = (1, 2, 4, 8, 16)
+"""Rounds by degree."""
+
+WAYS: list[dict] = [
+    {"variant": "jones-plassmann"}, {"variant": "degree"}, {"variant": "hybrid"},
+    *({"variant": "hybrid", "switch_round": rounds} for rounds in SWITCHES),
+]  # fmt: skip
+STEALING: list[dict] = [{"variant": "steal"}, {"variant": "hybrid", "schedule": "steal"}]
+"""On a GPU, and not on what one thread would walk the hubs of for seconds."""
+
+STOLEN = ("gtgraph20", "uniform22")
+
+
+def measure(graphs: list[str], repeat: int, folder: Path) -> None:
+    """Write ``coloring-cpu.json`` and ``.md``, or, where there is a GPU, ``coloring-gpu``."""
+    rows = []
+    for name in graphs:
+        graph = dgraph.Graph.load(GRAPHS[name]).undirected()
+        first = dgraph.run("color", graph)
+        gpu = first.report["ranks"][0].get("gpu")
+        for way in WAYS + (STEALING if gpu and name in STOLEN else []):
+            runs = [dgraph.run("color", graph, **way) for _ in range(repeat + 1)]
+            seconds = [run.report["ranks"][0]["seconds"]["compute"] for run in runs[1:]]
+            rows.append({
+                "graph": name, "way": way, "colors": runs[0].summary["colors"], "rounds": runs[0].rounds,
+                "seconds": seconds,
+            })  # fmt: skip
+            print(_line(rows[-1]), flush=True)
+    where = record.circumstances(("cupy-cuda13x",) if gpu else ()) | ({"gpu": gpu["name"]} if gpu else {})
+    record.write(folder, f"coloring-{'gpu' if gpu else 'cpu'}", {"circumstances": where, "rows": rows}, _table(rows))
+
+
+def _table(rows: list[dict]) -> str:
+    return "\n".join(["| graph | way | colours | rounds | ms (least–most) |", "|-|-|-|-|-|", *map(_line, rows)]) + "\n"
+
+
+def _line(row: dict) -> str:
+    words = [row["way"]["variant"]]
+    words += [f"--{name.replace('_', '-')} {value}" for name, value in row["way"].items() if name != "variant"]
+    median, least, most = (1e3 * found(row["seconds"]) for found in (statistics.median, min, max))
+    return (
+        f"| {row['graph']} | {' '.join(words)} | {row['colors']:,} | {row['rounds']:,} "
+        f"| {median:,.2f} ({least:,.2f}–{most:,.2f}) |"
+    )
