@@ -10,7 +10,7 @@ from benchmarks import record
 
 GRAPHS = {
     "gtgraph20": "gtgraph:20", "rmat22": "rmat:22,symmetric", "rmat24": "rmat:24,symmetric",
-    "uniform22": "uniform:22,symmetric", "road24M": "road:4900x4900",
+    "uniform22": "uniform:22,symmetric", "road4900": "road:4900x4900",
 }  # fmt: skip
 SWITCHES = (1, 2, 4, 8, 16)
 """Rounds by degree."""

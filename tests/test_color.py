@@ -102,7 +102,7 @@ def test_colors_are_colors_by_networkx():
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize(("parameters", "told"), [
     ({"variant": "degree", "switch_round": 3}, "switch_round is about variant hybrid, and this one is degree"),
-    ({"switch_round": -1}, "switch_round = -1 is no number of rounds"),
+    ({"variant": "hybrid", "switch_round": -1}, "switch_round = -1 is no number of rounds"),
     ({"variant": "steal"}, "color --variant steal says how a GPU walks edges"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(parameters, told):

@@ -169,7 +169,7 @@ WRONG = [
         "neighbours differ",
         "0 and 1 are joined, and both have color",
     ),
-    ("color", {}, {"color": {7: 9}}, "no color is left out", "no vertex has color 5, but vertex 7 has color 9"),
+    ("color", {}, {"color": {7: 9}}, "no color is left out", "but vertex 7 has color 9"),
     ("pagerank", {}, {"pagerank": {3: -0.1}}, "ranks are shares", "vertex 3 has pagerank -0.1"),
     ("pagerank", {}, {"pagerank": {3: NAN}}, "ranks are shares", "vertex 3 has pagerank nan"),
     ("pagerank", {}, {"pagerank": {5: 0.6}}, "ranks sum to 1", "which is off 1"),

@@ -97,7 +97,7 @@ FEW = 1024
 
 @algorithm(
     "color",
-    Parameter("variant", str, "hybrid", "who goes first; steal is for GPUs", choices=tuple(VARIANTS)),
+    Parameter("variant", str, "jones-plassmann", "who goes first; steal is for GPUs", choices=tuple(VARIANTS)),
     Parameter("switch_round", int, None, "hybrid: rounds by degree (default: while they colour 1 vertex in 1024)"),
     Parameter("random_state", int, 1, "seed of the random numbers"),
 )
