@@ -211,7 +211,7 @@ def test_every_schedule_has_a_plan():
 
 
 @on_devices(gpu=True)
-@pytest.mark.parametrize("name", ["bfs", "sssp", "pagerank", "cc", "kcore"])
+@pytest.mark.parametrize("name", ["bfs", "sssp", "pagerank", "cc", "kcore", "color"])
 @pytest.mark.parametrize("spec", ["rmat:18", "grid:700x700"])
 def test_the_peak_is_within_a_tenth_of_the_plan(device, name, spec):
     if device == "emulated":

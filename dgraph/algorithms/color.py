@@ -151,4 +151,8 @@ class Color(Algorithm):
     @staticmethod
     def _largest(ctx, state: State) -> int:
         """The largest colour so far, -1 where there is none."""
-        return ctx.largest(int(state["color"].max(initial=-1)))
+        counted = state.counted("largest", "color")
+        if counted is None:
+            return ctx.largest(int(state["color"].max(initial=-1)))
+        most, many = counted
+        return ctx.largest(most if many else -1)
