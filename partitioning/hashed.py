@@ -10,26 +10,22 @@ from partitioning.placement import Placement
 from partitioning.register import policy
 
 
-def mixed(ids: np.ndarray, seed: int = 1) -> np.ndarray:
-    """64 well-mixed bits of each id, uint64: different ones for different ids.
-
-    Number ``seed`` of what SplitMix64 gives after each (Steele, Lea, Flood, OOPSLA 2014).
-    """
-    x = ids.astype(np.uint64)
-    x += np.uint64(0x9E3779B97F4A7C15 * seed % 2**64)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
 @dataclass(frozen=True)
 class Hashed:
-    """A well-mixed function of the gid, scaled to ``parts``."""
+    """A well-mixed function of the gid, scaled to ``parts``.
+
+    The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+    """
 
     parts: int
 
     def __call__(self, gids: np.ndarray) -> np.ndarray:
-        return ((mixed(gids) >> np.uint64(32)) * np.uint64(self.parts) >> np.uint64(32)).astype(np.int32)
+        x = gids.astype(np.uint64)
+        x += np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+        return ((x >> np.uint64(32)) * np.uint64(self.parts) >> np.uint64(32)).astype(np.int32)
 
 
 @dataclass(frozen=True)

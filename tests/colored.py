@@ -6,21 +6,18 @@ import oracles
 WORD = 2**64
 
 
-def random_numbers(ids, state):
-    """SplitMix64's output ``state`` after each id, less its last bit."""
-    found = []
-    for x in ids:
-        z = (x + 0x9E3779B97F4A7C15 * state) % WORD
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % WORD
-        z = (z ^ z >> 27) * 0x94D049BB133111EB % WORD
-        found.append((z ^ z >> 31) >> 1)
-    return found
+def splitmix(x, seed):
+    """SplitMix64's output number ``seed`` + 1 after ``x``, with a sign."""
+    z = (x + 0x9E3779B97F4A7C15 * (seed + 1)) % WORD
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % WORD
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % WORD
+    z ^= z >> 31
+    return z - WORD * (z >> 63)
 
 
 def by_hand(n, src, dst, variant, ids, *, state=1, over=None):
     """int64 by vertex, of ``ids``; ``over`` ends the rounds by degree."""
-    ids, degree = ids.tolist(), np.bincount(src, minlength=n)
-    keys = list(zip(random_numbers(ids, state), ids, strict=True))
+    keys, degree = [splitmix(x, state) for x in ids.tolist()], np.bincount(src, minlength=n)
     random = np.empty(n, np.int64)
     random[sorted(range(n), key=keys.__getitem__)] = np.arange(n)
 

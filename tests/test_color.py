@@ -63,7 +63,7 @@ def test_they_end_by_themselves_where_they_color_few(monkeypatch):
 
 @pytest.mark.mpi
 def test_other_random_numbers_give_other_colors():
-    for state in (2, -7, 2**70):
+    for state in (2, -7, 2**63 - 1):
         colors = wanted("skewed", "jones-plassmann", state=state)
         result, here = solve("color", "skewed", variant="jones-plassmann", random_state=state)
         equal(result.columns["color"], colors, here, f"random_state {state}")
@@ -103,6 +103,7 @@ def test_colors_are_colors_by_networkx():
 @pytest.mark.parametrize(("parameters", "told"), [
     ({"variant": "degree", "switch_round": 3}, "switch_round is about variant hybrid, and this one is degree"),
     ({"variant": "hybrid", "switch_round": -1}, "switch_round = -1 is no number of rounds"),
+    ({"random_state": 2**63}, "random_state = 9223372036854775808 does not fit 64 bits"),
     ({"variant": "steal"}, "color --variant steal says how a GPU walks edges"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(parameters, told):

@@ -4,7 +4,22 @@ import numpy as np
 import pytest
 
 from dgraph.errors import UsageError
-from dgraph.program import ADD, ALL, INF, MAX, MIN, Field, Global, Program, TraceError, maximum, minimum, trace, where
+from dgraph.program import (
+    ADD,
+    ALL,
+    INF,
+    MAX,
+    MIN,
+    Field,
+    Global,
+    Program,
+    TraceError,
+    maximum,
+    minimum,
+    mixed,
+    trace,
+    where,
+)
 from dgraph.sync import plan
 from dgraph.sync.plan import Told
 
@@ -136,6 +151,15 @@ def test_sums_that_may_pass_64_bits_saturate_and_others_do_not():
     edge = traced(Sums()).edge
     assert edge["far"].op == "sat+"
     assert edge["near"].op == "+"
+
+
+def test_random_numbers_are_of_integers():
+    class Random(Levels):
+        def init(self, v, g):
+            return super().init(v, g) | {"level": mixed(v.id, 0.5)}
+
+    with pytest.raises(TraceError, match="mixed takes int values, got weak"):
+        traced(Random())
 
 
 def test_a_value_written_twice_is_one_value():

@@ -9,9 +9,8 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
 from dgraph.engine import State
 from dgraph.errors import UsageError
-from dgraph.program import ADD, Field, Program, where
+from dgraph.program import ADD, Field, Program, mixed, where
 from dgraph.program.way import Way
-from partitioning.hashed import mixed
 
 
 class Coloring(Program):
@@ -28,12 +27,12 @@ class Coloring(Program):
     limit: int = 2**62
     monotone = True
 
-    color = Field("int32", given=True)
+    color = Field("int32")
     left = Field("int64")
     told = Field("int64", reduce=ADD)
 
     def init(self, v, g):
-        return {"left": 0, "active": v.color < 0}
+        return {"color": -1, "left": 0, "active": True}
 
     def ahead(self, u, v):
         """Whether ``u`` takes its colour before ``v`` may."""
@@ -60,12 +59,17 @@ class Coloring(Program):
 
 
 class ByKey(Coloring):
-    """The larger key goes first, the larger id between equal ones."""
+    """The larger key goes first, a random number that no other vertex has."""
 
-    key = Field("int64", given=True)
+    random_state: int = 1
+
+    key = Field("int64")
+
+    def init(self, v, g):
+        return super().init(v, g) | {"key": mixed(v.id, self.random_state)}
 
     def ahead(self, u, v):
-        return (u.key > v.key) | ((u.key == v.key) & (u.id > v.id))
+        return u.key > v.key
 
 
 class ByDegree(ByKey):
@@ -73,6 +77,15 @@ class ByDegree(ByKey):
 
     def ahead(self, u, v):
         return (u.out_degree > v.out_degree) | ((u.out_degree == v.out_degree) & super().ahead(u, v))
+
+
+class Rest(ByKey):
+    """Those that have no colour yet."""
+
+    color = Field("int32", given=True)
+
+    def init(self, v, g):
+        return {"left": 0, "key": mixed(v.id, self.random_state), "active": v.color < 0}
 
 
 class Tallest(Coloring):
@@ -116,22 +129,20 @@ class Color(Algorithm):
     def check(self):
         if self.switch_round is not None and self.variant != "hybrid":
             raise UsageError(f"switch_round is about variant hybrid, and this one is {self.variant}; leave it out")
+        if not -(2**63) <= self.random_state < 2**63:
+            raise UsageError(f"random_state = {self.random_state} does not fit 64 bits; give another one")
         if isinstance(self.switch_round, int) and self.switch_round < 0:
             raise UsageError(f"switch_round = {self.switch_round} is no number of rounds; give 0 or more")
 
     def run(self, ctx):
-        masters = ctx.local.masters
-        random = mixed(ctx.local.original[:masters], self.random_state)
-        given = {"color": np.full(masters, -1, np.int32), "key": (random >> np.uint64(1)).view(np.int64)}
-        if self.variant == "hybrid" and self.switch_round != 0:
-            begun = ctx.run(self._tallest(ctx.local.n).walked(self.way), {"color": given["color"]})
-            if not begun.finished:
-                return self._answer(ctx, begun)
-            given["color"] = begun.raw("color")
-            program: Program = ByKey(first=self._largest(ctx, begun) + 1)
-        else:
-            program = ByDegree() if self.variant == "degree" else ByKey()
-        return self._answer(ctx, ctx.run(program.walked(self.way), given))
+        if self.variant != "hybrid" or self.switch_round == 0:
+            kind = ByDegree if self.variant == "degree" else ByKey
+            return self._answer(ctx, ctx.run(kind(random_state=self.random_state).walked(self.way)))
+        begun = ctx.run(self._tallest(ctx.local.n).walked(self.way))
+        if not begun.finished:
+            return self._answer(ctx, begun)
+        rest = Rest(first=self._largest(ctx, begun) + 1, random_state=self.random_state)
+        return self._answer(ctx, ctx.run(rest.walked(self.way), {"color": begun.raw("color")}))
 
     def _tallest(self, n: int) -> Program:
         """The first phase, which ends as it was asked to."""

@@ -23,7 +23,7 @@ class Scope(ABC):
         calls: the operators that it writes as calls.
     """
 
-    calls: tuple[str, ...] = ("abs", "min", "max", "sat+", "sat-")
+    calls: tuple[str, ...] = ("abs", "min", "max", "mixed", "sat+", "sat-")
 
     def __init__(self, traced: Traced):
         self.traced = traced

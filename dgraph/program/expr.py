@@ -186,6 +186,16 @@ def maximum(a: Any, b: Any) -> Expr:
     return _node("max", (a, b), _join(a, b), max(a.bits, b.bits))
 
 
+def mixed(x: Any, seed: Any = 0) -> Expr:
+    """An integer of 64 bits that looks random: by one seed another one for each ``x``, and the same on every backend.
+
+    What SplitMix64 comes to. [Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014]
+    """
+    x, seed = lift(x), lift(seed)
+    _need("int", "mixed", x, seed)
+    return _node("mixed", (x, seed), "int", 63)
+
+
 def _sum(op: str, a: Any, b: Any) -> Expr:
     a, b = lift(a), lift(b)
     kind = _join(a, b)

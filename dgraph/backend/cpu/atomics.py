@@ -209,6 +209,15 @@ def saturating_add(a, b):
 
 
 @njit(**INLINE)
+def mixed(a, seed):
+    """By one seed another number for each ``a``.   [SplitMix64; Steele et al., OOPSLA 2014]"""
+    x = np.uint64(a) + np.uint64(0x9E3779B97F4A7C15) * (np.uint64(seed) + np.uint64(1))
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64(x ^ (x >> np.uint64(31)))
+
+
+@njit(**INLINE)
 def saturating_subtract(a, b):
     """a - b, stopped at the ends of int64."""
     if b < 0 and a > 0x7FFFFFFFFFFFFFFF + b:

@@ -103,6 +103,13 @@ def saturating_add(a, b):
     return np.int64(max(LEAST, min(MOST, int(a) + int(b))))
 
 
+def mixed(a, seed):
+    x = (int(a) + 0x9E3779B97F4A7C15 * (int(seed) + 1)) % (1 << 64)
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % (1 << 64)
+    return np.uint64(x ^ x >> 31).astype(np.int64)
+
+
 def saturating_subtract(a, b):
     return np.int64(max(LEAST, min(MOST, int(a) - int(b))))
 

@@ -13,7 +13,7 @@ from dgraph.program.trace import GRAPH
 WIDE = {"int": "i64", "f32": "float", "f64": "double", "bool": "bool"}
 CALLED = {
     "sat+": "saturating_add", "sat-": "saturating_subtract", "min": "smaller", "max": "larger", "abs": "absolute",
-    "/": "quotient",
+    "mixed": "mixed", "/": "quotient",
 }  # fmt: skip
 TYPES = {
     "bool": "u8", "uint8": "u8", "int32": "int", "uint32": "u32", "int64": "i64", "float32": "float",

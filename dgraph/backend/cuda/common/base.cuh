@@ -121,6 +121,14 @@ DEVICE i64 saturating_add(i64 a, i64 b) {
     return a + b;
 }
 
+// By one seed another number for each a.   [SplitMix64; Steele et al., OOPSLA 2014]
+DEVICE i64 mixed(i64 a, i64 seed) {
+    u64 x = (u64)a + 0x9e3779b97f4a7c15ull * ((u64)seed + 1);
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return (i64)(x ^ x >> 31);
+}
+
 DEVICE i64 saturating_subtract(i64 a, i64 b) {
     const i64 most = 0x7fffffffffffffffll;
     if (b < 0 && a > most + b) return most;
