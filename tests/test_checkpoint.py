@@ -30,6 +30,7 @@ CASES = {
     "kcore": ("kcore", "rmat:9", {}),
     "kcore by shells": ("kcore", "rmat:9", {"variant": "shells"}),
     "one core": ("kcore", "grid:12x12", {"k": 3}),
+    "color": ("color", "rmat:7", {"variant": "hybrid"}),
 }
 
 
