@@ -13,7 +13,7 @@ from battery import EVERYTHING
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Joined, Labels
-from dgraph.algorithms.color import ByKey, Tallest
+from dgraph.algorithms.color import ByKey
 from dgraph.algorithms.kcore import Peel, Shells, Within
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank
 from dgraph.algorithms.sssp import (
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.mpi_skip
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", *["sm_100"] * EVERYTHING)
 PROGRAMS = (
     Levels(), Parents(), Joined(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
-    LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(), ByKey(), Tallest(),
+    LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
 )  # fmt: skip
 DISTANCES = ("int32", "uint32", "int64", "float32", "float64")
 WEIGHTS = (np.int32, np.float64, np.float32, np.int64)
@@ -126,6 +126,7 @@ def texts(architecture):
     for i, kind, how, target in jobs():
         if target == architecture:
             yield how(trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))), f"{type(PROGRAMS[i]).__name__} {kind}"
+    yield text.phases(trace(ByKey(), None), text.Variant(fused=False)), "ByKey"
     turn = ARCHITECTURES.index(architecture)
     for i, (wide, resident) in enumerate(((False, 2), (True, 8))):
         if EVERYTHING or (i + turn) % 2 == 0:

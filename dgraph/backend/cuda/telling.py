@@ -16,6 +16,7 @@ from dgraph.backend.note import Note, Spent
 from dgraph.graph.local import LocalGraph
 
 NAMES = ("persistent", *SCHEDULES)
+"""Of what walks edges, by the number that a kernel leaves."""
 
 
 class Telling:
@@ -91,5 +92,5 @@ class Telling:
 
 
 def _schedule(number: int) -> str:
-    """Its name, by the number that a kernel left."""
+    """Of a round, by the number that its kernel left."""
     return "pull" if number == at.PULLED else NAMES[number]
