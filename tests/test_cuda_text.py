@@ -126,7 +126,7 @@ def texts(architecture):
     for i, kind, how, target in jobs():
         if target == architecture:
             yield how(trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))), f"{type(PROGRAMS[i]).__name__} {kind}"
-    yield text.phases(trace(ByKey(), None), text.Variant(fused=False)), "ByKey"
+    yield text.phases(trace(ByKey(), None), text.Variant(fused=False)), "ByKey phases"
     turn = ARCHITECTURES.index(architecture)
     for i, (wide, resident) in enumerate(((False, 2), (True, 8))):
         if EVERYTHING or (i + turn) % 2 == 0:

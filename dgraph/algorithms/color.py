@@ -36,7 +36,7 @@ class Coloring(Program):
 
     def ahead(self, u, v):
         """Whether ``u`` takes its colour before ``v`` may."""
-        raise NotImplementedError
+        raise UsageError(f"{type(self).__name__} has no ahead(self, u, v)")
 
     def cond(self, v, g):
         return v.color < 0
