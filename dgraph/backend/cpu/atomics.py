@@ -8,6 +8,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from dgraph.compiled import njit
+from dgraph.graph.generators.counter import mix
 
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 """No counts of references: Numba takes locked additions for every array wherever a function is called."""
@@ -210,11 +211,8 @@ def saturating_add(a, b):
 
 @njit(**INLINE)
 def mixed(a, seed):
-    """By one seed another number for each ``a``.   [SplitMix64; Steele et al., OOPSLA 2014]"""
-    x = np.uint64(a) + np.uint64(0x9E3779B97F4A7C15) * (np.uint64(seed) + np.uint64(1))
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64(x ^ (x >> np.uint64(31)))
+    """By one seed another number for each ``a``."""
+    return np.int64(mix(np.uint64(a) + np.uint64(0x9E3779B97F4A7C15) * (np.uint64(seed) + np.uint64(1))))
 
 
 @njit(**INLINE)

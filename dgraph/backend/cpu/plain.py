@@ -10,6 +10,7 @@ import numpy as np
 
 from dgraph.backend.cpu.compile import text_of
 from dgraph.backend.cpu.machine import Machine
+from dgraph.graph.generators.counter import mix_int
 from dgraph.program import Traced
 
 INLINE: dict[str, Any] = {}
@@ -104,10 +105,7 @@ def saturating_add(a, b):
 
 
 def mixed(a, seed):
-    x = (int(a) + 0x9E3779B97F4A7C15 * (int(seed) + 1)) % (1 << 64)
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
-    x = (x ^ x >> 27) * 0x94D049BB133111EB % (1 << 64)
-    return np.uint64(x ^ x >> 31).astype(np.int64)
+    return np.uint64(mix_int(int(a) + 0x9E3779B97F4A7C15 * int(seed))).astype(np.int64)
 
 
 def saturating_subtract(a, b):

@@ -40,14 +40,14 @@ def fraction(bits):
 
 def key(seed: int, purpose: int) -> np.uint64:
     """The start of the sequence that ``seed`` gives to one purpose; purposes are independent of each other."""
-    mixed = _mix_int(_mix_int(seed) + purpose)
+    mixed = mix_int(mix_int(seed) + purpose)
     return np.uint64(mixed)
 
 
 def scramble_keys(seed: int, purpose: int) -> np.ndarray:
     """What :func:`scramble` needs: uint64, an odd factor and a summand for each round."""
     start = int(key(seed, purpose))
-    keys = [_mix_int(start + i) for i in range(2 * _SCRAMBLE_ROUNDS)]
+    keys = [mix_int(start + i) for i in range(2 * _SCRAMBLE_ROUNDS)]
     return np.array([k | 1 if i % 2 == 0 else k for i, k in enumerate(keys)], np.uint64)
 
 
@@ -63,7 +63,8 @@ def scramble(x, bits, keys):
     return x ^ (x >> half)
 
 
-def _mix_int(x: int) -> int:
+def mix_int(x: int) -> int:
+    """Splitmix64's output after ``x``, of Python's integers."""
     low = (1 << 64) - 1
     x = (x + int(_GOLDEN)) & low
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & low

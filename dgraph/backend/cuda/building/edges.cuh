@@ -1,14 +1,6 @@
 // An edge from its number: what dgraph/graph/generators makes on the host, bit for bit. ``whole`` and ``real`` are the
 // numbers of a Formula, in its order. Each returns whether the item is an edge.
 
-DEVICE u64 mix(u64 x) {
-    x ^= x >> 30;
-    x *= 0xbf58476d1ce4e5b9ull;
-    x ^= x >> 27;
-    x *= 0x94d049bb133111ebull;
-    return x ^ x >> 31;
-}
-
 DEVICE u64 draw(u64 key, u64 item, u64 k) { return mix(key + (item * 64 + k) * 0x9e3779b97f4a7c15ull); }
 
 DEVICE double fraction(u64 bits) { return (double)(bits >> 11) * (1.0 / 9007199254740992.0); }

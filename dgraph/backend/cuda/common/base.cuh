@@ -121,13 +121,17 @@ DEVICE i64 saturating_add(i64 a, i64 b) {
     return a + b;
 }
 
-// By one seed another number for each a.   [SplitMix64; Steele et al., OOPSLA 2014]
-DEVICE i64 mixed(i64 a, i64 seed) {
-    u64 x = (u64)a + 0x9e3779b97f4a7c15ull * ((u64)seed + 1);
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return (i64)(x ^ x >> 31);
+// A bijection in which every bit depends on every bit.   [SplitMix64; Steele et al., OOPSLA 2014]
+DEVICE u64 mix(u64 x) {
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9ull;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebull;
+    return x ^ x >> 31;
 }
+
+// By one seed another number for each a.
+DEVICE i64 mixed(i64 a, i64 seed) { return (i64)mix((u64)a + 0x9e3779b97f4a7c15ull * ((u64)seed + 1)); }
 
 DEVICE i64 saturating_subtract(i64 a, i64 b) {
     const i64 most = 0x7fffffffffffffffll;
