@@ -11,9 +11,8 @@ import numpy as np
 
 import dgraph
 from benchmarks import anchors, record
-from dgraph.backend import backend
-from dgraph.backend.cuda.options import Options
-from dgraph.comm import world
+from dgraph.program import Program
+from dgraph.tools import benchmarking
 
 GRAPHS = {
     "grid2500": "grid:2500x2500", "grid4900": "grid:4900x4900", "rmat22": "rmat:22", "rmat24": "rmat:24",
@@ -31,14 +30,19 @@ ALGORITHMS = (
     "kcore estimates",
 )  # fmt: skip
 """Names, some with a variant; ``tree``: with predecessors; ``pagerank single`` in 32-bit floats, as the peers' was
-measured."""
+measured. Graphs have weights; pagerank is run as the program that ignores them, as the peers do."""
 
 SETTINGS: dict[str, dict] = {
     "bfs": {"return_predecessors": False},
     "sssp": {"return_predecessors": False},
-    "pagerank": {"tol": 0, "max_iter": 20},
 }
-VARIANTS: dict[str, dict] = {"": {}, "tree": {"return_predecessors": True}, "single": {"precision": "single"}}
+PROGRAMS = {
+    "pagerank": benchmarking.program("pagerank", tol=0.0, max_iter=20),
+    "pagerank single": benchmarking.program("pagerank", tol=0.0, max_iter=20).retype(**benchmarking.SINGLE),
+}
+"""Works that are run as a program, and not by an algorithm's name."""
+
+VARIANTS: dict[str, dict] = {"": {}, "tree": {"return_predecessors": True}}
 """What a word behind an algorithm's name means, where it is no ``variant``."""
 
 ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp"), "overlap": ("bfs", "sssp", "cc")}
@@ -63,7 +67,7 @@ WAYS: dict[str, dict] = {
     "reach": {"reach": 4},
     "reach8": {"reach": 8},
 }
-"""Name → :class:`~dgraph.backend.cuda.options.Options`."""
+"""Name → options of :meth:`dgraph.tools.benchmarking.Gpu.backend`."""
 
 
 def measure(
@@ -75,26 +79,27 @@ def measure(
         works: of ``ALGORITHMS``. policies: as of :func:`dgraph.run`.
         count: sources a graph, the first the vertex of most edges.
     """
-    comm = world()
-    gpu = backend("cuda", None, comm.size, comm.rank, comm.size == 1)
+    comm = dgraph.communicator()
+    gpu = benchmarking.Gpu(comm)
     rows: list[dict] = []
     known = record.circumstances(("cupy-cuda13x", "mpi4py"))
-    known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {gpu.device.name}"}
+    known |= {"command": f"mpirun -n {comm.size} {known['command']}", "gpu": f"{comm.size} × {gpu.name}"}
     document = {"circumstances": known, "chosen": [], "rows": rows}
     for name in graphs:
-        graph, sources = _graph(name, policies[0], count, gpu.device, comm)
+        graph, sources = _graph(name, policies[0], count, gpu, comm)
         for policy, work in itertools.product(policies, works):
             algorithm, _, variant = work.partition(" ")
             if name not in LOADED and graph.directed and algorithm in SYMMETRIC:
                 continue
-            for way in ways:
-                if algorithm not in ABOUT.get(way.rstrip("0123456789"), ALGORITHMS):
+            for traversal in ways:
+                if algorithm not in ABOUT.get(traversal.rstrip("0123456789"), ALGORITHMS):
                     continue
                 more = SETTINGS.get(algorithm, {}) | VARIANTS.get(variant, {"variant": variant})
-                more["backend"] = gpu.choosing(Options(**WAYS[way]))
+                more = {} if work in PROGRAMS else more
+                more["backend"] = gpu.backend(**WAYS[traversal])
                 each = [{"source": source} for source in sources] if algorithm in ("bfs", "sssp") else [{}]
-                row = {"graph": name, "policy": policy, "algorithm": work, "way": way}
-                row |= _measured(graph, algorithm, policy, more, each, repeat)
+                row = {"graph": name, "policy": policy, "algorithm": work, "way": traversal}
+                row |= _measured(graph, PROGRAMS.get(work, algorithm), policy, more, each, repeat)
                 document["chosen"] = row.pop("chosen")
                 rows.append(row)
                 if comm.rank == 0:
@@ -108,9 +113,9 @@ def keep(folder: Path, ranks: int, runs: list[dict]) -> None:
     record.add(folder, f"across-{ranks}", runs, KEY, TOLD, _table)
 
 
-def _graph(name: str, policy: str, count: int, device, comm) -> tuple[dgraph.Graph, list[int]]:
+def _graph(name: str, policy: str, count: int, gpu, comm) -> tuple[dgraph.Graph, list[int]]:
     if not GRAPHS[name]:
-        return anchors.shared(name, count, device, comm)
+        return anchors.shared(name, count, gpu, comm)
     if name.startswith("built"):
         graph: dgraph.Graph = dgraph.build_on_gpus(GRAPHS[name], comm=comm, policy=policy, weights="1..255")
     else:
@@ -118,7 +123,7 @@ def _graph(name: str, policy: str, count: int, device, comm) -> tuple[dgraph.Gra
     return graph, [graph.hub()]
 
 
-def _measured(graph, algorithm: str, policy: str, more: dict, each: list[dict], repeat: int) -> dict:
+def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: list[dict], repeat: int) -> dict:
     """Of all sources: the median run of the slowest, the medians, and a digest of the answers."""
     found, digest = [], 0
     for source in each:
@@ -138,9 +143,10 @@ def _measured(graph, algorithm: str, policy: str, more: dict, each: list[dict], 
 
 
 def _digest(result) -> int:
-    """The same on any number of ranks: the last column's integers by vertex; ranks of pages as five digits of their sum
-    of squares."""
-    vertex, *_, values = result.columns.values()
+    """The same on any number of ranks: integers of the last column by vertex; ranks of pages as five digits of their
+    sum of squares."""
+    columns = list(result.columns)
+    vertex, values = result.columns["vertex"], result.columns["rank" if "rank" in columns else columns[-1]]
     if values.dtype.kind == "f":
         values = values.astype(np.float64) * result.comm.total(values.size)
         squares = result.comm.allreduce(np.square(values).sum(keepdims=True))

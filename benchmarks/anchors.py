@@ -7,12 +7,12 @@ those of the graphs that Gunrock and cuGraph ran on.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 import dgraph
-from dgraph.comm import Comm
-from dgraph.graph.local import Csr, LocalGraph
+from dgraph.tools.benchmarking import Gpu
 
 GOLDEN = 0x9E3779B97F4A7C15
 DRAWN = 1 << 26
@@ -46,59 +46,60 @@ RECIPES = {
 """Name → recipe. rmat25alb: one vertex has 23 % of all edges. road24M: a grid that keeps 60 % of its edges."""
 
 
-def graph(name: str) -> LocalGraph:
-    """The graph as one rank's partition whose arrays are CuPy's.
+@dataclass(frozen=True)
+class Drawn:
+    """A graph in the memory of a GPU. ``rows``: CuPy's int64 offsets (n + 1,), int32 targets and weights (arcs,)."""
+
+    rows: tuple[Any, Any, Any]
+    directed: bool
+
+    @property
+    def n(self) -> int:
+        return self.rows[0].size - 1
+
+    @property
+    def arcs(self) -> int:
+        return int(self.rows[1].size)
+
+
+def graph(name: str) -> Drawn:
+    """The graph of a name.
 
     Raises:
         SystemExit: the generator drew other edges than the peers were measured on.
     """
     recipe = RECIPES[name]
     made = drawn(recipe)
-    if (made.arcs, _checksum(made.out.neighbours, made.out.weights)) != (recipe.arcs, recipe.checksum):
+    if (made.arcs, _checksum(*made.rows[1:])) != (recipe.arcs, recipe.checksum):
         raise SystemExit(f"{name}: other edges than the peers ran on; nothing was measured")
     return made
 
 
-def drawn(recipe: Recipe) -> LocalGraph:
+def drawn(recipe: Recipe) -> Drawn:
     """The graph of any recipe."""
     n, src, dst = _DRAW[recipe.kind](*recipe.numbers)
-    offsets, targets, weights = _rows(n, src, dst, recipe)
-    return local(offsets, targets, weights, directed=not recipe.symmetric)
+    return Drawn(_rows(n, src, dst, recipe), directed=not recipe.symmetric)
 
 
-def local(offsets, targets, weights, directed: bool) -> LocalGraph:
-    """CSR on one rank as a partition."""
-    import cupy as cp
-
-    n = offsets.size - 1
-    arcs = int(targets.size)
-    ids = cp.arange(n, dtype=np.int64)
-    return LocalGraph(
-        n=n, m=arcs if directed else arcs // 2, arcs=arcs, masters=n, gids=ids, original=ids,
-        out_degree=cp.diff(offsets), out=Csr(offsets, targets, weights), directed=directed,
-    )  # fmt: skip
-
-
-def shared(name: str, count: int, device, comm: Comm) -> tuple[dgraph.Graph, list[int]]:
+def shared(name: str, count: int, gpu: Gpu, comm: dgraph.Comm) -> tuple[dgraph.Graph, list[int]]:
     """The graph on all ranks and sources in it: each rank's GPU draws all of it, and the rank takes its rows."""
     import cupy as cp
 
-    device.use()
     made = graph(name)
-    chosen, out = sources(made, count), made.out
-    cuts = cp.searchsorted(out.offsets, cp.arange(1, comm.size) * (made.arcs / comm.size)).tolist()
+    chosen, (offsets, targets, weights) = sources(made, count), made.rows
+    cuts = cp.searchsorted(offsets, cp.arange(1, comm.size) * (made.arcs / comm.size)).tolist()
     first, last = [0, *cuts, made.n][comm.rank : comm.rank + 2]
-    low, high = int(out.offsets[first]), int(out.offsets[last])
-    mine = [(out.offsets[first : last + 1] - low).get(), out.neighbours[low:high].get(), out.weights[low:high].get()]
+    low, high = int(offsets[first]), int(offsets[last])
+    mine = [(offsets[first : last + 1] - low).get(), targets[low:high].get(), weights[low:high].get()]
     directed = made.directed
-    del made, out
-    device.pool.free_all_blocks()
+    del made, offsets, targets, weights
+    gpu.free_unused()
     return dgraph.Graph.from_csr(*mine, directed=directed, comm=comm, keep_loops=True, keep_parallel=True), chosen
 
 
-def sources(graph: LocalGraph, count: int) -> list[int]:
+def sources(graph: Drawn, count: int) -> list[int]:
     """The vertex of most edges, then random ones that have some."""
-    degrees = graph.out_degree
+    degrees = graph.rows[0][1:] - graph.rows[0][:-1]
     draw = np.random.RandomState(7)
     chosen = [int(degrees.argmax())]
     while len(chosen) < count:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import dgraph
 from benchmarks import record
-from dgraph.comm import world
-from dgraph.report.trace import peak_memory
+from dgraph.tools.benchmarking import peak_memory, planned_bytes
 
 GIB = 1 << 30
 KEY = ("graph", "words", "algorithm", "policy")
@@ -26,7 +25,7 @@ def measure(graphs: list[str], algorithm: str, policy: str, weights: str | None,
         graphs: ``NAME:SIZE…``; after a slash options of the run, as in ``rmat:29/push``: its direction, and
             ``levels``: no predecessors.
     """
-    comm = world()
+    comm = dgraph.communicator()
     rows = [_row(*asked.partition("/")[::2], algorithm, policy, weights, repeat, comm) for asked in graphs]
     if comm.rank == 0:
         known = record.circumstances(("cupy-cuda13x", "mpi4py"))
@@ -52,7 +51,7 @@ def _row(spec: str, words: str, algorithm: str, policy: str, weights: str | None
     graph.device.wait()
     comm.barrier()
     built, peak, stays = time.perf_counter() - began, graph.device.peak, graph.device.used()
-    planned = graph._locals[policy].local.planned
+    planned = planned_bytes(graph, policy)
     if algorithm in ("bfs", "sssp"):
         more["source"] = graph.hub()
     runs = [

@@ -32,11 +32,11 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
         graph = dgraph.Graph.load(GRAPHS[name]).undirected()
         first = dgraph.run("color", graph)
         gpu = first.report["ranks"][0].get("gpu")
-        for way in WAYS + (STEALING if gpu and name in STOLEN else []):
-            runs = [dgraph.run("color", graph, **way) for _ in range(repeat + 1)]
+        for traversal in WAYS + (STEALING if gpu and name in STOLEN else []):
+            runs = [dgraph.run("color", graph, **traversal) for _ in range(repeat + 1)]
             seconds = [run.report["ranks"][0]["seconds"]["compute"] for run in runs[1:]]
             rows.append({
-                "graph": name, "way": way, "colors": runs[0].summary["colors"], "rounds": runs[0].rounds,
+                "graph": name, "way": traversal, "colors": runs[0].summary["colors"], "rounds": runs[0].rounds,
                 "seconds": seconds,
             })  # fmt: skip
             print(_line(rows[-1]), flush=True)

@@ -8,30 +8,14 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import anchors, record
-from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.cc import Joined
-from dgraph.algorithms.kcore import Peel
-from dgraph.algorithms.pagerank import SINGLE, PageRank
-from dgraph.algorithms.sssp import Distances, Sssp, has_hubs
-from dgraph.backend.cuda import CudaBackend
-from dgraph.backend.cuda.components import Components
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.options import Options
-from dgraph.comm import SerialComm
-from dgraph.engine import Context
-from dgraph.graph.local import LocalGraph
-from dgraph.program import trace
-from dgraph.report import Progress
-from dgraph.report.trace import Trace
+from dgraph.program import Program
+from dgraph.tools import benchmarking
 
 
 @dataclass(frozen=True)
@@ -68,109 +52,55 @@ ROWS = (
 """pylibcugraph 26.10.0 and Gunrock 2.1.0 on one H200, 2026-11-20; ranges over sources."""
 
 
-def program(work: str, source: int, local):
+def program(work: str, source: int, graph: benchmarking.GpuGraph) -> tuple[Program, str]:
     """The program of a piece of work, and the direction to force."""
     if work.startswith("bfs"):
-        return Levels(source=source), "push" if work.endswith("top-down") else "auto"
+        return benchmarking.program("bfs", source=source), "push" if work.endswith("top-down") else "auto"
     if work == "sssp":
-        return Distances(source=source, delta=_delta(local)).retype(dist="int32"), "auto"
+        delta = 4 * float(graph.weights.mean(dtype=np.float64)) / (graph.arcs / graph.n)
+        return benchmarking.program("sssp", source=source, delta=delta).retype(dist="int32"), "auto"
     if work == "pagerank":
-        return PageRank(tol=0.0, max_iter=20).retype(**SINGLE), "auto"
-    return (Joined() if work == "cc" else Peel()), "auto"
+        return benchmarking.program("pagerank", tol=0.0, max_iter=20).retype(**benchmarking.SINGLE), "auto"
+    return benchmarking.program(work), "auto"
 
 
-def _delta(local) -> float:
-    return 4 * float(local.out.weights.mean(dtype=np.float64)) / (local.arcs / local.n)
-
-
-def seconds(device, run: Callable[[], None]) -> float:
-    """One run, waited for."""
-    device.wait()
-    began = time.perf_counter()
-    run()
-    device.wait()
-    return time.perf_counter() - began
-
-
-def gathered(device, graph: DeviceGraph, source: int, options: Options, repeat: int):
-    """As :func:`solve`, by all of an algorithm's programs: seconds of ``init`` and of their rounds."""
-    drawn, comm = graph.local, SerialComm()
-    local = on_host(drawn)
-    backend = CudaBackend(0, 1, True, options, device)
-    backend.adopt(local, graph)
+def solve(graph: benchmarking.GpuGraph, work: str, source: int, repeat: int) -> tuple[list[float], int]:
+    """Seconds of ``repeat`` runs after one that is not counted, and rounds of the last."""
+    if work == "sssp" and graph.has_hubs:
+        return benchmarking.gathered_sssp(graph, source, repeat)
+    made, forced = program(work, source, graph)
     found = []
     for _ in range(repeat + 1):
-        context = Context(local, comm, backend, Trace(comm, []), Progress())
-        Sssp(source=source, return_predecessors=False).run(context)
-        found.append(sum(context.record.seconds[part] for part in ("init", "compute")))
-    graph.local = drawn
-    return found[1:], context
-
-
-def on_host(local: LocalGraph) -> LocalGraph:
-    """The same graph with ids, degrees and what is asked of weights where algorithms look for them."""
-    ids = np.arange(local.n, dtype=np.int64)
-    out, weights = copy(local.out), local.out.weights
-    known = weights.min().item(), weights.max().item(), float(weights.sum(dtype=np.float64))
-    out.__dict__["weight_range"] = known
-    return replace(local, out=out, gids=ids, original=ids, out_degree=local.out_degree.get())
-
-
-def solve(device, graph: DeviceGraph, work: str, source: int, options: Options, repeat: int):
-    """Seconds of ``repeat`` runs after one that is not counted, and the last machine."""
-    local = graph.local
-    if work == "sssp" and has_hubs(local.n, local.arcs, graph.largest):
-        return gathered(device, graph, source, options, repeat)
-    made, forced = program(work, source, graph.local)
-    weight = graph.local.out.weights
-    traced = trace(made, None if weight is None else weight.dtype)
-    found = []
-    for _ in range(repeat + 1):
-        if work == "cc":
-            machine = Components(traced, graph, device)
-        else:
-            machine = Machine(traced, graph, device, forced, options)
-            machine.compile()
-
-        def rounds(machine=machine):
-            machine.start({})
-            machine.agreed(*machine.totals(), True)
-            while not machine.done:
-                machine.fused(1 << 40)
-
-        found.append(seconds(device, rounds))
-    return found[1:], machine
+        machine = benchmarking.Rounds(graph, made, forced)
+        found.append(machine.seconds())
+    return found[1:], machine.rounds
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
     """Run everything; rows that were measured before are replaced in ``gpu.json`` and ``gpu.md``."""
-    from dgraph.backend.cuda.device import CudaDevice
-
-    device = CudaDevice(0)
-    device.use()
-    document: dict = {"circumstances": record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}, "rows": []}
+    gpu = benchmarking.Gpu()
+    document: dict = {"circumstances": record.circumstances(("cupy-cuda13x",)) | {"gpu": gpu.name}, "rows": []}
     for name in [g for g in anchors.RECIPES if g in graphs]:
         rows = [row for row in ROWS if row.graph == name]
         if not rows:
             continue
-        local = anchors.graph(name)
+        drawn = anchors.graph(name)
         began = time.perf_counter()
-        graph = DeviceGraph(local, device)
-        device.wait()
+        graph = benchmarking.GpuGraph(gpu, *drawn.rows, drawn.directed)
+        gpu.wait()
         built = time.perf_counter() - began
         for row in rows:
             each = []
-            for source in anchors.sources(local, row.sources):
-                times, machine = solve(device, graph, row.work, source, Options(), repeat)
+            for source in anchors.sources(drawn, row.sources):
+                times, rounds = solve(graph, row.work, source, repeat)
                 each.append(1000 * statistics.median(times))
-                rounds = getattr(machine, "rounds", getattr(machine, "round", 0))
                 print(f"{name} {row.work} {source}: {each[-1]:.2f} ms, {rounds} rounds", flush=True)
             document["rows"].append(
                 {"graph": name, "work": row.work, "milliseconds": each, "gunrock": row.gunrock, "cugraph": row.cugraph,
                  "build_seconds": built}
             )  # fmt: skip
-        del graph, local, machine
-        device.pool.free_all_blocks()
+        del graph, drawn
+        gpu.free_unused()
     keep(folder, [document])
 
 

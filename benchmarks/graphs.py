@@ -18,10 +18,15 @@ GRAPHS = {
 
 @dataclass(frozen=True)
 class Arrays:
-    """One graph: int64 offsets, uint32 targets, int32 weights, and sources in its largest component."""
+    """One graph: int64 offsets, uint32 targets, int32 weights, and sources in its largest component.
+
+    Attributes:
+        unweighted: the same graph without weights, for pagerank, whose peers ignore them.
+    """
 
     name: str
     graph: dgraph.Graph
+    unweighted: dgraph.Graph
     sources: list[int]
 
     @property
@@ -47,4 +52,5 @@ def load(name: str, sources: int = 4) -> Arrays:
     graph = dgraph.Graph.load(spec, weights=weights)
     labels = dgraph.run("cc", graph).columns["labels"]
     largest = np.flatnonzero(labels == np.bincount(labels).argmax())
-    return Arrays(name, graph, np.random.default_rng(27).choice(largest, sources, replace=False).tolist())
+    unweighted = dgraph.Graph.load(spec, weights="unit")
+    return Arrays(name, graph, unweighted, np.random.default_rng(27).choice(largest, sources, replace=False).tolist())

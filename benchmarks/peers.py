@@ -31,8 +31,8 @@ def install(names: tuple[str, ...] = LIBRARIES) -> None:
 def ours(arrays: Arrays) -> dict[str, Task]:
     """dgraph, on a graph that is loaded; each call makes, solves and hands over a Result."""
 
-    def run(name, column, **parameters):
-        return dgraph.run(name, arrays.graph, **parameters).columns[column]
+    def run(name, column, graph=arrays.graph, **parameters):
+        return dgraph.run(name, graph, **parameters).columns[column]
 
     def tree(name, source):
         columns = dgraph.run(name, arrays.graph, source=source).columns
@@ -44,7 +44,7 @@ def ours(arrays: Arrays) -> dict[str, Task]:
         "sssp": lambda s: run("sssp", "distance", source=s, return_predecessors=False),
         "sssp, tree": lambda s: tree("sssp", s)[0],
         "cc": lambda s: run("cc", "labels"),
-        "pagerank": lambda s: run("pagerank", "pagerank", tol=0, max_iter=ROUNDS),
+        "pagerank": lambda s: run("pagerank", "pagerank", arrays.unweighted, tol=0, max_iter=ROUNDS),
         "kcore": lambda s: run("kcore", "core_number"),
     }
 

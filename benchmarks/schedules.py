@@ -11,18 +11,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks import anchors, record
 from benchmarks.gpu import program
-from dgraph.algorithms.bfs_variants import VARIANTS, way
-from dgraph.backend.cuda import schedules as package
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.program import trace
+from dgraph.tools import benchmarking
+from dgraph.tools.benchmarking import BFS_VARIANTS, SCHEDULES
 
 GRAPHS = ("rmat20gt", "er20", "rmat22sym", "road24M", "rmat25alb")
 WORK = {"bfs": "bfs top-down", "sssp": "sssp"}
@@ -47,19 +43,17 @@ class Cut(Exception):
     """A run took too long; ``args[0]`` says what was done."""
 
 
-def solve(machine: Machine, most: int = 1 << 40) -> float:
+def solve(gpu: benchmarking.Gpu, machine: benchmarking.Rounds, most: int = 1 << 40) -> float:
     """Seconds of one run, of at most so many rounds."""
-    rounds = 1 if machine.options.schedule in SCHEDULES else 256  # between two looks at the clock
-    device = machine.device
-    device.wait()
+    rounds = 1 if machine.schedule in SCHEDULES else 256  # between two looks at the clock
+    gpu.wait()
     began = time.perf_counter()
-    machine.start({})
-    machine.agreed(*machine.totals(), True)
-    while not machine.done and machine.round < most:
-        machine.fused(min(rounds, most))
+    machine.start()
+    while not machine.done and machine.rounds < most:
+        machine.go(min(rounds, most))
         if time.perf_counter() - began > LONGEST:
-            raise Cut(f"over {LONGEST:g} s, cut after {machine.round} rounds")
-    device.wait()
+            raise Cut(f"over {LONGEST:g} s, cut after {machine.rounds} rounds")
+    gpu.wait()
     return time.perf_counter() - began
 
 
@@ -68,7 +62,7 @@ class Entry:
     """A schedule with its options, or a variant of bfs, as a line of a table."""
 
     schedule: str
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     variant: str = ""
 
     @property
@@ -76,16 +70,14 @@ class Entry:
         told = [f"--{key.replace('_', '-')} {value}" for key, value in self.options.items()]
         return f"--variant {self.variant}" if self.variant else " ".join([self.schedule, *told])
 
-    def machine(self, device, graph: DeviceGraph, work: str, source: int, record: bool = False) -> Machine:
+    def machine(
+        self, graph: benchmarking.GpuGraph, work: str, source: int, record: bool = False
+    ) -> benchmarking.Rounds:  # fmt: skip
         """One that is ready to start."""
-        made, forced = program(work, source, graph.local)
-        options = Options(self.schedule, record=record, **self.options)
-        if self.variant:
-            walked = way(self.variant, None)
-            forced, options = walked.direction, options.under(walked)
-        machine = Machine(trace(made, graph.local.out.weights.dtype), graph, device, forced, options)
-        machine.compile()
-        return machine
+        made, forced = program(work, source, graph)
+        return benchmarking.Rounds(
+            graph, made, forced, variant=self.variant, schedule=self.schedule, record=record, **self.options
+        )
 
 
 ENTRIES = [
@@ -96,27 +88,29 @@ ENTRIES = [
     Entry("alb", {"alb_distribution": "blocked"}),
     Entry("alb", {"alb_threshold": "threads"}),
 ]
-VARIED = [Entry("auto", variant=name) for name in VARIANTS]
+VARIED = [Entry("auto", variant=name) for name in BFS_VARIANTS]
 
 
-def cell(device, graph: DeviceGraph, work: str, source: int, entry: Entry, repeat: int) -> dict:
+def cell(
+    gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, entry: Entry, repeat: int
+) -> dict:
     """Seconds, bytes and imbalance of one entry on one piece of work."""
     found = dict(EMPTY)
     times: list[float] = []
     try:
-        machine = entry.machine(device, graph, work, source)
-        found["bytes"], schedule = machine.arrays.bytes, machine.options.schedule
-        if schedule in SERIAL and graph.largest > HOPELESS:
+        machine = entry.machine(graph, work, source)
+        found["bytes"] = machine.bytes
+        if machine.schedule in SERIAL and graph.largest > HOPELESS:
             raise Cut(f"not run: one thread would walk {graph.largest:,} edges")
         while len(times) <= repeat and sum(times) < LONG:  # the first loads kernels, and counts if it is long
-            machine = entry.machine(device, graph, work, source)
-            times.append(solve(machine))
-        found |= {"seconds": min(times[1:] or times), "rounds": machine.round}
-        machine = entry.machine(device, graph, work, source, record=True)
-        solve(machine, most=RECORDED)
-        if schedule == "steal":
-            found["queues"] = machine.queues()
-        loads = device.get(machine.arrays.record).reshape(-1, device.threads).sum(1)
+            machine = entry.machine(graph, work, source)
+            times.append(solve(gpu, machine))
+        found |= {"seconds": min(times[1:] or times), "rounds": machine.rounds}
+        machine = entry.machine(graph, work, source, record=True)
+        solve(gpu, machine, most=RECORDED)
+        if queues := machine.queues():
+            found["queues"] = queues
+        loads = machine.edges_by_block()
         found["imbalance"] = imbalance(loads) if loads.any() else None  # pulls by no schedule are not counted
     except Cut as cut:
         found["cut"] = cut.args[0]
@@ -131,34 +125,31 @@ def imbalance(loads: np.ndarray) -> float:
 
 def lines(schedule: str) -> int | None:
     """Of its template: those that are neither blank nor comments."""
-    path = Path(package.__file__).parent / f"{schedule}.cuh"
-    if not path.exists():
+    text = benchmarking.template(schedule)
+    if text is None:
         return None
-    return sum(bool(line.strip()) and not line.strip().startswith("//") for line in path.read_text().splitlines())
+    return sum(bool(line.strip()) and not line.strip().startswith("//") for line in text.splitlines())
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
     """Run everything and write ``schedules-GRAPH.json`` and ``schedules-GRAPH.md`` of every graph."""
-    from dgraph.backend.cuda.device import CudaDevice
-
-    device = CudaDevice(0)
-    device.use()
-    where = record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}
+    gpu = benchmarking.Gpu()
+    where = record.circumstances(("cupy-cuda13x",)) | {"gpu": gpu.name}
     for name in graphs:
-        local = anchors.graph(name)
-        graph = DeviceGraph(local, device)
-        source = anchors.sources(local, 1)[0]
+        drawn = anchors.graph(name)
+        graph = benchmarking.GpuGraph(gpu, *drawn.rows, drawn.directed)
+        source = anchors.sources(drawn, 1)[0]
         rows: list[dict] = []
         for short, work in WORK.items():
             for entry in [*ENTRIES, *(VARIED if short == "bfs" else ())]:
                 row = {"graph": name, "work": short, "schedule": entry.name, "lines": lines(entry.schedule)}
                 cut = [each for each in rows if each["schedule"] == entry.name and each["cut"]]
-                row |= NOT_RUN | {"bytes": cut[0]["bytes"]} if cut else cell(device, graph, work, source, entry, repeat)
+                row |= NOT_RUN | {"bytes": cut[0]["bytes"]} if cut else cell(gpu, graph, work, source, entry, repeat)
                 rows.append(row)
                 print(*row.values(), flush=True)
             record.write(folder, f"schedules-{name}", {"circumstances": where, "rows": rows}, table(rows))
-        del graph, local
-        device.pool.free_all_blocks()
+        del graph, drawn
+        gpu.free_unused()
 
 
 def table(rows: list[dict]) -> str:

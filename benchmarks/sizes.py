@@ -28,11 +28,13 @@ def measure(scales: range, repeat: int, folder: Path) -> None:
     install(("matplotlib",))
     document: dict = {"circumstances": record.circumstances(), "repeat": repeat, "rows": [], "rounds": _rounds()}
     for scale in scales:
-        graph = dgraph.Graph.load(f"rmat:{scale},symmetric,seed=42", weights="1..255")
+        spec = f"rmat:{scale},symmetric,seed=42"
+        graph = dgraph.Graph.load(spec, weights="1..255")
+        unweighted = dgraph.Graph.load(spec, weights="unit")
         source = int(graph.block.targets[0])
         for algorithm in ALGORITHMS:
             row = {"scale": scale, "n": graph.n, "m": graph.m, "algorithm": algorithm}
-            row["seconds"] = _seconds(algorithm, graph, source, repeat)
+            row["seconds"] = _seconds(algorithm, unweighted if algorithm == "pagerank" else graph, source, repeat)
             document["rows"].append(row)
             print(f"rmat:{scale} {algorithm}: {statistics.median(row['seconds']):.5f} s", flush=True)
     _plot(document["rows"], folder)

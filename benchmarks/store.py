@@ -22,13 +22,12 @@ RANKS = (2, 1, 4)
 WRITE = """
 import json, sys, time
 import dgraph
-from dgraph.comm import world
 began = time.perf_counter()
 graph = dgraph.Graph.load(sys.argv[1], weights=sys.argv[2])
 loaded = time.perf_counter()
 graph.save_store(sys.argv[3], policy=sys.argv[4], parts=int(sys.argv[5]))
 ended = time.perf_counter()
-if world().rank == 0:
+if graph.comm.rank == 0:
     print(json.dumps({"load": loaded - began, "write": ended - loaded}))
 """
 
@@ -36,8 +35,7 @@ OPEN = """
 import json, sys, time
 import numpy as np
 import dgraph
-from dgraph.comm import world
-comm = world()
+comm = dgraph.communicator()
 for path in sys.argv[1:3]:  # the small one first, which loads the code
     comm.barrier()
     began = time.perf_counter()
@@ -58,22 +56,22 @@ def measure(repeat: int, folder: Path) -> None:
         document["written"] = _ranks(PARTS, WRITE, GRAPH, WEIGHTS, store, "hvc", PARTS)
         document["bytes"] = sum(file.stat().st_size for file in store.iterdir())
         document["rows"] = [
-            _row((small, store), ranks, way, cold, repeat, document["bytes"])
+            _row((small, store), ranks, traversal, cold, repeat, document["bytes"])
             for ranks in RANKS
-            for way in ("verified", "not verified")
+            for traversal in ("verified", "not verified")
             for cold in (False, True)
         ]
     record.write(folder, "store", document, _table(document))
 
 
-def _row(stores: tuple[Path, Path], ranks: int, way: str, cold: bool, repeat: int, size: int) -> dict:
+def _row(stores: tuple[Path, Path], ranks: int, traversal: str, cold: bool, repeat: int, size: int) -> dict:
     seconds = []
     for _ in range(repeat):
         if cold:
             _evict(stores[1])
-        seconds.append(_ranks(ranks, OPEN, *stores, way))
-    row = {"ranks": ranks, "checksums": way, "cached": not cold, "seconds": seconds, "bytes": size}
-    print(f"{ranks} ranks, {way}, {'cold' if cold else 'cached'}: {statistics.median(seconds):.3f} s", flush=True)
+        seconds.append(_ranks(ranks, OPEN, *stores, traversal))
+    row = {"ranks": ranks, "checksums": traversal, "cached": not cold, "seconds": seconds, "bytes": size}
+    print(f"{ranks} ranks, {traversal}, {'cold' if cold else 'cached'}: {statistics.median(seconds):.3f} s", flush=True)
     return row
 
 

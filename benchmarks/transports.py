@@ -10,43 +10,27 @@ from pathlib import Path
 
 import numpy as np
 
+import dgraph
 from benchmarks import record
-from dgraph.backend.connect import TRANSPORTS
+from dgraph.tools import benchmarking
 
 SIZES = tuple(1 << power for power in range(6, 27, 2))
 
 
 def measure(repeat: int, folder: Path) -> None:
     """Run under ``mpirun -n P`` with a GPU a rank; rank 0 writes ``transports-P.json`` and ``.md``."""
-    from dgraph.backend import backend
-    from dgraph.backend.cuda.transports import compare, selftest
-    from dgraph.comm import world
-    from dgraph.comm.hosts import ranks_here
-
-    comm = world()
-    here = ranks_here(comm)
-    device = backend("cuda", None, len(here), here.index(comm.rank), alone=False).device
-    device.use()
-    links, refused = compare(device, comm)
-    selftest.SIZES = SIZES
-    pairs = {(a, b) for b in range(comm.size) for a in range(b)}
+    comm = dgraph.communicator()
+    gpu = benchmarking.Gpu(comm)
+    mine, refused = benchmarking.message_times(gpu, comm, SIZES, repeat * 4)
     rows: dict[str, dict[int, float]] = {}
-    for name in TRANSPORTS:
-        if refused[name]:
-            continue
-        trial = selftest.Trial(device, comm, links, name, pairs)
-        trial.aim(1)
-        rows[name] = {}
-        for size in SIZES:
-            trial.timed(size)
-            mine = statistics.median(trial.timed(size) for _ in range(repeat * 4))
-            rows[name][size] = float(comm.allreduce(np.array([mine]), "max")[0])
-        trial.close()
+    for name, by_size in mine.items():
+        medians = comm.allreduce(np.array([statistics.median(times) for times in by_size]), "max")
+        rows[name] = dict(zip(SIZES, medians.tolist(), strict=True))
     if comm.rank == 0:
         known = record.circumstances(("cupy-cuda13x", "mpi4py"))
         known["command"] = f"mpirun -n {comm.size} {known['command']}"
-        document = {"circumstances": known | {"gpu": f"{comm.size} × {device.name}"}, "seconds": rows}
-        document["refused"] = {name: next(iter(told.values())) for name, told in refused.items() if told}
+        document = {"circumstances": known | {"gpu": f"{comm.size} × {gpu.name}"}, "seconds": rows}
+        document["refused"] = refused
         record.write(folder, f"transports-{comm.size}", document, _table(rows))
 
 

@@ -16,11 +16,8 @@ import numpy as np
 from benchmarks import anchors, record
 from benchmarks.gpu import program
 from benchmarks.schedules import solve
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.options import Options
-from dgraph.program import trace
+from dgraph.tools import benchmarking
+from dgraph.tools.benchmarking import LOW_DEGREE, PERSISTENT_LIMIT
 
 Recipe = anchors.Recipe
 GRAPHS = {
@@ -44,63 +41,52 @@ HOPELESS = 1 << 20
 SMALL = tuple(1 << k for k in range(17, 25))
 
 
-def rounds(device, graph: DeviceGraph, work: str, source: int, schedule: str) -> list[dict]:
+def rounds(gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, schedule: str) -> list[dict]:
     """Each round: its vertices, edges, largest degree, and seconds."""
-    made, forced = program(work, source, graph.local)
-    machine = Machine(trace(made, graph.local.out.weights.dtype), graph, device, forced, Options(schedule))
-    machine.compile()
-    machine.start({})
-    machine.agreed(*machine.totals(), True)
+    made, forced = program(work, source, graph)
+    machine = benchmarking.Rounds(graph, made, forced, schedule=schedule)
+    machine.start()
     found = []
-    while not machine.done and machine.round < MOST_ROUNDS:
-        words = machine.words
-        row = {
-            "vertices": int(words[at.QUEUED]),
-            "edges": int(words[at.LOCAL_EDGES]),
-            "largest": int(words[at.LARGEST]),
-        }
-        device.wait()
+    while not machine.done and machine.rounds < MOST_ROUNDS:
+        row = machine.frontier()
+        gpu.wait()
         began = time.perf_counter()
-        machine.fused(1)
-        device.wait()
+        machine.go(1)
+        gpu.wait()
         found.append(row | {"seconds": time.perf_counter() - began})
     return found
 
 
-def whole(device, graph: DeviceGraph, work: str, source: int, small: int) -> float:
+def whole(gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, small: int) -> float:
     """Seconds of a run of ``auto``."""
-    made, forced = program(work, source, graph.local)
-    machine = Machine(trace(made, graph.local.out.weights.dtype), graph, device, forced, Options(small=small))
-    machine.compile()
-    return solve(machine)
+    made, forced = program(work, source, graph)
+    return solve(gpu, benchmarking.Rounds(graph, made, forced, limit=small))
 
 
 def measure(repeat: int, folder: Path) -> None:
     """Run everything and write ``tuning.json`` and ``tuning.md``."""
-    from dgraph.backend.cuda.device import CudaDevice
-
-    device = CudaDevice(0)
-    device.use()
-    document: dict = {"circumstances": record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}, "runs": []}
+    gpu = benchmarking.Gpu()
+    document: dict = {"circumstances": record.circumstances(("cupy-cuda13x",)) | {"gpu": gpu.name}, "runs": []}
     document["small"] = []
     for name, recipe in GRAPHS.items():
-        graph = DeviceGraph(anchors.drawn(recipe), device)
-        source = anchors.sources(graph.local, 1)[0]
+        drawn = anchors.drawn(recipe)
+        graph = benchmarking.GpuGraph(gpu, *drawn.rows, drawn.directed)
+        source = anchors.sources(drawn, 1)[0]
         for work in ("bfs top-down", "sssp"):
             for schedule in CANDIDATES:
                 if schedule == "vertex" and graph.largest > HOPELESS:
                     continue
-                every = [rounds(device, graph, work, source, schedule) for _ in range(repeat + 1)][1:]
+                every = [rounds(gpu, graph, work, source, schedule) for _ in range(repeat + 1)][1:]
                 alike = [one for one in every if len(one) == len(every[0])]
                 seconds = np.min([[row["seconds"] for row in one] for one in alike], axis=0)
                 found = [row | {"seconds": float(s)} for row, s in zip(every[0], seconds, strict=True)]
                 document["runs"].append({"graph": name, "work": work, "schedule": schedule, "rounds": found})
                 print(name, work, schedule, f"{1000 * seconds.sum():.2f} ms", flush=True)
             for small in SMALL:
-                least = min(whole(device, graph, work, source, small) for _ in range(repeat + 2))
+                least = min(whole(gpu, graph, work, source, small) for _ in range(repeat + 2))
                 document["small"].append({"graph": name, "work": work, "small": small, "seconds": least})
-        del graph
-        device.pool.free_all_blocks()
+        del graph, drawn
+        gpu.free_unused()
     record.write(folder, "tuning", document, table(document["runs"]) + "\n" + small_table(document["small"]))
 
 
@@ -111,15 +97,15 @@ def table(runs: list[dict]) -> str:
         searches = [run for run in runs if (run["graph"], run["work"]) == (graph, "bfs top-down")]
         mine = {run["schedule"]: run["rounds"] for run in searches}
         for i, row in enumerate(mine["lb"]):
-            if max(row["vertices"], row["edges"]) <= Options().alone:
+            if max(row["vertices"], row["edges"]) <= PERSISTENT_LIMIT:
                 continue
-            degree, skew = row["edges"] / max(row["vertices"], 1), row["largest"] > at.LOW_DEGREE
+            degree, skew = row["edges"] / max(row["vertices"], 1), row["largest"] > LOW_DEGREE
             kind = graph, f"2^{int(np.log2(row['vertices'] + 1))}", f"{degree:.0f}", "yes" if skew else "no"
             times = sums.setdefault(kind, dict.fromkeys(mine, 0.0))
             for schedule, found in mine.items():
                 times[schedule] += found[i]["seconds"] if i < len(found) else 0.0
     lines = [
-        f"| graph | vertices | edges a vertex | above {at.LOW_DEGREE} | " + " | ".join(CANDIDATES) + " |",
+        f"| graph | vertices | edges a vertex | above {LOW_DEGREE} | " + " | ".join(CANDIDATES) + " |",
         "|-" * (len(CANDIDATES) + 4) + "|",
     ]
     for kind, times in sums.items():

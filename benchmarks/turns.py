@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks import anchors, record
 from benchmarks.schedules import WORK, Entry, solve
-from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.tools import benchmarking
 
 PAIR = ("twc", "alb")
 UNCOUNTED = 2
@@ -16,25 +16,22 @@ UNCOUNTED = 2
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
     """Run both ``repeat`` times on every graph and piece of work, and write ``turns.json`` and ``turns.md``."""
-    from dgraph.backend.cuda.device import CudaDevice
-
-    device = CudaDevice(0)
-    device.use()
+    gpu = benchmarking.Gpu()
     rows = []
     for name in graphs:
-        local = anchors.graph(name)
-        graph = DeviceGraph(local, device)
-        source = anchors.sources(local, 1)[0]
+        drawn = anchors.graph(name)
+        graph = benchmarking.GpuGraph(gpu, *drawn.rows, drawn.directed)
+        source = anchors.sources(drawn, 1)[0]
         for short, work in WORK.items():
             times: dict[str, list[float]] = {schedule: [] for schedule in PAIR}
             for turn in range(repeat + UNCOUNTED):
                 for schedule in PAIR if turn % 2 else PAIR[::-1]:
-                    times[schedule].append(solve(Entry(schedule).machine(device, graph, work, source)))
+                    times[schedule].append(solve(gpu, Entry(schedule).machine(graph, work, source)))
             rows.append({"graph": name, "work": short} | {key: each[UNCOUNTED:] for key, each in times.items()})
             print(_line(rows[-1]), flush=True)
-        del graph, local
-        device.pool.free_all_blocks()
-    where = record.circumstances(("cupy-cuda13x",)) | {"gpu": device.name}
+        del graph, drawn
+        gpu.free_unused()
+    where = record.circumstances(("cupy-cuda13x",)) | {"gpu": gpu.name}
     record.write(folder, "turns", {"circumstances": where, "rows": rows}, _table(rows))
 
 

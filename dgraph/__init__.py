@@ -5,7 +5,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from dgraph.cache import keep_kernels
+from dgraph._support.cache import keep_kernels
+from dgraph._support.version import __version__
 from dgraph.errors import (
     Checkpointed,
     DataError,
@@ -17,13 +18,12 @@ from dgraph.errors import (
     UsageError,
     ValidationFailed,
 )
-from dgraph.version import __version__
 
 HOMES = {
     "run": "dgraph.run",
     "build_on_gpus": "dgraph.backend.build",
-    "Graph": "dgraph.graph.handle",
-    "Result": "dgraph.result",
+    "Graph": "dgraph.graph.stored_graph",
+    "Result": "dgraph.result.result",
     "Comm": "dgraph.comm",
     "communicator": "dgraph.comm",
     "Algorithm": "dgraph.algorithms",

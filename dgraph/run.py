@@ -9,25 +9,28 @@ from typing import Any
 import numpy as np
 
 import partitioning
+from dgraph._support import interrupts
 from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
-from dgraph.algorithms.columns import Columns
-from dgraph.backend import Backend, Joined, connect
+from dgraph.backend import Backend, Connection, connect
 from dgraph.backend import backend as choose_backend
 from dgraph.backend.affinity import mask
-from dgraph.backend.choices import BUILDS, CHOICES, DEVICE
-from dgraph.checkpoint import RESUME, Checkpoints, interval, listening
-from dgraph.comm import Comm, communicator
+from dgraph.backend.schedule_options import BUILDS, CHOICES, DEVICE
+from dgraph.comm import Comm, collective, communicator
 from dgraph.comm.hosts import ranks_here
-from dgraph.engine import DIRECTIONS, SYNCS, Context
+from dgraph.comm.watchdog import LIMIT, allowed
+from dgraph.engine.checkpoint import RESUME, CheckpointManager, interval, listening
+from dgraph.engine.rounds.driver import DIRECTIONS, SYNCS, Context
 from dgraph.errors import UsageError, ValidationFailed, unknown
-from dgraph.graph.build import build
-from dgraph.graph.handle import Graph, Partitioned
+from dgraph.graph.build.local_graph import build
+from dgraph.graph.handle import Partitioned
 from dgraph.graph.load import named
+from dgraph.graph.load_options import LoadOptions, load_options
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.options import LoadOptions, load_options
+from dgraph.graph.stored_graph import Graph
 from dgraph.program import Program
 from dgraph.report import Progress, Trace
-from dgraph.result import Result
+from dgraph.result.columns import Columns
+from dgraph.result.result import NamedColumns, Result
 from dgraph.validate import certificate
 from dgraph.validate import validate as certify
 
@@ -35,6 +38,7 @@ MOST_GPUS = 16
 """Named in the line of the report that says which rank has which; its JSON has them all."""
 
 
+@collective
 def run(
     algorithm: str | Algorithm | Program,
     graph: str | PathLike | Graph,
@@ -60,11 +64,15 @@ def run(
     checkpoint: str | Path | None = None,
     checkpoint_every: str | int | None = None,
     resume: str | None = None,
+    watchdog: float | str | None = LIMIT,
     trace: Trace | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Result:
     """Run an algorithm on a graph, on every rank of ``comm``.
+
+    Calls of several threads run one after the other; on several ranks they are refused if they overlap
+    (``docs/launching.md``). After a ``KeyboardInterrupt`` on one rank the next call is right.
 
     Args:
         algorithm: a name (``python -m dgraph list``), an :class:`Algorithm`, or a :class:`Program` of your own.
@@ -92,8 +100,10 @@ def run(
         checkpoint: a folder that every rank reaches; SIGUSR1 then ends the run with a checkpoint there.
         checkpoint_every: also write one every so many rounds (``100``) or so long (``"300s"``).
         resume: "auto": go on from the checkpoint in the folder, if there is one; "must": refuse where there is none.
+        watchdog: seconds; a rank that waits that long for another one while rounds run ends the job: it says in a line
+            on stderr for which, and this process exits with code 124. "off", 0 or None: ranks wait for ever.
         trace, progress: where timings go, and what the user is told meanwhile.
-        options: how ``graph`` is loaded, the fields of :class:`~dgraph.graph.options.LoadOptions` (``weights=``,
+        options: how ``graph`` is loaded, the fields of :class:`~dgraph.graph.load_options.LoadOptions` (``weights=``,
             ``directed=`` …); options of schedules; and the algorithm's parameters, by cuGraph's and NetworkX's names.
 
     Raises:
@@ -101,7 +111,7 @@ def run(
     """
     comm, graph = (graph.comm, graph) if isinstance(graph, Graph) else (communicator(comm), named(graph))
     trace, progress = trace or Trace(comm), progress or Progress()
-    with comm.guarded(), listening(checkpoint is not None) as asked:
+    with comm.guarded(), listening(checkpoint is not None) as signals:
         with trace("init"):
             _check("direction", direction, DIRECTIONS)
             _check("sync mode", sync, SYNCS)
@@ -113,6 +123,11 @@ def run(
                     "a checkpoint is written or taken up where checkpoint= (--checkpoint) names its folder"
                 )
             interval(checkpoint_every)
+            if max_rounds is not None and (not isinstance(max_rounds, (int, np.integer)) or max_rounds < 1):
+                raise UsageError(
+                    f"max_rounds = {max_rounds!r} will not do: give an integer, 1 or more, or leave it out"
+                )
+            seconds = allowed(watchdog)
             loading = load_options(options)
             chosen = {name: options[name] for name in CHOICES if name in options}
             work = _algorithm(algorithm, {k: v for k, v in options.items() if k not in loading and k not in chosen})
@@ -134,7 +149,7 @@ def run(
             if isinstance(graph, Graph) and isinstance(backend, str) and engine.keeps:
                 graph.held = engine
             trace.ranges = engine.ranges
-            _tell_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)
+            _record_choices(engine, connect(engine, comm, transport, allow_gpu_sharing), comm, trace, progress)
         if build == DEVICE and not isinstance(graph, Graph):
             trace.choose("build", DEVICE, "asked for")
             with trace("build"):
@@ -145,12 +160,13 @@ def run(
                 progress.phase("load", graph)
                 graph = Graph.load(graph, comm=comm, **loading)
             trace.describe("graph", **vars(graph.facts))
-            work = work if graph.ids.names is None else work.numbered(graph.ids.names, comm)
+            asked_for, names = work, graph.ids.names
+            work = work if names is None else work.numbered(names, comm)
             if work.undirected and graph.directed:
                 graph = graph.undirected()
                 progress.line(f"{work.name} ignores directions: the graph was made undirected")
         local = partitioned(graph, policy, trace, progress)
-        checked, names = graph if validate else None, graph.ids.names
+        checked = graph if validate else None
         del graph  # a graph loaded here is now held twice, as rows and as this rank's part: let the rows go
         keeper = None
         if checkpoint is not None:
@@ -159,13 +175,13 @@ def run(
                 "parameters": work.settings(),
                 "graph": trace.facts["graph"]["fingerprint"],
             }
-            keeper = Checkpoints(
+            keeper = CheckpointManager(
                 Path(checkpoint), identity, local, comm, trace, progress,
-                every=checkpoint_every, resume=resume, asked=asked,
+                every=checkpoint_every, resume=resume, signals=signals,
             )  # fmt: skip
         place = here.index(comm.rank)
         ctx = Context(local, comm, engine, trace, progress, direction, sync, max_rounds, place, keeper)
-        with trace("solve"):
+        with trace("solve"), interrupts.deferred(), comm.watchdog.watching(seconds):
             progress.phase("solve", work.name)
             answer = work.run(ctx)
             if keeper is not None:
@@ -173,21 +189,31 @@ def run(
         trace.gpu_memory = engine.memory()
         if answer.arcs is not None:
             trace.describe("outcome", edges_traversed=answer.arcs if local.directed else answer.arcs // 2)
-        trace.describe("algorithm", name=work.name, parameters=work.settings())
-        trace.describe(
-            "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=answer.summary
-        )
+        settings, summary = asked_for.settings(), answer.summary
+        if names is not None and work.needs_source:
+            source = {"source": names.of(np.array([work.settings()["source"]]), comm)[0]}
+            settings, summary = settings | source, summary | source
+        used = _weights(local.out.weight_type, ctx.weighted)
+        trace.describe("algorithm", name=work.name, parameters=settings, weights=used)
+        trace.describe("outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=summary)
         vertex = local.original[: local.masters]
         order = None if local.ascending else np.argsort(vertex)  # where the graph was numbered in another order
         columns = Columns({"vertex": vertex, **answer.columns}, order)
         if checked is not None:
             _validated(work, checked, columns, answer, ctx.rounds, trace, progress)
+        numbered = None
+        if names is not None:
+            with trace("output"):
+                numbered = NamedColumns(
+                    names, columns, ("vertex", *(each for each in answer.vertices if each in columns))
+                )
+                columns = numbered.shown(comm)
         return Result(
             algorithm=work.name,
             columns=columns,
             comm=comm,
-            names=names,
-            summary=answer.summary,
+            named=numbered,
+            summary=summary,
             converged=answer.finished,
             limit=answer.limit,
             rounds=ctx.rounds,
@@ -201,13 +227,15 @@ def partitioned(graph: Graph, policy: str, trace: Trace, progress: Progress) -> 
         graph._locals[policy] = _opened(graph, policy, trace, progress) or _placed(graph, policy, trace, progress)
     taken, reason, warning, local = graph._locals[policy]
     trace.choose("policy", taken, reason)
-    if warning:
-        trace.warn(warning)
+    for text in [*graph.facts.warnings, *([warning] if warning else [])]:
+        trace.warn(text)
+    trace.describe("graph", notes=[*graph.facts.notes, *graph.facts.warnings])
     with trace("load"):
         known = graph.fingerprint()
     trace.describe(
         "graph", name=graph.facts.name, fingerprint=known, n=graph.n, m=graph.m, arcs=local.arcs,
         directed=graph.directed, weighted=graph.weight_type is not None,
+        weight_type=None if graph.weight_type is None else graph.weight_type.name,
     )  # fmt: skip
     for name, value in (("masters", local.masters), ("mirrors", local.mirrors), ("edges", local.out.arcs)):
         trace.counts[name] = value
@@ -250,6 +278,11 @@ def _validated(work: Algorithm, graph: Graph, columns, answer: Answer, rounds: i
     progress.line(str(verdict))
 
 
+def _weights(kind: np.dtype | None, read: bool) -> str:
+    """What the report says of the edges' weights."""
+    return "none" if kind is None else "used" if read else "not used"
+
+
 def _algorithm(algorithm: str | Algorithm | Program, parameters: dict[str, Any]) -> Algorithm:
     if isinstance(algorithm, str):
         if algorithm not in ALGORITHMS:
@@ -265,7 +298,7 @@ def _check(what: str, value: str, known: tuple[str, ...]) -> None:
         raise unknown(what, value, known)
 
 
-def _tell_choices(engine, joined: Joined, comm: Comm, trace: Trace, progress: Progress) -> None:
+def _record_choices(engine, joined: Connection, comm: Comm, trace: Trace, progress: Progress) -> None:
     trace.choose("backend", engine.name, engine.why)
     trace.choose("threads", str(engine.threads), engine.reason)
     if joined.gpus:

@@ -6,7 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from launch.once import once
 from launch.slurm import MPI, READY, Job, script
 
 DESCRIPTION = (
@@ -28,21 +30,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     ours, theirs = words, []
     if "--" in words:
         ours, theirs = words[: words.index("--")], words[words.index("--") + 1 :]
-    parser = argparse.ArgumentParser(prog="python -m launch", description="Batch scripts that start dgraph.")
+    parser = _Parser(prog="python -m launch", description="Batch scripts that start dgraph.")
     commands = parser.add_subparsers(dest="command", required=True)
     _slurm(commands.add_parser("slurm", help="a batch script for Slurm", description=DESCRIPTION, epilog=EXAMPLES,
                                formatter_class=argparse.RawDescriptionHelpFormatter))  # fmt: skip
     ready = commands.add_parser("scripts", help="the ready-made batch scripts", description=", ".join(READY))
     ready.add_argument("output", type=Path, metavar="DIR", help="where they are written")
     given = vars(parser.parse_args(ours))
-    output: Path | None = given.pop("output")
+    output: Path | None = given.pop("output", None)
     try:
         if given.pop("command") == "scripts":
             Path(output or ".").mkdir(parents=True, exist_ok=True)
             for name, job in READY.items():
                 Path(output or ".", f"{name}.sbatch").write_text(script(job))
             return 0
-        text = script(Job(words=tuple(theirs), setup=tuple(given.pop("setup")), **given))
+        text = script(Job(words=tuple(theirs), setup=tuple(given.pop("setup", ())), **given))
         if output is None:
             print(text, end="")
         else:
@@ -55,26 +57,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """What was not given is absent from what was parsed: its default is :class:`Job`'s."""
+
+    def __init__(self, **options: Any):
+        super().__init__(argument_default=argparse.SUPPRESS, **options)
+        once(self)
+
+
 def _slurm(parser: argparse.ArgumentParser) -> None:
     add, default = parser.add_argument, Job()
-    add("--nodes", type=int, default=default.nodes, metavar="N", help="nodes (default %(default)s)")
-    add("--ranks", type=int, default=default.ranks, metavar="N", help="ranks a node (default %(default)s)")
+    add("--nodes", type=int, metavar="N", help=f"nodes (default {default.nodes})")
+    add("--ranks", type=int, metavar="N", help=f"ranks a node (default {default.ranks})")
     add("--cpus", type=int, metavar="N", help="cores a rank (default: Slurm's)")
-    add("--gpus", type=int, default=0, metavar="N", help="GPUs a node (default %(default)s)")
-    add("--time", default=default.time, help="at most: minutes, HH:MM:SS or DAYS-HH (default %(default)s)")
-    add("--name", default=default.name, help="of the job (default %(default)s)")
+    add("--gpus", type=int, metavar="N", help=f"GPUs a node (default {default.gpus})")
+    add("--time", help=f"at most: minutes, HH:MM:SS or DAYS-HH (default {default.time})")
+    add("--name", help=f"of the job (default {default.name})")
     add("--partition", help="Slurm's, a queue")
     add("--account", help="whom it is charged to")
     add("--array", metavar="TASKS", help="0-9%%2: a task for each line of a list of sources, two at a time")
     add("--requeue", action="store_true", help="stop with a checkpoint before the time is up, queue again, go on")
     add("--image", metavar="FILE.sif", help="run in an Apptainer image")
-    add("--mpi", choices=MPI, default=default.mpi, help="pmi2: MPICH, pmix: Open MPI (default %(default)s)")
+    add("--mpi", choices=MPI, help=f"pmi2: MPICH, pmix: Open MPI (default {default.mpi})")
     add(
         "--setup",
         action="append",
-        default=[],
         metavar="LINE",
-        help="a shell line before the start, such as module load",
+        help="a shell line before the start, such as module load; give it again for another",
     )
     add("-o", "--output", type=Path, metavar="FILE", help="write it here, not on stdout")
 

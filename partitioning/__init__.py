@@ -4,10 +4,10 @@ Knows arrays and a communicator, and nothing of dgraph. ``docs/partitioning.md``
 one.
 """
 
-from partitioning import automatic, blocks, grid, hashed, hybrid, metis, streaming  # noqa: F401 - they register
 from partitioning.placement import Placement, PolicyError
+from partitioning.policies import automatic, cvc, edge_cut, hashed, hvc, metis, streaming  # noqa: F401 - they register
+from partitioning.policy_register import POLICIES, Chosen, Option, Policy, choose, plan, policy
 from partitioning.quality import quality
-from partitioning.register import POLICIES, Chosen, Option, Policy, choose, plan, policy
 
 __all__ = [
     "POLICIES", "Chosen", "Option", "Placement", "Policy", "PolicyError", "choose", "plan", "policy", "quality",

@@ -14,19 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.cli.arguments import Parser, Said
-from dgraph.cli.ending import end_together
-from dgraph.cli.options import add_load_options
-from dgraph.cli.progress import progress_for
+from dgraph.cli.arguments import HelpRequested, Parser
+from dgraph.cli.commands import show_warnings
+from dgraph.cli.exit_codes import end_together
+from dgraph.cli.run_options import add_load_options
+from dgraph.cli.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
-from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
-from dgraph.graph.options import load_options
-from dgraph.graph.stored import available, chunks_a_part, write
+from dgraph.graph.load_options import load_options
+from dgraph.graph.stored.write import available, chunks_a_part, write
+from dgraph.graph.stored_graph import Graph
 from partitioning import POLICIES, Placement, PolicyError, choose, plan, quality
-from partitioning.automatic import MOST
 from partitioning.compare import recommended, table
+from partitioning.policies.automatic import MOST
 
 EXAMPLES = """\
 examples:
@@ -66,7 +67,7 @@ def _parser() -> Parser:
 def _command(words: list[str], comm: Comm) -> int:
     try:
         asked = _parser().parsed(words)
-    except Said as said:
+    except HelpRequested as said:
         if comm.rank == 0:
             print(said)
         return 0
@@ -79,6 +80,7 @@ def _command(words: list[str], comm: Comm) -> int:
     with progress_for(comm.rank, "quiet" in asked, began) as progress:
         progress.phase("load", asked["graph"])
         graph = Graph.load(asked["graph"], comm=comm, **load_options(asked))
+        show_warnings(graph)
         progress.line(describe(graph))
         rows, placements = [], {}
         for name in names:
@@ -122,13 +124,14 @@ def _row(name: str, graph: Graph, parts: int, refuse: bool) -> tuple[dict[str, A
         if name == "metis" and not refuse and graph.n + graph.arcs > MOST:
             raise PolicyError("it would take minutes; to compare it too, add --policy metis,seed=1")
         placement, seconds = _placed(name, graph, parts)
+        figures = quality(graph.block, placement, graph.comm)
     except PolicyError as refused:
         if refuse:
             raise UsageError(str(refused)) from refused
         return {"policy": name, "refused": str(refused)}, None
     return {
         "policy": placement.policy, "kind": placement.cut, "reason": placement.reason, "warning": placement.warning,
-        "seconds": seconds, **quality(graph.block, placement, graph.comm),
+        "seconds": seconds, **figures,
     }, placement  # fmt: skip
 
 

@@ -89,12 +89,14 @@ def choose(text: str) -> Chosen:
     found = _imported(name) if ":" in name else POLICIES.get(name)
     if found is None:
         raise PolicyError(f"unknown policy {name!r}: {_known(name, POLICIES)}, or MODULE:NAME for one of your own")
-    given = {}
+    given: dict[str, Any] = {}
     for word in words:
         key, _, value = word.partition("=")
         if key not in found.options:
             known = f"{_known(key, found.options)}; write {name},option=value" if found.options else "it has none"
             raise PolicyError(f"policy {name!r} has no option {key!r}: {known}")
+        if key in given:
+            raise PolicyError(f"policy {name!r}: {key} is given twice, as {given[key]} and {value}; give it once")
         option = found.options[key]
         try:
             given[key] = option.value(value)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from partitioning import arcs
-from partitioning.placement import Placement
+from partitioning.arrays import arcs
+from partitioning.placement import Placement, agreed
 
 ROOM = 1 << 29
 """Bytes of marks that a rank holds at a time: two bits a part and vertex. For more, arcs are walked again."""
@@ -18,6 +18,9 @@ edges read there, and whether it is active; from the master), while edges are pu
 def quality(edges, placement: Placement, comm) -> dict:
     """Figures of a placement; collective, and equal on every rank.
 
+    Raises:
+        PolicyError: a look-up gives something other than a part of the placement.
+
     Returns:
         ``cut``: share of the arcs whose ends have different owners, 0 .. 1.
         ``mirrors``: copies of vertices on parts that do not own them, over all parts.
@@ -28,21 +31,23 @@ def quality(edges, placement: Placement, comm) -> dict:
     """
     parts = placement.parts
     rows = np.arange(edges.first, edges.first + len(edges.offsets) - 1, dtype=np.int64)
-    masters = comm.allreduce(np.bincount(placement.owner(rows), minlength=parts))
+    with agreed(comm):
+        owners = placement.owner(rows)
+    masters = comm.allreduce(np.bincount(owners, minlength=parts))
     held, crossing = np.zeros(parts, np.int64), 0
     counts = np.zeros(3, np.int64)
     group = max(1, min(parts, ROOM // (2 * (edges.n // 8 + 8))))
     for low in range(0, parts, group):
         marks = _Marks(edges.n, low, min(low + group, parts))
-        for start in range(0, len(edges.targets), arcs.CHUNK):
-            src, dst, of_src, of_dst = _owned(edges, placement, start)
-            holder = (
-                placement.holder(src, dst) if placement.holder else of_src if placement.cut == "outgoing" else of_dst
-            )
-            marks.add(src, dst, of_src, of_dst, holder)
-            if low == 0:
-                held += np.bincount(holder, minlength=parts)
-                crossing += int(np.count_nonzero(of_src != of_dst))
+        with agreed(comm):
+            for start in range(0, len(edges.targets), arcs.CHUNK):
+                src, dst, of_src, of_dst = _owned(edges, placement, start)
+                owner = of_src if placement.cut == "outgoing" else of_dst
+                holder = placement.holder(src, dst) if placement.holder else owner
+                marks.add(src, dst, of_src, of_dst, holder)
+                if low == 0:
+                    held += np.bincount(holder, minlength=parts)
+                    crossing += int(np.count_nonzero(of_src != of_dst))
         counts += marks.counts(comm)
     left, entered, either = counts.tolist()
     return {
@@ -93,13 +98,13 @@ class _Marks:
         self.bits = np.zeros((2, high - low, n // 64 + 1), np.uint64)
 
     def add(self, src, dst, of_src, of_dst, holder) -> None:
-        from partitioning.kernels import mark
+        from partitioning.arrays.kernels import mark
 
         mark(self.bits, self.low, src, dst, of_src, of_dst, holder)
 
     def counts(self, comm) -> np.ndarray:
         """Mirrors that arcs leave, that arcs enter, that they do either; each rank counts a share of the words."""
-        from partitioning.kernels import ones
+        from partitioning.arrays.kernels import ones
 
         flat = self.bits.reshape(2, -1)
         cuts = np.arange(comm.size + 1) * flat.shape[1] // comm.size

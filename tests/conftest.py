@@ -128,16 +128,16 @@ def settled():
 @pytest.fixture
 def launched(monkeypatch):
     """Kernels that rank 0 of several in this process launched."""
-    from dgraph.backend.cuda.kernels import Kernels
+    from dgraph.backend.cuda.round_kernels.launcher import Launcher
 
-    names, launch = [], Kernels.launch
+    names, launch = [], Launcher.launch
 
     def noted(self, module, kernel, *args, **more):
         if self.graph.local.gids[0] == 0:
             names.append(kernel)
         return launch(self, module, kernel, *args, **more)
 
-    monkeypatch.setattr(Kernels, "launch", noted)
+    monkeypatch.setattr(Launcher, "launch", noted)
     return names
 
 

@@ -33,7 +33,7 @@ def begun(folder, body, *, ranks=2, options=()):
     temporary.mkdir()
     where = ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", temporary]
     argv = [*PYTEST, *where, "-p", "conftest", *options, file]
-    extra = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "DGRAPH_TEST_GRACE": "2"}
+    extra = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}:{ROOT / 'tests' / 'support'}", "DGRAPH_TEST_GRACE": "2"}
     return Children(argv, folder / "out", ranks, extra=extra)
 
 

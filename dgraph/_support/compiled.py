@@ -14,7 +14,7 @@ from typing import Any
 import numba
 from numba.core.caching import FunctionCache
 
-from dgraph.cache import folder
+from dgraph._support.cache import folder
 from dgraph.errors import OutputError
 
 PATIENCE = 120.0

@@ -4,4 +4,4 @@ from dgraph.algorithms.base import ALGORITHMS, Algorithm, Answer, Parameter, Pro
 
 __all__ = ["ALGORITHMS", "Algorithm", "Answer", "Parameter", "ProgramAlgorithm", "algorithm"]
 
-from dgraph.algorithms import bfs, cc, color, kcore, pagerank, sssp  # noqa: F401
+from dgraph.algorithms import bfs, cc, color, kcore, kernels, pagerank, sssp  # noqa: F401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
@@ -11,15 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dgraph.algorithms.columns import Column
-from dgraph.algorithms.distances import UNREACHED
 from dgraph.comm import Comm
-from dgraph.engine import Context
+from dgraph.engine.rounds.driver import Context
 from dgraph.errors import UsageError, unknown
+from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 from dgraph.graph.names import Names
-from dgraph.graph.options import NAMES as LOAD_OPTIONS
 from dgraph.program import Program
-from dgraph.program.way import Way
+from dgraph.program.traversal import Traversal
+from dgraph.result.columns import UNREACHED, Column
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Parameter:
     """One parameter of an algorithm: a keyword of :func:`dgraph.run`, an option of the command line.
 
     Attributes:
-        type: int, float, bool, or "vertices": original ids, or a dict of id → number.
+        type: int, float, bool, str, or "vertices": original ids, or a dict of id → number.
+        least: the smallest number that makes sense.
     """
 
     name: str
@@ -36,6 +37,23 @@ class Parameter:
     help: str
     choices: tuple | None = None
     aliases: tuple[str, ...] = ()
+    least: int | None = None
+
+    def check(self, value: Any, of: str) -> None:
+        """Raise a :class:`UsageError` for a number or a switch that makes no sense; ``of``: the algorithm's name."""
+        right, wanted = KINDS.get(self.type, (object, "anything"))
+        wrong = not isinstance(value, right) or (isinstance(value, (bool, np.bool_)) and self.type is not bool)
+        if wrong or (self.type is float and math.isnan(value)) or (self.least is not None and value < self.least):
+            more = "" if self.least is None else f", {self.least} or more"
+            raise UsageError(f"{self.name} = {value!r} will not do for {of}: give {wanted}{more}, or leave it out")
+
+
+KINDS: dict[Any, tuple[Any, str]] = {
+    int: ((int, np.integer), "an integer"),
+    float: ((int, float, np.integer, np.floating), "a number"),
+    bool: ((bool, np.bool_), "True or False"),
+}
+"""Of a parameter's type: the types of Python that will do, and what they are called."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +66,7 @@ class Answer:
         summary: figures of the whole answer.
         finished: False if a limit ended the run; ``limit`` says which.
         arcs: of a search: edges that leave the vertices reached, on all ranks.
+        vertices: those of ``columns`` that hold vertices, if they are there.
     """
 
     columns: Mapping[str, Column]
@@ -55,6 +74,7 @@ class Answer:
     finished: bool = True
     limit: str | None = None
     arcs: int | None = None
+    vertices: tuple[str, ...] = ("predecessor", "labels")
 
 
 class Algorithm(ABC):
@@ -64,7 +84,9 @@ class Algorithm(ABC):
         name: on the command line.
         parameters: name → Parameter.
         needs_source: takes ``source``, an original id.
-        weighted: uses edge weights.
+        weighted: uses edge weights where the graph has some: exactly where NetworkX's function of that name does.
+        wants_weights: tells little without weights: the command line gives a default graph some, and warns where a
+            named graph has none.
         undirected: needs an undirected graph; a directed one is made so.
     """
 
@@ -72,6 +94,7 @@ class Algorithm(ABC):
     parameters: ClassVar[dict[str, Parameter]] = {}
     needs_source: ClassVar[bool] = False
     weighted: ClassVar[bool] = False
+    wants_weights: ClassVar[bool] = False
     undirected: ClassVar[bool] = False
 
     def __init__(self, **values: Any):
@@ -79,6 +102,8 @@ class Algorithm(ABC):
             value = values.pop(name, parameter.default)
             if parameter.choices and value not in parameter.choices:
                 raise unknown(f"{name} of {self.name}", value, parameter.choices)
+            if name != "source" and value is not parameter.default and not callable(value):
+                parameter.check(value, self.name)
             setattr(self, name, value)
         if values:
             raise unknown(f"parameter of {self.name}", next(iter(values)), self.parameters)
@@ -106,7 +131,7 @@ class Algorithm(ABC):
         return out
 
     @property
-    def way(self) -> Way | None:
+    def traversal(self) -> Traversal | None:
         """How its rounds want to be walked; None: as the run likes."""
         return None
 
@@ -148,7 +173,7 @@ class ProgramAlgorithm(Algorithm):
         state = ctx.run(self.program)
         limit = None if state.finished else f"{state.rounds} rounds"
         columns = {name: partial(state.__getitem__, name) for name in state.fields}
-        return Answer(columns, dict(state.globals), state.finished, limit)
+        return Answer(columns, dict(state.globals), state.finished, limit, vertices=())
 
     def settings(self) -> dict[str, Any]:
         return dict(self.program.parameters)

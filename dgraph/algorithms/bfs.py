@@ -14,9 +14,10 @@ from dgraph.algorithms.base import (
     check_source,
     limited,
 )
-from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, way
-from dgraph.algorithms.distances import UNREACHED, measured
+from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
+from dgraph.algorithms.distances import measured
 from dgraph.program import ALL, INF, MIN, Field, Program, where
+from dgraph.result.columns import UNREACHED
 
 
 class Levels(Program):
@@ -107,7 +108,9 @@ on searches are likely to be no deeper."""
 @algorithm(
     "bfs",
     SOURCE,
-    Parameter("depth_limit", int, None, "visit vertices up to this many hops (default: all)", aliases=("cutoff",)),
+    Parameter(
+        "depth_limit", int, None, "visit vertices up to this many hops (default: all)", aliases=("cutoff",), least=0
+    ),
     Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
     Parameter("variant", str, "direction-optimizing", "how it walks; most are about GPUs", choices=tuple(VARIANTS)),
     Parameter("without", str, None, f"features of bfs-4k left out, comma-separated: {', '.join(FEATURES)}"),
@@ -118,18 +121,18 @@ class Bfs(Algorithm):
     needs_source = True
 
     @property
-    def way(self):
-        return way(self.variant, self.without)
+    def traversal(self):
+        return traversal(self.variant, self.without)
 
     def check(self):
-        way(self.variant, self.without)
+        traversal(self.variant, self.without)
 
     def run(self, ctx):
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
-        levels = Levels(source=source, limit=limit).walked(self.way)
+        levels = Levels(source=source, limit=limit).with_traversal(self.traversal)
         apart = ctx.local_rounds and self.variant == "direction-optimizing"
-        back = not ctx.local.directed or not (apart or "push" in (ctx.direction, self.way.direction))
+        back = not ctx.local.directed or not (apart or "push" in (ctx.direction, self.traversal.direction))
         above = Parents(source=source) if back else PushedParents()
         if ctx.local.arcs < MEAN * ctx.local.n:
             above = above.retype(hops="int32")

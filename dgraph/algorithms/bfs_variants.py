@@ -5,26 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dgraph.errors import UsageError, unknown
-from dgraph.program.way import EVERY, Way
+from dgraph.program.traversal import EVERY, Traversal
 
 BOTH = ("warp", "hash")
 FEATURES = ("dynamic-warps", "dynamic-parallelism", "edge-discover", "single-block", "hash64")
 """Of BFS-4K, each a switch."""
 
 VARIANTS = {
-    "direction-optimizing": Way("direction-optimizing", anywhere=True),
-    "topology": Way("topology", "push", "vertex", sweeps=True),
-    "edge-topology": Way("edge-topology", "push", "edge", sweeps=True),
-    "matrix": Way("matrix", "pull", "virtual_warp", {"warp_size": 32}, anywhere=True),
-    "queue": Way("queue", "push", "vertex", anywhere=True),
-    "expand-contract": Way("expand-contract", "push", "twc", culling=BOTH),
-    "contract-expand": Way("contract-expand", "push", "edge", pours=EVERY, culling=BOTH),
-    "two-phase": Way("two-phase", "push", "edge", culling=BOTH),
-    "hybrid": Way("hybrid", "push", "edge", pours=1 << 20, culling=BOTH),
-    "bfs-4k": Way("bfs-4k", "push", "bfs-4k", features=FEATURES),
-    "expand-gather": Way("expand-gather", "push", "expand_gather"),
-    "expand-balanced": Way("expand-balanced", "push", "expand_balanced"),
-    "expand-hybrid": Way("expand-hybrid", "push", "expand_hybrid"),
+    "direction-optimizing": Traversal("direction-optimizing", anywhere=True),
+    "topology": Traversal("topology", "push", "vertex", sweeps=True),
+    "edge-topology": Traversal("edge-topology", "push", "edge", sweeps=True),
+    "matrix": Traversal("matrix", "pull", "virtual_warp", {"warp_size": 32}, anywhere=True),
+    "queue": Traversal("queue", "push", "vertex", anywhere=True),
+    "expand-contract": Traversal("expand-contract", "push", "twc", culling=BOTH),
+    "contract-expand": Traversal("contract-expand", "push", "edge", pours=EVERY, culling=BOTH),
+    "two-phase": Traversal("two-phase", "push", "edge", culling=BOTH),
+    "hybrid": Traversal("hybrid", "push", "edge", pours=1 << 20, culling=BOTH),
+    "bfs-4k": Traversal("bfs-4k", "push", "bfs-4k", features=FEATURES),
+    "expand-gather": Traversal("expand-gather", "push", "expand_gather"),
+    "expand-balanced": Traversal("expand-balanced", "push", "expand_balanced"),
+    "expand-hybrid": Traversal("expand-hybrid", "push", "expand_hybrid"),
 }
 """Name → way.
 
@@ -34,7 +34,7 @@ Merrill et al. 2012. bfs-4k: Busato & Bombieri 2015. expand-…: 004. direction-
 """
 
 
-def way(variant: str, without: str | None) -> Way:
+def traversal(variant: str, without: str | None) -> Traversal:
     """The way of a variant, ``without`` some features of BFS-4K, separated by commas.
 
     Raises:

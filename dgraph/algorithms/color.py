@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
-from dgraph.engine import State
+from dgraph.engine.rounds.driver import State
 from dgraph.errors import UsageError
 from dgraph.program import ADD, Field, Program, mixed, where
-from dgraph.program.way import Way
+from dgraph.program.traversal import Traversal
 
 
 class Coloring(Program):
@@ -96,10 +96,10 @@ class Tallest(Coloring):
 
 
 VARIANTS = {
-    "jones-plassmann": Way("color --variant jones-plassmann", anywhere=True),
-    "degree": Way("color --variant degree", anywhere=True),
-    "hybrid": Way("color --variant hybrid", anywhere=True),
-    "steal": Way("color --variant steal", "push", "steal"),
+    "jones-plassmann": Traversal("color --variant jones-plassmann", anywhere=True),
+    "degree": Traversal("color --variant degree", anywhere=True),
+    "hybrid": Traversal("color --variant hybrid", anywhere=True),
+    "steal": Traversal("color --variant steal", "push", "steal"),
 }
 """jones-plassmann: by random numbers. degree: by degrees, and random numbers between equal ones. hybrid: 003's two
 phases, by degrees while those tell neighbours apart, then by random numbers. steal: the first, by queues of blocks."""
@@ -123,7 +123,7 @@ class Color(Algorithm):
     undirected = True
 
     @property
-    def way(self):
+    def traversal(self):
         return VARIANTS[self.variant]
 
     def check(self):
@@ -137,12 +137,12 @@ class Color(Algorithm):
     def run(self, ctx):
         if self.variant != "hybrid" or self.switch_round == 0:
             kind = ByDegree if self.variant == "degree" else ByKey
-            return self._answer(ctx, ctx.run(kind(random_state=self.random_state).walked(self.way)))
-        begun = ctx.run(self._tallest(ctx.local.n).walked(self.way))
+            return self._answer(ctx, ctx.run(kind(random_state=self.random_state).with_traversal(self.traversal)))
+        begun = ctx.run(self._tallest(ctx.local.n).with_traversal(self.traversal))
         if not begun.finished:
             return self._answer(ctx, begun)
         rest = Rest(first=self._largest(ctx, begun) + 1, random_state=self.random_state)
-        return self._answer(ctx, ctx.run(rest.walked(self.way), {"color": begun.raw("color")}))
+        return self._answer(ctx, ctx.run(rest.with_traversal(self.traversal), {"color": begun.raw("color")}))
 
     def _tallest(self, n: int) -> Program:
         """The first phase, which ends as it was asked to."""

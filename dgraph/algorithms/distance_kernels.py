@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dgraph.algorithms.distances import UNREACHED
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
+from dgraph.result.columns import UNREACHED
 
 
 @njit(cache=True, nogil=True)

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from dgraph.algorithms.columns import Column
-    from dgraph.comm import Comm
-    from dgraph.engine import State
-    from dgraph.graph.local import LocalGraph
+from dgraph.result.columns import UNREACHED, Column
 
-UNREACHED = np.iinfo(np.int64).max
-"""An integer distance where there is no path."""
+if TYPE_CHECKING:
+    from dgraph.comm import Comm
+    from dgraph.engine.rounds.driver import State
+    from dgraph.graph.local import LocalGraph
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
-from dgraph.engine import State
+from dgraph.engine.rounds.driver import State
 from dgraph.errors import UsageError
 from dgraph.program import ADD, INF, MIN, Field, Global, Program, maximum, minimum, where
-from dgraph.program.way import Way
+from dgraph.program.traversal import Traversal
 
 
 class Peel(Program):
@@ -140,12 +140,12 @@ class Estimate(Peel):
     kernel = "estimates"
 
 
-PEELED = Way("kcore --variant peeling", anywhere=True)
+PEELED = Traversal("kcore --variant peeling", anywhere=True)
 VARIANTS = {
     "auto": PEELED,
     "peeling": PEELED,
-    "shells": Way("kcore --variant shells", anywhere=True),
-    "estimates": Way("kcore --variant estimates"),
+    "shells": Traversal("kcore --variant shells", anywhere=True),
+    "estimates": Traversal("kcore --variant estimates"),
 }
 """peeling: what has few neighbours left is dropped, level by level. shells: by steps of levels, then the levels of all
 steps side by side. estimates: Montresor et al. 2013. auto: shells on several GPUs, where there may be many levels."""
@@ -177,7 +177,7 @@ class KCore(Algorithm):
         return {"variant": "shells"} if ranks > 1 else {}
 
     @property
-    def way(self):
+    def traversal(self):
         return VARIANTS[self.variant]
 
     def check(self):
@@ -191,7 +191,7 @@ class KCore(Algorithm):
             return self._all(ctx, self._by_shells(ctx, dtype))
         kind = Estimate if self.variant == "estimates" else Peel
         program = kind(first=max((self.k or 0) - 1, 0), single=self.k is not None)
-        state = ctx.run(program.retype(core=dtype).walked(self.way))
+        state = ctx.run(program.retype(core=dtype).with_traversal(self.traversal))
         if self.k is None:
             return self._all(ctx, state)
         core = state["core"].astype(np.int64)
@@ -213,9 +213,9 @@ class KCore(Algorithm):
         return "shells"
 
     def _by_shells(self, ctx, dtype: str) -> State:
-        within = Within(first=STEP - 1).retype(core=dtype, top=dtype).walked(self.way)
+        within = Within(first=STEP - 1).retype(core=dtype, top=dtype).with_traversal(self.traversal)
         ctx.ahead(within)
-        shells = ctx.run(Shells(first=STEP - 1).retype(core=dtype, start=dtype).walked(self.way))
+        shells = ctx.run(Shells(first=STEP - 1).retype(core=dtype, start=dtype).with_traversal(self.traversal))
         if not shells.finished:
             return shells
         given = {"core": shells.raw("start"), "top": shells.raw("core")}

@@ -1,4 +1,4 @@
-"""Single-source shortest paths: near and far piles.   [Davidson et al., IPDPS 2014; Meyer & Sanders 2003]"""
+"""Single-source shortest paths: near and far buckets.   [Davidson et al., IPDPS 2014; Meyer & Sanders 2003]"""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from dgraph.algorithms.base import (
     limited,
 )
 from dgraph.algorithms.bfs import parents
-from dgraph.algorithms.columns import Column
-from dgraph.algorithms.distances import UNREACHED, measured
-from dgraph.engine import State
+from dgraph.algorithms.distances import measured
+from dgraph.algorithms.weight_checks import largest_and_mean
+from dgraph.engine.rounds.driver import State
 from dgraph.errors import DataError, UsageError
 from dgraph.program import ALL, INF, MIN, Field, Global, Program, where
+from dgraph.result.columns import UNREACHED, Column
 
 NARROW = np.iinfo(np.int32).max
 """A 32-bit distance where there is no path."""
 
+NEED = "sssp needs weights ≥ 0, since a negative one may make paths shorter without end"
+
 
 class Distances(Program):
-    """A vertex whose distance fell tells its neighbours; those of a farther pile wait until the nearer are through."""
+    """Relax the edges of vertices whose distance fell; vertices of a farther bucket wait until the nearer are done."""
 
     source: int = 0
     delta: float = 1.0
@@ -184,14 +187,14 @@ class Overflowed(OnePass):
 
 
 NEAR, FAR = 0.75, 16.0
-"""Of ``gather``, in piles: how far vertices are near; how wide the piles of the others are, if these have few edges."""
+"""For ``gather``, in buckets: how far vertices are near, and the width of the other buckets if these have few edges."""
 
 HUB, MEAN = 1024, 8
 """The largest degree, and the mean one, from which "auto" may be ``gather``."""
 
 SLACK, MARGIN = 1e-6, 0.01
-"""How far below its pile the next distance is taken to lie, as a share of it; how much more than a pile is wide light
-edges weigh, as a share of that: sums are rounded."""
+"""Allowances for rounded sums: how far below its bucket the next distance may lie, as a share of it, and by how much
+light edges may weigh more than the width of a bucket, as a share of it."""
 
 CROWD = 2048
 """One in so many vertices are more than are active before a hub is."""
@@ -200,19 +203,19 @@ CROWD = 2048
 @algorithm(
     "sssp",
     SOURCE,
-    Parameter("cutoff", float, None, "find distances up to this one (default: all)"),
+    Parameter("cutoff", float, None, "find distances up to this one (default: all)", least=0),
     Parameter(
         "delta",
         float,
         None,
-        "width of a pile, in units of the weights (default: 4 · mean weight / mean degree, more in small rounds)",
+        "width of a bucket, in units of the weights (default: 4 · mean weight / mean degree, more in small rounds)",
     ),
     Parameter(
         "variant",
         str,
         "auto",
         "how; gather is for graphs with hubs",
-        choices=("auto", "piles", "gather"),
+        choices=("auto", "buckets", "gather"),
     ),
     Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
 )
@@ -220,7 +223,7 @@ class Sssp(Algorithm):
     """Single-source shortest paths over weights that are not negative."""
 
     needs_source = True
-    weighted = True
+    weighted = wants_weights = True
 
     variant: str
     cutoff: float | None
@@ -232,19 +235,21 @@ class Sssp(Algorithm):
 
     def check(self):
         if self.variant == "gather" and (self.cutoff is not None or self.delta is not None):
-            raise UsageError("--variant gather goes to the end, in piles of its own widths; leave delta and cutoff out")
+            raise UsageError(
+                "--variant gather goes to the end, in buckets of its own widths; leave delta and cutoff out"
+            )
 
     def run(self, ctx):
         source = check_source(ctx, self.source, "sssp")
-        most, mean = _weights(ctx)
+        most, mean = largest_and_mean(ctx, NEED)
         delta = self.delta if self.delta is not None else _delta(ctx, mean)
         if not delta > 0:
-            raise UsageError(f"delta = {delta} is no width of a pile; give a number above 0")
+            raise UsageError(f"delta = {delta} is no width of a bucket; give a number above 0")
         settings = {"source": source, "delta": float(delta)}
         if self.cutoff is None:
             program = Distances(**settings)
         else:
-            program = LimitedDistances(cutoff=float(self.cutoff), **settings).lightened(float(self.cutoff))
+            program = LimitedDistances(cutoff=float(self.cutoff), **settings).with_light_edges(float(self.cutoff))
         program.widens = self.delta is None
         gathers = self._chosen(ctx) == "gather"
         nearer = _nearer(ctx) if self.return_predecessors else None
@@ -276,7 +281,7 @@ class Sssp(Algorithm):
         asked = self.cutoff is not None or self.delta is not None or ctx.local.out.weight_type is None
         free = ctx.backend.name == "cuda" and ctx.direction == "auto" and not (asked or ctx.keeper)
         if not (free and has_hubs(ctx.local.n, ctx.local.arcs, ctx.largest(ctx.local.largest_degree))):
-            return "piles"
+            return "buckets"
         ctx.record.choose("variant", "gather", "a GPU, and vertices of many edges")
         return "gather"
 
@@ -290,16 +295,16 @@ def _gathered(ctx, source: int, delta: float, dtype: str, following: Sequence[Pr
     """Vertices near hubs by edges that are light enough; all others look back for those. ``following``: what is run
     behind that.
 
-    Vertices up to the pile in which hubs are go ahead, by all their edges: then a shortest path to whoever is less than
-    a pile farther has light edges alone from there on. Not on a CPU, where that saves little, nor with checkpoints.
+    Vertices up to the bucket in which hubs are relax all their edges first: from there on a shortest path to a vertex
+    less than a bucket farther has light edges alone. Not on a CPU, where that saves little, nor with checkpoints.
     """
     width = NEAR * delta if dtype[0] == "f" else max(np.floor(NEAR * delta), 1.0)
     at, plain = ctx.local.lid(source), ctx.keeper is not None or ctx.backend.name != "cuda"
     light = width * (1 + MARGIN)
     kind = BeyondTold if ctx.largest(int(ctx.local.mirrors_pull)) else Beyond
 
-    def beyond(near: float, pile: float, gathers: bool) -> Program:
-        outer = kind(source=source, near=_limit(near, dtype), delta=pile).retype(dist=dtype)
+    def beyond(near: float, bucket: float, gathers: bool) -> Program:
+        outer = kind(source=source, near=_limit(near, dtype), delta=bucket).retype(dist=dtype)
         outer.gathers = gathers
         return outer
 
@@ -313,17 +318,17 @@ def _gathered(ctx, source: int, delta: float, dtype: str, following: Sequence[Pr
         outset = Outset(source=source, delta=width, crowd=ctx.local.n // CROWD).retype(dist=dtype)
         outset.widens = False
         onward = Onward(source=source, base=0.0, cutoff=_limit(0.0, dtype), delta=1.0).retype(dist=dtype)
-        ctx.ahead(onward.lightened(light), *following)
+        ctx.ahead(onward.with_light_edges(light), *following)
         state = ctx.run(outset)
         if not (state.finished and state.globals["crowded"]):
             return state
-        if state.pile * eps > MARGIN / 10:  # an edge that is no light one could lead to a distance that is near
+        if state.bucket * eps > MARGIN / 10:  # an edge that is no light one could lead to a distance that is near
             return ctx.run(Distances(source=source, delta=delta).retype(dist=dtype))
-        base = state.pile * width * (1 - SLACK)
+        base = state.bucket * width * (1 - SLACK)
         near, given = base + width, {"dist": state.raw("dist")}
         inner = Onward(source=source, base=base, cutoff=_limit(near, dtype), delta=2 * near)
     inner.widens = False
-    state = ctx.run(inner.retype(dist=dtype).lightened(light), given)
+    state = ctx.run(inner.retype(dist=dtype).with_light_edges(light), given)
     if not state.finished:
         return state
     _, _, arcs = measured(state, "dist", ctx.local).of_all(ctx.comm)
@@ -338,29 +343,8 @@ def _limit(distance: float, dtype: str) -> float | int:
     return distance if dtype[0] == "f" else int(np.floor(distance))
 
 
-def _weights(ctx) -> tuple[float, float]:
-    """The largest and the mean weight; negative and undefined ones are refused."""
-    kind = ctx.local.out.weight_type
-    if kind is None:
-        return 1, 1.0
-    low, most, here = ctx.local.out.weight_range
-    with ctx.comm.together():
-        if not low >= 0:
-            weights = ctx.local.out.weights
-            at = int(np.argmax(~(weights >= 0)))
-            row = int(np.searchsorted(ctx.local.out.offsets, at, side="right")) - 1
-            u, v = ctx.local.original[row], ctx.local.original[ctx.local.out.neighbours[at]]
-            raise DataError(
-                f"the edge {u} → {v} weighs {weights[at]}; sssp needs weights ≥ 0, since a negative one may make paths "
-                "shorter without end; correct the data, or give --weights"
-            )
-    every = ctx.comm.allgather(np.array([most], kind))
-    total = ctx.total(here)
-    return every.max().item(), total / max(ctx.local.arcs, 1)
-
-
 def _delta(ctx, mean: float) -> float:
-    """Δ = 4 · mean weight / mean degree, and at least what keeps piles apart. Wide piles relax edges in vain; where
+    """Δ = 4 · mean weight / mean degree, and at least what keeps buckets apart. Wide buckets relax edges in vain; where
     narrow ones make small rounds, the rounds open several."""
     degree = max(ctx.local.arcs / max(ctx.local.n, 1), 1.0)
     return max(4 * mean / degree, 1e-300)

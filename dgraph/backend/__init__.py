@@ -1,4 +1,4 @@
-"""Backends: what runs a program's rounds on one rank. Each gives a program a ``Machine`` (``base.py``)."""
+"""Backends: what runs a program's rounds on one rank. Each gives a program a ``Machine`` (``interface.py``)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from dgraph.backend.base import Backend
-from dgraph.backend.choices import DEVICE, HOST
-from dgraph.backend.connect import AUTO, MPI_HOST, TRANSPORTS, Joined, connect
+from dgraph.backend.interface import Backend
+from dgraph.backend.schedule_options import DEVICE, HOST
+from dgraph.backend.transport_names import AUTO, MPI_HOST, TRANSPORTS, Connection, connect
 from dgraph.errors import UsageError, unknown
-from dgraph.program.way import Way
+from dgraph.program.traversal import Traversal
 
 if TYPE_CHECKING:
-    from dgraph.backend.cuda.options import Options
+    from dgraph.backend.cuda.gpu_options import Options
 
-__all__ = ["BACKENDS", "Backend", "Joined", "backend", "connect"]
+__all__ = ["BACKENDS", "Backend", "Connection", "backend", "connect"]
 
 BACKENDS = ("auto", "cpu", "cuda")
 
@@ -48,7 +48,7 @@ def backend(
         place: this rank's number among them, which chooses its GPU.
         alone: whether there is no other rank on any node.
         masks: the cores that each rank of this node may use, a bit each.
-        schedule: see :class:`dgraph.backend.cuda.options.Options`.
+        schedule: see :class:`dgraph.backend.cuda.gpu_options.Options`.
         gpus: "0,1,2,3": the GPU of each rank of this node, by place.
         record: what a GPU run records beside: "load", "time" and "ranges", with commas between them.
         local_rounds: GPUs run rounds of their own between exchanges.
@@ -57,7 +57,7 @@ def backend(
         host_rounds: hosts agree on the ends of broad rounds, where GPUs could.
         overlap: GPUs exchange and walk edges inside ranks at the same time.
         across_limit: vertices and edges a rank of a round up to which GPUs stay in one kernel; None: as measured.
-        choices: options of schedules, see ``dgraph.backend.choices``; None: not given.
+        choices: options of schedules, see ``dgraph.backend.schedule_options``; None: not given.
 
     Raises:
         UsageError: an unknown name, no GPU or no CuPy where they were asked for, options of the other backend.
@@ -76,7 +76,7 @@ def backend(
         **choices,
     }
     if _takes_gpu(name, gpus=gpus, **given):
-        from dgraph.backend.cuda import CudaBackend
+        from dgraph.backend.cuda.backend import CudaBackend
 
         if isinstance(held, CudaBackend) and held.has(gpus, place, ranks_here):
             gpu = held.choosing(_options(**given))
@@ -86,7 +86,7 @@ def backend(
         return gpu
     if device is not None:
         raise UsageError("the graph was built on GPUs, and this run has none; load it with build='host'")
-    from dgraph.backend.cpu import CpuBackend
+    from dgraph.backend.cpu.backend import CpuBackend
 
     cpu = CpuBackend(threads, ranks_here, masks)
     cpu.why = "asked for" if name == "cpu" else "there is no GPU, or no CuPy to reach it"
@@ -94,7 +94,7 @@ def backend(
 
 
 def refuse_early(
-    name: str, transport: str = AUTO, way: Way | None = None, *, gpus: str | None = None, build: str = HOST,
+    name: str, transport: str = AUTO, traversal: Traversal | None = None, *, gpus: str | None = None, build: str = HOST,
     **given: object,
 ) -> None:  # fmt: skip
     """Refuse what :func:`backend` and :func:`connect` would, as far as one process can tell before anything is loaded.
@@ -114,16 +114,16 @@ def refuse_early(
         "build": build if build == DEVICE else None,
     }
     if _takes_gpu(name, gpus=gpus, **asked, **given):
-        from dgraph.backend.cuda.device import some
+        from dgraph.backend.cuda.device.device import some
 
         some()
         _options(**given)
-    elif way is not None:
-        way.refuse_without_gpu()
+    elif traversal is not None:
+        traversal.refuse_without_gpu()
 
 
 def _options(**given: object) -> Options:
-    from dgraph.backend.cuda.options import Options, recording
+    from dgraph.backend.cuda.gpu_options import Options, recording
 
     wanted = {key: value for key, value in given.items() if value is not None}
     return Options(**(wanted | recording(wanted.pop("record", None))))  # type: ignore[arg-type]
@@ -151,6 +151,6 @@ def _takes_gpu(name: str, **about_gpus: object) -> bool:
 def _has_gpu() -> bool:
     if find_spec("cupy") is None:
         return False
-    from dgraph.backend.cuda.device import count
+    from dgraph.backend.cuda.device.device import count
 
     return count() > 0

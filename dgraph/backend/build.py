@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dgraph.backend import backend as choose_backend
-from dgraph.comm import communicator
+from dgraph.comm import collective, communicator
 from dgraph.comm.hosts import ranks_here
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
 
 if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
 
 
+@collective
 def build_on_gpus(
     spec: str, *, comm=None, policy: str = "auto", backend: str = "auto", gpus: str | None = None, **loading: Any
 ) -> Graph:
@@ -21,7 +22,7 @@ def build_on_gpus(
     Args:
         spec: ``NAME:SIZE[,option…]``.
         comm, policy, backend, gpus: as of :func:`dgraph.run`.
-        loading: the fields of :class:`~dgraph.graph.options.LoadOptions`.
+        loading: the fields of :class:`~dgraph.graph.load_options.LoadOptions`.
 
     Raises:
         UsageError: no GPU, no generator, what needs the edges on the host, too little memory.

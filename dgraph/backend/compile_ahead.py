@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def beside(calls: Sequence[Callable[[], None]]) -> Iterator[None]:
+def compile_alongside(calls: Sequence[Callable[[], None]]) -> Iterator[None]:
     """Run others in threads of their own; where one fails, that is raised at the end."""
     if not calls:
         yield

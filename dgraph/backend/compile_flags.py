@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dgraph.program import Traced
 
-LAST_PILE = 4 * 10**18
-"""Below ``FAR_BASE`` of either layout; vertices beyond it share one pile."""
+LAST_BUCKET = 4 * 10**18
+"""Below ``FAR_BASE`` of either layout; vertices beyond it share one bucket."""
 
 TOP = 2**63 - 1
 """A minimum is counted as ``x ^ TOP``: how far x lies below TOP, a number without a sign. The least x is the farthest,

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph.backend.note import Note, Spent
-from dgraph.backend.portable import Portable
+from dgraph.backend.round_stats import RoundStats, Spent
+from dgraph.backend.snapshot import Snapshot
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
+from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.options import LoadOptions
 from dgraph.program import Traced
 
 if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
 
-NO_PILE = np.iinfo(np.int64).max
-"""A number past every pile."""
+NO_BUCKET = np.iinfo(np.int64).max
+"""A number past every bucket."""
 
 
 class Machine(ABC):
@@ -69,8 +69,8 @@ class Machine(ABC):
         """Edges that leave them, in the whole graph."""
 
     @property
-    def pile(self) -> int:
-        """The lowest pile that was opened last."""
+    def bucket(self) -> int:
+        """The lowest bucket that was opened last."""
         return 0
 
     @property
@@ -98,7 +98,7 @@ class Machine(ABC):
         """This rank's part of the round's totals: integers [active, edges, sums …, minima …], float sums."""
 
     @abstractmethod
-    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks: ``step``, the end, the next direction."""
 
     @abstractmethod
@@ -115,33 +115,33 @@ class Machine(ABC):
         """The globals' values, the same on every rank."""
 
     @abstractmethod
-    def restore(self, kept: Portable) -> None:
+    def restore(self, kept: Snapshot) -> None:
         """Stand where ``kept`` says. Call it after :meth:`start`, before a round."""
 
-    def portable(self) -> Portable | None:
+    def portable(self) -> Snapshot | None:
         """Where the rounds stand, between two of them; None where they cannot be stopped here, on all ranks alike."""
         return None
 
     @property
     def waiting(self) -> int:
-        """Vertices in the far pile; some may be stale. Only programs with ``priority`` have one."""
+        """Vertices in the far bucket; some may be stale. Only programs with ``priority`` have one."""
         return 0
 
-    def lowest_pile(self) -> int:
-        """The lowest pile that a vertex waits in; :data:`NO_PILE` if none does."""
-        return NO_PILE
+    def lowest_bucket(self) -> int:
+        """The lowest bucket that a vertex waits in; :data:`NO_BUCKET` if none does."""
+        return NO_BUCKET
 
-    def open_pile(self, pile: int) -> None:  # noqa: B027, without piles there is nothing to do
+    def open_bucket(self, bucket: int) -> None:  # noqa: B027, without buckets there is nothing to do
         """Vertices that wait in it join the frontier."""
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record: Any) -> Any:
-        """A courier of this backend's own, that carries fields in place of ``dgraph/sync``; None: there is none.
+        """A courier of this backend's own, that carries fields in place of ``dgraph/engine/sync``; None: there is none.
 
         Collective. ``plans``: direction → what is exchanged.
         """
         return None
 
-    def notes(self) -> list[Note]:
+    def notes(self) -> list[RoundStats]:
         """What is told of all rounds since the last call, beside their figures; most tell nothing."""
         return []
 
@@ -159,11 +159,11 @@ class SharedMachine(Machine):
 
     Attributes:
         dirties: whether mirrors must hear of masters that are not active.
-        abreast: whether mirrors already hold, as rounds begin, what their masters would tell them.
+        mirrors_current: True if mirrors hold their masters' values when rounds begin.
     """
 
     dirties: bool
-    abreast = False
+    mirrors_current = False
 
     @abstractmethod
     def edge(self) -> None:
@@ -207,14 +207,14 @@ class Backend(ABC):
         why: why this backend.
         warning: for the user; "" where there is nothing to say.
         keeps: whether it has something of a graph that would save the next run time.
-        abreast: whether programs are compiled side by side in one process.
+        compiles_in_parallel: True if one process compiles several programs at a time.
     """
 
     name: str
     threads: int
     reason: str
     warning: str
-    keeps = abreast = False
+    keeps = compiles_in_parallel = False
     why = ""
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:

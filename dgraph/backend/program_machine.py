@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.base import SharedMachine
-from dgraph.backend.portable import Portable
+from dgraph.backend.interface import SharedMachine
+from dgraph.backend.snapshot import Snapshot
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 
 SHARED = {
     "round": "ROUND", "pull": "MODE", "active": "TOTAL_ACTIVE", "edges": "TOTAL_EDGES", "unexplored": "UNEXPLORED",
-    "pile": "PILE", "width": "WIDTH", "whole": "WHOLE", "done": "DONE",
+    "bucket": "BUCKET", "width": "WIDTH", "whole": "WHOLE", "done": "DONE",
 }  # fmt: skip
 """Of :attr:`Portable.shared`, the control words that they are."""
 
 
-class Standing(SharedMachine):
+class ProgramMachine(SharedMachine):
     """The part of a machine that is the same on every backend.
 
     Attributes:
@@ -58,8 +58,8 @@ class Standing(SharedMachine):
         return int(self.words[self.layout.EDGES])
 
     @property
-    def pile(self) -> int:
-        return int(self.words[self.layout.PILE])
+    def bucket(self) -> int:
+        return int(self.words[self.layout.BUCKET])
 
     @property
     def total_active(self) -> int:
@@ -84,7 +84,7 @@ class Standing(SharedMachine):
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
         """Where they lie on the host, one word each in either array: int64, float64."""
 
-    def portable(self) -> Portable:
+    def portable(self) -> Snapshot:
         integers, floats = self._globals()
         count = max(len(self.traced.globals), 1)
         shared: dict[str, Any] = {name: int(self.words[getattr(self.layout, word)]) for name, word in SHARED.items()}
@@ -94,14 +94,14 @@ class Standing(SharedMachine):
             active[self._active()] = 1
         if self.traced.priority is not None:
             waiting[self._waiting()] = 1
-        return Portable(dict(self.fields()), active, waiting, shared)
+        return Snapshot(dict(self.fields()), active, waiting, shared)
 
-    def restore(self, kept: Portable) -> None:
+    def restore(self, kept: Snapshot) -> None:
         at, masters = self.layout, self.local.masters
         for name, values in kept.fields.items():
             self.state[name][:masters] = values
         words = {getattr(at, word): kept.shared[name] for name, word in SHARED.items()}
-        words[at.WIDTH] = min(words[at.WIDTH], at.MOST_PILES)
+        words[at.WIDTH] = min(words[at.WIDTH], at.MOST_BUCKETS)
         forced = self.words[at.FORCED]
         if forced == at.FORCE_PUSH or not self.pulls:
             words[at.MODE] = at.PUSH
@@ -119,11 +119,11 @@ class Standing(SharedMachine):
 
     @abstractmethod
     def _waiting(self) -> np.ndarray:
-        """lids of masters in the far pile."""
+        """lids of masters in the far bucket."""
 
     @abstractmethod
     def _stand(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
-        """Take in control words, globals, and lids for the far pile."""
+        """Take in control words, globals, and lids for the far bucket."""
 
     @abstractmethod
     def _wake(self, lids: np.ndarray) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Note:
+class RoundStats:
     """Rounds in a row, on one rank (``machine.notes()``).
 
     Attributes:

@@ -18,12 +18,12 @@ TRANSPORTS = {
 
 
 @dataclass
-class Joined:
+class Connection:
     """What was chosen.
 
     Attributes:
         transport, reason: for the report.
-        gpus: of every rank, as ``cuda/binding.py`` tells them; empty where some have none.
+        gpus: of every rank, as ``cuda/device/gpu_assignment.py`` tells them; empty where some have none.
         warnings: for the user.
     """
 
@@ -33,7 +33,7 @@ class Joined:
     warnings: list[str] = field(default_factory=list)
 
 
-def connect(engine, comm: Comm, transport: str = AUTO, allow_gpu_sharing: bool = False) -> Joined:
+def connect(engine, comm: Comm, transport: str = AUTO, allow_gpu_sharing: bool = False) -> Connection:
     """Join the ranks whose backend is ``engine``; collective, and the same on every rank.
 
     Raises:
@@ -55,4 +55,4 @@ def connect(engine, comm: Comm, transport: str = AUTO, allow_gpu_sharing: bool =
     reason = "one rank" if comm.size == 1 else "host memory"
     if len(without) < comm.size:
         reason += f", because rank {without[0]} has no GPU"
-    return Joined(comm.transport, reason)
+    return Connection(comm.transport, reason)

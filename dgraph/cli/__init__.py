@@ -14,7 +14,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line ``argv`` (``sys.argv[1:]``) on every rank; the exit code, equal on all."""
     import sys
 
-    from dgraph.cli.ending import end_together
+    from dgraph.cli.exit_codes import end_together
 
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["doctor"]:

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dgraph.errors import UsageError
+from launch.once import once
 
 
-class Said(Exception):
+class HelpRequested(Exception):
     """The text that was asked for in place of work: help, a version."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Options that are absent from what was parsed unless they were given.
+    """Options that are absent from what was parsed unless they were given; one that takes a value is given once.
 
     ``error`` raises a :class:`UsageError`, ``--help`` :class:`Said`.
 
@@ -26,6 +27,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, surplus: str = "one word too many", **options: Any):
         self.surplus = surplus
         super().__init__(formatter_class=_Formatter, allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
+        once(self)
 
     def error(self, message: str) -> NoReturn:
         if message.endswith("expected one argument"):
@@ -33,7 +35,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see {self.prog} --help")
 
     def print_help(self, file: Any = None) -> NoReturn:
-        raise Said(self.format_help().rstrip())
+        raise HelpRequested(self.format_help().rstrip())
 
     def parsed(self, words: Sequence[str]) -> dict[str, Any]:
         """What ``words`` hold; nothing that no option knows."""

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dgraph.backend.choices import CHOICES
+from dgraph.backend.schedule_options import CHOICES
 from dgraph.cli.arguments import flag
-from dgraph.cli.commands import PROGRAM, Task, command_parser
-from dgraph.cli.options import add_load_options
+from dgraph.cli.commands import PROGRAM, Task, command_parser, show_warnings
+from dgraph.cli.run_options import add_load_options
 from dgraph.comm import Comm
 from dgraph.errors import OutputError, UsageError, unknown
-from dgraph.graph.options import load_options
+from dgraph.graph.load_options import load_options
 
 DIRECTIONS = {"pagerank": "pull"}
 """How edges are walked where the command line does not say; the others push.   [002, section 5]"""
@@ -80,10 +80,10 @@ def _do(comm: Comm, given: dict[str, Any], words: Sequence[str]) -> int:
 
 
 def _compare(comm: Comm, given: dict[str, Any], words: Sequence[str]) -> int:
-    from dgraph import balance
     from dgraph.algorithms import ALGORITHMS
-    from dgraph.balance.plot import matplotlib, write_picture
-    from dgraph.graph.handle import Graph
+    from dgraph.graph.stored_graph import Graph
+    from dgraph.tools import balance
+    from dgraph.tools.balance.plot import matplotlib, write_picture
 
     name = given.get("algorithm", ALGORITHM)
     if name not in ALGORITHMS:
@@ -97,12 +97,15 @@ def _compare(comm: Comm, given: dict[str, Any], words: Sequence[str]) -> int:
     if {"svg", "png"} & given.keys():
         matplotlib()
     options = {name: given[name] for name in CHOICES if name in given}
-    balance.ways(given.get("schedule", "all"), options, 1)  # what is wrong with names is said before a graph is loaded
+    balance.candidates(
+        given.get("schedule", "all"), options, 1
+    )  # what is wrong with names is said before a graph is loaded
     backend = gpu()
     graph = Graph.load(given["graph"], comm=comm, **load_options(given))
+    show_warnings(graph)
     if algorithm.undirected and graph.directed:
         graph = graph.undirected()
-    compared = balance.ways(given.get("schedule", "all"), options, graph.block.facts.largest_degree)
+    compared = balance.candidates(given.get("schedule", "all"), options, graph.block.facts.largest_degree)
     parameters: dict[str, Any] = {"source": given.get("source", graph.hub())} if algorithm.needs_source else {}
     if "return_predecessors" in algorithm.parameters:
         parameters["return_predecessors"] = False
@@ -129,7 +132,7 @@ def _compare(comm: Comm, given: dict[str, Any], words: Sequence[str]) -> int:
         for cell in cells:
             print("", balance.detail(cell), sep="\n")
     if "json" in given:
-        from dgraph.report.write import replacing
+        from dgraph.report.report_file import replacing
 
         replacing(given["json"], f"{json.dumps(balance.facts(cells, about))}\n".encode(), "--json")
     if "html" in given:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dgraph.cli.arguments import Parser, flag
+
+if TYPE_CHECKING:
+    from dgraph.graph.stored_graph import Graph
 
 PROGRAM = "python -m dgraph"
 COMMANDS = {
@@ -33,7 +37,7 @@ class Task:
     do: Callable[[Any], int]
 
 
-def asked(command: str, words: Sequence[str]) -> Task | str:
+def task_of(command: str, words: Sequence[str]) -> Task | str:
     """What the words behind a command ask for; or the text that answers them."""
     return import_module(f"dgraph.cli.{FILES.get(command, command)}").task(words)
 
@@ -43,3 +47,10 @@ def command_parser(name: str) -> Parser:
     parser = Parser(prog=f"{PROGRAM} {name}", description=COMMANDS[name])
     parser.add_argument("--traceback", **flag(), help=argparse.SUPPRESS)
     return parser
+
+
+def show_warnings(graph: Graph) -> None:
+    """Print what was decided about the input and may be wrong, on rank 0's stderr, also where ``--quiet`` was given."""
+    if graph.comm.rank == 0:
+        for text in graph.facts.warnings:
+            print(f"dgraph: warning: {graph.facts.name}: {text}", file=sys.stderr, flush=True)

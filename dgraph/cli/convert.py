@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.cli.arguments import flag
-from dgraph.cli.commands import Task, command_parser
-from dgraph.cli.options import add_load_options
+from dgraph.cli.commands import Task, command_parser, show_warnings
+from dgraph.cli.run_options import add_load_options
 from dgraph.comm import Comm
-from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
-from dgraph.graph.options import load_options
-from dgraph.graph.stored import available
-from dgraph.output.graphs import OTHERS, save_graph, writer_for
+from dgraph.graph.load_options import load_options
+from dgraph.graph.stored.write import available
+from dgraph.graph.stored_graph import Graph
+from dgraph.result.files.graph_writers import OTHERS, save_graph, writer_for
 
 STORE = "store"
 EXAMPLES = """\
@@ -51,6 +51,7 @@ def _convert(comm: Comm, given: dict[str, Any]) -> int:
         else:
             writer_for(file, to)
     graph = Graph.load(given["graph"], comm=comm, **load_options(given))
+    show_warnings(graph)
     loaded = time.perf_counter()
     notes = _save_store(graph, file) if to == STORE else save_graph(file, graph.block, comm, to)
     ended = time.perf_counter()

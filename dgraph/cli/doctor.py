@@ -31,8 +31,8 @@ def without_ranks(words: Sequence[str]) -> int | None:
     except DgraphError as error:
         broken = error
     as_json, quiet = _options(words)
-    from dgraph.cli.ending import PROCESS_NUMBER
-    from dgraph.doctor import FAIL, Finding, examine
+    from dgraph.cli.exit_codes import PROCESS_NUMBER
+    from dgraph.tools.doctor import FAIL, Finding, examine
 
     if not any(os.environ.get(name, "0") != "0" for name in PROCESS_NUMBER):
         first = Finding(FAIL, "launcher", str(broken), "see docs/launching.md, the wrong launcher")
@@ -51,7 +51,7 @@ def _options(words: Sequence[str]) -> tuple[bool, bool]:
 
 
 def _do(comm: Comm, as_json: bool, quiet: bool) -> int:
-    from dgraph.doctor import FAIL, examine
+    from dgraph.tools.doctor import FAIL, examine
 
     findings = examine(comm)
     if comm.rank == 0:

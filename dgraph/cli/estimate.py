@@ -10,17 +10,17 @@ from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from dgraph.backend.choices import BUILDS, DEVICE
+from dgraph.backend.schedule_options import BUILDS, DEVICE
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
-from dgraph.cli.progress import progress_for
+from dgraph.cli.terminal_progress import progress_for
 from dgraph.comm import Comm
-from dgraph.engine import DIRECTIONS
+from dgraph.engine.rounds.driver import DIRECTIONS
 from dgraph.errors import UsageError, unknown
-from dgraph.report.lines import aligned, size
+from dgraph.report.text_lines import aligned, size
 
 if TYPE_CHECKING:
-    from dgraph.estimate import Plan, Shape
+    from dgraph.tools.estimate import RunPlan, Shape
 
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 TOO_LITTLE = 1
@@ -46,9 +46,9 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("-n", "--ranks", metavar="P", help="ranks: one number or several, 1,2,4 (default 1)")
     parser.add_argument("--policy", metavar="NAME", help="how the graph is spread; several: oec,cvc; or all")
     parser.add_argument("--weights", metavar="RULE", help="as for a run")
-    way = parser.add_mutually_exclusive_group()
-    way.add_argument("--directed", **flag(), help="as for a run")
-    way.add_argument("--undirected", **flag(False, "directed"), help="as for a run")
+    traversal = parser.add_mutually_exclusive_group()
+    traversal.add_argument("--directed", **flag(), help="as for a run")
+    traversal.add_argument("--undirected", **flag(False, "directed"), help="as for a run")
     parser.add_argument("--build", choices=BUILDS, help="as for a run: device counts what building takes of a GPU")
     parser.add_argument("--direction", choices=DIRECTIONS, help="as for a run: push needs no edges by target")
     parser.add_argument("--variant", metavar="NAME", help="as for a run of bfs or kcore: what it takes of a GPU")
@@ -87,7 +87,7 @@ def _do(comm: Comm, given: dict[str, Any]) -> int:
 
 def _tell(given: dict[str, Any]) -> int:
     from dgraph.algorithms import ALGORITHMS
-    from dgraph.estimate import shape_of
+    from dgraph.tools.estimate import shape_of
     from partitioning import POLICIES
 
     names = list(ALGORITHMS) if given["algorithm"] == "all" else [given["algorithm"]]
@@ -123,9 +123,9 @@ def _tell(given: dict[str, Any]) -> int:
 
 def _plans(
     names: Sequence[str], policies: Sequence[str], counts: Sequence[int], shape: Shape, given: dict[str, Any]
-) -> Iterator[Plan]:
+) -> Iterator[RunPlan]:
     from dgraph.algorithms import ALGORITHMS
-    from dgraph.estimate import estimate
+    from dgraph.tools.estimate import estimate
 
     for name, policy, ranks in product(names, policies, counts):
         algorithm = ALGORITHMS[name]
@@ -147,7 +147,7 @@ def _within(need: int, limit: int | None) -> bool:
 
 
 def _table(shape, plans, fits: list[bool] | None) -> str:
-    way = "directed" if shape.directed else "undirected"
+    traversal = "directed" if shape.directed else "undirected"
     head = ["algorithm", "policy", "ranks", "masters", "mirrors", "arcs", "load", "build", "rounds", "peak", "on a GPU"]
     lines: list[list[str] | None] = [head + ["fits"] * (fits is not None), None]
     for number, plan in enumerate(plans):
@@ -160,7 +160,7 @@ def _table(shape, plans, fits: list[bool] | None) -> str:
         row += [size(x) for x in (plan.load, plan.build, plan.rounds, plan.peak, plan.gpu.peak)]
         lines.append(row + ([] if fits is None else ["yes" if fits[number] else "NO"]))
     weights = f", weights of {shape.weight} bytes" if shape.weight else ""
-    told = [f"{shape.n:,} vertices, {shape.edges:,} edges at most, {way}{weights}", "\n".join(aligned(lines))]
+    told = [f"{shape.n:,} vertices, {shape.edges:,} edges at most, {traversal}{weights}", "\n".join(aligned(lines))]
     return "\n\n".join(
         [*told, f"a rank's, at most; peak is the fullest phase and {size(plans[0].base)} of Python and libraries"]
     )

@@ -41,9 +41,9 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
         comm = world()
     except DgraphError as error:
         if not any(os.environ.get(name, "0") != "0" for name in PROCESS_NUMBER):
-            _say(_message(error, traceback))
+            _print(_message(error, traceback))
         return error.exit_code
-    ending = comm.twin()  # so that a rank at its end is not taken for one that is still at work
+    ending = comm.duplicate()  # so that a rank at its end is not taken for one that is still at work
     code, message = 0, None
     try:
         code = work(comm)
@@ -60,13 +60,13 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
         if not isinstance(fault, KeyboardInterrupt):
             code = InternalError.exit_code
             time.sleep(min(0.05 * comm.rank, 1.0))  # a fault of all ranks is told by the first
-            _say(f"{_place(comm)} {''.join(tracebacks.format_exception(fault))}".rstrip())
+            _print(f"{_place(comm)} {''.join(tracebacks.format_exception(fault))}".rstrip())
         if comm.size > 1:
             comm.abort(code)
-    return _agreed(ending, code, message)
+    return _agree_on_code(ending, code, message)
 
 
-def _agreed(comm: Comm, code: int, message: str | None) -> int:
+def _agree_on_code(comm: Comm, code: int, message: str | None) -> int:
     """The largest code of all ranks; the first rank with a message prints it. Aborts if a failed rank stays alone."""
     lonely = threading.Timer(GRACE + 0.1 * comm.rank, _abort, (comm, code, message))  # one tells for all that wait
     lonely.daemon = True
@@ -76,18 +76,18 @@ def _agreed(comm: Comm, code: int, message: str | None) -> int:
         comm.barrier()
     except PeerLost as lost:
         time.sleep(min(0.2 * comm.rank, 2.0))  # all that are left found the same: the first ends the others
-        _say(f"{_place(comm)} {message or _message(lost, False)}")
+        _print(f"{_place(comm)} {message or _message(lost, False)}")
         comm.abort(code or InternalError.exit_code)
     lonely.cancel()
     speaker = -comm.largest(-comm.rank if message is not None else -comm.size)
     if comm.rank == speaker and message:
-        _say(message)
+        _print(message)
     return comm.largest(code)
 
 
 def _abort(comm: Comm, code: int, message: str | None) -> None:
     what = message or f"exit code {code}"
-    _say(f"{_place(comm)} {what}\n{_place(comm)} the other ranks did not stop within {GRACE:.0f} s: aborting them")
+    _print(f"{_place(comm)} {what}\n{_place(comm)} the other ranks did not stop within {GRACE:.0f} s: aborting them")
     comm.abort(code or InternalError.exit_code)
 
 
@@ -106,6 +106,6 @@ def _place(comm: Comm) -> str:
     return f"[rank {comm.rank} {socket.gethostname()}]"
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.flush()
     print(text, file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ from dgraph.cli.arguments import flag
 from dgraph.cli.commands import PROGRAM, Task, command_parser
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
-from dgraph.fetch import DATASETS, fetch
+from dgraph.tools.fetch import DATASETS, fetch
 
 
 def task(words: Sequence[str]) -> Task | str:

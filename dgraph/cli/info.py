@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from dgraph.cli.arguments import flag, summary
-from dgraph.cli.commands import Task, command_parser
-from dgraph.cli.options import add_load_options
+from dgraph.cli.commands import Task, command_parser, show_warnings
+from dgraph.cli.run_options import add_load_options
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
+from dgraph.graph.build.representations import costs
 from dgraph.graph.formats import FORMATS, suffix_of
 from dgraph.graph.generate import is_generator
-from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
-from dgraph.graph.options import load_options
-from dgraph.graph.representations import costs
-from dgraph.result import UNREACHED
+from dgraph.graph.load_options import load_options
+from dgraph.graph.stored_graph import Graph
 from dgraph.run import run
 from partitioning.store import is_store
 
@@ -49,6 +48,7 @@ def _info(comm: Comm, given: dict[str, Any]) -> int:
     if "representations" in given and comm.size > 1:
         raise UsageError("--representations holds the whole graph on one rank; start it without mpirun")
     graph = Graph.load(spec, comm=comm, **load_options(given))
+    show_warnings(graph)
     found: dict[str, Any] = {"graph": graph.facts.name, "summary": describe(graph)}
     if is_store(spec):
         found |= {
@@ -96,18 +96,10 @@ def structure(graph: Graph) -> dict[str, Any]:
     whole = graph.undirected()
     parts = run("cc", whole)
     first = run("bfs", whole, source=whole.hub())
-    far = _farthest(first.columns, graph.comm)
-    second = run("bfs", whole, source=far)
+    farthest = first.top(1)["vertex"][0]
+    second = run("bfs", whole, source=farthest)
     found = {key: value for key, value in parts.summary.items() if isinstance(value, (int, float))}
     return {"components": found, "diameter_at_least": max(first.summary["depth"], second.summary["depth"])}
-
-
-def _farthest(columns: Any, comm: Comm) -> int:
-    """A vertex whose distance is the largest there is: of several, the one of the smallest id."""
-    distance = np.where(columns["distance"] == UNREACHED, -1, columns["distance"])
-    most = comm.largest(int(distance.max(initial=-1)))
-    ids = columns["vertex"][distance == most]
-    return -comm.largest(-int(ids.min(initial=np.iinfo(np.int64).max)))
 
 
 def _text(found: dict[str, Any]) -> str:

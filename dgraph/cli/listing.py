@@ -6,8 +6,8 @@ import json as encoder
 from collections.abc import Sequence
 from typing import Any
 
-from dgraph.backend.choices import BUILDS, CHOICES, ROUNDS
-from dgraph.backend.connect import TRANSPORTS
+from dgraph.backend.schedule_options import BUILDS, CHOICES, ROUNDS
+from dgraph.backend.transport_names import TRANSPORTS
 from dgraph.cli.arguments import flag, summary
 from dgraph.cli.commands import command_parser
 
@@ -32,11 +32,11 @@ def registers() -> dict[str, list[dict[str, Any]]]:
     """The rows of every register, as JSON can hold them."""
     from dgraph.algorithms import ALGORITHMS
     from dgraph.backend.cuda.schedules import SCHEDULES
+    from dgraph.engine.rounds.timings import plain
     from dgraph.graph.formats import FORMATS
     from dgraph.graph.generate import GENERATORS
-    from dgraph.output import WRITERS
-    from dgraph.output.graphs import GRAPH_WRITERS, OTHERS
-    from dgraph.report.trace import plain
+    from dgraph.result.files import WRITERS
+    from dgraph.result.files.graph_writers import GRAPH_WRITERS, OTHERS
     from partitioning import POLICIES
 
     return {
@@ -93,11 +93,10 @@ def listing(json: bool = False) -> str:
     for title, rows in found.items():
         lines += [f"{title}{MORE.get(title, '')}:"]
         names = [row.get("form", row["name"]) for row in rows]
+        helps = [row["help"] + " Uses edge weights." * row.get("weighted", False) for row in rows]
         width = max((len(name) for name in names if len(name) <= WIDEST), default=0) + 2
-        for name, row in zip(names, rows, strict=True):
-            lines += (
-                [f"  {name:{width}}{row['help']}"] if len(name) <= WIDEST else [f"  {name}", f"{'':8}{row['help']}"]
-            )
+        for name, text, row in zip(names, helps, rows, strict=True):
+            lines += [f"  {name:{width}}{text}"] if len(name) <= WIDEST else [f"  {name}", f"{'':8}{text}"]
             lines += [_parameter(parameter) for parameter in row.get("parameters", ())]
         lines.append("")
     return "\n".join(lines).rstrip().replace("``", "")

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dgraph.cli.arguments import Parser, Said, summary
-from dgraph.cli.commands import COMMANDS, PROGRAM, Task, asked
-from dgraph.cli.options import RUN, add_parameters, add_run_options
+from dgraph.cli.arguments import HelpRequested, Parser, summary
+from dgraph.cli.commands import COMMANDS, PROGRAM, Task, task_of
+from dgraph.cli.run_options import RUN, add_parameters, add_run_options
 from dgraph.cli.sources import names, sources, weighted
 from dgraph.errors import UsageError, unknown
-from dgraph.graph.options import load_options
+from dgraph.graph.load_options import load_options
 
 EXAMPLES = """\
 examples:
@@ -26,7 +26,7 @@ examples:
 
 exit codes: 0 done; 1 --validate found the answer wrong, or doctor a fault; 2 the request cannot be carried out;
 3 a tolerance or round limit was not met (output is written); 65 bad data; 70 a fault of dgraph; 74 reading or
-writing failed; 75 stopped with a checkpoint: --resume auto goes on; 130 interrupted."""
+writing failed; 75 stopped with a checkpoint: --resume auto goes on; 124 --watchdog ended it; 130 interrupted."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Request:
     Attributes:
         algorithm: its name in the register.
         graph: file or generator; None: a generated one of dgraph's choice.
-        load, run: keyword arguments of :class:`~dgraph.graph.options.LoadOptions` and of :func:`dgraph.run`.
+        load, run: keyword arguments of :class:`~dgraph.graph.load_options.LoadOptions` and of :func:`dgraph.run`.
         parameters: of the algorithm, only those given.
         sources: one run each; None where the user named none.
         output, report: files to write.
         quiet: nothing is printed but errors, and what ``format`` asks for.
-        command: the words that asked for it.
+        command: the words that task_of for it.
         format: what stdout gets, a key of ``dgraph.report.STYLES``; None where none was named.
     """
 
@@ -70,13 +70,13 @@ def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | Task
     first = words[0] if words else ""
     try:
         if first in COMMANDS:
-            return asked(first, words[1:])
+            return task_of(first, words[1:])
         if first in algorithms:
             return _request(_algorithm_parser(algorithms[first]), words[1:], algorithms[first])
         if first.startswith("-"):
             _general_parser(algorithms).parse_known_args(words)
             raise UsageError(f"got {first} first; the algorithm comes first: {PROGRAM} ALGORITHM [GRAPH] [options]")
-    except Said as said:
+    except HelpRequested as said:
         return str(said)
     if not first:
         raise UsageError(f"no algorithm named; known are {', '.join(sorted(algorithms))}; see {PROGRAM} --help")
@@ -85,9 +85,9 @@ def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | Task
 
 class _Version(argparse.Action):
     def __call__(self, *_: Any) -> NoReturn:
-        from dgraph.version import __version__
+        from dgraph._support.version import __version__
 
-        raise Said(f"dgraph {__version__}")
+        raise HelpRequested(f"dgraph {__version__}")
 
 
 def _general_parser(algorithms: Mapping[str, Any]) -> Parser:
@@ -110,7 +110,7 @@ def _algorithm_parser(algorithm: Any) -> Parser:
     prog = f"{PROGRAM} {algorithm.name}"
     notes = []
     if algorithm.weighted:
-        notes.append("Uses the edges' weights.")
+        notes.append("Uses the edges' weights where the graph has some; --weights unit turns that off.")
     if algorithm.undirected:
         notes.append("Needs an undirected graph: a directed one is taken with every edge in both directions.")
     parser = Parser(

@@ -59,7 +59,7 @@ def _tell(files: Sequence[str], html: Path | None, trace: Path | None, plan: boo
 
 def _planned(run: dict) -> str:
     """Put the planned memory into a report; lines that compare."""
-    from dgraph.estimate import against
+    from dgraph.tools.estimate import against
 
     plan = against(run)
     for rank in run["ranks"]:

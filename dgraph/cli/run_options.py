@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 from dgraph.backend import BACKENDS
-from dgraph.backend.choices import BUILDS, CHOICES, ROUNDS
-from dgraph.backend.connect import AUTO, TRANSPORTS
-from dgraph.checkpoint import RESUME
+from dgraph.backend.schedule_options import BUILDS, CHOICES, ROUNDS
+from dgraph.backend.transport_names import AUTO, TRANSPORTS
 from dgraph.cli.arguments import Parser, flag
 from dgraph.cli.commands import PROGRAM
-from dgraph.engine import DIRECTIONS, SYNCS
-from dgraph.graph.options import EDGE_DATA, IDS, ORDERS
+from dgraph.comm.watchdog import LIMIT, OFF
+from dgraph.engine.checkpoint import RESUME
+from dgraph.engine.rounds.driver import DIRECTIONS, SYNCS
+from dgraph.graph.load_options import EDGE_DATA, IDS, ORDERS
 from dgraph.report import STYLES
+from launch.once import Switch
 
 RUN = (
     "policy", "build", "backend", "threads", "schedule", *CHOICES, "gpus", "allow_gpu_sharing", "transport", "record",
-    *ROUNDS, "direction", "sync", "max_rounds", "validate", "checkpoint", "checkpoint_every", "resume",
+    *ROUNDS, "direction", "sync", "max_rounds", "watchdog", "validate", "checkpoint", "checkpoint_every", "resume",
 )  # fmt: skip
 """Of :func:`dgraph.run`'s keywords, those that are options."""
 
@@ -31,7 +32,8 @@ def add_load_options(graph: Any) -> None:
     graph.add_argument(
         "--weights",
         metavar="RULE",
-        help="make weights (default: the input's): unit (1), LO..HI (drawn), hash (1..255), dimacs (as road lengths)",
+        help="make weights (default: the input's; sssp and pagerank use them): unit (1: as if there were none), "
+        "LO..HI (drawn), hash (1..255), dimacs (as road lengths)",
     )
     graph.add_argument("--keep-loops", **flag(), help="keep self-loops (default: dropped and counted)")
     graph.add_argument("--keep-parallel", **flag(), help="keep parallel edges (default: the lightest one, counted)")
@@ -44,13 +46,19 @@ def add_load_options(graph: Any) -> None:
         "--order", choices=ORDERS, help="how vertices are numbered inside: by id (default), or by degree"
     )
     graph.add_argument(
-        "--lenient", **flag(), help="drop and count lines of text that cannot be read (default: refuse the file)"
+        "--lenient",
+        **flag(),
+        help="drop and count lines that cannot be read, if they are not most (default: refuse the file)",
     )
     graph.add_argument("--separator", metavar="C", help="between columns of an edge list (default: , ; and blanks)")
     graph.add_argument("--comment", metavar="C", help="begins a comment line of an edge list (default: # and %%)")
     names = graph.add_mutually_exclusive_group()
-    names.add_argument("--header", **flag(True), help="the first line of an edge list names its columns")
-    names.add_argument("--no-header", **flag(False, "header"), help="it does not, also in a .csv or .tsv file")
+    names.add_argument(
+        "--header",
+        **flag(True),
+        help="the first line of an edge list is no edge: it names columns, or counts (default: as it reads)",
+    )
+    names.add_argument("--no-header", **flag(False, "header"), help="the first line of an edge list is an edge")
     graph.add_argument(
         "--columns", metavar="S,T[,W]", help="where source, target, weight stand, counted from 1 (default 1,2[,3])"
     )
@@ -76,7 +84,7 @@ def add_parameters(group: Any, algorithm: Any) -> None:
         options: dict[str, Any] = {"dest": f"parameter {parameter.name}"}
         options["help"] = f"{parameter.help}{default}".replace("%", "%%")
         if parameter.type is bool:
-            options["action"] = argparse.BooleanOptionalAction
+            options["action"] = Switch
         else:
             options |= {"type": str if parameter.type == "vertices" else parameter.type, "choices": parameter.choices}
             options["metavar"] = None if parameter.choices else parameter.name.upper()
@@ -142,6 +150,12 @@ def add_run_options(parser: Parser, algorithm: Any = None) -> None:
         rounds += ["--max-iter"]
     run.add_argument(
         *rounds, dest="max_rounds", type=int, metavar="N", help="stop after N rounds, with exit code 3 (default: none)"
+    )
+    run.add_argument(
+        "--watchdog",
+        metavar="SECONDS",
+        help="end the job with exit code 124 if a rank waits so long for another one while rounds run, "
+        f"and say for which (default {LIMIT:g}; {OFF}: wait for ever)",
     )
     run.add_argument("--validate", **flag(), help="prove the answer right before it is written, else exit code 1")
     kept = parser.add_argument_group("checkpoints")

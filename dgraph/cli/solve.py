@@ -7,21 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import partitioning
-from dgraph import output, report
+from dgraph import report
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import refuse_early
 from dgraph.backend.build import build_on_gpus
-from dgraph.backend.choices import CHOICES, DEVICE
-from dgraph.checkpoint import clear, interval, listening
+from dgraph.backend.schedule_options import CHOICES, DEVICE
+from dgraph.cli.commands import show_warnings
 from dgraph.cli.parser import Request
-from dgraph.cli.progress import progress_for
-from dgraph.cli.sources import name_of
+from dgraph.cli.sources import in_file, name_of
+from dgraph.cli.terminal_progress import progress_for
 from dgraph.comm import Comm
+from dgraph.comm.watchdog import allowed
+from dgraph.engine.checkpoint import clear, interval, listening
 from dgraph.errors import NotConverged, OutputError, UsageError, ValidationFailed
 from dgraph.graph.generate import DEFAULT
-from dgraph.graph.handle import Graph
 from dgraph.graph.load import describe
+from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress, Trace
+from dgraph.result import files
 from dgraph.run import run
 
 ABOUT_GPUS = ("build", "transport", "gpus", "schedule", "record", "local_rounds", "host_rounds", *CHOICES)
@@ -47,6 +50,8 @@ def _solve(request: Request, comm: Comm) -> int:
     trace = Trace(comm, request.command)
     with progress_for(comm.rank, request.quiet, began) as progress:
         graph = _load(request, comm, trace, progress)
+    show_warnings(graph)
+    with progress_for(comm.rank, request.quiet, began) as progress:
         starts = _starts(request, graph, trace, progress)
         suggested = _suggested(request, graph, progress)
     several = len(starts) > 1
@@ -82,7 +87,7 @@ def _style(request: Request) -> report.Style:
 
 
 def _run(
-    request: Request, graph: Graph, source: int | None, suggested: dict, several: bool, trace: Trace,
+    request: Request, graph: Graph, source: int | str | None, suggested: dict, several: bool, trace: Trace,
     style: report.Style, began: float,
 ) -> str | None:  # fmt: skip
     """One run, its files, and what ``style`` prints of it; the limit that ended it early, if one did."""
@@ -108,13 +113,13 @@ def _run(
     return None if result.converged else str(result.limit)
 
 
-def _checkpoint(request: Request, source: int | None, several: bool) -> Path:
+def _checkpoint(request: Request, source: int | str | None, several: bool) -> Path:
     """The folder of one run's checkpoints."""
     folder = Path(request.run["checkpoint"])
-    return folder / f"source-{source}" if several else folder
+    return folder / f"source-{in_file(source)}" if several else folder
 
 
-def _write_report(request: Request, told: dict, source: int | None, several: bool, comm: Comm) -> None:
+def _write_report(request: Request, told: dict, source: int | str | None, several: bool, comm: Comm) -> None:
     with comm.together():
         if comm.rank == 0 and request.report:
             report.write(told, name_of(request.report, source, several))
@@ -125,7 +130,7 @@ def _refuse_early(request: Request) -> None:
     asked, weights = request.run, request.load.get("weights")
     work = ALGORITHMS[request.algorithm](**request.parameters)
     given = {name: asked[name] for name in ABOUT_GPUS if name in asked}
-    refuse_early(asked.get("backend", "auto"), way=work.way, **given)
+    refuse_early(asked.get("backend", "auto"), traversal=work.traversal, **given)
     if request.format:
         report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
     try:
@@ -133,14 +138,15 @@ def _refuse_early(request: Request) -> None:
     except partitioning.PolicyError as wrong:
         raise UsageError(str(wrong)) from wrong
     if weights is not None:
-        from dgraph.graph.weigh import check_rule
+        from dgraph.graph.build.weights import check_rule
 
         check_rule(weights)
-    interval(request.run.get("checkpoint_every"))
+    interval(asked.get("checkpoint_every"))
+    allowed(asked.get("watchdog"))
     if "checkpoint" not in request.run and {"resume", "checkpoint_every"} & request.run.keys():
         raise UsageError("--resume and --checkpoint-every need --checkpoint DIR, the folder that they are about")
     if request.output:
-        output.check(request.output)
+        files.check(request.output)
     if request.report and request.output and request.report.absolute() == request.output.absolute():
         raise UsageError(f"--output and --report are both {request.report}: one would take the other's place")
     if request.report and not request.report.parent.is_dir():
@@ -153,7 +159,7 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
     algorithm = ALGORITHMS[request.algorithm]
     spec, options = request.graph or DEFAULT, dict(request.load)
     if request.graph is None:
-        if algorithm.weighted:
+        if algorithm.wants_weights:
             options.setdefault("weights", "hash")
         trace.choose("graph", spec, "none was named")
         progress.line(f"no graph was named: taking {spec}")
@@ -168,19 +174,19 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
         with trace("load"):
             graph = Graph.load(spec, comm=comm, **options)
     progress.line(describe(graph))
-    if algorithm.weighted and graph.weight_type is None and "weights" not in options:
+    if algorithm.wants_weights and graph.weight_type is None and "weights" not in options:
         trace.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")
     return graph
 
 
-def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) -> list[int | None]:
+def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) -> list[int | str | None]:
     """The sources, or one None where the algorithm takes none."""
     if not ALGORITHMS[request.algorithm].needs_source:
         return [None]
     if request.sources:
         if graph.ids.names is not None:
-            return list(graph.ids.names.find([str(name) for name in request.sources], graph.comm))
-        return [int(source) for source in request.sources]
+            graph.ids.names.find([str(name) for name in request.sources], graph.comm)  # refuses what is no vertex
+        return list(request.sources)
     suggested = graph.facts.defaults.get(request.algorithm, {}).get("source")
     if suggested is not None:
         source, reason = suggested, SUGGESTED

@@ -33,16 +33,24 @@ def weighted(text: str, named: bool = False) -> list[int] | list[str] | dict[int
     found: dict = {}
     for word, where, error in words:
         vertex, _, weight = word.rpartition("=")
+        called = vertex if named else _id(vertex, where, error)
+        if called in found:
+            raise error(f"{where}: vertex {vertex} has two weights, {found[called]:g} and {weight}; give it one")
         try:
-            found[vertex if named else _id(vertex, where, error)] = float(weight)
+            found[called] = float(weight)
         except ValueError:
             raise error(f"{where}: got {word!r}; write id=weight for every vertex, or ids alone") from None
     return found
 
 
-def name_of(path: Path, source: int | None, several: bool) -> Path:
+def name_of(path: Path, source: int | str | None, several: bool) -> Path:
     """Where the run from ``source`` is written: ``dist.txt`` is ``dist.7.txt`` when there are several runs."""
-    return path.with_name(f"{path.stem}.{source}{path.suffix}") if several else path
+    return path.with_name(f"{path.stem}.{in_file(source)}{path.suffix}") if several else path
+
+
+def in_file(source: int | str | None) -> str:
+    """A source as a part of a file's name: ``/`` is written ``%2F``, and ``%`` ``%25``."""
+    return str(source).replace("%", "%25").replace("/", "%2F")
 
 
 def _words(text: str) -> Iterator[tuple[str, str, type[Exception]]]:

@@ -26,17 +26,18 @@ class Plain(Progress):
 
     def __init__(self, stream: TextIO, began: float, every: float = EVERY):
         self.stream, self.began = stream, began
-        self.now = "start"
+        self.now, self._printed_at = "start", ""
+        self._ended = 0.0
         self._closed = threading.Event()
-        self._clock = threading.Thread(target=self._sign_of_life, args=(every,), name="dgraph-progress", daemon=True)
+        self._clock = threading.Thread(target=self._signs_of_life, args=(every,), name="dgraph-progress", daemon=True)
         self._clock.start()
 
     def phase(self, name, detail=""):
-        self.now = name
+        self.now, self._ended = name, 0.0
         self.line(f"{name} {detail}".rstrip())
 
     def round(self, number, vertices, edges=None, direction=""):
-        self.now = round_text(number, vertices, edges, direction)
+        self.now, self._ended = round_text(number, vertices, edges, direction), time.perf_counter()
 
     def line(self, text):
         print(f"[{time.perf_counter() - self.began:8.2f} s] {text}", file=self.stream, flush=True)
@@ -45,9 +46,16 @@ class Plain(Progress):
         self._closed.set()
         self._clock.join()
 
-    def _sign_of_life(self, every: float) -> None:
+    def sign_of_life(self) -> None:
+        """A line with the phase, or the last round that ended; a round is named once, then for how long it has been."""
+        now, ended = self.now, self._ended
+        stands = ended and now == self._printed_at
+        self.line(f"... no round has ended for {time.perf_counter() - ended:.0f} s" if stands else f"... {now}")
+        self._printed_at = now
+
+    def _signs_of_life(self, every: float) -> None:
         while not self._closed.wait(every):
-            self.line(f"... {self.now}")
+            self.sign_of_life()
 
 
 class Live(Progress):

@@ -24,10 +24,10 @@ from dgraph.backend import BACKENDS
 from dgraph.backend.affinity import cores
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
-from dgraph.cli.progress import progress_for
+from dgraph.cli.terminal_progress import progress_for
 from dgraph.comm import Comm, SerialComm
 from dgraph.errors import unknown
-from dgraph.graph.handle import Graph
+from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress
 from dgraph.run import run
 
@@ -42,6 +42,9 @@ WEIGHTS: dict[str, np.ndarray | None] = {
     "float64 weights": np.array([0.0, 0.5, 1.5]),
 }
 """Of a path of three edges. The weight 0 needs what finds parents among equal distances; long paths wider distances."""
+
+LONG, SUMMED = "long paths", ("sssp",)
+"""Which weights only matter to these algorithms, whose answers are sums of weights."""
 
 VARIANTS: dict[str, Sequence[Mapping[str, Any]]] = {
     "sssp": ({}, {"cutoff": 100.0}),
@@ -150,9 +153,16 @@ def _told(job: Job, backends: Sequence[str]) -> str:
 def jobs(names: Sequence[str]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Algorithm, kind of weights and parameters of every tiny run."""
     for name in names:
-        for kind in WEIGHTS if ALGORITHMS[name].weighted else list(WEIGHTS)[:1]:
+        for kind in _kinds(name):
             for parameters in VARIANTS.get(name, ({},)):
                 yield name, kind, parameters
+
+
+def _kinds(name: str) -> list[str]:
+    """The weights for which an algorithm has programs of their own."""
+    if not ALGORITHMS[name].weighted:
+        return list(WEIGHTS)[:1]
+    return [kind for kind in WEIGHTS if name in SUMMED or LONG not in kind]
 
 
 def _start(name: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from dgraph import errors
 from dgraph.comm.waiting import wait_until
+from dgraph.comm.watchdog import Watchdog
 
 
 class Request(Protocol):
@@ -38,9 +39,14 @@ class Comm(ABC):
     deadline = math.inf
     """Of ``time.monotonic()``: collectives that others have not joined by then raise :class:`TimeoutError`, and nothing
     can be agreed on any more."""
+    in_threads = False
+    """True where the ranks are threads of one process, as in tests: their calls run side by side."""
+    interrupted = ""
+    """The exception that ended a call between two agreements (``KeyboardInterrupt``): messages may be under way."""
 
     def __init__(self) -> None:
         self._lasting: dict[str, tuple[str, list]] = {}
+        self.watchdog = Watchdog()
 
     def wait(self, ready: Callable[[], bool], size: int = 0) -> None:
         """Return when ``ready()`` is true, which may take messages of other ranks, of ``size`` bytes in all; not
@@ -94,7 +100,7 @@ class Comm(ABC):
     def receive(self, peer: int, address: int, size: int) -> Request:
         """Begin to receive at most ``size`` bytes at ``address``: the next message of ``peer``; not collective."""
 
-    def twin(self) -> Comm:
+    def duplicate(self) -> Comm:
         """The same ranks again, with messages that never meet this communicator's, for as long as this one is there;
         itself where there are none."""
         return self

@@ -27,16 +27,16 @@ def host(comm: Comm) -> str:
 
 def hosts(comm: Comm) -> list[str]:
     """Of every rank; collective. Two machines with one name have a number behind it."""
-    return _told_apart(comm, "host", lambda: host(comm))
+    return _distinct(comm, "host", lambda: host(comm))
 
 
 def ranks_here(comm: Comm) -> list[int]:
     """The ranks that share this machine's cores and GPUs, whatever host they are said to be on; collective."""
-    names = _told_apart(comm, "machine", socket.gethostname)
+    names = _distinct(comm, "machine", socket.gethostname)
     return [rank for rank, name in enumerate(names) if name == names[comm.rank]]
 
 
-def _told_apart(comm: Comm, what: str, name: Callable[[], str]) -> list[str]:
+def _distinct(comm: Comm, what: str, name: Callable[[], str]) -> list[str]:
     boots: dict[str, list[str]] = {}
     out = []
     for each, booted in comm.allgather_lasting(what, lambda: [name(), boot()]):

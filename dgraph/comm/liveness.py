@@ -40,18 +40,26 @@ class Watch:
 
     Args:
         processes: :func:`here` of every rank.
+
+    Attributes:
+        pids: the other ranks on this host, in this container: rank → process number.
     """
 
     def __init__(self, processes: Iterable[np.ndarray], rank: int):
         rows = np.stack(list(processes)).tolist()
         self._ranks: dict[int, int] = {}
+        self.pids: dict[int, int] = {}
         self._poll = select.poll()
         self._next, self._ended = 0.0, (-1, 0.0)
         for other, (where, pid, started) in enumerate(rows):
             file = _open(pid, started) if other != rank and where == rows[rank][0] != 0 else None
             if file is not None:
-                self._ranks[file] = other
+                self._ranks[file], self.pids[other] = other, pid
                 self._poll.register(file, select.POLLIN)
+
+    def files(self) -> list[int]:
+        """Of ``pidfd_open``: the processes that are watched."""
+        return list(self._ranks)
 
     def look(self) -> None:
         """Called again and again while this rank waits.

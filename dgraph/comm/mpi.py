@@ -18,8 +18,10 @@ if "mpi4py.MPI" not in sys.modules:
 from mpi4py import MPI
 
 from dgraph.comm.base import Comm
+from dgraph.comm.forks import began
 from dgraph.comm.liveness import Watch, here
 from dgraph.comm.waiting import wait_until
+from dgraph.comm.watchdog import Watchdog
 from dgraph.errors import PeerLost, UsageError
 
 CHUNK = 1 << 30
@@ -27,6 +29,9 @@ CHUNK = 1 << 30
 
 OPS = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
 FOLDS = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+
+NOTE = 1
+"""The tag of notes (:class:`Notes`); all other messages have tag 0."""
 
 FEW, SHORT = 16, 1024
 """Ranks and bytes up to which all tell each other what they bring to an allreduce."""
@@ -41,7 +46,8 @@ def wrapped(comm: MPI.Comm = MPI.COMM_WORLD) -> MpiComm:
         UsageError: ``comm`` is none that ranks of a run can share.
     """
     if not MPI.Is_initialized():
-        MPI.Init_thread(MPI.THREAD_FUNNELED)
+        MPI.Init_thread(MPI.THREAD_SERIALIZED)
+    began("MPI")
     if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL or comm.Is_inter():
         raise UsageError(f"comm={comm!r} does not join the ranks of a run; give an mpi4py intracommunicator, or none")
     known = comm.Get_attr(_key())
@@ -75,6 +81,7 @@ class MpiComm(Comm):
         self._left: list[tuple[Callable[[], bool], tuple]] = []
         self._watch: Watch | None = None
         self._watch = Watch(self.allgather(here()), self.rank)
+        self.watchdog = Watchdog(self.rank, self.size, Notes(self.comm), self._watch, self.comm.Abort)
 
     def free(self) -> None:
         """Give it back to MPI, and its twins; collective."""
@@ -83,7 +90,13 @@ class MpiComm(Comm):
             self._duplicates.pop().Free()
 
     def wait(self, ready, size=0):
-        wait_until(ready, self.deadline, None if self._watch is None else self._watch.look, size)
+        self.watchdog.waits += 1
+        wait_until(ready, self.deadline, self._look, size)
+
+    def _look(self) -> None:
+        if self._watch is not None:
+            self._watch.look()
+        self.watchdog.look()
 
     def _wait(self, ready: Callable[[], bool], *arrays: np.ndarray) -> None:
         try:
@@ -108,11 +121,11 @@ class MpiComm(Comm):
             out = np.empty((self.size, *values.shape), values.dtype)
             request = self.comm.Iallgather(values, out)
 
-        def heard() -> np.ndarray:
+        def finish() -> np.ndarray:
             self._wait(request.Test, values, out)
             return FOLDS[op].reduce(out) if gathers else out
 
-        return heard
+        return finish
 
     def allgather(self, values):
         values = np.ascontiguousarray(values)
@@ -133,7 +146,7 @@ class MpiComm(Comm):
         requests = []
         for step in range(1, self.size):
             peer = (self.rank - step) % self.size
-            requests += [self.comm.Irecv([piece, MPI.BYTE], peer) for piece in _pieces(gotten[peer])]
+            requests += [self.comm.Irecv([piece, MPI.BYTE], peer, 0) for piece in _pieces(gotten[peer])]
         for step in range(1, self.size):
             peer = (self.rank + step) % self.size
             requests += [self.comm.Isend([piece, MPI.BYTE], peer) for piece in _pieces(parts[peer])]
@@ -145,7 +158,7 @@ class MpiComm(Comm):
         requests, statuses = [], []
         for peer, inbox in inboxes.items():
             for start in range(0, max(inbox.size, 1), CHUNK):
-                requests.append(self.comm.Irecv([inbox[start : start + CHUNK], MPI.BYTE], peer))
+                requests.append(self.comm.Irecv([inbox[start : start + CHUNK], MPI.BYTE], peer, 0))
                 statuses.append((peer, len(requests) - 1))
         posted = len(requests)
         for peer, (message, bound) in sends.items():
@@ -163,9 +176,9 @@ class MpiComm(Comm):
         return MpiRequest(self.comm.Isend([MPI.buffer.fromaddress(address, size), MPI.BYTE], peer))
 
     def receive(self, peer, address, size):
-        return MpiRequest(self.comm.Irecv([MPI.buffer.fromaddress(address, size), MPI.BYTE], peer))
+        return MpiRequest(self.comm.Irecv([MPI.buffer.fromaddress(address, size), MPI.BYTE], peer, 0))
 
-    def twin(self):
+    def duplicate(self):
         out = copy.copy(self)
         out.comm, request = self.comm.Idup()
         self._wait(request.Test)
@@ -176,6 +189,28 @@ class MpiComm(Comm):
         sys.stdout.flush()
         sys.stderr.flush()
         self.comm.Abort(code)
+
+
+class Notes:
+    """See :class:`dgraph.comm.watchdog.Notes`."""
+
+    def __init__(self, comm: MPI.Comm):
+        self.comm = comm
+        self._sent: list[tuple[MPI.Request, np.ndarray]] = []
+
+    def send(self, number):
+        self._sent = [(request, note) for request, note in self._sent if not request.Test()]
+        note = np.array([number], np.int64)
+        for peer in range(self.comm.size):
+            if peer != self.comm.rank:
+                self._sent.append((self.comm.Isend(note, peer, NOTE), note))
+
+    def received(self):
+        found, status, note = [], MPI.Status(), np.empty(1, np.int64)
+        while self.comm.Iprobe(MPI.ANY_SOURCE, NOTE, status):
+            self.comm.Recv(note, status.source, NOTE)
+            found.append((status.source, int(note[0])))
+        return found
 
 
 class MpiRequest:
@@ -196,7 +231,7 @@ class MpiRequest:
 
 def send_to_myself(source: int, to: int, size: int) -> None:
     """One message from address to address of this process, in a world of its own."""
-    MPI.Init_thread(MPI.THREAD_FUNNELED)
+    MPI.Init_thread(MPI.THREAD_SERIALIZED)
     MPI.COMM_SELF.Sendrecv(
         [MPI.buffer.fromaddress(source, size), MPI.BYTE], 0, 0, [MPI.buffer.fromaddress(to, size), MPI.BYTE], 0, 0
     )

@@ -5,6 +5,8 @@ import os
 import time
 from collections.abc import Callable
 
+from dgraph._support import interrupts
+
 SPINS = 20_000
 """Looks at a request, a core given away after each, before a waiting rank sleeps between looks."""
 
@@ -27,12 +29,14 @@ def wait_until(
 
     Raises:
         TimeoutError: it was not by ``deadline``, of ``time.monotonic()``.
+        KeyboardInterrupt: a SIGINT came meanwhile.
     """
     for _ in range(SPINS + size // A_LOOK):
         if ready():
             return
         os.sched_yield()
     while not ready():
+        interrupts.check()
         if time.monotonic() > deadline:
             raise TimeoutError
         if look is not None:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 from dgraph.comm.base import Comm
 from dgraph.comm.serial import SerialComm
@@ -30,6 +31,26 @@ def world() -> Comm:
     return _world
 
 
+def communicator(comm: Any = None) -> Comm:
+    """The :class:`Comm` behind ``comm``: None (the world), a :class:`Comm`, or an mpi4py communicator."""
+    if comm is None:
+        return world()
+    if isinstance(comm, Comm):
+        return comm
+    from dgraph.comm.mpi import wrapped
+
+    return wrapped(comm)
+
+
+def known(comm: Any) -> Comm | None:
+    """Return :func:`communicator` of ``comm`` where that takes no message, else None; not collective."""
+    if comm is None:
+        return _world
+    if isinstance(comm, Comm):
+        return comm
+    return SerialComm() if getattr(comm, "size", 0) == 1 else None
+
+
 def _join() -> Comm:
     name, count = _launcher()
     if name is None and "mpi4py.MPI" not in sys.modules:
@@ -40,7 +61,7 @@ def _join() -> Comm:
         if count > 1:
             raise UsageError(
                 f"{name} started {count} ranks, but MPI cannot be loaded from Python ({missing}); "
-                "install it with: pip install 'dgraph[mpi]', or mpi4py alone beside a site's own MPI"
+                "install it with: pip install 'dgraph-analytics[mpi]', or mpi4py alone beside a site's own MPI"
             ) from missing
         return SerialComm()
     if name == "mpirun" and count > 1 and "MPICH" in library().upper():

@@ -27,6 +27,8 @@ class LoadFacts:
     lines_dropped: int = 0
     notes: list[str] = field(default_factory=list)
     """why the graph is directed or not, what was generated, and whatever else a careful user would ask"""
+    warnings: list[str] = field(default_factory=list)
+    """what was decided about the input and may be wrong: shown whatever else is not"""
     defaults: dict = field(default_factory=dict)
     """parameters that the input itself suggests, such as LDBC's source vertex"""
 
@@ -80,7 +82,7 @@ class EdgeBlock:
 
 
 @dataclass
-class Known:
+class GraphFacts:
     """What is known of a graph whose rows are not at hand: as in :class:`EdgeBlock`."""
 
     n: int

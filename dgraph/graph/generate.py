@@ -9,7 +9,7 @@ from __future__ import annotations
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import LoadFacts
-from dgraph.graph.clean import RawEdges
+from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.generators import classic, drawn, lattice, roadnet
 from dgraph.graph.generators.counter import MAX_ITEMS
 from dgraph.graph.generators.recipe import Recipe

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dgraph.comm import Comm, communicator
+from dgraph.comm import Comm, collective, communicator
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.adopt import check_mirrored
-from dgraph.graph.agreed import agreed_size, agreed_weights, is_clean
-from dgraph.graph.arrays import as_ids, as_weights, check_range
-from dgraph.graph.block import EdgeBlock, Known, LoadFacts, gid_type
-from dgraph.graph.clean import RawEdges, assemble, count_loops, note_found, symmetrised, tally
-from dgraph.graph.fingerprint import fingerprint
+from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts, gid_type
+from dgraph.graph.build.array_input import ROUNDED, as_ids, as_weights, check_range, rounds_weights
+from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, symmetrised, tally
+from dgraph.graph.build.collective_checks import agreed_size, agreed_weights, is_clean
+from dgraph.graph.build.fingerprint import fingerprint
+from dgraph.graph.build.rows_from_file import check_mirrored
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load import describe, load, named
+from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.options import LoadOptions
 from dgraph.graph.rows import merge_parallel
 from partitioning.store import is_store
 
@@ -44,6 +45,8 @@ class Graph:
     """Whether it comes from a store, with a partition that may be had without placing and building."""
     device: Any = None
     """This rank's GPU, where the graph was built on GPUs: no other can work on it."""
+    opener: ClassVar[Callable[..., Graph]]
+    """What opens a store; ``stored_graph.py``, which the public name of this class imports, sets it."""
     held: Any = None
     """The backend that has it on this rank's GPU since an earlier run, for the next."""
 
@@ -52,19 +55,20 @@ class Graph:
         self._rows = block
         self._begin(block, None)
 
-    def _begin(self, known: EdgeBlock | Known, fingerprint: str | None) -> None:
+    def _begin(self, known: EdgeBlock | GraphFacts, fingerprint: str | None) -> None:
         self._known = known
         self._locals: dict[str, Partitioned] = {}
         self._undirected: Graph | None = None
         self._fingerprint = fingerprint
 
     @classmethod
+    @collective
     def load(cls, spec: str | os.PathLike, *, comm=None, **options) -> Graph:
         """The graph of a file, a store, or a generator ``NAME:SIZE``.
 
         Args:
             comm: None (all ranks), a :class:`Comm` or an mpi4py communicator.
-            options: the fields of :class:`~dgraph.graph.options.LoadOptions`, such as ``directed=False``.
+            options: the fields of :class:`~dgraph.graph.load_options.LoadOptions`, such as ``directed=False``.
         """
         comm, spec = communicator(comm), named(spec)
         if comm.bcast_json(is_store(spec)):
@@ -72,6 +76,7 @@ class Graph:
         return cls(load(spec, comm, LoadOptions(**options)), comm)
 
     @classmethod
+    @collective
     def open(cls, path: str | os.PathLike, *, comm=None, **options) -> Graph:
         """The graph of a store (:meth:`save_store`), on any number of ranks: see ``docs/partitioning.md``.
 
@@ -81,10 +86,9 @@ class Graph:
         Raises:
             DataError: the folder is no store, or not as it was written: the text names the file and the block.
         """
-        from dgraph.graph.stored import StoredGraph
+        return Graph.opener(path, communicator(comm), LoadOptions(**options))
 
-        return StoredGraph.at(path, communicator(comm), LoadOptions(**options))
-
+    @collective
     def save_store(
         self,
         path: str | os.PathLike,
@@ -110,7 +114,7 @@ class Graph:
             OutputError: the system refused on some rank; then nothing is left.
         """
         import partitioning
-        from dgraph.graph.stored import write
+        from dgraph.graph.stored.write import write
 
         try:
             placement = partitioning.plan(policy, self.block, parts or self.comm.size, self.comm)
@@ -124,6 +128,7 @@ class Graph:
         return figures
 
     @classmethod
+    @collective
     def from_edges(
         cls,
         src,
@@ -149,27 +154,29 @@ class Graph:
 
         Raises:
             UsageError: shapes or dtypes that are none of the above.
-            DataError: an id that is negative or not below n, a weight that is NaN or infinite, with its index.
+            DataError: an id that is negative or not below n, a weight that is NaN, with its index.
         """
         comm = communicator(comm)
         with comm.together():
             src, dst = as_ids(src, "src"), as_ids(dst, "dst")
-            weights = None if weights is None else as_weights(weights, "weights")
+            given, weights = weights, None if weights is None else as_weights(weights, "weights")
             for name, array in (("dst", dst), ("weights", weights)):
                 if array is not None and array.size != src.size:
                     raise UsageError(f"{name} has {array.size} values, src {src.size}; pass one value an edge in each")
+        notes = [ROUNDED] if comm.total(rounds_weights(given, weights)) else []
         weights = agreed_weights(weights, src.size, comm)
         wide = comm.largest(max(src.itemsize, dst.itemsize))
         ids = np.dtype(np.int64 if wide == 8 else np.uint32)
         src, dst = src.astype(ids, copy=False), dst.astype(ids, copy=False)
         if not sparse_ids:
             n = agreed_size(n, src, dst, comm)
-        facts = LoadFacts("edges")
+        facts = LoadFacts("edges", notes=notes)
         raw = RawEdges(src, dst, weights, directed, None if sparse_ids else n, facts=facts)
         options = LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel, sparse_ids=sparse_ids)
         return cls(assemble(raw, comm, options), comm)
 
     @classmethod
+    @collective
     def from_csr(
         cls,
         offsets,
@@ -201,7 +208,7 @@ class Graph:
                 raise UsageError("offsets: pass a 1-D array of integers, one more than there are rows")
             offsets = np.ascontiguousarray(offsets, np.int64)
             targets = as_ids(targets, "targets")
-            weights = None if weights is None else as_weights(weights, "weights")
+            given, weights = weights, None if weights is None else as_weights(weights, "weights")
             if weights is not None and weights.size != targets.size:
                 raise UsageError(f"weights has {weights.size} values, targets {targets.size}; pass one an arc")
             if offsets[0] != 0 or offsets[-1] != targets.size or (np.diff(offsets) < 0).any():
@@ -209,6 +216,7 @@ class Graph:
                     f"offsets go from {offsets[0]} to {offsets[-1]} over {targets.size} targets; "
                     "they ascend from 0 to the number of targets; correct them"
                 )
+        facts = LoadFacts("csr", notes=[ROUNDED] if comm.total(rounds_weights(given, weights)) else [])
         weights = agreed_weights(weights, targets.size, comm)
         first, n = comm.before(offsets.size - 1), comm.total(offsets.size - 1)
         with comm.together():
@@ -217,11 +225,9 @@ class Graph:
             check_range(targets, 0, n - 1, "targets")
             clean = is_clean(offsets, targets, weights, first, keep_loops, keep_parallel)
         targets = targets.astype(gid_type(n), copy=False)
-        block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ConsecutiveIds(n), LoadFacts("csr"))
+        block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ConsecutiveIds(n), facts)
         if comm.total(not clean):
-            raw = RawEdges(
-                block.sources(), targets, weights, directed, n, mirrored=not directed, facts=LoadFacts("csr")
-            )
+            raw = RawEdges(block.sources(), targets, weights, directed, n, mirrored=not directed, facts=facts)
             block = assemble(raw, comm, LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel))
         else:
             tally(block, comm)
@@ -277,13 +283,15 @@ class Graph:
         """gid ↔ original id."""
         return self._known.ids
 
-    def hub(self) -> int:
-        """The vertex with most out-edges, by original id; the first of several."""
+    @collective
+    def hub(self) -> int | str:
+        """The vertex with most out-edges, by original id, or by its name if it has one; the first of several."""
         degrees = np.diff(self.block.offsets)
         row = int(np.argmax(degrees)) if degrees.size else 0
         mine = np.array([degrees[row] if degrees.size else -1, self.block.first + row], np.int64)
         found = self.comm.allgather(mine)
-        return int(self.ids.to_original(found[np.argmax(found[:, 0]), 1:], self.comm)[0])
+        number = self.ids.to_original(found[np.argmax(found[:, 0]), 1:], self.comm)
+        return int(number[0]) if self.ids.names is None else self.ids.names.of(number, self.comm)[0]
 
     def opened(self, policy: str) -> Partitioned | None:
         """A store's partition, where the graph comes from one and ``policy`` allows; collective."""
@@ -292,12 +300,14 @@ class Graph:
     def _hashed(self) -> str:
         return fingerprint(self.block, self.comm)
 
+    @collective
     def fingerprint(self) -> str:
         """16 hexadecimal digits that equal graphs share on any number of ranks: vertices, arcs by gid, weights."""
         if self._fingerprint is None:
             self._fingerprint = self._hashed()
         return self._fingerprint
 
+    @collective
     def undirected(self) -> Graph:
         """This graph with every arc going both ways, the smaller weight of the two; itself where it is undirected."""
         if not self.directed:

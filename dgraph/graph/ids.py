@@ -6,14 +6,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dgraph.comm.base import Comm
-
-if TYPE_CHECKING:
-    from dgraph.graph.names import Names
+from dgraph.graph.names import Names
 
 CHUNK = 1 << 16
 """ids that a rank asks for at a time"""

@@ -5,25 +5,24 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
+
+import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.comm.hosts import ranks_here
 from dgraph.comm.memory import free_memory
 from dgraph.errors import UsageError, unknown
-from dgraph.graph.adopt import RawRows, adopt, check_mirrored
-from dgraph.graph.block import EdgeBlock, gid_type
-from dgraph.graph.clean import RawEdges, assemble
+from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
+from dgraph.graph.build.clean import RawEdges, assemble
+from dgraph.graph.build.order import by_degree
+from dgraph.graph.build.rows_from_file import RawRows, build_from_rows, check_mirrored
 from dgraph.graph.formats import FORMATS, read_edge_list, suffix_of
-from dgraph.graph.ids import ConsecutiveIds
-from dgraph.graph.options import LoadOptions
-from dgraph.graph.order import by_degree
+from dgraph.graph.ids import ConsecutiveIds, VertexIds
+from dgraph.graph.load_options import LoadOptions
 
 LISTS = 1.5
 """What is held at once, in lists of both ends of all edges: such a list, and the rows that it becomes."""
-
-if TYPE_CHECKING:
-    from dgraph.graph.handle import Graph
 
 
 def named(graph: object) -> str:
@@ -46,7 +45,7 @@ def load(spec: str, comm: Comm, options: LoadOptions | None = None) -> EdgeBlock
     """
     options = options or LoadOptions()
     raw = [_read(spec, comm, options)]
-    clean: Callable = adopt if isinstance(raw[0], RawRows) else assemble
+    clean: Callable = build_from_rows if isinstance(raw[0], RawRows) else assemble
     claimed = isinstance(raw[0], RawEdges) and raw[0].mirrored
     block = clean(raw.pop(), comm, options)  # which lets go of what it has used
     if claimed:
@@ -61,14 +60,14 @@ def reweigh(block: EdgeBlock, rule: str, seed: int) -> None:
     if rule == "unit":
         block.weights = None
         return
-    from dgraph.graph.weigh import hashed_weights
+    from dgraph.graph.build.weights import hashed_weights
 
     block.weights = hashed_weights(block.sources(), block.targets, rule, seed, block.directed)
 
 
 def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
+    from dgraph.graph.build.weights import check_rule
     from dgraph.graph.generate import generate, is_generator
-    from dgraph.graph.weigh import check_rule
 
     with comm.together():
         if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec)) is not read_edge_list):
@@ -125,7 +124,24 @@ def _not_a_graph(spec: str) -> UsageError:
     return UsageError(f"{spec}: no such file, and not a generator NAME:SIZE; files are known by suffix: {known}")
 
 
-def describe(graph: Graph) -> str:
+class Loaded(Protocol):
+    """What :func:`describe` reads of a graph."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def m(self) -> int: ...
+    @property
+    def directed(self) -> bool: ...
+    @property
+    def weight_type(self) -> np.dtype | None: ...
+    @property
+    def ids(self) -> VertexIds: ...
+    @property
+    def facts(self) -> LoadFacts: ...
+
+
+def describe(graph: Loaded) -> str:
     """The load line."""
     facts = graph.facts
     weights = "unweighted" if graph.weight_type is None else f"weights {graph.weight_type}"
@@ -146,7 +162,7 @@ def describe(graph: Graph) -> str:
         ids,
         f"{_count(facts.lines_dropped, 'line')} dropped",
     ]
-    return f"{facts.name}: {' · '.join(parts)}" + "".join(f" · {note}" for note in facts.notes)
+    return f"{facts.name}: {' · '.join(parts)}" + "".join(f" · {note}" for note in [*facts.notes, *facts.warnings])
 
 
 def _count(number: int, what: str) -> str:

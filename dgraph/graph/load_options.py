@@ -19,19 +19,22 @@ class LoadOptions:
 
     Attributes:
         directed: True or False whatever the input says; None: as it says, directed where it says nothing.
-        weights: replaces the input's: "unit" (every edge weighs 1), "LO..HI", "hash" or "dimacs" (see ``weigh.py``).
+        weights: replaces the input's: "unit" (every edge weighs 1), "LO..HI", "hash" or "dimacs" (see
+            ``build/weights.py``).
         keep_loops, keep_parallel: keep self-loops, keep parallel edges.
         sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
         seed: of the weights that are made.
         ids: "integer", or "string": the ends of an edge list are words (``names.py``).
         order: how vertices are numbered inside: "original", by id, or "degree", the largest degree first. Outside, ids
             stay the original ones.
-        lenient: pass over lines of text that are not as their format says, and count them.
+        lenient: pass over lines of text that are not as their format says, and count them; a file of which these are
+            most is refused.
         separator: the character between columns of an edge list beside blanks; None: comma and semicolon.
         comment: the character that begins a comment line of an edge list; None: ``#`` and ``%``.
-        header: whether an edge list begins with a line of names; None: .csv and .tsv may.
+        header: whether the first line of an edge list is a header, names of columns or counts, and no edge; None: as
+            the line reads (``docs/formats.md`` has the rules).
         columns: where an edge list has SOURCE, TARGET and perhaps WEIGHT, counted from 1, such as ``"2,3"``; None:
-            the first two or three columns, and there are no others.
+            the first two or three columns, as most lines have them, and there are no others.
         edge_data: how the edge data of a Galois graph are to be read: int32, int64, float32 or float64.
         verify: check what a store holds against its checksums.
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from dgraph.comm import Comm
 
 PIECE = 1 << 16
 """Vertices that are compared at a time."""
@@ -36,6 +41,14 @@ class Csr:
         if weights is None or not weights.size:
             return 0, 0, 0.0
         return weights.min(), weights.max(), float(weights.sum(dtype=np.float64))
+
+    def row_sums(self) -> np.ndarray:
+        """The sum of the weights of every row, float64 (rows,); there must be weights."""
+        sums = np.zeros(len(self.offsets) - 1)
+        filled = self.offsets[:-1] < self.offsets[1:]
+        if filled.any():
+            sums[filled] = np.add.reduceat(self.weights, self.offsets[:-1][filled], dtype=np.float64)  # type: ignore[arg-type]
+        return sums
 
 
 @dataclass(frozen=True)
@@ -94,7 +107,8 @@ class LocalGraph:
         directed: False where every arc has its reverse (on whichever rank).
         mine: by peer, the mirrors that this rank holds of the peer's masters.
         theirs: by peer, the mirrors that the peer holds of this rank's masters.
-        wishes: programs so far that would have looked back along edges by target, had these been there.
+        pull_requests: programs so far that would have pulled, had the in-edges been there.
+        out_weight: the weighted out-degree of masters, once ``out_weights`` has found it.
     """
 
     n: int
@@ -108,7 +122,8 @@ class LocalGraph:
     directed: bool
     mine: dict[int, Mirrors] = field(default_factory=dict)
     theirs: dict[int, Mirrors] = field(default_factory=dict)
-    wishes: int = 0
+    pull_requests: int = 0
+    out_weight: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -172,6 +187,20 @@ class LocalGraph:
         ids = self.original[: self.masters]
         return self.masters if np.all(ids[1:] > ids[:-1]) else 0
 
+    def lowest_edge(self, wrong: Callable[[np.ndarray], np.ndarray], comm: Comm) -> tuple[int, int, float] | None:
+        """Source, target and weight of an edge whose weight is ``wrong``: of several the one of the lowest ids, source
+        first; None where no rank has one. Collective."""
+        weights = self.out.weights
+        at = np.flatnonzero(wrong(weights)) if weights is not None else np.zeros(0, np.int64)
+        mine = None
+        if at.size:
+            rows = np.searchsorted(self.out.offsets, at, side="right") - 1
+            src, dst = self.original[rows], self.original[self.out.neighbours[at]]
+            first = np.lexsort((dst, src))[0]
+            mine = [int(src[first]), int(dst[first]), weights[at[first]].item()]  # type: ignore[index]
+        found = [edge for edge in comm.allgather_json(mine) if edge]
+        return tuple(min(found)) if found else None
+
     def owns(self, vertex: int) -> bool:
         """Whether a master has this original id."""
         return self.lid(vertex) is not None
@@ -186,7 +215,7 @@ class LocalGraph:
         return at if at < ids.size and ids[at] == vertex else None
 
     @cached_property
-    def told(self) -> np.ndarray:
+    def masters_read(self) -> np.ndarray:
         """Masters that other ranks hold rows of, and so read (uint32, ascending)."""
         read = np.zeros(self.masters, np.bool_)
         for side in self.theirs.values():

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 
 import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
-from dgraph.graph.ids import VertexIds
 
 CHUNK = 1 << 16
 """names that a rank asks for at a time"""
 SAMPLES = 1024
 """names that each rank shows the others, to agree who holds what"""
+
+
+ENCODING = ("utf-8", "surrogateescape")
+"""of names in files; bytes that are no UTF-8 come back as they were"""
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,12 @@ class Names:
     starts: np.ndarray
 
     def of(self, numbers: np.ndarray, comm: Comm) -> np.ndarray:
-        """The names of these numbers (dtype S), ``-1`` for -1; collective, a chunk at a time."""
-        out = np.full(numbers.size, b"-1", self.here.dtype if self.here.itemsize > 1 else "S2")
+        """The names of these numbers, str (dtype object), None for -1; collective."""
+        return spelled(self.words(numbers, comm))
+
+    def words(self, numbers: np.ndarray, comm: Comm) -> np.ndarray:
+        """The names of these numbers as bytes (dtype S), none (``b""``) for -1; collective, a chunk at a time."""
+        out = np.zeros(numbers.size, self.here.dtype)
         known = np.flatnonzero(numbers >= 0)
         for step in range(comm.largest(-(-known.size // CHUNK))):
             part = known[step * CHUNK : (step + 1) * CHUNK]
@@ -52,7 +60,7 @@ class Names:
         """
         numbers = np.full(len(names), -1, np.int64)
         for i, name in enumerate(names):
-            word = name.encode()
+            word = name.encode(*ENCODING)
             at = int(np.searchsorted(self.here, np.bytes_(word)))
             if at < self.here.size and self.here[at] == word:
                 numbers[i] = self.starts[comm.rank] + at
@@ -61,24 +69,6 @@ class Names:
             if number < 0:
                 raise UsageError(f"{name!r} is no vertex of the graph; it has {int(self.starts[-1])} names; pick one")
         return [int(number) for number in numbers]
-
-
-@dataclass(frozen=True)
-class NamedIds(VertexIds):
-    """Gids that are numbers of names: their original ids are those numbers."""
-
-    table: Names
-
-    @property
-    def names(self):
-        return self.table
-
-    def to_original(self, gids, comm):
-        return np.asarray(gids).astype(np.int64, copy=False)
-
-    def to_gid(self, originals, comm):
-        gids = np.asarray(originals, np.int64)
-        return np.where((gids >= 0) & (gids < self.table.starts[-1]), gids, -1)
 
 
 def number_names(words: np.ndarray, comm: Comm) -> tuple[Names, np.ndarray]:
@@ -100,6 +90,24 @@ def number_names(words: np.ndarray, comm: Comm) -> tuple[Names, np.ndarray]:
     starts = np.concatenate([[0], np.cumsum(comm.allgather(np.array([here.size], np.int64))[:, 0])])
     answers = [starts[comm.rank] + np.searchsorted(here, part) for part in came]
     return Names(here, starts), np.concatenate(comm.alltoallv([each.astype(np.int64) for each in answers]))
+
+
+def spelled(words: np.ndarray) -> np.ndarray:
+    """Names as str (dtype object), None where there is none (``b""``), a chunk at a time.
+
+    Objects, as pandas has them: an array of dtype U takes four bytes a row for every character of the longest name.
+    """
+    out = np.empty(words.size, object)
+    for begin, text in texts(words):
+        out[begin : begin + len(text)] = text
+    out[words == b""] = None
+    return out
+
+
+def texts(words: np.ndarray) -> Iterator[tuple[int, list[str]]]:
+    """Names as str, a chunk at a time, each with the place of its first."""
+    for begin in range(0, words.size, CHUNK):
+        yield begin, list(map(methodcaller("decode", *ENCODING), words[begin : begin + CHUNK].tolist()))
 
 
 def swapped(parts: list[np.ndarray], dtype: np.dtype, comm: Comm) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 
 SHORT = 48
 """Rows up to this length are sorted by insertion, longer ones by radix."""

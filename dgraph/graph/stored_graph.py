@@ -1,4 +1,4 @@
-"""StoredGraph: a graph in a store, in the hands of a user."""
+"""StoredGraph: a graph in a store. ``Graph`` is imported from here: only then can it open stores."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import numpy as np
 
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
-from dgraph.graph.block import EdgeBlock, Known, LoadFacts
-from dgraph.graph.build import build
-from dgraph.graph.clean import RawEdges, assemble, symmetrised
-from dgraph.graph.fingerprint import local_fingerprint
+from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
+from dgraph.graph.build.clean import RawEdges, assemble, symmetrised
+from dgraph.graph.build.fingerprint import local_fingerprint
+from dgraph.graph.build.local_graph import build
+from dgraph.graph.build.weights import check_rule, hashed_weights
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load import reweigh
+from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.options import LoadOptions
-from dgraph.graph.stored.deal import dealt, owners, share
 from dgraph.graph.stored.files import IDS, get, told, weights
-from dgraph.graph.weigh import check_rule, hashed_weights
-from partitioning import Placement, arcs
+from dgraph.graph.stored.repartition import owners, repartitioned, share
+from partitioning import Placement
+from partitioning.arrays import arcs
 from partitioning.store import Store, part_file
 
 CHANGES = ("directed", "weights", "seed", "verify")
@@ -53,7 +54,7 @@ class StoredGraph(Graph):
             kind = None if self.rule == "unit" else hashed_weights(none, none, self.rule, 0, True).dtype
         ids = StoredIds(store) if graph["sparse_ids"] else ConsecutiveIds(graph["vertices"], graph["base"])
         size = graph["vertices"], graph["edges"], graph["arcs"]
-        known = Known(*size, graph["directed"], kind, ids, facts)
+        known = GraphFacts(*size, graph["directed"], kind, ids, facts)
         self._begin(known, graph["fingerprint"] if self.rule is None else None)
 
     @classmethod
@@ -119,7 +120,7 @@ class StoredGraph(Graph):
                 local = get(self.store, self.comm.rank)
             reason = f"the store's, mapped as it is; {split['reason']}"
         else:
-            local = dealt(self._known, self.store, self.comm)
+            local = repartitioned(self._known, self.store, self.comm)
             reason = f"the store's {split['parts']} parts, dealt out to {self.comm.size} ranks by chunks"
         if self.rule is not None:
             local.out = replace(local.out, weights=self._weighed(local))
@@ -210,3 +211,6 @@ def _arcs(store: Store, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray 
         if found is not None:
             weight.append(found)
     return np.concatenate(src), np.concatenate(dst), None if kind is None else np.concatenate(weight)
+
+
+Graph.opener = StoredGraph.at

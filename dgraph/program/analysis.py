@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dgraph.program import ADD, Traced
-from dgraph.program.expr import Expr
+from dgraph.program.expression_tree import Expr
 
 
 def ends_when_quiet(t: Traced) -> bool:
@@ -13,14 +13,14 @@ def ends_when_quiet(t: Traced) -> bool:
     True where ``step`` changes no global and tells the end from the round's number and ``active == 0`` alone, and no
     other text asks how many are active.
     """
-    step, asks = t.step or {}, "active" in _asked(t)
+    step, asks = t.step or {}, "active" in _read_fields(t)
     return not t.all and not t.globals and not asks and set(step) <= {"done"} and all(map(_quiet, step.values()))
 
 
 def runs_locally(t: Traced) -> bool:
     """Whether a rank may run several rounds before it exchanges: proposals only improve a value, whenever they come."""
     improves = all(t.fields[k].reduce.idempotent for k in t.proposes)  # type: ignore[union-attr]
-    return improves and t.flagged and not (t.apply or t.step or t.globals or _asked(t))
+    return improves and t.flagged and not (t.apply or t.step or t.globals or _read_fields(t))
 
 
 def in_any_order(t: Traced) -> bool:
@@ -37,14 +37,14 @@ def sums_sources(t: Traced) -> bool:
     return bool(plain and not ends and field and field.reduce is ADD and field.dtype.startswith("float"))
 
 
-def tells_who(t: Traced) -> bool:
+def proposes_source(t: Traced) -> bool:
     """Whether all that ranks must hear of a round is who is new: a vertex takes one proposal, the same from each of its
     neighbours over every edge, and nothing is summed."""
     ends = frozenset().union(*(x.loads(handle) for x in t.edge.values() for handle in "uev"))
     return t.once and not (ends or t.sums or t.priority or t.live)
 
 
-def _asked(t: Traced) -> frozenset[str]:
+def _read_fields(t: Traced) -> frozenset[str]:
     """Globals and built-ins that texts of a round read."""
     texts = [*t.edge.values(), *(t.apply or {}).values(), t.cond, t.priority, t.live]
     return frozenset().union(*(x.loads("g") for x in texts if x is not None))

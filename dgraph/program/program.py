@@ -2,7 +2,7 @@
 
 A program says its fields and how mirrors of a field combine, then up to seven short texts: ``init`` (once, every
 vertex), ``edge`` (proposals for the destination; pure), ``cond`` (does a destination still want proposals),
-``apply`` (what a vertex makes of them), ``priority`` (which pile a vertex waits in), ``live`` and ``step`` (the
+``apply`` (what a vertex makes of them), ``priority`` (which bucket a vertex waits in), ``live`` and ``step`` (the
 globals between rounds). They are traced once (:mod:`dgraph.program.trace`); no Python runs inside a round.
 """
 
@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dgraph.errors import UsageError, unknown
-from dgraph.program.monoid import ADD, MAX, MIN, Monoid
-from dgraph.program.way import Way
+from dgraph.program.monoids import ADD, MAX, MIN, Monoid
+from dgraph.program.traversal import Traversal
 
 BUILTINS = ("id", "out_degree")
 """What every vertex has beside its fields: its original id (int64) and its out-degree in the whole graph (int64)."""
@@ -115,8 +115,8 @@ class Program:
         gathers: the first round pulls where more than half of all edges leave its frontier; may be set on an instance.
         heaviest: an edge that weighs more never proposes anything but the identity of ``reduce``, so a backend may
             leave it out; see :meth:`lightened`.
-        widens: several piles of ``priority`` may be opened at once while their rounds are small; may be set on an
-            instance, where the width of a pile was asked for.
+        widens: several buckets of ``priority`` may be opened at once while their rounds are small; may be set on an
+            instance, where the width of a bucket was asked for.
         way: how rounds are to be walked, where an algorithm has variants; see :meth:`walked`.
     """
 
@@ -128,7 +128,7 @@ class Program:
     gathers = False
     heaviest: ClassVar[float | None] = None
     widens = True
-    way: ClassVar[Way | None] = None
+    traversal: ClassVar[Traversal | None] = None
 
     def __init__(self, **parameters: Any):
         known = self.defaults()
@@ -162,14 +162,14 @@ class Program:
             raise UsageError(f"{cls.__name__} names a {kind.__name__.lower()} {taken.pop()!r}, which is built in")
         return found
 
-    def walked(self, way: Way | None) -> Program:
-        """A copy whose rounds are walked a way of their own, or as others are."""
+    def with_traversal(self, traversal: Traversal | None) -> Program:
+        """Return a copy whose rounds use this traversal; None: that of other programs."""
         made = copy.copy(self)
-        made.__dict__["way"] = way
+        made.__dict__["traversal"] = traversal
         return made
 
-    def lightened(self, heaviest: float | None) -> Program:
-        """A copy that has said how much an edge weighs at most that proposes anything."""
+    def with_light_edges(self, heaviest: float | None) -> Program:
+        """Return a copy whose proposing edges weigh at most ``heaviest``."""
         made = copy.copy(self)
         made.__dict__["heaviest"] = heaviest
         return made
@@ -186,7 +186,10 @@ class Program:
         return out
 
     def init(self, v, g) -> Mapping[str, Any]:
-        """Initial fields, ``active`` (in the first frontier), and parts of globals."""
+        """Initial fields, ``active`` (in the first frontier), and parts of globals.
+
+        ``active`` may be left out under ``domain = ALL`` only. That no vertex is active is not an error.
+        """
         raise UsageError(f"{type(self).__name__} has no init(self, v, g)")
 
     def edge(self, u, e, v) -> Mapping[str, Any]:

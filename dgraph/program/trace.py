@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dgraph.errors import unknown
-from dgraph.program.expr import Expr, TraceError, lift, load
-from dgraph.program.monoid import MIN
+from dgraph.program.expression_tree import Expr, TraceError, lift, load
+from dgraph.program.monoids import MIN
 from dgraph.program.program import ALL, BUILTINS, Field, Global, Program
 
 KINDS = {
@@ -285,6 +285,11 @@ def _check(t: Traced) -> None:
         for key in out:
             if key not in allowed:
                 raise unknown(f"name returned by {name}.{text}", key, allowed)
+    if "active" not in t.init and not t.all and "whole" not in (t.step or {}):
+        raise TraceError(
+            f"{name}.init does not say which vertices are active, so the first round would walk no edge and the answer "
+            "would be the initial values; return active=… (True: every vertex), or set domain = ALL"
+        )
     if t.apply is not None and not t.all and "active" not in t.apply:
         raise TraceError(f"{name}.apply does not say which vertices are active; return active=…")
     if program.sparse and not _stays(t):

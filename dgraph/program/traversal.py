@@ -12,7 +12,7 @@ EVERY = 2**62
 
 
 @dataclass(frozen=True)
-class Way:
+class Traversal:
     """One way to walk. What is asked for on the command line goes before ``schedule`` and ``options``.
 
     Attributes:

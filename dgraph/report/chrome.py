@@ -8,9 +8,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from dgraph.report.series import HIDDEN
-from dgraph.report.trace import PARTS
-from dgraph.report.write import replacing
+from dgraph.engine.rounds.round_series import HIDDEN
+from dgraph.engine.rounds.timings import PARTS
+from dgraph.report.report_file import replacing
 
 NAMES = {"agree": "idle"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dgraph.report.lines import aligned, size
 from dgraph.report.style import solving
+from dgraph.report.text_lines import aligned, size
 
 
 @dataclass(frozen=True)

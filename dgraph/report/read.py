@@ -6,8 +6,8 @@ import json
 import os
 from pathlib import Path
 
+from dgraph.engine.rounds.timings import VERSION
 from dgraph.errors import DataError, OutputError
-from dgraph.report.trace import VERSION
 
 NEEDED = ("algorithm", "graph", "outcome", "choices", "warnings", "wall_seconds", "hosts", "ranks", "rounds")
 

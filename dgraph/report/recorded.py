@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dgraph.report.lines import aligned, count
+from dgraph.report.text_lines import aligned, count
 
 UNITS = ("block", "warp", "thread")
 

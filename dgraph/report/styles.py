@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 
-from dgraph.report.gap import Gap
-from dgraph.report.graph500 import Graph500
+from dgraph.report.gapbs_format import Gap
+from dgraph.report.graph500_format import Graph500
 from dgraph.report.style import Style
-from dgraph.report.table import show
+from dgraph.report.tables import show
 
 
 class Table(Style):

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TextIO
 
-from dgraph.report.lines import aligned, count, size
+from dgraph.engine.rounds.timings import PARTS, PHASES
 from dgraph.report.recorded import kernels, load
-from dgraph.report.trace import PARTS, PHASES
+from dgraph.report.text_lines import aligned, count, size
 
 MOST_RANKS = 32
 """With more ranks only the ``SLOWEST`` are listed; the JSON has them all."""
@@ -147,7 +147,7 @@ def rounds(report: dict) -> str:
 
 def headline(report: dict) -> str:
     """What was run and how it ended, what was chosen and why, and the warnings: a few lines of plain text."""
-    return "\n".join(_headline(report))
+    return "\n".join(_headline(report)).encode(errors="backslashreplace").decode()  # a vertex's name may be no UTF-8
 
 
 def _any(report: dict, column: Column) -> bool:
@@ -183,6 +183,8 @@ def _headline(report: dict) -> Iterable[str]:
     if summary := outcome.get("summary"):
         yield "  " + ", ".join(f"{key} {value if key in NAMES else _value(value)}" for key, value in summary.items())
     yield "  " + _ending(report)
+    if algorithm.get("weights", "none") != "none":
+        yield f"  weights: {_weights(algorithm, graph)}"
     if verdict := outcome.get("validation"):
         yield "  " + _validation(verdict)
     if known := graph.get("fingerprint"):
@@ -192,6 +194,11 @@ def _headline(report: dict) -> Iterable[str]:
         yield f"  {choice['what']} {choice['taken']}" + (f": {choice['reason']}" if choice["reason"] else "")
     for warning in report["warnings"]:
         yield f"  warning: {warning}"
+
+
+def _weights(algorithm: dict, graph: dict) -> str:
+    used = algorithm["weights"] == "used"
+    return f"used ({graph['weight_type']})" if used else f"not used by {algorithm.get('name', '?')}"
 
 
 def _validation(verdict: dict) -> str:

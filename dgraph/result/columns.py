@@ -6,6 +6,11 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from dgraph.comm import calls
+
+UNREACHED = np.iinfo(np.int64).max
+"""An integer distance where there is no path; a float distance is infinite then."""
+
 Column = np.ndarray | Callable[[], np.ndarray]
 """An array, or what makes it."""
 
@@ -26,10 +31,12 @@ class Columns(dict[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name in self._given:
-            given = self._given[name]
-            made = given() if callable(given) else given
-            super().__setitem__(name, made if self._order is None else made[self._order])
-            del self._given[name]
+            with calls.lock:  # another thread's call may be using the GPU
+                if name in self._given:
+                    given = self._given[name]
+                    made = given() if callable(given) else given
+                    super().__setitem__(name, made if self._order is None else made[self._order])
+                    del self._given[name]
         return super().__getitem__(name)
 
     def __setitem__(self, name: str, array: np.ndarray) -> None:

@@ -19,14 +19,14 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.validate.coloring import color
 from dgraph.validate.components import cc
 from dgraph.validate.cores import kcore
-from dgraph.validate.drawn import DRAWN
-from dgraph.validate.ground import Ground
+from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.pagerank import pagerank
+from dgraph.validate.regenerated import DRAWN
 from dgraph.validate.tree import bfs, sssp
 
 __all__ = ["CERTIFICATES", "Verdict", "certificate", "validate"]
 
-Certificate = Callable[[Ground, Mapping[str, np.ndarray], Mapping[str, Any], int], list[str]]
+Certificate = Callable[[DistributedColumns, Mapping[str, np.ndarray], Mapping[str, Any], int], list[str]]
 
 CERTIFICATES: dict[str, Certificate] = {
     "bfs": bfs, "cc": cc, "color": color, "kcore": kcore, "pagerank": pagerank, "sssp": sssp,
@@ -87,8 +87,8 @@ def validate(
         algorithm: its name.
         block: this rank's rows of the graph that was solved, an undirected one where the algorithm needs that; or what
             draws its edges again (``prove_tree``), and has the rows as ``whole``.
-        columns: this rank's rows of the result, as :class:`dgraph.result.Result` has them: ``vertex``, original ids,
-            and the others. They may lie on any rank.
+        columns: this rank's rows of the result, as :class:`dgraph.result.result.Result` has them: ``vertex``, original
+            ids, and the others. They may lie on any rank.
         parameters: the algorithm's, by name.
         rounds: that were run.
         converged: False if a limit ended the run.
@@ -103,18 +103,18 @@ def validate(
         passed, failure = None, f"a limit ended {algorithm}, and what is unfinished has no proof"
     else:
         try:
-            checked = _drawn(algorithm, block, columns, comm, parameters)
+            checked = _by_generation(algorithm, block, columns, comm, parameters)
             if not checked:
-                ground = Ground(getattr(block, "whole", block), comm)
+                ground = DistributedColumns(getattr(block, "whole", block), comm)
                 checked = check(ground, ground.lay(columns), parameters, rounds if fixed else 0)
         except ValidationFailed as wrong:
             passed, failure = False, str(wrong)
     return Verdict(passed, tuple(checked), failure, time.perf_counter() - began)
 
 
-def _drawn(algorithm: str, block: Any, columns: Mapping[str, np.ndarray], comm: Comm, parameters) -> list[str]:
+def _by_generation(algorithm: str, block: Any, columns: Mapping[str, np.ndarray], comm: Comm, parameters) -> list[str]:
     """What can be proved of edges that are drawn again; nothing where rows are at hand, or needed."""
     if not hasattr(block, "prove_tree") or algorithm not in DRAWN:
         return []
-    ground = Ground(block, comm)
+    ground = DistributedColumns(block, comm)
     return DRAWN[algorithm](ground, ground.lay(columns), parameters) or []

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from dgraph.errors import UsageError
-from dgraph.validate.ground import Ground
+from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 
 
-def color(ground: Ground, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int) -> list[str]:
+def color(
+    ground: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
     """Colours.
 
     Raises:

@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.compiled import njit
-from dgraph.validate.ground import Ground
+from dgraph._support.compiled import njit
+from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 
 
-def cc(ground: Ground, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int) -> list[str]:
+def cc(
+    ground: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
     """Labels."""
     block, claimed = ground.block, columns["labels"]
     label = block.ids.to_gid(claimed, ground.comm)

@@ -25,13 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 from dgraph.errors import UsageError
-from dgraph.validate.ground import Ground
+from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 
 
-def kcore(ground: Ground, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int) -> list[str]:
+def kcore(
+    ground: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+) -> list[str]:
     """Core numbers, or the members of one k-core.
 
     Raises:
@@ -58,7 +60,9 @@ def kcore(ground: Ground, columns: Mapping[str, np.ndarray], parameters: Mapping
     return [f"members have {k} neighbours inside", "no vertex beside them belongs to the core"]
 
 
-def _check(ground: Ground, core: np.ndarray, first: np.ndarray, second: np.ndarray, few: Rule, larger: Rule) -> None:
+def _check(
+    ground: DistributedColumns, core: np.ndarray, first: np.ndarray, second: np.ndarray, few: Rule, larger: Rule
+) -> None:
     """Rule 1 on the rows ``first``, rule 2 on the rows ``second``."""
     block, size = ground.block, core.size
     left, same = np.zeros(size, np.int64), np.empty(block.targets.size, bool)

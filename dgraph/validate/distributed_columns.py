@@ -16,7 +16,7 @@ from dgraph.comm import Comm
 from dgraph.errors import ValidationFailed
 from dgraph.graph.block import EdgeBlock
 from dgraph.validate.rule import Rule
-from partitioning import arcs
+from partitioning.arrays import arcs
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Piece:
     there: list[np.ndarray]
 
 
-class Ground:
+class DistributedColumns:
     """A block, the ranks that hold the others, and exchanges between them; every method is collective."""
 
     def __init__(self, block: EdgeBlock, comm: Comm):

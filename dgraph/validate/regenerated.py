@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.validate.ground import Ground
-from dgraph.validate.rule import said
+from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.rule import printed
 from dgraph.validate.tree_rules import tree_rules
 
 Columns = Mapping[str, np.ndarray]
@@ -18,18 +18,21 @@ GROUPS = (("source", "negative", "beyond"), ("root", "out", "none"), ("lost",), 
 """Rules in the order in which they are judged, before those of the tree."""
 
 
-def bfs(ground: Ground, columns: Columns, parameters: Mapping[str, Any]) -> list[str] | None:
+def bfs(ground: DistributedColumns, columns: Columns, parameters: Mapping[str, Any]) -> list[str] | None:
     """Levels, and predecessors where the result has them; None: see :func:`_tree`."""
     return _tree("levels", ground, columns, parameters["source"], parameters.get("depth_limit"), False)
 
 
-def sssp(ground: Ground, columns: Columns, parameters: Mapping[str, Any]) -> list[str] | None:
+def sssp(ground: DistributedColumns, columns: Columns, parameters: Mapping[str, Any]) -> list[str] | None:
     """Distances, and predecessors where the result has them; None: see :func:`_tree`."""
     weighted = ground.block.weight_type is not None
     return _tree("distances", ground, columns, parameters["source"], parameters.get("cutoff"), weighted)
 
 
-DRAWN: dict[str, Callable[[Ground, Columns, Mapping[str, Any]], list[str] | None]] = {"bfs": bfs, "sssp": sssp}
+DRAWN: dict[str, Callable[[DistributedColumns, Columns, Mapping[str, Any]], list[str] | None]] = {
+    "bfs": bfs,
+    "sssp": sssp,
+}
 """By the name of the algorithm."""
 
 
@@ -59,7 +62,7 @@ def _tree(what: str, ground, columns: Columns, source: int, cutoff: float | None
             values = {"d": distance[row], "dv": distance[row], "dp": before}
             if predecessor is not None:
                 values["p"] = predecessor[row]
-            rule.gids, rule.values = {"v": place}, {name: said(value) for name, value in values.items()}
+            rule.gids, rule.values = {"v": place}, {name: printed(value) for name, value in values.items()}
         ground.judge(*(rules[name] for name in names))
 
     for names in GROUPS:
@@ -91,7 +94,7 @@ def _before(ground, distance: np.ndarray, predecessor: np.ndarray | None, found:
 def _short_cut(
     ground, distance: np.ndarray, found: tuple[int, int], weighted: bool
 ) -> tuple[dict[str, int], dict[str, str]]:
-    """What is said of this rank's first short cut, if there is one; collective."""
+    """What is printed of this rank's first short cut, if there is one; collective."""
     count, place = found
     u, v = place >> 32, place & (1 << 32) - 1
     before = ground.fetch(np.array([u] if count else [], np.int64), distance)[0]
@@ -99,4 +102,4 @@ def _short_cut(
         return {}, {}
     weight = ground.block.weight(u, v, distance.dtype, weighted)
     values = {"w": weight, "du": before[0], "most": before[0] + weight, "dv": distance[v - ground.block.first]}
-    return {"u": u, "v": v}, {name: said(value) for name, value in values.items()}
+    return {"u": u, "v": v}, {name: printed(value) for name, value in values.items()}

@@ -16,7 +16,7 @@ class Rule:
     """A rule under test on this rank.
 
     Attributes:
-        name: said when it is broken, and in ``docs/validation.md``.
+        name: printed when it is broken, and in ``docs/validation.md``.
         text: what is wrong; ``{names}`` stand for original ids and for figures.
         count: places on this rank where it is broken.
         gids, values: of the first of them.
@@ -38,7 +38,7 @@ class Rule:
         if hits and not self.count:
             at = int(np.argmax(bad))
             self.gids = {name: int(array[at]) for name, array in gids.items()}
-            self.values = {name: said(array[at]) for name, array in values.items()}
+            self.values = {name: printed(array[at]) for name, array in values.items()}
         self.count += hits
 
     def broken(self, names: Mapping[str, object], total: int = 1) -> ValidationFailed:
@@ -47,6 +47,6 @@ class Rule:
         return ValidationFailed(f"the answer is wrong by the rule '{self.name}': {self.text.format(**names)}{more}")
 
 
-def said(value: np.generic) -> str:
+def printed(value: np.generic) -> str:
     """A figure, as messages have it."""
     return "unreached" if value == UNREACHED else str(value)

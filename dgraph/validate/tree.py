@@ -24,20 +24,20 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.validate.ground import Ground
+from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import UNREACHED
 from dgraph.validate.tree_rules import tree_rules
 
 Columns = Mapping[str, np.ndarray]
 
 
-def bfs(ground: Ground, columns: Columns, parameters: Mapping[str, Any], rounds: int) -> list[str]:
+def bfs(ground: DistributedColumns, columns: Columns, parameters: Mapping[str, Any], rounds: int) -> list[str]:
     """Levels, and predecessors where the result has them."""
     tree = _Tree(ground, columns, parameters["source"], parameters.get("depth_limit"), None)
     return ["levels", *tree.check()]
 
 
-def sssp(ground: Ground, columns: Columns, parameters: Mapping[str, Any], rounds: int) -> list[str]:
+def sssp(ground: DistributedColumns, columns: Columns, parameters: Mapping[str, Any], rounds: int) -> list[str]:
     """Distances, and predecessors where the result has them."""
     tree = _Tree(ground, columns, parameters["source"], parameters.get("cutoff"), ground.block.weights)
     return ["distances", *tree.check()]

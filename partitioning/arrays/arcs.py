@@ -46,7 +46,7 @@ def deal(owners: np.ndarray, size: int) -> tuple[np.ndarray | None, np.ndarray]:
     cuts = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=size))])
     if np.all(owners[1:] >= owners[:-1]):
         return None, cuts
-    from partitioning.kernels import order
+    from partitioning.arrays.kernels import order
 
     return order(owners, cuts[:-1].copy()), cuts
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from partitioning.kernels import bits_set
+from partitioning.arrays.kernels import bits_set
 
 
 class GidSet:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from partitioning.blocks import in_offsets, oec
-from partitioning.grid import cvc
-from partitioning.hybrid import hvc
-from partitioning.metis import metis, obstacle
 from partitioning.placement import Placement
+from partitioning.policies.cvc import cvc
+from partitioning.policies.edge_cut import in_offsets, oec
+from partitioning.policies.hvc import hvc
+from partitioning.policies.metis import metis, obstacle
+from partitioning.policies.streaming import ldg
+from partitioning.policy_register import policy
 from partitioning.quality import cut, edge_balance
-from partitioning.register import policy
-from partitioning.streaming import ldg
 
 OVERLOAD = 1.5
 """An edge-cut may load the part of one hub with this times the mean before a vertex-cut is considered."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partitioning.blocks import Blocks, bounds_by_out_arcs
-from partitioning.placement import ASKED, Placement
-from partitioning.register import policy
+from partitioning.placement import ASKED, LookUp, Placement
+from partitioning.policies.edge_cut import Blocks, bounds_by_out_arcs
+from partitioning.policy_register import policy
 
 
 def grid(size: int) -> tuple[int, int]:
@@ -24,7 +24,7 @@ def grid(size: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class Crossing:
+class Crossing(LookUp):
     """The part where the row of the source's owner meets the column of the target's."""
 
     owner: Blocks

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partitioning import arcs
-from partitioning.placement import Placement
-from partitioning.register import policy
+from partitioning.arrays import arcs
+from partitioning.placement import LookUp, Placement
+from partitioning.policy_register import policy
 
 SLACK = 1.05
 """Rows stay on the ranks that loaded them if none has more than this times the mean: then no arc need move."""
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(LookUp):
     """Part p owns gids ``bounds[p] .. bounds[p + 1] - 1``; ``bounds`` int64, shape (parts + 1,), from 0 to n."""
 
     bounds: np.ndarray
@@ -53,7 +53,7 @@ def bounds_by_in_arcs(edges, parts, comm) -> np.ndarray:
 
 def in_offsets(edges, starts, comm) -> np.ndarray:
     """Running sum, from 0, of the in-degrees of gids ``starts[rank] .. starts[rank + 1] - 1``; collective."""
-    from partitioning.kernels import count
+    from partitioning.arrays.kernels import count
 
     first, stop = int(starts[comm.rank]), int(starts[comm.rank + 1])
     offsets = np.zeros(stop - first + 1, np.int64)

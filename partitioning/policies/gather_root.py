@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from partitioning.placement import PolicyError
+from partitioning.placement import LookUp, PolicyError
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(LookUp):
     """The owner of every vertex, written out: the one look-up that takes an array of n entries on every rank."""
 
     parts: np.ndarray

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partitioning.placement import Placement
-from partitioning.register import policy
+from partitioning.placement import LookUp, Placement
+from partitioning.policy_register import policy
 
 
 @dataclass(frozen=True)
-class Hashed:
+class Hashed(LookUp):
     """A well-mixed function of the gid, scaled to ``parts``.
 
     The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
@@ -29,7 +29,7 @@ class Hashed:
 
 
 @dataclass(frozen=True)
-class Shuffled:
+class Shuffled(LookUp):
     """Equal shares of a pseudo-random permutation of 0 .. n-1."""
 
     n: int
@@ -37,7 +37,7 @@ class Shuffled:
     keys: np.ndarray
 
     def __call__(self, gids: np.ndarray) -> np.ndarray:
-        from partitioning.kernels import shuffled
+        from partitioning.arrays.kernels import shuffled
 
         half = np.uint64(max(1, -(-(self.n - 1).bit_length() // 2)))
         place = shuffled(np.asarray(gids), np.uint64(self.n), half, self.keys)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partitioning.blocks import Blocks, bounds_by_cost
-from partitioning.placement import ASKED, Placement, PolicyError
-from partitioning.register import policy
+from partitioning.placement import ASKED, LookUp, Placement, PolicyError
+from partitioning.policies.edge_cut import Blocks, bounds_by_cost
+from partitioning.policy_register import policy
 
 
 @dataclass(frozen=True)
-class Spread:
+class HybridHolder(LookUp):
     """The owner of the source, but of the target where the source is a hub. ``hubs``: gids, int64, ascending."""
 
     owner: Blocks
@@ -43,4 +43,4 @@ def hvc(edges, parts, comm, *, threshold: int = 100) -> Placement:
         return Placement("hvc", "outgoing", parts, owner, reason=reason)
     share = spread / max(edges.arcs, 1)
     reason = f"{ASKED}; {len(hubs)} vertices have more than {threshold} out-arcs, {share:.0%} of all"
-    return Placement("hvc", "vertex", parts, owner, Spread(owner, hubs), reason)
+    return Placement("hvc", "vertex", parts, owner, HybridHolder(owner, hubs), reason)

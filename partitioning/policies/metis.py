@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from partitioning.placement import Placement, PolicyError
-from partitioning.register import policy
-from partitioning.whole import on_rank_zero, shortage
+from partitioning.policies.gather_root import on_rank_zero, shortage
+from partitioning.policy_register import policy
 
 BYTES = 150
 """Memory that METIS and its input need, per vertex and per adjacency entry: 60 on a road, 135 on an R-MAT graph."""

@@ -13,11 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from partitioning import arcs
-from partitioning.blocks import in_offsets
+from partitioning.arrays import arcs
 from partitioning.placement import Placement, PolicyError
-from partitioning.register import policy
-from partitioning.whole import Table, on_rank_zero, shortage
+from partitioning.policies.edge_cut import in_offsets
+from partitioning.policies.gather_root import Table, on_rank_zero, shortage
+from partitioning.policy_register import policy
 
 Balance = Literal["edges", "vertices"]
 Order = Literal["natural", "random", "bfs"]
@@ -110,7 +110,7 @@ def _fresh(n: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _stream(edges, parts, rule, balance, owner, load, visits, first, *adjacency) -> None:
-    from partitioning.streams import stream
+    from partitioning.policies.streaming_kernels import stream
 
     gamma, alpha, slack = rule
     by_edges = balance == "edges"
@@ -120,7 +120,7 @@ def _stream(edges, parts, rule, balance, owner, load, visits, first, *adjacency)
 
 def in_rows(edges, comm) -> tuple[np.ndarray, np.ndarray]:
     """The sources of the arcs that enter this rank's rows: offsets (rows + 1,), and gids row by row; collective."""
-    from partitioning.kernels import place
+    from partitioning.arrays.kernels import place
 
     starts = np.append(comm.allgather(np.array([edges.first], np.int64))[:, 0], edges.n)
     offsets = in_offsets(edges, starts, comm)
@@ -135,7 +135,7 @@ def in_rows(edges, comm) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _reversed(offsets, targets) -> tuple[np.ndarray, np.ndarray]:
-    from partitioning.kernels import count, place
+    from partitioning.arrays.kernels import count, place
 
     n = len(offsets) - 1
     back = np.zeros(n + 1, np.int64)
@@ -150,6 +150,6 @@ def _visits(order, seed, *adjacency) -> np.ndarray:
     n = len(adjacency[0]) - 1
     if order == "random":
         return np.random.default_rng(abs(seed)).permutation(n)
-    from partitioning.streams import breadth_first
+    from partitioning.policies.streaming_kernels import breadth_first
 
     return breadth_first(*adjacency)

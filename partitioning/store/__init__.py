@@ -5,8 +5,8 @@ blocks that have a checksum of their own. This package knows files and arrays; w
 business.
 """
 
-from partitioning.store.draft import ArrayFile, Draft
+from partitioning.store.draft import ArrayFile, StoreDraft
 from partitioning.store.manifest import MANIFEST, StoreError, is_store, part_file
 from partitioning.store.reader import Store
 
-__all__ = ["MANIFEST", "ArrayFile", "Draft", "Store", "StoreError", "is_store", "part_file"]
+__all__ = ["MANIFEST", "ArrayFile", "Store", "StoreDraft", "StoreError", "is_store", "part_file"]

@@ -54,7 +54,7 @@ class ArrayFile:
             self._file.close()
 
 
-class Draft:
+class StoreDraft:
     """The folder that will be ``path``: made by one process, filled by many, finished by the first."""
 
     def __init__(self, path: Path, folder: Path):
@@ -77,7 +77,7 @@ class Draft:
             raise StoreError(f"{path} is not a store, so it is not overwritten; choose another name, or remove it")
 
     @classmethod
-    def begin(cls, path: Path, overwrite: bool = False) -> Draft:
+    def begin(cls, path: Path, overwrite: bool = False) -> StoreDraft:
         """Make the folder; one process does.
 
         Raises:

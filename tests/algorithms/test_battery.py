@@ -7,6 +7,7 @@ Answers must equal the oracles', bit for bit (PageRank: to 1e-10), so they are t
 import os
 from functools import cache
 
+import networkx as nx
 import numpy as np
 import oracles
 import pytest
@@ -14,7 +15,7 @@ from battery import CASES, EVERYTHING
 
 import dgraph
 from dgraph.comm import world
-from dgraph.result import UNREACHED
+from dgraph.result.result import UNREACHED
 
 pytestmark = pytest.mark.mpi
 
@@ -179,6 +180,59 @@ def test_pagerank(name, stop):
             np.testing.assert_allclose(result.columns["pagerank"], rank[at], rtol=near, atol=1e-300, err_msg=chosen)
         assert result.converged
         assert abs(result.summary["sum"] - 1) < sums
+
+
+WEIGHTED = {
+    "skewed": "int64", "plateaus": "float64", "rounded_sums": "float32", "all_zero": "int64", "parallel_arcs": "int32",
+    "listed_both_ways": "int64", "reciprocal_arcs": "float64", "mostly_sinks": "int64", "no_edges": "int64",
+    "beyond_63_bits": "int64",
+}  # fmt: skip
+"""Graphs whose weights are used, and in which dtype: zeros among them, or nothing else; sums beyond 64 bits."""
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_pagerank_by_weights(name):
+    case, dtype = CASES[name], WEIGHTED[name]
+    n, src, dst, weights = case.arcs(dtype)
+    ends = {0: 1, n - 1: 5}
+    wanted = dict(zip(case.vertices[list(ends)].tolist(), ends.values(), strict=True))
+    runs = [({"tol": 0, "max_iter": 17}, {"rounds": 17}), ({"tol": 1e-13, "max_iter": 500}, {"tol": 1e-13})]
+    if name == "skewed":
+        runs.append(({"tol": 0, "max_iter": 9, "personalization": wanted}, {"rounds": 9, "personalization": ends}))
+        runs.append(({"tol": 0, "max_iter": 17, "precision": "single"}, {"rounds": 17}))
+    for step, (parameters, oracle) in enumerate(runs):
+        near = 2e-5 if "precision" in parameters else 1e-10
+        rank = oracles.pagerank(n, src, dst, weights=weights, **oracle)
+        for chosen in combinations(name, () if step else THOROUGH, step):
+            result, at = solve("pagerank", name, dtype, chosen, validate=True, **parameters)
+            with world().together():
+                np.testing.assert_allclose(result.columns["pagerank"], rank[at], rtol=near, atol=1e-300, err_msg=chosen)
+            assert result.report["algorithm"]["weights"] == "used"
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_pagerank_is_that_of_networkx(directed):
+    """Weights 1 to 255 and zeros; vertices whose weights are all 0, sinks, parallel edges, isolated vertices."""
+    rng, comm = np.random.default_rng(11), world()
+    src, dst = rng.integers(0, 140, (2, 900))
+    weights = rng.integers(1, 256, 900) * (rng.random(900) < 0.9)
+    weights[(src < 5) | ((dst < 5) & (not directed))] = 0
+    src[src > 120] -= 60
+    theirs = (nx.DiGraph if directed else nx.Graph)()
+    theirs.add_nodes_from(range(150))
+    src, dst, weights = oracles.simple(src, dst, weights)
+    order = np.argsort(-weights, kind="stable")  # an undirected edge that is listed both ways keeps the lighter weight
+    theirs.add_weighted_edges_from(zip(src[order].tolist(), dst[order].tolist(), weights[order].tolist(), strict=True))
+    wanted = nx.pagerank(theirs, tol=1e-15, max_iter=1000)
+    mine = slice(comm.rank, None, comm.size)
+    graph = dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine], n=150, directed=directed, comm=comm)
+    for policy in ("oec", "iec", "cvc", "hvc", "metis"):
+        found = dgraph.run(
+            "pagerank", graph, policy=policy, backend=backend(), allow_gpu_sharing=True, tol=1e-13, max_iter=500
+        )
+        with comm.together():
+            right = [wanted[v] for v in found.columns["vertex"].tolist()]
+            np.testing.assert_allclose(found.columns["pagerank"], right, rtol=1e-10)
 
 
 def test_pulls_round_sums_once():

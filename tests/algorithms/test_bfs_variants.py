@@ -13,10 +13,10 @@ from simulated import skewed
 
 import dgraph
 from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, way
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.options import Options
+from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.errors import UsageError
 from dgraph.program import trace
 
@@ -42,11 +42,11 @@ def levels(src, dst):
 
 def solved(device, chosen, directed, **options):
     src, dst = arcs(directed)
-    program = Levels(source=SOURCE).walked(chosen)
+    program = Levels(source=SOURCE).with_traversal(chosen)
     graph = DeviceGraph(local_graph(N, src, dst, None, directed), device)
     machine = Machine(trace(program, None), graph, device, chosen.direction, Options(**options).under(chosen))
     machine.start({})
-    machine.agreed(*machine.totals(), True)
+    machine.apply_totals(*machine.totals(), True)
     while not machine.done:
         machine.fused(3)
     return machine
@@ -57,20 +57,20 @@ def solved(device, chosen, directed, **options):
 def test_levels(device, variant):
     for directed in (False, True):
         for blocks in (1, 5):
-            machine = solved(device_of(device, blocks), way(variant, None), directed)
+            machine = solved(device_of(device, blocks), traversal(variant, None), directed)
             np.testing.assert_array_equal(np.asarray(machine.state["level"]), levels(*arcs(directed)))
 
 
 @on_devices
 @pytest.mark.parametrize("feature", FEATURES)
 def test_bfs_4k_without_a_feature(device, feature):
-    machine = solved(device_of(device, 3), way("bfs-4k", feature), False)
+    machine = solved(device_of(device, 3), traversal("bfs-4k", feature), False)
     np.testing.assert_array_equal(np.asarray(machine.state["level"]), levels(*arcs(False)))
 
 
 @on_devices
 def test_bfs_4k_gives_huge_vertices_grids_of_their_own(device):
-    chosen = replace(way("bfs-4k", "single-block"), options={"grid_threshold": 100})
+    chosen = replace(traversal("bfs-4k", "single-block"), options={"grid_threshold": 100})
     machine = solved(device_of(device, 3), chosen, False)
     assert "dynamic_parallelism" in machine.schedules(0)
     np.testing.assert_array_equal(np.asarray(machine.state["level"]), levels(*arcs(False)))
@@ -81,7 +81,7 @@ def test_features_choose_schedules(device):
     device = device_of(device, 2)
 
     def schedules(without, **options):
-        return set(solved(device, way("bfs-4k", without), False, **options).schedules(0))
+        return set(solved(device, traversal("bfs-4k", without), False, **options).schedules(0))
 
     assert schedules("single-block") >= {"edge_discover"}
     assert schedules("single-block,edge-discover") == {"dynamic_warp"}
@@ -99,7 +99,7 @@ def test_features_choose_schedules(device):
     ],
 )
 def test_a_wrong_text_is_found(device, mutant):
-    machine = solved(device_of(device, 2, mutant), way("contract-expand", None), False)
+    machine = solved(device_of(device, 2, mutant), traversal("contract-expand", None), False)
     assert not np.array_equal(np.asarray(machine.state["level"]), levels(*arcs(False)))
 
 
@@ -107,10 +107,10 @@ def test_a_wrong_text_is_found(device, mutant):
 def test_a_sweep_asks_every_vertex(device):
     """The load of a round on the whole graph's vertices: a thread has what its vertices have, active or not."""
     src, dst = arcs(False)
-    machine = solved(device_of(device, 2), way("edge-topology", None), False, record=True)
+    machine = solved(device_of(device, 2), traversal("edge-topology", None), False, record=True)
     touched = machine.device.get(machine.arrays.record).sum()
     assert touched == machine.round * src.size
-    machine = solved(device_of(device, 2), way("topology", None), False, record=True)
+    machine = solved(device_of(device, 2), traversal("topology", None), False, record=True)
     reached = levels(src, dst) < 2**31 - 1
     assert machine.device.get(machine.arrays.record).sum() == reached[src].sum()
 
@@ -161,6 +161,8 @@ def test_on_ranks(variant):
     src, dst, _ = graph.arcs()
     expected = bfs(graph.n, src, dst, SOURCE)
     for policy in ("oec", "cvc"):
-        found = gpu_ranks.run(2, graph, [Levels(source=SOURCE + 1).walked(way(variant, None))], policy=policy)
+        found = gpu_ranks.run(
+            2, graph, [Levels(source=SOURCE + 1).with_traversal(traversal(variant, None))], policy=policy
+        )
         levels = gpu_ranks.field(found[0], "level", graph.n)
         np.testing.assert_array_equal(np.where(levels == 2**31 - 1, -1, levels), expected)

@@ -11,7 +11,7 @@ from battery import by_turns
 
 import dgraph
 from dgraph.algorithms import kcore
-from dgraph.backend.cuda import memory
+from dgraph.backend.cuda.memory import work_arrays
 from dgraph.cli import warmup
 from dgraph.comm import world
 
@@ -78,7 +78,7 @@ ROUNDS: dict[int, int] = {}
 def test_shells_are_peeled_side_by_side(step, policy, how, monkeypatch):
     """``how``: rounds of an emulated GPU; None: a CPU."""
     monkeypatch.setattr(kcore, "STEP", step)
-    monkeypatch.setattr(memory, "KEPT", 1)
+    monkeypatch.setattr(work_arrays, "KEPT", 1)
     found = by_shells("cpu" if how is None else emulated.backend(**how), policy=policy)
     np.testing.assert_array_equal(_whole(found, "core_number"), oracles.core_numbers(*layered()))
     assert found.rounds == ROUNDS.setdefault(step, found.rounds), "rounds depend on the graph alone"
@@ -95,7 +95,7 @@ def test_edges_into_other_steps_are_left_out(policy, monkeypatch):
     arcs, alike = 2 * once.shape[1], 2 * int((core[once[0]] == core[once[1]]).sum())
     walked = []
     for kept in (1, 10**9):
-        monkeypatch.setattr(memory, "KEPT", kept)
+        monkeypatch.setattr(work_arrays, "KEPT", kept)
         found = by_shells(emulated.backend(), policy=policy)
         np.testing.assert_array_equal(_whole(found, "core_number"), core)
         walked.append(found.report["rounds"]["frontier_edges"])

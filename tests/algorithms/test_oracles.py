@@ -99,14 +99,15 @@ def test_components(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("personalised", [False, True])
-def test_pagerank(seed, personalised):
-    n, src, dst, _ = random_graph(seed)
-    src, dst, _ = oracles.simple(src, dst)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pagerank(seed, personalised, weighted):
+    n, src, dst, weights = random_graph(seed)
+    src, dst, weights = oracles.simple(src, dst, weights if weighted else None)
     personalization = {0: 1.0, n - 1: 3.0} if personalised else None
     second = nx.pagerank(
-        nx_graph(n, src, dst, kind=nx.DiGraph), personalization=personalization, tol=1e-15, max_iter=999
+        nx_graph(n, src, dst, weights, nx.DiGraph), personalization=personalization, tol=1e-15, max_iter=999
     )
-    found = oracles.pagerank(n, src, dst, tol=1e-14, personalization=personalization)
+    found = oracles.pagerank(n, src, dst, weights=weights, tol=1e-14, personalization=personalization)
     np.testing.assert_allclose(found, [second[v] for v in range(n)], rtol=0, atol=1e-12)
     assert abs(found.sum() - 1) < 1e-12
 

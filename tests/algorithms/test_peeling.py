@@ -12,8 +12,10 @@ from gpu_ranks import field, run
 
 import dgraph
 from dgraph.algorithms.kcore import Peel
-from dgraph.backend.cuda import Options, device_rounds, layout, messages
-from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.codegen import control_block, message_layout
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.multi_gpu import device_bsp
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm import world
 
 GPUS = [Options(), Options(small=-1), Options(host_rounds=True), Options(small=-1, host_rounds=True)]
@@ -103,19 +105,21 @@ def begun(monkeypatch):
     seen, launch, across = [], Machine.launch, Machine.across
 
     def launched(self, *calls):
-        if self.courier and self.courier.comm.rank == 0 and calls[0][:2] == ("across", "across"):
+        if self.device_exchange and self.device_exchange.comm.rank == 0 and calls[0][:2] == ("across", "across"):
             seen.append(self.round)
         launch(self, *calls)
 
     def entered(self, limit):
-        if self.courier.comm.rank == 0:
+        if self.device_exchange.comm.rank == 0:
             seen.append(self.round)
         across(self, limit)
 
     monkeypatch.setattr(Machine, "launch", launched)
     monkeypatch.setattr(Machine, "across", entered)
-    monkeypatch.setattr(messages, "LOOK_AROUND", 10**12)  # an emulated GPU is slow, and may have to share its core
-    monkeypatch.setattr(device_rounds, "LOOK_AROUND", 1000.0)
+    monkeypatch.setattr(
+        message_layout, "LOOK_AROUND", 10**12
+    )  # an emulated GPU is slow, and may have to share its core
+    monkeypatch.setattr(device_bsp, "LOOK_AROUND", 1000.0)
     return seen
 
 
@@ -126,7 +130,7 @@ def test_rounds_over_few_that_live_stay_in_the_kernel(host_rounds, begun, monkey
     """Level 1 leaves small cliques: fewer vertices than the bound, though the graph has more. They are counted when a
     first round of a level looks at them: of a star that of level 1 drops all leaves, of a path it drops the ends."""
     cliques = [nx.complete_graph(size) for size in range(4, 13)]
-    monkeypatch.setattr(messages, "WHOLE_ACROSS", 20)
+    monkeypatch.setattr(message_layout, "WHOLE_ACROSS", 20)
     later = 1 + 30 + 1
     for other, wanted in ((nx.star_graph(300), [2]), (nx.path_graph(60), [2, later + 1 + host_rounds])):
         graph, whole = joined(other, *cliques)
@@ -144,8 +148,8 @@ def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, beg
     """It runs as many rounds as figures are kept of, of a call or since the hosts last agreed. Of a star, level 1 takes
     the leaves, the hub, and a round that finds no more; level 2 is looked at, which the hub passed on its way; each
     clique takes two."""
-    monkeypatch.setattr(messages, "WHOLE_ACROSS", 20)
-    monkeypatch.setattr(layout, "RING", 4)
+    monkeypatch.setattr(message_layout, "WHOLE_ACROSS", 20)
+    monkeypatch.setattr(control_block, "RING", 4)
     graph, whole = joined(nx.star_graph(300), *(nx.complete_graph(size) for size in range(4, 13)))
     (results,) = run(4, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
     np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
@@ -159,7 +163,7 @@ def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, beg
 def test_rounds_over_many_that_live_do_not(host_rounds, begun, monkeypatch):
     """The first round of every level is walked by kernels of its own, until few enough live."""
     graph, whole = joined(*(nx.complete_graph(size) for size in range(4, 13)))
-    monkeypatch.setattr(messages, "WHOLE_ACROSS", 15)
+    monkeypatch.setattr(message_layout, "WHOLE_ACROSS", 15)
     (results,) = run(2, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
     np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
     left = np.cumsum(np.arange(12, 3, -1))

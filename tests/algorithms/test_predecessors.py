@@ -10,9 +10,9 @@ import pytest
 from battery import by_turns
 
 import dgraph
-from dgraph.backend import cuda
+from dgraph.backend.cuda import backend
 from dgraph.comm import world
-from dgraph.engine import Context
+from dgraph.engine.rounds.driver import Context
 
 pytestmark = pytest.mark.mpi
 SOURCE, SIDE, LAYERS = 2, 4, 260
@@ -76,7 +76,7 @@ def test_of_any_depth(backend, limit, directed, direction, programs):
 @pytest.mark.parametrize("before", [None, "bfs", "undirected"])
 def test_nearer_neighbours_are_looked_for_where_edges_by_target_are_there(before, programs, monkeypatch):
     """Else once they have been wished for often enough: not on the first run, before the graph is on its GPUs."""
-    monkeypatch.setattr(cuda, "WISHES", 2)
+    monkeypatch.setattr(backend, "PULLS_BEFORE_CSC", 2)
     directed = before != "undirected"
     src, dst, *_ = edges(directed)
     weights = 1 + (src + dst) % 7

@@ -14,7 +14,7 @@ from test_battery import COMBINATIONS
 
 import dgraph
 from dgraph.comm import world
-from dgraph.result import UNREACHED
+from dgraph.result.result import UNREACHED
 
 pytestmark = pytest.mark.mpi
 
@@ -98,7 +98,7 @@ WANTED = {
     "sssp": lambda drawn: tree(drawn, unit=False),
     "cc": lambda drawn: {"labels": oracles.components(*arcs(drawn)[:3])},
     "kcore": lambda drawn: {"core_number": oracles.core_numbers(*arcs(drawn, directed=False)[:3])},
-    "pagerank": lambda drawn: {"pagerank": oracles.pagerank(*arcs(drawn)[:3], rounds=12)},
+    "pagerank": lambda drawn: {"pagerank": oracles.pagerank(*arcs(drawn)[:3], weights=arcs(drawn)[3], rounds=12)},
 }
 
 

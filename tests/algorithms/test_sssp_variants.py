@@ -1,5 +1,5 @@
-"""sssp by gathering from the outside, on any number of ranks: the same columns, summaries and certificates as by piles,
-whatever weights, rows of light edges and directions of rounds are."""
+"""sssp by gathering, on any number of ranks: the same columns, summaries and certificates as by buckets, for all
+weights, rows of light edges and directions."""
 
 from functools import cache
 
@@ -13,15 +13,15 @@ from devices import device_of, local_graph, on_devices
 import dgraph
 from dgraph.algorithms import sssp
 from dgraph.algorithms.sssp import LimitedDistances
-from dgraph.backend import cuda
-from dgraph.backend.cuda import graph as device_graph
-from dgraph.backend.cuda import light
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.light import Lightened
-from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.sources import Sources
+from dgraph.backend.cuda import backend as cuda_backend
+from dgraph.backend.cuda.device_graph import device_graph
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels import light_edges as light
+from dgraph.backend.cuda.round_kernels.light_edges import LightEdgesMachine
+from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.comm import world
-from dgraph.engine import Context
+from dgraph.engine.rounds.driver import Context
 from dgraph.errors import UsageError
 from dgraph.program import trace
 
@@ -82,13 +82,13 @@ def same(distances, wanted):
 def test_programs_that_follow_are_compiled_beside_the_first(directed, far, monkeypatch):
     """What is compiled ahead is what they are then made of."""
     asked = []
-    compile = Sources.compile
+    compile = ModuleSet.compile
 
     def noted(self, names):
         asked.append((type(self.traced.program).__name__, {self.text(*name) for name in names}))
         compile(self, names)
 
-    monkeypatch.setattr(Sources, "compile", noted)
+    monkeypatch.setattr(ModuleSet, "compile", noted)
     monkeypatch.setattr(sssp, "HUB", 10**6 if far else 1)
     monkeypatch.setattr(sssp, "CROWD", 100)
     solved("hubs", emulated.backend(), directed, variant="gather")
@@ -151,8 +151,8 @@ def path_to_a_hub(dtype):
     (None, "int32", 0.01), ({}, "int32", 0.01), ({}, "float32", 0.01), ({}, "float32", 0.0),
 ])  # fmt: skip
 def test_a_source_far_from_hubs(how, dtype, margin, monkeypatch):
-    """By all edges up to the pile in which many are active, and from there on by light ones. A vertex beyond is known
-    from before, too far. Without a margin floats may not be told apart: so there are piles."""
+    """By all edges up to the bucket in which many are active, and from there on by light ones. A vertex beyond is known
+    from before, too far. Without a margin floats may not be told apart: so there are buckets."""
     monkeypatch.setattr(sssp, "CROWD", 10)
     monkeypatch.setattr(sssp, "MARGIN", margin)
     n, src, dst, weights, wanted = path_to_a_hub(dtype)
@@ -189,7 +189,7 @@ def test_a_gpu_looks_back_from_far_vertices_and_leaves_heavy_edges_out(monkeypat
 def test_edges_by_target_are_brought_into_order_once_that_pays(before, monkeypatch):
     """For the third run on a directed graph; at once where another program has asked for them; and not where one rank
     has no room."""
-    monkeypatch.setattr(cuda, "WISHES", 3)
+    monkeypatch.setattr(cuda_backend, "PULLS_BEFORE_CSC", 3)
     monkeypatch.setattr(sssp, "NEAR", 1.5)
     backend, graph, wanted = emulated.backend(), loaded("hubs"), right("hubs", True)
     more = {"source": SOURCE, "backend": backend, "allow_gpu_sharing": True}
@@ -212,7 +212,7 @@ def test_edges_by_target_are_brought_into_order_once_that_pays(before, monkeypat
 def test_mirrors_that_look_back_hear_who_need_not(policy, directed, monkeypatch):
     """A mirror knows no distance, and a near hub has a long row; where no mirror has a row nobody tells them."""
     monkeypatch.setattr(sssp, "NEAR", 1.5)
-    monkeypatch.setattr(cuda, "WISHES", 1)
+    monkeypatch.setattr(cuda_backend, "PULLS_BEFORE_CSC", 1)
     started, run = [], Context.run
 
     def noted(ctx, program, *rest):
@@ -258,7 +258,7 @@ def test_gpus_gather_where_there_are_hubs(monkeypatch):
     assert taken(backend) == [], "no vertex has so many edges"
     monkeypatch.setattr(sssp, "HUB", 16)
     assert taken(backend) == ["gather"]
-    for more in ({"cutoff": 300.0}, {"delta": 20.0}, {"variant": "piles"}):
+    for more in ({"cutoff": 300.0}, {"delta": 20.0}, {"variant": "buckets"}):
         assert taken(backend, **more) == []
     assert taken("cpu") == []
     monkeypatch.setattr(sssp, "MEAN", 100)
@@ -305,8 +305,8 @@ def test_rows_of_light_edges(device, dtype, wide, monkeypatch):
 def _light(graph, heaviest, dtype):
     """Offsets, targets and weights that kernels walk, where they are not all."""
     field = "int32" if dtype[0] == "i" else dtype
-    program = LimitedDistances(source=7, cutoff=heaviest, delta=100.0).retype(dist=field).lightened(heaviest)
-    machine = Lightened(trace(program, np.dtype(dtype)), graph, graph.device, "auto", Options())
+    program = LimitedDistances(source=7, cutoff=heaviest, delta=100.0).retype(dist=field).with_light_edges(heaviest)
+    machine = LightEdgesMachine(trace(program, np.dtype(dtype)), graph, graph.device, "auto", Options())
     machine.compile()
     machine.start({})
     env, get, rows = machine.kernels._values, graph.device.get, graph.light[1]

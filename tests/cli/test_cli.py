@@ -1,6 +1,7 @@
 """The command line before it runs: words to a request, mistakes to messages, and what is shown meanwhile."""
 
 import io
+import math
 import re
 import time
 from dataclasses import dataclass, replace
@@ -9,11 +10,15 @@ from typing import Any
 
 import pytest
 
+import dgraph
+from dgraph import cli
 from dgraph.cli.parser import Request, parse
-from dgraph.cli.progress import Plain, progress_for
 from dgraph.cli.sources import name_of, sources, weighted
+from dgraph.cli.terminal_progress import Plain, progress_for
 from dgraph.errors import DataError, OutputError, UsageError
 from dgraph.report import Progress
+from launch.__main__ import main as launch_main
+from partitioning.__main__ import main as partitioning_main
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,96 @@ def test_mistakes_are_told_in_words(line, said):
         ask(line)
 
 
+TWICE = [
+    ("dgraph", "bfs --source 1 --source 2", "--source"),
+    ("dgraph", "bfs grid:3x3 --source 1 --root=1", "--source"),
+    ("dgraph", "bfs --depth-limit 3 --cutoff 4", "--depth-limit"),
+    ("dgraph", "sssp --cutoff 3 --cutoff 4", "--cutoff"),
+    ("dgraph", "pagerank --alpha 0.5 grid:3x3 --alpha 0.6", "--alpha"),
+    ("dgraph", "pagerank --personalization 1 --personalization 2", "--personalization"),
+    ("dgraph", "bfs --max-rounds 3 --max-iter 4", "--max-rounds"),
+    ("dgraph", "bfs --return-predecessors --no-return-predecessors", "--return-predecessors"),
+    ("dgraph", "cc --policy cvc --policy oec", "--policy"),
+    ("dgraph", "cc --weights 1..9 --seed 3 --weights unit", "--weights"),
+    ("dgraph", "cc -o one.txt --output two.txt", "--output"),
+    ("dgraph", "cc --variant union-find --variant union-find", "--variant"),
+    ("dgraph", "estimate rmat:8 -n 2 --ranks 4", "--ranks"),
+    ("dgraph", "info grid:3x3 --ids string --ids integer", "--ids"),
+    ("dgraph", "convert grid:3x3 a.gr --to galois --to dimacs", "--to"),
+    ("dgraph", "warmup --backend cpu --backend all", "--backend"),
+    ("dgraph", "balance grid:3x3 --repeat 1 --repeat 2", "--repeat"),
+    ("dgraph", "fetch --to a --to b", "--to"),
+    ("dgraph", "report run.json --html a.html --html b.html", "--html"),
+    ("partitioning", "grid:3x3 -n 2 --parts 3", "--parts"),
+    ("partitioning", "grid:3x3 --policy cvc --policy oec", "--policy"),
+    ("launch", "slurm --nodes 2 --nodes 3", "--nodes"),
+    ("launch", "slurm --nodes 1 --nodes 3", "--nodes"),
+    ("launch", "slurm --time 30 -o a --time 40", "--time"),
+]
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize(("package", "line", "option"), TWICE)
+def test_an_option_that_takes_a_value_is_given_once(package, line, option, capsys):
+    commands = {"dgraph": cli.main, "partitioning": partitioning_main, "launch": launch_main}
+    try:
+        code = commands[package](line.split())
+    except SystemExit as ended:  # argparse's own, in launch
+        code = ended.code
+    said = capsys.readouterr()
+    assert (code, said.out) == (2, "")
+    assert re.search(f"argument [-/a-z]*{option}(/[-/a-z]*)?: it is given twice, as '.*; give it once", said.err)
+
+
+def test_what_may_be_given_twice():
+    assert ask("sssp --quiet -q --directed --directed --no-predecessors --no-predecessors").quiet
+    with pytest.raises(UsageError, match="vertex 1 has two weights, 2 and 3"):
+        weighted("1=2,1=3")
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("bfs --depth-limit -1", "depth_limit = -1 will not do for bfs: give an integer, 0 or more"),
+        ("bfs --cutoff -3", "depth_limit = -3 will not do"),
+        ("sssp --cutoff -0.5", "cutoff = -0.5 will not do for sssp: give a number, 0 or more"),
+        ("sssp --cutoff nan", "cutoff = nan will not do"),
+        ("sssp --cutoff=-inf", "cutoff = -inf will not do"),
+    ],
+)
+def test_limits_below_zero_are_refused(line, said, capsys):
+    assert cli.main([*line.split(), "--quiet"]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize(
+    ("algorithm", "given"),
+    [
+        ("bfs", {"depth_limit": -1}),
+        ("bfs", {"depth_limit": 2.5}),
+        ("bfs", {"depth_limit": True}),
+        ("bfs", {"return_predecessors": "no"}),
+        ("bfs", {"max_rounds": 0}),
+        ("bfs", {"max_rounds": -3}),
+        ("bfs", {"max_rounds": 2.5}),
+        ("sssp", {"cutoff": -1}),
+        ("sssp", {"cutoff": math.nan}),
+        ("sssp", {"delta": "2"}),
+        ("pagerank", {"max_iter": 2.5}),
+        ("pagerank", {"alpha": True}),
+        ("kcore", {"k": 1.5}),
+        ("color", {"random_state": 1.5}),
+        ("color", {"variant": "hybrid", "switch_round": 1.5}),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(algorithm, given):
+    name, value = list(given.items())[-1]
+    with pytest.raises(UsageError, match=re.escape(f"{name} = {value!r} will not do")):
+        dgraph.run(algorithm, "path:3", **given)
+
+
 def test_help_has_the_parameters_and_every_group():
     text = ask("sssp --help")
     for part in ("The fake sssp.", "--cutoff", "100 %", "--no-predecessors", "--policy", "exit codes:", "examples:"):
@@ -171,8 +266,27 @@ def test_a_log_has_a_line_a_phase_and_signs_of_life():
     progress.close()
     lines = [line.split(" s] ")[1] for line in stream.getvalue().splitlines()]
     assert lines[:2] == ["load rmat:16", "solve"]
-    assert set(lines[2:]) == {"... round 7 (push): frontier of 1,234 vertices, 56,789 edges"}
+    assert lines[2] == "... round 7 (push): frontier of 1,234 vertices, 56,789 edges"
+    assert set(lines[3:]) <= {"... no round has ended for 0 s"}
     assert len(lines) in (3, 4)
+
+
+def test_a_round_that_lasts_is_named_once():
+    """Also where the same phase has shown another line before."""
+    stream = io.StringIO()
+    progress = Plain(stream, time.perf_counter(), every=60.0)
+    progress.close()
+    progress.phase("solve")
+    progress.sign_of_life()
+    progress.sign_of_life()
+    for number in (7, 8):
+        progress.round(number, 3)
+        progress.sign_of_life()
+        progress.sign_of_life()
+    lines = [line.split(" s] ")[1] for line in stream.getvalue().splitlines()]
+    waits = "... no round has ended for 0 s"
+    rounds = [f"... round {number}: frontier of 3 vertices" for number in (7, 8)]
+    assert lines == ["solve", "... solve", "... solve", rounds[0], waits, rounds[1], waits]
 
 
 def test_only_rank_0_speaks_and_only_when_asked():

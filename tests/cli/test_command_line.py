@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from children import ROOT, run
-from test_report import SCHEMA, violations
+from report_schema import SCHEMA, violations
 
 from dgraph.cli import main
 
@@ -142,7 +142,7 @@ def test_every_name_is_listed(dgraph):
 )
 def test_what_a_gpu_cannot_fails_before_a_long_load(dgraph, monkeypatch, line, gpus, told):
     monkeypatch.setattr("dgraph.graph.handle.Graph.load", lambda *_, **__: pytest.fail("loaded"))
-    monkeypatch.setattr("dgraph.backend.cuda.device.count", lambda: gpus)
+    monkeypatch.setattr("dgraph.backend.cuda.device.device.count", lambda: gpus)
     codes, said = dgraph(f"bfs huge.el {line}")
     assert codes == [2]
     assert told in said

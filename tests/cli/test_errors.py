@@ -48,6 +48,8 @@ MISTAKES = {
     "unknown format": Mistake("bfs a.xyz", 2, ["a.xyz", "known", ".gr", ".mtx"], {"a.xyz": "0 1\n"}),
     "unknown output": Mistake("bfs path:9 -o a.xyz", 2, ["unknown output format '.xyz'", ".npz, .txt"]),
     "unknown rule": Mistake("sssp path:9 --weights heavy", 2, ["heavy", "unit", "hash"]),
+    "watchdog before it began": Mistake("bfs path:9 --watchdog -1", 2, ["watchdog '-1'", "seconds", "off"]),
+    "watchdog of no number": Mistake("bfs path:9 --watchdog 5m", 2, ["watchdog '5m'", "seconds", "off"]),
     "no such file": Mistake("bfs nowhere.el", 2, ["nowhere.el", "no such file"]),
     "no such folder": Mistake("bfs path:9 -o nowhere/a.txt", 74, ["nowhere/a.txt", "no folder nowhere"]),
     "no such source": Mistake("bfs path:9 --source 9", 2, ["source 9 is no vertex", "between 0 and 8"]),
@@ -60,9 +62,16 @@ MISTAKES = {
     "negative float weight": Mistake(
         "sssp a.wel --source 0", 65, ["the edge 1 → 2 weighs -0.5"], {"a.wel": WEIGHED.format(-0.5)}
     ),
-    "no number": Mistake(
-        "sssp a.wel", 65, ["a.wel:2", "'nan'", "not a finite number"], {"a.wel": WEIGHED.format("nan")}
+    "negative chance": Mistake(
+        "pagerank a.wel", 65, ["the edge 1 → 2 weighs -4", "in proportion to its weight"], {"a.wel": WEIGHED.format(-4)}
     ),
+    "chances too small to divide by": Mistake(
+        "pagerank a.wel --precision single",
+        65,
+        ["leave vertex 1 sum to 1e-40", "multiply all weights by one number"],
+        {"a.wel": WEIGHED.format(1e-40)},
+    ),
+    "no number": Mistake("sssp a.wel", 65, ["a.wel:2", "'nan'", "not a number"], {"a.wel": WEIGHED.format("nan")}),
     "no weight": Mistake("sssp a.wel", 65, ["a.wel:2", "column 3 of 3 is missing"], {"a.wel": WEIGHED.format("")}),
     "distance beyond 63 bits": Mistake(
         "sssp a.wel --source 0", 65, ["passes 2**63", "floats"], {"a.wel": f"0 1 {2**62}\n1 2 {2**62}\n"}
@@ -207,7 +216,7 @@ def wait_for(word, job, timeout=60):
 
 
 FAULT = """
-from dgraph.backend.cpu import machine
+from dgraph.backend.cpu.round import machine
 edge = machine.Machine.edge
 def broken(self):
     if rank == 2 and self.round == 3: raise ValueError("a fault of rank two")

@@ -37,7 +37,7 @@ def test_communicators_come_and_go():
         comm = communicator(given)
         assert (comm.rank, comm.size) == (given.rank, given.size)
         if turn % 100 == 0:
-            twin = comm.twin()
+            twin = comm.duplicate()
             assert twin.allgather(np.array([comm.rank])).tolist() == comm.allgather(np.array([comm.rank])).tolist()
         given.Free()
 

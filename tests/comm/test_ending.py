@@ -14,15 +14,15 @@ pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
 ENDING = """
 import os, signal, sys, threading, time
-from dgraph.cli import ending
+from dgraph.cli import exit_codes
 from dgraph.errors import UsageError, OutputError
-ending.GRACE = 2.0
+exit_codes.GRACE = 2.0
 def work(comm):
     alone = comm.rank == comm.size - 1
     {body}
     comm.barrier()
     return 3
-sys.exit(ending.end_together(work, traceback={traceback}))
+sys.exit(exit_codes.end_together(work, traceback={traceback}))
 """
 
 

@@ -1,7 +1,9 @@
-"""Whether a rank notices that another one's process has ended, and notices nothing else."""
+"""Whether a rank notices that another one's process has ended, or that it has waited too long, and nothing else."""
 
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from children import environment
 
 from dgraph.comm import liveness
 from dgraph.comm.liveness import Watch, here
+from dgraph.comm.watchdog import Watchdog
 from dgraph.errors import PeerLost
 
 pytestmark = pytest.mark.skipif(not here()[0], reason="this system does not say which process is which")
@@ -88,3 +91,16 @@ def test_a_system_without_such_files(other, monkeypatch):
     other.kill()
     other.wait()
     looks(watch)
+
+
+def test_a_process_that_is_stopped_is_told_from_one_that_runs_and_from_none(other):
+    near, gone = place(other), here()
+    gone[1:] = 2**22 - 1, 1
+    dog = Watchdog(0, 4, watch=Watch([here(), near, gone, near * 0], 0))
+    pid = int(near[1])
+    assert dog._state(1) in (f"process {pid} runs", f"process {pid} is held by the system")
+    other.send_signal(signal.SIGSTOP)
+    while not dog._state(1).endswith("is stopped"):
+        time.sleep(0.01)
+    other.send_signal(signal.SIGCONT)
+    assert dog._state(3) == "not on this host"

@@ -7,7 +7,7 @@ import pytest
 from children import run
 
 from dgraph.backend import affinity
-from dgraph.backend.cpu import CpuBackend
+from dgraph.backend.cpu.backend import CpuBackend
 
 pytestmark = pytest.mark.mpi_skip
 

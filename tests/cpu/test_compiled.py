@@ -10,14 +10,14 @@ from types import SimpleNamespace
 import pytest
 from children import environment
 
-from dgraph import compiled
+from dgraph._support import compiled
 from dgraph.algorithms.bfs import Levels, Parents
-from dgraph.backend.beside import beside
-from dgraph.engine import Context
+from dgraph.backend.compile_ahead import compile_alongside
+from dgraph.engine.rounds.driver import Context
 from dgraph.report import Progress, Trace
 
 KERNEL = """
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 
 @njit(cache=True)
 def total(x):
@@ -111,10 +111,10 @@ SIDE_BY_SIDE = [(0, [["Levels", "Parents"], []]), (1, [[], ["Levels"]]), (2, [[]
 
 
 @pytest.mark.parametrize(
-    ("abreast", "place", "turns"),
+    ("parallel", "place", "turns"),
     [*((False, *row) for row in ONE_BY_ONE), *((True, *row) for row in SIDE_BY_SIDE)],
 )
-def test_programs_are_compiled_beside_the_one_before(abreast, place, turns):
+def test_programs_are_compiled_beside_the_one_before(parallel, place, turns):
     """First one rank of a node does the program that is next, and it or another the one that follows."""
     events = []
 
@@ -127,7 +127,7 @@ def test_programs_are_compiled_beside_the_one_before(abreast, place, turns):
 
     comm = SimpleNamespace(size=3, rank=place, barrier=lambda: events.append("turn"), agree=lambda *flags: (False,))
     local = SimpleNamespace(out=SimpleNamespace(weight_type=None))
-    backend = SimpleNamespace(machine=machine, ahead=ahead, abreast=abreast)
+    backend = SimpleNamespace(machine=machine, ahead=ahead, compiles_in_parallel=parallel)
     context = Context(local, comm, backend, Trace(comm, ["test"]), Progress(), place=place)
     context.ahead(Parents())
     context._machine(Levels(source=0, limit=9))
@@ -139,6 +139,9 @@ def test_a_program_ahead_that_does_not_compile_ends_the_run():
         raise ValueError("no such intrinsic")
 
     done = []
-    with pytest.raises(ValueError, match="no such intrinsic"), beside([broken, lambda: done.append("other")]):
+    with (
+        pytest.raises(ValueError, match="no such intrinsic"),
+        compile_alongside([broken, lambda: done.append("other")]),
+    ):
         done.append("own")
     assert sorted(done) == ["other", "own"]

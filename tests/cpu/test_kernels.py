@@ -7,12 +7,12 @@ import scipy.sparse as sp
 import dgraph
 from dgraph.algorithms.cc import Joined, Labels
 from dgraph.algorithms.kcore import Peel
-from dgraph.backend.cpu import CpuBackend
-from dgraph.backend.cpu.machine import Machine
-from dgraph.backend.cpu.peeling import Peeling
-from dgraph.backend.cpu.union_find import UnionFind
+from dgraph.algorithms.kernels.components_cpu import UnionFind
+from dgraph.algorithms.kernels.kcore_peel_machine import KcorePeelMachine
+from dgraph.backend.cpu.backend import CpuBackend
+from dgraph.backend.cpu.round.machine import Machine
 from dgraph.comm import SerialComm, world
-from dgraph.graph.handle import Graph
+from dgraph.graph.stored_graph import Graph
 from dgraph.program import trace
 
 POLICIES = ("hash", "oec", "iec", "cvc")
@@ -84,7 +84,7 @@ def test_levels_a_call_do_not_show():
     local = graph._locals["auto"][-1]
     machine = CpuBackend(1, 1).machine(trace(Peel(), None), local, "auto")
     machine.start({})
-    machine.agreed(*machine.totals(), True)
+    machine.apply_totals(*machine.totals(), True)
     while not machine.done:
         assert machine.fused(1) == 1
     assert machine.round > 2 * 16
@@ -97,7 +97,7 @@ def test_a_backend_takes_the_kernel_where_it_may():
     local = graph._locals["auto"][-1]
     backend = CpuBackend(1, 1)
     assert isinstance(backend.machine(trace(Joined(), None), local, "auto"), UnionFind)
-    assert isinstance(backend.machine(trace(Peel(), None), local, "auto"), Peeling)
+    assert isinstance(backend.machine(trace(Peel(), None), local, "auto"), KcorePeelMachine)
     assert isinstance(backend.machine(trace(Joined(), None), local, "push"), Machine)
     assert isinstance(backend.machine(trace(Labels(), None), local, "auto"), Machine)
 

@@ -13,13 +13,13 @@ from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.kcore import Peel, Shells
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cpu.fold import folded
-from dgraph.backend.cpu.machine import Machine
-from dgraph.backend.cpu.threads import Team
+from dgraph.backend.cpu.codegen.constant_folding import folded
+from dgraph.backend.cpu.round.machine import Machine
+from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
-from dgraph.engine import Context, Run
+from dgraph.engine.rounds.driver import Context, Run
 from dgraph.errors import InternalError, PeerLost
-from dgraph.graph.build import build
+from dgraph.graph.build.local_graph import build
 from dgraph.program import trace
 from dgraph.report import Progress, Trace
 from partitioning import plan
@@ -52,7 +52,7 @@ def local():
 def fields(local, name, limit, threads=1, direction="auto"):
     machine = Machine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[threads], direction)
     machine.start({})
-    machine.agreed(*machine.totals(), True)
+    machine.apply_totals(*machine.totals(), True)
     while not machine.done:
         machine.fused(limit)
     return machine.state, machine.round
@@ -60,7 +60,7 @@ def fields(local, name, limit, threads=1, direction="auto"):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rounds_a_call_do_not_show(local, name):
-    """What a call swaps (queues, bits, piles) comes back in the next: forgetting it loses vertices silently."""
+    """What a call swaps (queues, bits, buckets) comes back in the next: forgetting it loses vertices silently."""
     whole, rounds = fields(local, name, 1 << 20)
     for limit in (1, 3):
         found, count = fields(local, name, limit)

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,12 @@ from battery import by_turns
 from children import Children, run
 
 import dgraph
-from dgraph.checkpoint import interval, keeper, listening, store
-from dgraph.checkpoint.spread import spread
 from dgraph.cli import main
 from dgraph.comm import SerialComm, communicator, world
+from dgraph.engine.checkpoint import checkpoint_file, interval, listening, manager
+from dgraph.engine.checkpoint.redistribute import redistribute
 from dgraph.errors import Checkpointed, DataError, OutputError, UsageError
-from dgraph.graph.handle import Graph
+from dgraph.graph.stored_graph import Graph
 
 CASES = {
     "bfs": ("bfs", "rmat:9", {"source": 3}),
@@ -44,19 +45,19 @@ def graph(spec, comm=None, **more):
     return Graph.load(spec, comm=comm, weights="1..20", **more)
 
 
-class Stopping(keeper.Checkpoints):
+class Stopping(manager.CheckpointManager):
     """Is asked to stop at its ``after``-th boundary."""
 
     after = 1
 
-    def boundary(self, program, machine, wishes):
+    def boundary(self, program, machine, requests):
         Stopping.after -= 1
-        super().boundary(program, machine, wishes + (keeper.STOP if Stopping.after == 0 else 0))
+        super().boundary(program, machine, requests + (manager.STOP if Stopping.after == 0 else 0))
 
 
 def stopped(monkeypatch, folder, after, name, loaded, **more):
     """Whether the run was stopped at that boundary (and not already through)."""
-    monkeypatch.setattr(sys.modules["dgraph.run"], "Checkpoints", Stopping)
+    monkeypatch.setattr(import_module("dgraph.run"), "CheckpointManager", Stopping)
     Stopping.after = after
     try:
         dgraph.run(name, loaded, checkpoint=folder, checkpoint_every=1, resume="auto", **more)
@@ -182,11 +183,11 @@ def test_values_find_their_vertices_wherever_they_lie():
     before, after = draw.integers(0, comm.size, (2, n))
     gids, wanted = np.flatnonzero(before == comm.rank), draw.permutation(np.flatnonzero(after == comm.rank))
     columns = {"square": gids * gids, "odd": (gids % 2).astype(np.uint8)}
-    found = spread(gids, columns, wanted, n, comm)
+    found = redistribute(gids, columns, wanted, n, comm)
     assert found["square"].tolist() == (wanted * wanted).tolist()
     assert found["odd"].dtype == np.uint8
     with pytest.raises(DataError, match="every vertex once"):
-        spread(gids[:-1] if comm.rank == int(before[-1]) else gids, {}, wanted, n, comm)
+        redistribute(gids[:-1] if comm.rank == int(before[-1]) else gids, {}, wanted, n, comm)
 
 
 @pytest.mark.mpi
@@ -242,6 +243,14 @@ def test_another_run_is_refused(what, said, shared, monkeypatch):
 
 
 @pytest.mark.mpi
+def test_a_run_with_weights_does_not_go_on_without(shared, monkeypatch):
+    folder, given = shared / "ck", {"tol": 0, "max_iter": 12}
+    assert stopped(monkeypatch, folder, 3, "pagerank", graph("rmat:9"), **given)
+    with pytest.raises(UsageError, match="its graph is"):
+        dgraph.run("pagerank", "rmat:9", checkpoint=folder, resume="auto", **given)
+
+
+@pytest.mark.mpi
 def test_a_folder_in_use_is_not_taken_by_accident(shared, monkeypatch):
     folder = shared / "ck"
     with pytest.raises(UsageError, match="no checkpoint in"):
@@ -252,18 +261,39 @@ def test_a_folder_in_use_is_not_taken_by_accident(shared, monkeypatch):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("resume", [None, "auto", "must"])
+def test_a_checkpoint_of_another_format_version_is_refused(resume, shared, monkeypatch):
+    """Also where another set could be read, and on every rank."""
+    comm, loaded, folder = world(), graph("path:60"), shared / "ck"
+    assert stopped(monkeypatch, folder, 9, "bfs", loaded, source=0)
+    comm.barrier()
+    older, newer = sorted(folder.glob("set-*/manifest.json"))
+    wanted = json.loads(newer.read_text())["version"]
+    comm.barrier()
+    if comm.rank == 0:
+        older.write_text(json.dumps(json.loads(older.read_text()) | {"version": wanted - 1}))
+    comm.barrier()
+    with pytest.raises(DataError) as refused:
+        dgraph.run("bfs", loaded, source=0, checkpoint=folder, resume=resume)
+    assert str(refused.value) == (
+        f"{older} is a checkpoint of format version {wanted - 1}, and this dgraph reads version {wanted} alone: go on "
+        "with the dgraph that wrote it, or start anew with an empty --checkpoint folder"
+    )
+
+
+@pytest.mark.mpi
 def test_a_full_disk_costs_the_checkpoint_not_the_run(shared, monkeypatch):
     """On one rank only, after its first bytes: nothing is left of the set, and all ranks go on."""
     comm, folder = world(), shared / "ck"
     whole = dgraph.run("bfs", graph("path:60"), source=0)
 
-    class Full(store._Summed):
+    class Full(checkpoint_file._Summed):
         def write(self, data):
             if comm.rank == comm.size - 1 and self.size:
                 raise OSError(28, "No space left on device")
             return super().write(data)
 
-    monkeypatch.setattr(store, "_Summed", Full)
+    monkeypatch.setattr(checkpoint_file, "_Summed", Full)
     result = dgraph.run("bfs", graph("path:60"), source=0, checkpoint=folder, checkpoint_every=20)
     assert result.columns["distance"].tolist() == whole.columns["distance"].tolist()
     assert sum("No space left on device" in warning for warning in result.report["warnings"]) == 3
@@ -311,7 +341,7 @@ def test_a_limit_leaves_the_checkpoint_from_which_a_larger_one_goes_on(tmp_path,
 
 def test_several_sources_have_a_folder_each(tmp_path, monkeypatch):
     words = ["bfs", "path:60", "--source", "0,5", "-q", "--checkpoint", str(tmp_path / "ck"), "--resume", "auto"]
-    monkeypatch.setattr(sys.modules["dgraph.run"], "Checkpoints", Stopping)
+    monkeypatch.setattr(import_module("dgraph.run"), "CheckpointManager", Stopping)
     Stopping.after = 65
     assert main([*words, "--checkpoint-every", "1"]) == 75
     assert sorted(os.listdir(tmp_path / "ck")) == ["source-0", "source-5"]
@@ -336,12 +366,9 @@ def test_a_manifest_that_cannot_be_understood_is_told(tmp_path):
     place.mkdir()
     (place / "manifest.json").write_text("{")
     with pytest.raises(DataError, match="is no manifest"):
-        store.manifests(tmp_path, SerialComm())
-    (place / "manifest.json").write_text('{"version": 9}')
-    with pytest.raises(DataError, match="version 9"):
-        store.manifests(tmp_path, SerialComm())
+        checkpoint_file.manifests(tmp_path, SerialComm())
     with pytest.raises(OutputError, match="part-0 cannot be read"):
-        store.read(place, {"parts": [{}], "arrays": []}, communicator(SerialComm()))
+        checkpoint_file.read(place, {"parts": [{}], "arrays": []}, communicator(SerialComm()))
 
 
 LONG = ["pagerank", "rmat:12", "--tol", "0", "--max-iter", "100000000"]
@@ -380,7 +407,7 @@ def test_a_rank_that_is_killed_while_it_writes_leaves_the_set_before(tmp_path):
     assert whole.code == 0, whole.story()
     dying = tmp_path / "dying.py"
     dying.write_text(
-        "import os, sys\nfrom dgraph.checkpoint import store\nfrom dgraph.cli import main\n"
+        "import os, sys\nfrom dgraph.engine.checkpoint import checkpoint_file as store\nfrom dgraph.cli import main\n"
         "plain, calls = store._write_part, []\n"
         "def write(path, arrays):\n"
         "    calls.append(path)\n"

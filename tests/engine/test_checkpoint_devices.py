@@ -10,7 +10,7 @@ from test_checkpoint import compare, graph, stopped
 
 import dgraph
 from dgraph.algorithms import kcore, sssp
-from dgraph.backend.cuda import light
+from dgraph.backend.cuda.round_kernels import light_edges
 from dgraph.comm import SerialComm, world
 
 pytestmark = [pytest.mark.mpi, needs_compiler]
@@ -37,7 +37,7 @@ def backends(way):
 
 @pytest.fixture
 def narrow():
-    """Who gathers has piles in the second program, where GPUs can stop. ``stopped`` undoes what a test changes."""
+    """Who gathers has buckets in the second program, where GPUs can stop. ``stopped`` undoes what a test changes."""
     with pytest.MonkeyPatch.context() as change:
         change.setattr(sssp, "FAR", 0.3)
         yield
@@ -66,12 +66,12 @@ def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
 @pytest.mark.parametrize("given", [{"variant": "gather"}, {"cutoff": 60.0}])
 def test_rows_of_light_edges_are_walked_on(given, tmp_path, monkeypatch):
     """Stopped at every second round, in either program: a frontier that was kept has the sums of rows walked now."""
-    monkeypatch.setattr(light, "LIGHTEST", 1)
+    monkeypatch.setattr(light_edges, "LIGHTEST", 1)
     loaded, folder, stops = graph("grid:9x9"), Path(world().bcast_json(str(tmp_path))) / "ck", 0
     given = {"source": 0, "backend": backend(small=-1, renumber=True), **HOST, **given}
     whole = dgraph.run("sssp", loaded, **given)
     while stopped(monkeypatch, folder, 2, "sssp", loaded, **given):
-        monkeypatch.setattr(light, "LIGHTEST", 1)
+        monkeypatch.setattr(light_edges, "LIGHTEST", 1)
         stops += 1
         assert stops < 100
     assert stops >= 3

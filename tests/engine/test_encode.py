@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dgraph.sync import kernels
-from dgraph.sync.encode import BITSET, EVERYTHING, HEADER, NOTHING, OFFSETS, bound, choose, decode, encode
+from dgraph.engine.sync import bitset_kernels
+from dgraph.engine.sync.encodings import BITSET, EVERYTHING, HEADER, NOTHING, OFFSETS, bound, choose, decode, encode
 
 WIDTHS = {"float64": 8, "int32": 4, "uint8": 1}
 
@@ -107,19 +107,19 @@ def test_values_that_are_all_the_same_travel_once(kind):
     np.testing.assert_array_equal(np.signbit(zeros), np.signbit(zero[got]))
 
 
-@pytest.mark.parametrize("many", [1, 3, kernels.FEW + 9])
+@pytest.mark.parametrize("many", [1, 3, bitset_kernels.FEW + 9])
 def test_vertices_are_dealt_to_the_stretches_that_hold_them(many):
     rng = np.random.default_rng(many)
     bounds = np.sort(rng.choice(5000, 2 * many, replace=False))
     starts, ends = bounds[::2].copy(), bounds[1::2].copy()
     lids = rng.permutation(5000)[:2000].astype(np.uint32)
     counts, out = np.empty(many, np.int64), np.empty(len(lids) + 1, np.uint32)
-    kernels.count(lids, starts, ends, counts)
-    kernels.deal(lids, starts, ends, counts, out)
+    bitset_kernels.count(lids, starts, ends, counts)
+    bitset_kernels.deal(lids, starts, ends, counts, out)
     found = np.split(out, np.cumsum(counts))
     for start, end, positions in zip(starts, ends, found, strict=False):
         np.testing.assert_array_equal(positions + start, lids[(lids >= start) & (lids < end)])
     inside = lids[(lids >= starts[-1]) & (lids < ends[-1])]  # one stretch has them all
-    kernels.count(inside, starts, ends, counts)
-    kernels.deal(inside, starts, ends, counts, out)
+    bitset_kernels.count(inside, starts, ends, counts)
+    bitset_kernels.deal(inside, starts, ends, counts, out)
     np.testing.assert_array_equal(out[: len(inside)] + starts[-1], inside)

@@ -11,13 +11,13 @@ from emulated import needs_compiler
 from gpu_ranks import run
 
 import partitioning
-from dgraph.backend.cpu import CpuBackend
-from dgraph.backend.cuda import Options
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cpu.backend import CpuBackend
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm import world
-from dgraph.engine import Context
-from dgraph.graph.build import build
+from dgraph.engine.rounds.driver import Context
+from dgraph.graph.build.local_graph import build
 from dgraph.program import ADD, INF, MIN, Field, Global, Program, trace, where
 from dgraph.report import Progress, Trace
 
@@ -134,7 +134,7 @@ def test_on_one_gpu(options, every, limit):
         device, "push", options,
     )  # fmt: skip
     machine.start({})
-    machine.agreed(*machine.totals(), True)
+    machine.apply_totals(*machine.totals(), True)
     while not machine.done:
         machine.fused(limit)
     check(np.arange(graph().n), machine.fields(), machine.globals(), base=0)

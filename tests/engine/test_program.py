@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+import dgraph
+from dgraph.engine.sync import plan
+from dgraph.engine.sync.sync_plan import Refresh
 from dgraph.errors import UsageError
 from dgraph.program import (
     ADD,
@@ -20,8 +23,6 @@ from dgraph.program import (
     trace,
     where,
 )
-from dgraph.sync import plan
-from dgraph.sync.plan import Told
 
 
 class Levels(Program):
@@ -116,12 +117,12 @@ def test_mirrors_hear_what_is_read_of_them():
             return v.inside
 
     found = plan(traced(Tight()), "push", True)
-    assert found.refresh == (Told(("level",), "row", True), Told(("level",), "column", False))
+    assert found.refresh == (Refresh(("level",), "row", True), Refresh(("level",), "column", False))
     assert found.broadcast == ()
     assert found.broadcast_role == "row"
     assert plan(traced(Fenced()), "pull", False).refresh == (
-        Told(("level",), "column", True),
-        Told(("inside", "level"), "row", False),
+        Refresh(("level",), "column", True),
+        Refresh(("inside", "level"), "row", False),
     )
 
     class Loose(Tight):
@@ -192,6 +193,12 @@ REFUSALS = {
     "a number that is none": ({"edge": lambda self, u, e, v: {"level": "far"}}, "which is no number"),
     "too large a constant": ({"edge": lambda self, u, e, v: {"level": 2**70}}, "does not fit 64 bits"),
     "and of numbers": ({"edge": lambda self, u, e, v: {"level": u.level & 1}}, "takes bool values"),
+    "init without active": (
+        {"init": lambda self, v, g: {"level": 0}},
+        r"ALevels\.init does not say which vertices are active.*return active="),
+    "init without active, in buckets": (
+        {"init": lambda self, v, g: {"level": 0}, "priority": lambda self, v: v.level},
+        "does not say which vertices are active"),
     "apply without active": ({"apply": lambda self, v, g: {}}, "does not say which vertices are active"),
     "cond that may change back": (
         {"heat": Field("int32"), "init": lambda self, v, g: {"level": 0, "heat": 0, "active": True},
@@ -215,6 +222,26 @@ def test_refused(case):
     members, words = REFUSALS[case]
     with pytest.raises(UsageError, match=words):
         traced(variant(Levels, **members)())
+
+
+def test_what_may_leave_active_out():
+    """A program of all vertices, and one whose step opens rounds of all."""
+    assert "active" not in traced(Ranks()).init
+    members = {
+        "init": lambda self, v, g: {"level": 0},
+        "cond": lambda self, v, g: v.level > 0,
+        "apply": lambda self, v, g: {"active": v.level < 3},
+        "step": lambda self, g: {"done": g.round > 3, "whole": g.active == 0},
+        "monotone": True,
+    }
+    assert "active" not in traced(variant(Levels, **members)()).init
+
+
+@pytest.mark.mpi
+def test_an_empty_frontier_is_no_error():
+    result = dgraph.run(Levels(source=99), "path:4")
+    assert result.converged
+    assert (result.columns["level"] == np.iinfo(np.int32).max).all()
 
 
 def test_refused_declarations():

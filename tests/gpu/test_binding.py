@@ -12,18 +12,20 @@ from simulated import on_ranks, succeed
 import dgraph
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import connect
-from dgraph.backend.connect import TRANSPORTS
-from dgraph.backend.cuda import CudaBackend, Options, binding
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.device import gpu_assignment
+from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.transports import aware, selftest
 from dgraph.backend.cuda.transports import connect as connect_gpus
+from dgraph.backend.transport_names import TRANSPORTS
 from dgraph.cli import main
 from dgraph.cli.parser import parse
 from dgraph.comm import world
 from dgraph.comm.hosts import FAKE
-from dgraph.doctor import FAIL, OK, WARN
-from dgraph.doctor import transports as doctor
 from dgraph.errors import UsageError
 from dgraph.report import Trace
+from dgraph.tools.doctor import FAIL, OK, WARN
+from dgraph.tools.doctor import transport_checks as doctor
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +50,7 @@ def _small(monkeypatch):
     ],
 )
 def test_a_rank_finds_its_gpu(gpus, place, here, visible, found):
-    assert binding.number(gpus, place, here, visible) == found
+    assert gpu_assignment.number(gpus, place, here, visible) == found
 
 
 @pytest.mark.mpi_skip
@@ -63,7 +65,7 @@ def test_a_rank_finds_its_gpu(gpus, place, here, visible, found):
 )
 def test_a_wrong_map(gpus, told):
     with pytest.raises(UsageError, match=told):
-        binding.number(gpus, 1, 2, 4)
+        gpu_assignment.number(gpus, 1, 2, 4)
 
 
 def backend_of(comm, uuid=None, mps=False):

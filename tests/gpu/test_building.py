@@ -14,16 +14,18 @@ from simulated import on_ranks, succeed
 
 import dgraph
 from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.pagerank import Pagerank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import CudaBackend, Options
-from dgraph.backend.cuda.building import plan
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.graph_build import build_memory
 from dgraph.backend.cuda.transports import Links
 from dgraph.cli import main
 from dgraph.comm import SerialComm
-from dgraph.engine import Context
+from dgraph.engine.rounds.driver import Context
 from dgraph.errors import UsageError
-from dgraph.graph.handle import Graph
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress, Trace
 
 FAR = 2**31 - 1
@@ -80,8 +82,8 @@ def test_one_gpu_builds_what_the_host_builds(device, spec, options):
 @pytest.mark.parametrize("spec", ["rmat:7", "rmat-alb:6", "star:300", "grid:9x9"])
 def test_rows_are_sorted_piece_by_piece(device, spec, least, monkeypatch):
     """Pieces shorter than a row, and than the hub's; with and without another numbering."""
-    monkeypatch.setattr(plan, "LEAST", least)
-    monkeypatch.setattr("dgraph.backend.cuda.building.degrees.SOME", least)
+    monkeypatch.setattr(build_memory, "LEAST", least)
+    monkeypatch.setattr("dgraph.backend.cuda.graph_build.degrees.SOME", least)
     for renumber in (True, False):
         made = built(spec, renumber=renumber, keep_loops=True, device=device_of(device))
         check_alone(made, spec, {"keep_loops": True})
@@ -119,7 +121,7 @@ def test_a_sample_shows_where_to_cut(policy, monkeypatch):
     """Blocks by a sample are about as even as those by all degrees."""
 
     def arcs(sample):
-        monkeypatch.setattr("dgraph.backend.cuda.building.placing.SAMPLE", sample)
+        monkeypatch.setattr("dgraph.backend.cuda.graph_build.ownership.SAMPLE", sample)
         parts = succeed(3, lambda comm: (graph := built("rmat:8", comm, policy), graph._locals[policy].local.out.arcs))
         assert len({graph._fingerprint for graph, _ in parts}) == 1
         return parts[0][0]._fingerprint, np.array([here for _, here in parts])
@@ -134,7 +136,7 @@ def test_a_sample_shows_where_to_cut(policy, monkeypatch):
 
 @pytest.mark.parametrize(("name", "spec", "options"), [
     ("bfs", "rmat:7", {"source": 3}), ("sssp", "rmat:6,symmetric", {"source": 3, "weights": "1..9"}),
-    ("cc", "rmat:6", {}), ("pagerank", "uniform:6", {}),
+    ("cc", "rmat:6", {}), ("pagerank", "uniform:6", {}), ("pagerank", "rmat:6", {"weights": "0.5..2.0"}),
 ])  # fmt: skip
 def test_runs_give_the_same_answers(name, spec, options):
     given = {"comm": SerialComm(), **options}
@@ -147,16 +149,17 @@ def test_runs_give_the_same_answers(name, spec, options):
 
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("cvc", 4), ("hvc,threshold=9", 2)])
 def test_gpus_run_on_what_they_built(policy, ranks):
-    """Levels and distances between emulated GPUs, whose rows were never on a host."""
+    """Levels, distances and ranks between emulated GPUs, whose rows were never on a host."""
     spec, options = "rmat:7", {"weights": "1..9"}
 
     def work(comm):
         graph = built(spec, comm, policy, **options)
         backend = CudaBackend(0, 1, False, Options(), graph.device)
-        backend.links = Links(comm.twin(), {peer: "p2p" for peer in range(ranks) if peer != comm.rank})
+        backend.links = Links(comm.duplicate(), {peer: "p2p" for peer in range(ranks) if peer != comm.rank})
         local = graph._locals[policy].local
         context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
         found = [context.run(Levels(source=3))["level"], context.run(Distances(source=3).retype(dist="int32"))["dist"]]
+        found.append(Pagerank(tol=0, max_iter=9).run(context).columns["pagerank"]())
         assert not {"_ends", "offsets"} & vars(local.out).keys(), "rows were copied to the host"
         return local.gids[: local.masters], found
 
@@ -167,18 +170,22 @@ def test_gpus_run_on_what_they_built(policy, ranks):
     )
     levels = oracles.bfs(want.n, src, dst, 3)
     distances = oracles.sssp(want.n, src, dst, weights, 3)
-    for gids, (level, dist) in succeed(ranks, work):
+    shares = oracles.pagerank(want.n, src, dst, weights=weights, rounds=9)
+    for gids, (level, dist, share) in succeed(ranks, work):
         np.testing.assert_array_equal(np.where(level == FAR, -1, level), levels[gids])
         np.testing.assert_array_equal(dist, [FAR if distances[gid] is None else distances[gid] for gid in gids])
+        np.testing.assert_allclose(share, shares[gids], rtol=1e-12)
 
 
 def test_offsets_and_gids_of_64_bits(monkeypatch):
     """As of 2**31 arcs a rank, of more than 2**32 vertices, and of a vertex with as many edges."""
-    monkeypatch.setattr("dgraph.backend.cuda.building.degrees.NARROW", 1)
-    for module in ("building.rows", "graph"):
+    monkeypatch.setattr("dgraph.backend.cuda.graph_build.degrees.NARROW", 1)
+    for module in ("graph_build.build_rows", "device_graph.device_graph"):
         monkeypatch.setattr(f"dgraph.backend.cuda.{module}.WIDE", 1)
-    for module in ("kernels", "vertices"):
-        monkeypatch.setattr(f"dgraph.backend.cuda.building.{module}.gid_dtype", lambda n: (np.dtype(np.int64), "i64"))
+    for module in ("build_kernels", "vertices"):
+        monkeypatch.setattr(
+            f"dgraph.backend.cuda.graph_build.{module}.gid_dtype", lambda n: (np.dtype(np.int64), "i64")
+        )
     graph = built("rmat:6", weights="1..9", renumber=False)
     check_alone(graph, "rmat:6", {"weights": "1..9"})
     local = graph._locals["auto"].local
@@ -194,7 +201,7 @@ def test_offsets_and_gids_of_64_bits(monkeypatch):
 
 def test_the_peak_is_planned(monkeypatch):
     """With NumPy in CuPy's place, whose sorts need less."""
-    monkeypatch.setattr(plan, "LEAST", 1 << 10)
+    monkeypatch.setattr(build_memory, "LEAST", 1 << 10)
     for weights, renumber in ((None, False), ("1..9", False), (None, True)):
         device = Device()
         built("uniform:9,edge_factor=40", renumber=renumber, device=device, weights=weights)  # compiles
@@ -212,10 +219,10 @@ def test_the_peak_is_planned(monkeypatch):
 @pytest.mark.parametrize("factor", [2, 8])
 def test_the_peak_of_wide_offsets_is_planned(weights, factor, monkeypatch):
     """What is made of the rows when they lie there is made piece by piece."""
-    for name in ("building.rows", "building.plan", "graph"):
+    for name in ("graph_build.build_rows", "graph_build.build_memory", "device_graph.device_graph"):
         monkeypatch.setattr(f"dgraph.backend.cuda.{name}.WIDE", 1)
-    monkeypatch.setattr("dgraph.backend.cuda.building.degrees.SOME", 1000)
-    monkeypatch.setattr(plan, "LEAST", 1 << 10)
+    monkeypatch.setattr("dgraph.backend.cuda.graph_build.degrees.SOME", 1000)
+    monkeypatch.setattr(build_memory, "LEAST", 1 << 10)
     spec = f"uniform:15,edge_factor={factor}"
     built(spec, renumber=False, weights=weights)  # compiles
     tracemalloc.start()
@@ -237,7 +244,7 @@ def test_at_most_half_as_much_again_as_what_stays(scale, ranks, weight, renumber
     arcs, vertices = 16 * n // ranks, n
     stays = (4 + weight) * arcs + (8 if arcs >= 2**31 else 4) * vertices + (16 if renumbered else 8) * vertices
     given = {"ids": 4, "weight": weight, "renumbered": renumbered, "group": n // ranks}
-    assert plan.building(n, vertices, arcs, ranks, **given) <= 1.5 * stays
+    assert build_memory.building(n, vertices, arcs, ranks, **given) <= 1.5 * stays
 
 
 @pytest.mark.parametrize(("spec", "policy", "options", "told"), [
@@ -272,8 +279,8 @@ def test_without_a_gpu(capsys, monkeypatch):
 
 @pytest.mark.parametrize("renumber", [True, False])
 def test_rows_are_copied_to_the_host_where_something_asks(renumber, monkeypatch):
-    monkeypatch.setattr("dgraph.backend.cuda.building.local.SOME", 10)
-    monkeypatch.setattr("dgraph.backend.cuda.building.graph.load", None)
+    monkeypatch.setattr("dgraph.backend.cuda.graph_build.built_local.SOME", 10)
+    monkeypatch.setattr("dgraph.backend.cuda.graph_build.built_graph.load", None)
     options = {"weights": "1..9", "keep_loops": True}
     graph = built("rmat:6,symmetric", renumber=renumber, **options)
     check_blocks([graph.block], "rmat:6,symmetric", options)
@@ -286,7 +293,7 @@ def test_rows_are_copied_to_the_host_where_something_asks(renumber, monkeypatch)
 @pytest.mark.parametrize("renumber", [True, False])
 def test_a_vertex_is_found_by_the_gpu(policy, renumber, monkeypatch):
     """As the host finds it, which then need not have every id and degree."""
-    monkeypatch.setattr("dgraph.backend.cuda.building.local.SOME", 10)
+    monkeypatch.setattr("dgraph.backend.cuda.graph_build.built_local.SOME", 10)
     locals_ = succeed(3, lambda comm: built("rmat:6", comm, policy, renumber)._locals[policy].local)
     for local in locals_:
         asked = [local.lid(vertex) for vertex in (-1, *range(local.n), local.n, 1 << 40)]

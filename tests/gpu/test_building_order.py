@@ -16,16 +16,17 @@ import partitioning
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.connect import Joined
-from dgraph.backend.cuda import CudaBackend, Options
-from dgraph.backend.cuda import graph as device_graph
-from dgraph.backend.cuda.building import plan
-from dgraph.backend.cuda.graph import cuts_of
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.device_graph import device_graph
+from dgraph.backend.cuda.device_graph.device_graph import cuts_of
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.graph_build import build_memory
 from dgraph.backend.cuda.transports import Links
+from dgraph.backend.transport_names import Connection
 from dgraph.comm import SerialComm
-from dgraph.engine import Context
-from dgraph.graph.build import build
-from dgraph.graph.handle import Graph
+from dgraph.engine.rounds.driver import Context
+from dgraph.graph.build.local_graph import build
+from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress, Trace
 
 FAR = 2**31 - 1
@@ -91,7 +92,7 @@ def test_answers_on_it(policy, ranks, direct):
         backend = CudaBackend(0, 1, False, Options(), graph.device)
         name = "p2p" if direct else "mpi-host"
         chosen = {peer: name for peer in range(ranks) if peer != comm.rank}
-        backend.links = Links(comm.twin(), chosen, not_direct="" if direct else "not asked for")
+        backend.links = Links(comm.duplicate(), chosen, not_direct="" if direct else "not asked for")
         context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
         programs = Levels(source=3), Distances(source=3).retype(dist="int32"), PageRank()
         found = [context.run(each)[name] for each, name in zip(programs, ("level", "dist", "rank"), strict=True)]
@@ -123,8 +124,8 @@ def test_algorithms_by_chance(seed):
         chosen = {peer: "p2p" if direct else "mpi-host" for peer in range(ranks) if peer != comm.rank}
 
         def connect(*_):
-            backend.links = Links(comm.twin(), chosen, not_direct="" if direct else "not asked for")
-            return Joined("as asked for", "a test")
+            backend.links = Links(comm.duplicate(), chosen, not_direct="" if direct else "not asked for")
+            return Connection("as asked for", "a test")
 
         backend.connect = connect
         return dgraph.run(name, graph, policy=policy, backend=backend, validate=True, **given).columns
@@ -149,7 +150,7 @@ def test_degrees_decide(spec, skewed, policy):
 def test_one_rank_without_room_decides_for_all(policy):
     class Cramped(Device):
         def free(self, wanted=0):
-            return min(super().free(), plan.renumbering(301, 120, 0, 3, ids=4, weight=0) // 2)
+            return min(super().free(), build_memory.renumbering(301, 120, 0, 3, ids=4, weight=0) // 2)
 
     def work(comm):
         return part(built("star:300", comm, policy, None, device=Cramped() if comm.rank == 1 else Device()))
@@ -195,7 +196,7 @@ def test_hubs_come_first_in_every_row(piece, weights, monkeypatch):
 def test_the_peak_of_ranks_is_planned(policy, factor, monkeypatch):
     """Of two ranks together, with NumPy in CuPy's place, whose sorts need less; messages lie on the host, and so does
     what loads kernels as they are launched."""
-    monkeypatch.setattr(plan, "LEAST", 1 << 10)
+    monkeypatch.setattr(build_memory, "LEAST", 1 << 10)
     spec = f"uniform:14,edge_factor={factor}"
     drawn(spec, 2, policy)  # compiles
     tracemalloc.start()

@@ -17,13 +17,17 @@ from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import Options, device_rounds, exchange, layout, messages, text
-from dgraph.backend.cuda import graph as device_graph
-from dgraph.backend.cuda.exchange import Exchange
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.quiet import ends_when_quiet, in_any_order, runs_locally
+from dgraph.backend.cuda.codegen import control_block, message_layout, module_text
+from dgraph.backend.cuda.device_graph import device_graph
+from dgraph.backend.cuda.exchange import exchange
+from dgraph.backend.cuda.exchange.exchange import Exchange
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.multi_gpu import device_bsp
+from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.comm.watchdog import Watchdog
 from dgraph.errors import InternalError
 from dgraph.program import trace
+from dgraph.program.analysis import ends_when_quiet, in_any_order, runs_locally
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 PATH = 60
@@ -37,12 +41,14 @@ def calls(monkeypatch):
     def counted(self, limit):
         first = self.round
         across(self, limit)
-        if self.courier.comm.rank == 0:
+        if self.device_exchange.comm.rank == 0:
             seen.append(self.round - first + 1)
 
     monkeypatch.setattr(Machine, "across", counted)
-    monkeypatch.setattr(messages, "LOOK_AROUND", 10**12)  # an emulated GPU is slow, and may have to share its core
-    monkeypatch.setattr(device_rounds, "LOOK_AROUND", 1000.0)
+    monkeypatch.setattr(
+        message_layout, "LOOK_AROUND", 10**12
+    )  # an emulated GPU is slow, and may have to share its core
+    monkeypatch.setattr(device_bsp, "LOOK_AROUND", 1000.0)
     return seen
 
 
@@ -84,17 +90,17 @@ def test_where_rounds_stop_being_small_does_not_show(small, calls):
     assert bool(calls) == (small > 0)
 
 
-def test_piles_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
-    """What the pile's round counts must begin at nothing."""
+def test_buckets_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
+    """What the bucket's round counts must begin at nothing."""
     options = Options(small=20, host_rounds=True)
     check(run(4, mesh(), [PROGRAMS["dist"]], policy="cvc", direction="push", options=options), ["dist"])
     assert calls
 
 
-def test_what_opens_a_pile_keeps_none_from_being_wider(monkeypatch):
-    """Small rounds widen piles; on several GPUs, in one call or many, as on one."""
-    monkeypatch.setattr(layout, "FEW_EDGES", 300)
-    monkeypatch.setattr(layout, "MANY_EDGES", 3000)
+def test_what_opens_a_bucket_keeps_none_from_being_wider(monkeypatch):
+    """Small rounds widen buckets; on several GPUs, in one call or many, as on one."""
+    monkeypatch.setattr(control_block, "FEW_EDGES", 300)
+    monkeypatch.setattr(control_block, "MANY_EDGES", 3000)
     graph = simulated.skewed(900, 5000, directed=False)
     graph.weights = np.random.default_rng(1).integers(1, 256, graph.src.size).astype(np.int32)
     program = Distances(source=1, delta=10.0).retype(dist="int32")
@@ -106,7 +112,7 @@ def test_what_opens_a_pile_keeps_none_from_being_wider(monkeypatch):
 
 
 @pytest.mark.parametrize("policy", ["oec", "hash"])
-def test_empty_piles_are_passed_over_without_the_host(policy, calls):
+def test_empty_buckets_are_passed_over_without_the_host(policy, calls):
     far = path()
     far.weights = np.full(PATH, 5, np.int32)
     program = Distances(source=1, delta=1.0)
@@ -121,9 +127,9 @@ def test_empty_piles_are_passed_over_without_the_host(policy, calls):
 def test_one_block_or_all_take_what_came(policy, rows, mailed, few, monkeypatch):
     """However many edges put what they propose into messages one by one; of more than ``few`` positions messages have a
     head, and some are bits."""
-    monkeypatch.setattr(messages, "FEW_ROWS", rows)
+    monkeypatch.setattr(message_layout, "FEW_ROWS", rows)
     monkeypatch.setattr(exchange, "FEW", few)
-    monkeypatch.setattr(messages, "MAILED", mailed)
+    monkeypatch.setattr(message_layout, "MAILED", mailed)
     programs = {name: PROGRAMS[name] for name in ("level", "dist", "core")}
     check(run(3, mesh(), programs.values(), policy=policy, direction="push"), programs)
 
@@ -131,7 +137,7 @@ def test_one_block_or_all_take_what_came(policy, rows, mailed, few, monkeypatch)
 @pytest.mark.parametrize("rows", [0, 1 << 20])
 def test_more_rows_than_threads(rows, monkeypatch):
     """From each peer, whether one block takes them or all."""
-    monkeypatch.setattr(messages, "FEW_ROWS", rows)
+    monkeypatch.setattr(message_layout, "FEW_ROWS", rows)
     star = simulated.graph(1501, np.zeros(1500, int), np.arange(1, 1501), directed=False)
     (results,) = run(3, star, [Distances(source=1)], policy="hash", direction="push")
     np.testing.assert_array_equal(field(results, "dist", star.n), np.arange(star.n) > 0)
@@ -150,14 +156,14 @@ def test_wide_offsets(policy, monkeypatch):
     [
         (Options(), -1),
         (Options(), 40),
-        (Options(host_rounds=True), messages.MAILED),
-        (Options(small=-1), messages.MAILED),
-        (Options(schedule="twc"), messages.MAILED),
+        (Options(host_rounds=True), message_layout.MAILED),
+        (Options(small=-1), message_layout.MAILED),
+        (Options(schedule="twc"), message_layout.MAILED),
     ],
 )
 def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatch):
     """However vertices lose neighbours, one by one or several in a message: the same frontiers, round by round."""
-    monkeypatch.setattr(messages, "MAILED", mailed)
+    monkeypatch.setattr(message_layout, "MAILED", mailed)
     drawn, figures = simulated.skewed(300, 1800, directed=False), []
     kept = drawn.src != drawn.dst
     graph = simulated.graph(drawn.n, drawn.src[kept], drawn.dst[kept], directed=False)
@@ -171,17 +177,17 @@ def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("program", "mailed", "each"), [(Levels(source=1), -1, 1), (Labels(), -1, 2), (Labels(), messages.MAILED, 1)]
+    ("program", "mailed", "each"), [(Levels(source=1), -1, 1), (Labels(), -1, 2), (Labels(), message_layout.MAILED, 1)]
 )
 def test_blocks_meet_seldom(program, mailed, each, monkeypatch):
     """Once a round where what mirrors are proposed goes into messages at once, else twice."""
-    monkeypatch.setattr(messages, "MAILED", mailed)
+    monkeypatch.setattr(message_layout, "MAILED", mailed)
     met, across = [], Machine.across
 
     def counted(self, limit):
-        first, before = self.round, self.words[layout.GATE]
+        first, before = self.round, self.words[control_block.GATE]
         across(self, limit)
-        met.append((self.words[layout.GATE] - before) / 2 / (self.round - first + 1))
+        met.append((self.words[control_block.GATE] - before) / 2 / (self.round - first + 1))
 
     monkeypatch.setattr(Machine, "across", counted)
     run(2, path(), [program], policy="hash", direction="push")
@@ -191,7 +197,7 @@ def test_blocks_meet_seldom(program, mailed, each, monkeypatch):
 
 def test_mutants_fail():
     """Far vertices that a message brings are lost."""
-    mutant = "far[k] = far[k] && begins_to_wait(v[k]);", "far[k] = false;"
+    mutant = "far[k] = far[k] && marked_far(v[k]);", "far[k] = false;"
     with pytest.raises(AssertionError):
         check(run(3, mesh(), [PROGRAMS["dist"]], policy="hash", direction="push", mutant=mutant), ["dist"])
 
@@ -210,8 +216,8 @@ def strictly(policy):
 def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
     """Under cvc mirrors would have to hear of every round: there ranks exchange after each."""
     strict = strictly(policy)
-    monkeypatch.setattr(messages, "MOST_LOCAL", most)
-    monkeypatch.setattr(messages, "MOST_LOCAL_IN_PILE", most)
+    monkeypatch.setattr(message_layout, "MOST_LOCAL", most)
+    monkeypatch.setattr(message_layout, "MOST_LOCAL_IN_BUCKET", most)
     ahead = run(3, mesh(), LOCALLY.values(), policy=policy, options=Options(local_rounds=True))
     check(strict, LOCALLY)
     check(ahead, LOCALLY)
@@ -221,15 +227,15 @@ def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
 
 @pytest.mark.parametrize(
     ("program", "found", "bound"),
-    [(Hops(source=1), "level", "MOST_LOCAL"), (Distances(source=1, delta=1000.0), "dist", "MOST_LOCAL_IN_PILE")],
+    [(Hops(source=1), "level", "MOST_LOCAL"), (Distances(source=1, delta=1000.0), "dist", "MOST_LOCAL_IN_BUCKET")],
 )
 def test_a_rank_exchanges_after_so_many_rounds_of_its_own(program, found, bound, monkeypatch):
     """Each rank's stretch of the path is longer than the bound: one that has none exchanges once a stretch."""
     block, exchanges = PATH // 2, []
-    for name in ("MOST_LOCAL", "MOST_LOCAL_IN_PILE"):
-        monkeypatch.setattr(messages, name, 3 if name != bound else 0)
+    for name in ("MOST_LOCAL", "MOST_LOCAL_IN_BUCKET"):
+        monkeypatch.setattr(message_layout, name, 3 if name != bound else 0)
     for most in (4, 1000):
-        monkeypatch.setattr(messages, bound, most)
+        monkeypatch.setattr(message_layout, bound, most)
         (results,) = run(2, path(), [program], options=Options(local_rounds=True))
         np.testing.assert_array_equal(field(results, found, PATH + 1), np.arange(PATH + 1))
         exchanges.append(results[0][1].rounds)
@@ -272,6 +278,27 @@ def test_programs_whose_proposals_may_travel_one_by_one():
     assert not in_any_order(trace(PageRank(), None))
 
 
+@pytest.mark.parametrize("kernel", ["across", "pack"])
+def test_a_rank_that_does_not_answer_for_the_watchdogs_seconds_ends_the_job(kernel, monkeypatch):
+    """Rank 1 skips a kernel, as if it were stopped. Only rank 0 has waited: rank 1 hears from it that it gave up."""
+    monkeypatch.delenv("DGRAPH_PEER_TIMEOUT", raising=False)
+    bitten = []
+
+    def bite(self, peers, round):
+        bitten.append((self.rank, peers, round, self._phase, list(self._fields)))
+        raise InternalError("the job ends")
+
+    def watched(context):
+        context.comm.watchdog.rank, context.comm.watchdog.seconds = context.comm.rank, 0.3
+
+    monkeypatch.setattr(Watchdog, "bite", bite)
+    options = skips(kernel, monkeypatch)
+    with pytest.raises(InternalError, match="the job ends"):
+        run(2, path(), [Levels(source=1)], direction="push", options=options, wrapped=watched)
+    where = ("exchange between GPUs", ["level"]) if kernel == "across" else ("reduce", ["level"])
+    assert bitten == [(0, [1], 1, *where)]
+
+
 def test_programs_that_may_run_ahead():
     weight = np.dtype(np.int32)
     may = {type(p).__name__: ends_when_quiet(trace(p, weight)) for p in (Levels(), Labels(), Distances(), Peel())}
@@ -282,10 +309,17 @@ def test_programs_that_may_run_ahead():
 def test_a_rank_that_does_not_answer_is_named(kernel, monkeypatch):
     """Rank 1 skips a kernel, as if it hung: rank 0 gives up, and all ranks say so."""
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.3")
+    options = skips(kernel, monkeypatch)
+    with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1 for more than 0.3 s"):
+        run(2, path(), [Levels(source=1)], direction="push", options=options)
+
+
+def skips(kernel, monkeypatch):
+    """Rank 1 does not run a kernel; options of a run that has it."""
     if kernel == "across":
         across = Machine.across
         monkeypatch.setattr(
-            Machine, "across", lambda self, limit: None if self.courier.comm.rank else across(self, limit)
+            Machine, "across", lambda self, limit: None if self.device_exchange.comm.rank else across(self, limit)
         )
     else:
         launch = Exchange._launch
@@ -293,9 +327,7 @@ def test_a_rank_that_does_not_answer_is_named(kernel, monkeypatch):
             Exchange, "_launch",
             lambda self, name, asked: None if self.comm.rank and name == "pack" else launch(self, name, asked),
         )  # fmt: skip
-    options = Options(small=-1, host_rounds=True) if kernel == "pack" else None
-    with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1 for more than 0.3 s"):
-        run(2, path(), [Levels(source=1)], direction="push", options=options)
+    return Options(small=-1, host_rounds=True) if kernel == "pack" else None
 
 
 def test_every_encoding_is_met(monkeypatch):
@@ -306,7 +338,7 @@ def test_every_encoding_is_met(monkeypatch):
         if name == "pack":
             heads = (ctypes.c_int64 * 8).from_address
             kinds.update(
-                heads(self.post.boxes.outbox(p, self.post.number & 1))[messages.HEADER_KIND] for p in self.peers
+                heads(self.post.boxes.outbox(p, self.post.number & 1))[message_layout.HEADER_KIND] for p in self.peers
             )
 
     monkeypatch.setattr(Exchange, "_launch", looked)
@@ -314,15 +346,15 @@ def test_every_encoding_is_met(monkeypatch):
     (results,) = run(2, graph, [Labels()], policy="hash", options=Options(small=-1, host_rounds=True))
     src, dst, _ = graph.arcs()
     np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
-    assert kinds == {messages.NOTHING, messages.EVERYTHING, messages.BITSET, messages.OFFSETS}
+    assert kinds == {message_layout.NOTHING, message_layout.EVERYTHING, message_layout.BITSET, message_layout.OFFSETS}
 
 
 def test_the_encoding_of_fewest_bytes_is_chosen():
     traced = trace(Labels(), None)
-    variant, device = text.Variant(fused=False), Device()
+    variant, device = module_text.Variant(fused=False), Device()
     ask = "KERNEL ask(i64 at) { i64* a = env.record; a[4] = chosen(a[0], Span{a[1], a[2]}, a[3], at); }"
-    module = device.module(text.phases(traced, variant) + ask, "ask")
-    members, words = [name for _, name in text.environment(traced)], np.zeros(5, np.int64)
+    module = device.module(module_text.phases(traced, variant) + ask, "ask")
+    members, words = [name for _, name in module_text.environment(traced)], np.zeros(5, np.int64)
     values = np.zeros(len(members), np.int64)
     values[members.index("record")] = words.ctypes.data
     module.set_environment(values)
@@ -333,11 +365,11 @@ def test_the_encoding_of_fewest_bytes_is_chosen():
             words[:4] = count, low, high, width
             module.launch("ask", 1, whole)
             size = {
-                messages.OFFSETS: (4 * count + 7) // 8 * 8 + count * width,
-                messages.BITSET: (4 * chunks + 7) // 8 * 8 + 128 * chunks + count * width,
-                messages.EVERYTHING: total * width,
+                message_layout.OFFSETS: (4 * count + 7) // 8 * 8 + count * width,
+                message_layout.BITSET: (4 * chunks + 7) // 8 * 8 + 128 * chunks + count * width,
+                message_layout.EVERYTHING: total * width,
             }
             if not whole and count < total:
-                del size[messages.EVERYTHING]
+                del size[message_layout.EVERYTHING]
             wanted = {kind for kind, bytes in size.items() if bytes == min(size.values())}
-            assert words[4] in (wanted if count else {messages.NOTHING}), (low, high, width, whole, count)
+            assert words[4] in (wanted if count else {message_layout.NOTHING}), (low, high, width, whole, count)

@@ -12,9 +12,11 @@ from emulated_raw import Raw, Stream
 from gpu_ranks import field, run
 
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank
-from dgraph.backend.cuda import Options, copies, device_rounds
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.kernels import Kernels
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.exchange import pull_overlap
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.multi_gpu import device_bsp
+from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.errors import PeerLost
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -36,7 +38,7 @@ def copied(monkeypatch):
         done.append((to, size))
         copy(self, to, source, size, stream)
 
-    monkeypatch.setattr(copies, "MUCH", 1)
+    monkeypatch.setattr(pull_overlap, "MUCH", 1)
     for name, edges in (("SHORT_ROW", 4), ("LONG_ROW", 9), ("CHUNK", 8)):
         monkeypatch.setattr(at, name, edges)
     monkeypatch.setattr(Raw, "copy", counted)
@@ -76,7 +78,7 @@ def test_values_of_hubs_that_blocks_keep(policy, ranks, kept, directed, monkeypa
     monkeypatch.setattr(at, "HUB_BYTES", 8 * kept)
     graph, choices = hubs(directed), {"policy": policy, "options": Options(renumber=True).unsifted()}
     (ours,) = run(ranks, graph, [RANK], **choices)
-    monkeypatch.setattr(Kernels, "puller", "pull")
+    monkeypatch.setattr(Launcher, "puller", "pull")
     (plain,) = run(ranks, graph, [RANK], **choices)
     np.testing.assert_array_equal(field(ours, "rank", graph.n), field(plain, "rank", graph.n))
 
@@ -144,15 +146,17 @@ def test_where_it_does_not_apply(policy, directed, direction, copied):
 
 
 def test_little_is_packed(monkeypatch, copied):
-    monkeypatch.setattr(copies, "MUCH", 1 << 22)
+    monkeypatch.setattr(pull_overlap, "MUCH", 1 << 22)
     same_bits(2, RANK, hubs())
     assert not copied
 
 
 def test_ranks_decide_by_themselves(monkeypatch, copied):
     """Peers find the messages that they would have had."""
-    able = copies.Copies._bytes
-    monkeypatch.setattr(copies.Copies, "_bytes", lambda self, f: self.exchange.comm.rank == 1 and able(self, f))
+    able = pull_overlap.PullOverlap._bytes
+    monkeypatch.setattr(
+        pull_overlap.PullOverlap, "_bytes", lambda self, f: self.exchange.comm.rank == 1 and able(self, f)
+    )
     same_bits(3, RANK, hubs())
     assert copied
 
@@ -185,7 +189,7 @@ def test_programs_after_rounds_that_were_started_in_vain(policy, ranks, copied):
 
 def test_ranks_that_want_to_see_their_hosts_come_back(monkeypatch, copied):
     """After every turn: of the rounds that were started ahead, all but one in vain."""
-    monkeypatch.setattr(device_rounds, "LOOK_AROUND", -1.0)
+    monkeypatch.setattr(device_bsp, "LOOK_AROUND", -1.0)
     same_bits(3, RANK, hubs())
     assert copied
 
@@ -234,7 +238,7 @@ def test_what_a_round_asks_of_the_host():
     wanted = [
         "loudest", f"pull_tiles {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside",
         *2 * ["copy beside"], "announce beside", "record beside", f"pull_tiles {at.OF_MASTERS}",
-        f"join_part {at.OF_MASTERS}", "hold", "unpack", "vertex_phase", "conclude",
+        f"join_part {at.OF_MASTERS}", "hold", "unpack", "vertex_phase", "end_round",
     ]  # fmt: skip
     begin = rounds.index(wanted[0])
     assert rounds[begin : begin + 8 * len(wanted)] == 8 * wanted
@@ -254,7 +258,7 @@ def test_messages_go_to_the_next_higher_rank_first(copied):
                 courier = exchange(*args)
                 boxes, rank = courier.post.boxes, context.comm.rank
                 at = {boxes.outbox(peer, parity) + 64: peer for peer in range(4) if peer != rank for parity in (0, 1)}
-                went.append((rank, [at[to] for to, _, _ in courier._rounds.copies._pieces[1]]))
+                went.append((rank, [at[to] for to, _, _ in courier.rounds.copies._pieces[1]]))
                 return courier
 
             found.exchange = known
@@ -281,13 +285,13 @@ def test_mutants_of_kernels_fail(mutant, monkeypatch):
 
 
 def other_mailbox(monkeypatch):
-    pieces = copies.Copies._pieces.func
-    monkeypatch.setattr(copies.Copies, "_pieces", property(lambda self: pieces(self)[::-1]))
+    pieces = pull_overlap.PullOverlap._pieces.func
+    monkeypatch.setattr(pull_overlap.PullOverlap, "_pieces", property(lambda self: pieces(self)[::-1]))
 
 
 def masters_first(monkeypatch):
-    part, turned = copies.Copies._part, {at.OF_MIRRORS: at.OF_MASTERS, at.OF_MASTERS: at.OF_MIRRORS}
-    monkeypatch.setattr(copies.Copies, "_part", lambda self, of, blocks=None: part(self, turned[of], blocks))
+    part, turned = pull_overlap.PullOverlap._part, {at.OF_MIRRORS: at.OF_MASTERS, at.OF_MASTERS: at.OF_MIRRORS}
+    monkeypatch.setattr(pull_overlap.PullOverlap, "_part", lambda self, of, blocks=None: part(self, turned[of], blocks))
 
 
 def announced_before_copies(monkeypatch):

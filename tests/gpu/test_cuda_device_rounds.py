@@ -11,10 +11,12 @@ from test_cuda_exchange import PROGRAMS, check, mesh
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import Joined
 from dgraph.algorithms.pagerank import PageRank
-from dgraph.backend.cuda import Options, device_rounds, layout
-from dgraph.backend.cuda.device_rounds import DeviceRounds
-from dgraph.backend.cuda.kernels import Kernels
-from dgraph.backend.cuda.machine import Machine
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.multi_gpu import device_bsp
+from dgraph.backend.cuda.multi_gpu.device_bsp import DeviceBsp
+from dgraph.backend.cuda.round_kernels.launcher import Launcher
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.errors import InternalError
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -83,10 +85,10 @@ def test_a_round_asks_less_of_the_host(program, longer, host, device):
 
 
 @pytest.mark.parametrize("small", [-1, 20, 200])
-@pytest.mark.parametrize("likely", [layout.BEFORE_ANY, layout.BEFORE_BROAD, layout.BEFORE_SMALL])
+@pytest.mark.parametrize("likely", [control_block.BEFORE_ANY, control_block.BEFORE_BROAD, control_block.BEFORE_SMALL])
 def test_what_was_started_ahead_in_vain_does_nothing(likely, small, monkeypatch):
     """Whatever was thought to follow a broad push."""
-    monkeypatch.setattr(DeviceRounds, "_likely", lambda self: likely if self.follows else layout.BEFORE_ANY)
+    monkeypatch.setattr(DeviceBsp, "_likely", lambda self: likely if self.follows else control_block.BEFORE_ANY)
     names = ["dist", "label"]
     check(run(3, mesh(), [PROGRAMS[name] for name in names], direction="push", options=Options(small=small)), names)
 
@@ -105,7 +107,7 @@ def test_a_limit_of_rounds_is_met_exactly(limit):
 
 
 def test_a_rank_that_wants_to_see_its_host_brings_all_back(monkeypatch):
-    monkeypatch.setattr(device_rounds, "LOOK_AROUND", -1.0)
+    monkeypatch.setattr(device_bsp, "LOOK_AROUND", -1.0)
     programs = [PROGRAMS["rank"], PROGRAMS["dist"]]
     check(run(2, mesh(), programs, options=Options(small=-1)), ["rank", "dist"])
 
@@ -121,7 +123,7 @@ def test_nobody_waits_for_a_rank_that_cannot_go_on(monkeypatch):
     walks = Machine.walks
 
     def fails(self):
-        if self.courier.comm.rank == 1 and self.round == 2:
+        if self.device_exchange.comm.rank == 1 and self.round == 2:
             raise MemoryError("no room")
         return walks(self)
 
@@ -135,7 +137,7 @@ def test_a_start_that_fails_is_told_as_it_was(monkeypatch):
         if self.graph.local.gids[0] == 0:
             raise MemoryError("no room")
 
-    monkeypatch.setattr(Kernels, "set_environments", fails)
+    monkeypatch.setattr(Launcher, "set_environments", fails)
     with pytest.raises((MemoryError, InternalError), match="no room"):
         run(2, mesh(), [Levels(source=6)])
 

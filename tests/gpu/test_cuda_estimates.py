@@ -14,11 +14,15 @@ from test_cuda_exchange import mesh
 import dgraph
 import partitioning
 from dgraph.algorithms.kcore import Estimate, Peel
-from dgraph.backend.cuda import CudaBackend, Options, estimates_layout, nvrtc, text
-from dgraph.backend.cuda.estimates import Estimates
-from dgraph.engine import Context
+from dgraph.algorithms.kernels import hindex_arrays
+from dgraph.algorithms.kernels.hindex_cuda import HindexMachine
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.codegen import module_text
+from dgraph.backend.cuda.device import nvrtc
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.engine.rounds.driver import Context
 from dgraph.errors import InternalError, UsageError
-from dgraph.graph.build import build
+from dgraph.graph.build.local_graph import build
 from dgraph.program import trace
 from dgraph.report import Progress, Trace
 
@@ -65,7 +69,7 @@ def alone(graph, program, device, **options):
 @pytest.fixture
 def short(monkeypatch):
     for name, value in SHORT.items():
-        monkeypatch.setattr(estimates_layout, name, value)
+        monkeypatch.setattr(hindex_arrays, name, value)
 
 
 @on_devices
@@ -122,15 +126,15 @@ def test_a_rank_goes_on_alone():
 @needs_compiler
 def test_exchanges_without_the_host_are_the_same(monkeypatch):
     """As many rounds, as much to tell; the host is asked where that is much, and at the end."""
-    calls, across = [], Estimates.across
+    calls, across = [], HindexMachine.across
 
     def counted(self, limit):
         first = self.round
         across(self, limit)
-        if self.courier.comm.rank == 0:
+        if self.device_exchange.comm.rank == 0:
             calls.append(self.round - first + 1)
 
-    monkeypatch.setattr(Estimates, "across", counted)
+    monkeypatch.setattr(HindexMachine, "across", counted)
     told = {}
     for device in (False, True):
         (results,) = run(3, dense(), [Estimate()], options=Options(small=50, host_rounds=not device))
@@ -145,9 +149,9 @@ def test_exchanges_without_the_host_are_the_same(monkeypatch):
 @needs_compiler
 def test_a_rank_that_does_not_answer_is_named(monkeypatch):
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.3")
-    across = Estimates.across
+    across = HindexMachine.across
     monkeypatch.setattr(
-        Estimates, "across", lambda self, limit: None if self.courier.comm.rank else across(self, limit)
+        HindexMachine, "across", lambda self, limit: None if self.device_exchange.comm.rank else across(self, limit)
     )
     with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1 for more than 0.3 s"):
         run(2, mesh(), [Estimate()], options=Options())
@@ -221,5 +225,5 @@ def test_without_a_gpu(monkeypatch):
 ])  # fmt: skip
 def test_kernels_compile(architecture, core, fused):
     pytest.importorskip("cuda.bindings.nvrtc")
-    whole = text.estimates(trace(Estimate().retype(core=core), None), text.Variant(fused=fused))
+    whole = module_text.estimates(trace(Estimate().retype(core=core), None), module_text.Variant(fused=fused))
     assert nvrtc.compiled(whole, architecture, "estimates")

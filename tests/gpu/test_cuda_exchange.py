@@ -16,8 +16,9 @@ from dgraph.algorithms.cc import Joined, Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import Options, layout
-from dgraph.backend.cuda.columns import Column
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.gpu_options import Options
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 SOURCE = 5
@@ -106,7 +107,7 @@ def test_components_by_trees(policy, sync, ranks, direct):
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_components_are_joined_by_rows_of_every_length(policy, monkeypatch):
     for name, edges in (("SHORT_ROW", 3), ("LONG_ROW", 6), ("CHUNK", 3)):
-        monkeypatch.setattr(layout, name, edges)
+        monkeypatch.setattr(control_block, name, edges)
     graph = simulated.skewed(300, 260, directed=False)
     src, dst, _ = graph.arcs()
     assert np.bincount(src).max() > 12
@@ -172,9 +173,9 @@ def test_bits_of_many_positions_are_shared_by_warps(mutant):
 def test_slices_of_slices():
     """By lid, whatever stands where; and not a list of positions that the host makes."""
     place = np.array([2, 0, 1, 4, 3])
-    column = Column(device_of("emulated", 2), np.arange(10, 15), place)
+    column = FieldView(device_of("emulated", 2), np.arange(10, 15), place)
     assert np.asarray(column[1:4]).tolist() == [10, 11, 14]
     assert np.asarray(column[1:][1:3]).tolist() == [11, 14]
     column[3:][1:] = 7
     assert column.values.tolist() == [10, 11, 12, 7, 14]
-    assert np.asarray(Column(column.device, column.values, None)[2:][1:]).tolist() == [7, 14]
+    assert np.asarray(FieldView(column.device, column.values, None)[2:][1:]).tolist() == [7, 14]

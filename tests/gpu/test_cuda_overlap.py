@@ -16,8 +16,10 @@ from test_cuda_exchange import PROGRAMS, SOURCE, check, mesh
 
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import Options, messages, overlap
-from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.exchange import push_overlap
+from dgraph.backend.cuda.gpu_options import Options
 from dgraph.errors import PeerLost
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
@@ -28,16 +30,16 @@ FAR = 2**31 - 1
 @pytest.fixture
 def cut(monkeypatch):
     """Every push is cut, however small; counts those of each rank."""
-    walked, walk = [], overlap.Overlap.walk
+    walked, walk = [], push_overlap.PushOverlap.walk
 
     def counted(self, sync):
         walked.append(self.exchange.comm.rank)
         assert self.machine.direction == "push"
         walk(self, sync)
 
-    monkeypatch.setattr(overlap, "BROAD", 0)
-    monkeypatch.setattr(overlap, "schedule", lambda *_: overlap.WALKER)
-    monkeypatch.setattr(overlap.Overlap, "walk", counted)
+    monkeypatch.setattr(push_overlap, "BROAD", 0)
+    monkeypatch.setattr(push_overlap, "schedule", lambda *_: push_overlap.WALKER)
+    monkeypatch.setattr(push_overlap.PushOverlap, "walk", counted)
     return walked
 
 
@@ -90,8 +92,10 @@ def test_answers_on_directed_graphs(policy, ranks, cut):
 def test_messages_are_those_of_rounds_that_are_not_cut(policy, ranks, some, cut, monkeypatch):
     """Of programs whose rounds find the same in any order, sums among them. ``some``: the one rank that cuts."""
     if some is not None:
-        cuts = overlap.Overlap.cuts
-        monkeypatch.setattr(overlap.Overlap, "cuts", lambda self: self.exchange.comm.rank == some and cuts(self))
+        cuts = push_overlap.PushOverlap.cuts
+        monkeypatch.setattr(
+            push_overlap.PushOverlap, "cuts", lambda self: self.exchange.comm.rank == some and cuts(self)
+        )
     names = ("level", "core")
     ours, whole = (
         pushed(ranks, mesh(), [PROGRAMS[name] for name in names], parts, policy=policy) for parts in (True, False)
@@ -153,12 +157,12 @@ def test_where_nothing_is_cut_no_rows_are_copied(policy, more, cut):
 def test_a_round_that_another_schedule_would_walk_stays_whole(monkeypatch):
     """As does one that is not broad."""
     walked = []
-    monkeypatch.setattr(overlap.Overlap, "walk", lambda self, sync: walked.append(self))
-    monkeypatch.setattr(overlap, "BROAD", 1)
+    monkeypatch.setattr(push_overlap.PushOverlap, "walk", lambda self, sync: walked.append(self))
+    monkeypatch.setattr(push_overlap, "BROAD", 1)
     thin = simulated.graph(80, np.arange(79), np.arange(1, 80), directed=False)
     (results,) = pushed(2, thin, [PROGRAMS["label"]])
     assert (field(results, "label", thin.n) == 1).all()
-    monkeypatch.setattr(overlap, "BROAD", 1 << 22)
+    monkeypatch.setattr(push_overlap, "BROAD", 1 << 22)
     check(pushed(2, mesh(), [PROGRAMS["level"]]), ["level"])
     assert not walked
 
@@ -217,7 +221,7 @@ def test_what_a_round_asks_of_the_host(monkeypatch):
     """The boundary first; each stream waits for the other's work where it reads it."""
     wanted = [
         "part_degrees", "part_sums", f"edges {-at.OF_MIRRORS}", "record", "hold beside", "pack beside", "unpack beside",
-        "record beside", f"edges {-at.OF_MASTERS}", "walked", "hold", "rejoin", "conclude",
+        "record beside", f"edges {-at.OF_MASTERS}", "count_visited", "hold", "rejoin", "end_round",
     ]  # fmt: skip
     given = order(monkeypatch)
     begin = given.index(wanted[0])
@@ -249,7 +253,9 @@ def test_the_interior_leaves_room_for_the_exchange(cut, monkeypatch):
         context.backend.machine = made
 
     resident = {"edges": 6, "pack": 4, "unpack": 3}
-    monkeypatch.setattr("dgraph.backend.cuda.kernels.Kernels.resident", lambda self, module, kernel: resident[kernel])
+    monkeypatch.setattr(
+        "dgraph.backend.cuda.round_kernels.launcher.Launcher.resident", lambda self, module, kernel: resident[kernel]
+    )
     check(pushed(4, mesh(), [PROGRAMS["level"]], policy="cvc", wrapped=watched), ["level"])
     beside = {("edges", True, 8), ("pack", True, 2), ("unpack", True, 2)}  # of two multiprocessors
     assert grids == beside | {("edges", False, None), ("pack", False, None), ("unpack", False, None)}
@@ -273,8 +279,10 @@ def test_no_more_is_hidden_than_exchanges_took():
     check(pushed(3, mesh(), [PROGRAMS["core"]], wrapped=watched), ["core"])
     for machine in machines:
         post = machine.all_words[machine.arrays.post_at :]
-        took = sum(post[[messages.POST_PACKING, messages.POST_WAITING, messages.POST_UNPACKING]].tolist())
-        assert 0 < post[messages.POST_HIDDEN] <= took
+        took = sum(
+            post[[message_layout.POST_PACKING, message_layout.POST_WAITING, message_layout.POST_UNPACKING]].tolist()
+        )
+        assert 0 < post[message_layout.POST_HIDDEN] <= took
     assert len(machines) == 3
 
 
@@ -305,7 +313,7 @@ def test_mutants_of_kernels_fail(name, mutant, monkeypatch):
 def masters_first(monkeypatch):
     """What mirrors are proposed to comes behind the exchange."""
     words = SimpleNamespace(OF_MIRRORS=at.OF_MASTERS, OF_MASTERS=at.OF_MIRRORS, LOCAL_EDGES=at.LOCAL_EDGES)
-    monkeypatch.setattr(overlap, "at", words)
+    monkeypatch.setattr(push_overlap, "at", words)
 
 
 def not_waited_for(monkeypatch):

@@ -12,12 +12,13 @@ from gpu_ranks import field, run
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import Options, messages
-from dgraph.backend.cuda.kernels import Kernels
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.quiet import tells_who
+from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.launcher import Launcher
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.errors import InternalError
 from dgraph.program import trace
+from dgraph.program.analysis import proposes_source
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 FAR = 2**31 - 1
@@ -76,7 +77,7 @@ REFERENCES: dict = {}
 
 def both(size, graph, source=200, **choices):
     """The search, and the reference: rounds that hosts agree on, over the same frontiers. They go the same ways, too,
-    but for small rounds that are walked before all know which way is better (across.cuh)."""
+    but for small rounds that are walked before all know which way is better (multi_gpu_rounds.cuh)."""
     options = choices.pop("options", Options(reach=4))
     mutant = choices.pop("mutant", None)
     (ours,) = run(size, graph, [Levels(source=source + 1)], options=options, mutant=mutant, **choices)
@@ -99,7 +100,7 @@ def both(size, graph, source=200, **choices):
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_every_policy_comes_to_the_levels_of_the_oracle(size, policy, directed):
     ways = [row[1] for row in kept(both(size, crowd(directed), policy=policy))]
-    changes = [way for way, before in zip(ways, [None, *ways], strict=False) if way != before]
+    changes = [traversal for traversal, before in zip(ways, [None, *ways], strict=False) if traversal != before]
     assert changes[:3] == ["push", "pull", "push"]
 
 
@@ -225,7 +226,7 @@ def test_a_limit_of_the_program_is_not_overrun():
 
 
 def test_ranks_that_want_to_see_their_hosts_after_every_round(monkeypatch):
-    monkeypatch.setattr(messages, "LOOK_AROUND", -1)
+    monkeypatch.setattr(message_layout, "LOOK_AROUND", -1)
     for policy in ("oec", "cvc"):
         for directed in (True, False):
             both(3, crowd(directed), policy=policy)
@@ -233,7 +234,7 @@ def test_ranks_that_want_to_see_their_hosts_after_every_round(monkeypatch):
 
 def test_programs_of_which_only_who_is_reached_travels():
     weight = np.dtype(np.int32)
-    may = {type(p).__name__: tells_who(trace(p, weight)) for p in (Levels(), Parents(), Labels(), Distances())}
+    may = {type(p).__name__: proposes_source(trace(p, weight)) for p in (Levels(), Parents(), Labels(), Distances())}
     assert may == {"Levels": True, "Parents": False, "Labels": False, "Distances": False}
 
 
@@ -254,16 +255,16 @@ def test_hosts_that_agree_keep_their_rounds(launched):
 
 
 def test_a_rank_that_does_not_answer_is_named(monkeypatch):
-    """Rank 1 skips the kernel, as if it hung: rank 0 gives up, and all ranks say so."""
+    """Rank 1 skips the kernel, as if it hung, and waits in the next one for rank 0: either may give up first."""
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.3")
-    launch = Kernels.launch
+    launch = Launcher.launch
 
     def skips(self, module, kernel, *args, **more):
         if not (module == "reach" and self.graph.local.gids[0]):
             launch(self, module, kernel, *args, **more)
 
-    monkeypatch.setattr(Kernels, "launch", skips)
-    with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1 for more than 0.3 s"):
+    monkeypatch.setattr(Launcher, "launch", skips)
+    with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1(, which gave up| for more than 0.3 s)"):
         run(2, crowd(True), [Levels(source=201)], options=Options(reach=4))
 
 

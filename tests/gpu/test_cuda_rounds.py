@@ -15,18 +15,18 @@ import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Joined, Labels
 from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.kernels.components_cuda import ComponentsSingle
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda import CudaBackend
-from dgraph.backend.cuda import graph as device_graph
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.choose import schedule
-from dgraph.backend.cuda.components import Components
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.sources import Sources
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.device_graph import device_graph
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
+from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.comm import SerialComm
-from dgraph.engine import Context, Run
+from dgraph.engine.rounds.driver import Context, Run
 from dgraph.errors import UsageError
 from dgraph.program import trace
 from dgraph.report import Progress, Trace
@@ -86,7 +86,7 @@ def machine_for(device, name, direction, options, directed=False):
 
 def solved(machine, limit=1 << 20):
     machine.start({})
-    machine.agreed(*machine.totals(), True)
+    machine.apply_totals(*machine.totals(), True)
     while not machine.done:
         machine.fused(limit)
     return machine
@@ -104,10 +104,10 @@ def check(machine, name, directed=False):
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("direction", ["auto", "push", "pull", "flip"])
 def test_answers(device, name, direction):
-    for way, options in WAYS.items():
+    for traversal, options in WAYS.items():
         machine = solved(machine_for(device_of(device, 3), name, direction, options))
         check(machine, name)
-        assert len(machine.figures(0)) == machine.round, way
+        assert len(machine.figures(0)) == machine.round, traversal
 
 
 @on_devices
@@ -190,7 +190,7 @@ def test_components(device):
         src, dst = oracles.symmetric(rng.integers(0, 500, edges), rng.integers(0, 500, edges))
         for renumber in (False, True):
             graph = device_graph.DeviceGraph(local_graph(500, src, dst, directed=False), device, renumber)
-            found = Components(trace(Joined(), None), graph, device)
+            found = ComponentsSingle(trace(Joined(), None), graph, device, Options())
             found.start({})
             assert found.fused(1) == 1
             assert found.done
@@ -219,7 +219,7 @@ def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
 @on_devices(gpu=False)
 def test_what_a_round_has_compiled_is_no_computation(device, monkeypatch):
     """Of a schedule that nobody thought of before."""
-    monkeypatch.setattr(Sources, "_walkers", lambda sources, fused: [])
+    monkeypatch.setattr(ModuleSet, "_walkers", lambda sources, fused: [])
     made, slow = device_of(device, 2), 0.5
     module = made.module
 
@@ -242,7 +242,7 @@ def test_a_schedule_that_is_asked_for_walks_components_as_labels(device):
     """Union-find has no rounds that it could walk."""
     n, src, dst, _ = arcs()
     local = local_graph(n, src, dst, directed=False)
-    for asked, kind in (("auto", Components), ("twc", Machine)):
+    for asked, kind in (("auto", ComponentsSingle), ("twc", Machine)):
         backend = CudaBackend(0, 1, True, Options(asked), device_of(device, 2))
         assert type(backend.machine(trace(Joined(), None), local, "auto")) is kind
 
@@ -281,7 +281,7 @@ def test_the_smallest_of_several_above(device, directed, renumber):
     options = Options(record=True)
     machine = Machine(trace(Parents(source=8), None), graph, graph.device, "auto", options)
     machine.start({"level": level})
-    machine.agreed(*machine.totals(), True)
+    machine.apply_totals(*machine.totals(), True)
     machine.fused(1)
     above, found = level[src] + 1 == level[dst], np.full(n, np.iinfo(np.int64).max)
     np.minimum.at(found, dst[above], src[above])
@@ -305,7 +305,7 @@ def test_what_does_not_fit_is_refused_with_figures(device):
 @pytest.mark.parametrize("small", [-1, 1 << 20], ids=["launch by launch", "in one kernel"])
 @on_devices
 def test_a_vertex_that_waits_joins_once(device, small):
-    """More wait than threads look up at a time; the frontier of their pile is all of them, each once."""
+    """More wait than threads look up at a time; the frontier of their bucket is all of them, each once."""
     gpu = device_of(device, 2)
     leaves = 40 * gpu.threads
     arcs = np.zeros(leaves, np.int64), np.arange(1, leaves + 1), np.full(leaves, 50, np.int32)

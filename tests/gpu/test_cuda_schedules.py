@@ -9,7 +9,7 @@ from emulated import Device
 from one_round import FRONTIERS, exactly_once, in_a_child, skewed, visited
 from schedule_models import MODELS
 
-from dgraph.backend.cuda import graph as device_graph
+from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.schedules import SCHEDULES
 
 pytestmark = pytest.mark.mpi_skip

@@ -7,11 +7,12 @@ import pytest
 from devices import device_of, local_graph, on_devices
 
 from dgraph.algorithms.kcore import Within
-from dgraph.backend.cuda import graph as device_graph
-from dgraph.backend.cuda import layout, memory
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.sieve import Sieved
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.device_graph import device_graph
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.memory import work_arrays
+from dgraph.backend.cuda.round_kernels.edge_filter import FilteredMachine
 from dgraph.program import trace
 
 pytestmark = pytest.mark.mpi_skip
@@ -20,12 +21,12 @@ TOPS = {"all alike": 1, "few alike": 5, "hardly any": 200}
 
 def begun(device, n, src, dst, tops, monkeypatch, kept=1, after=0):
     """A machine that has begun, on vertices of these tops, ``after`` so many rounds."""
-    monkeypatch.setattr(memory, "KEPT", kept)
+    monkeypatch.setattr(work_arrays, "KEPT", kept)
     graph = DeviceGraph(local_graph(n, src, dst, directed=False), device, renumber=False)
-    machine = Sieved(trace(Within(first=15), None), graph, device, "auto", Options())
+    machine = FilteredMachine(trace(Within(first=15), None), graph, device, "auto", Options())
     machine.compile()
     machine.start({"core": np.ones(n, np.int32), "top": tops.astype(np.int32)})
-    machine.words[layout.ROUND] = after
+    machine.words[control_block.ROUND] = after
     machine.begin()
     return machine
 

@@ -15,7 +15,8 @@ from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Joined, Labels
 from dgraph.algorithms.color import ByKey
 from dgraph.algorithms.kcore import Peel, Shells, Within
-from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank
+from dgraph.algorithms.kernels.components_cuda import text as components
+from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank, WeightedPersonalizedPageRank
 from dgraph.algorithms.sssp import (
     Distances,
     LimitedDistances,
@@ -24,22 +25,23 @@ from dgraph.algorithms.sssp import (
     PlateauHops,
     PlateauParents,
 )
-from dgraph.backend.cuda import nvrtc, text
-from dgraph.backend.cuda.building.draft import draft
-from dgraph.backend.cuda.building.kernels import text as drawing
-from dgraph.backend.cuda.components import text as components
-from dgraph.backend.cuda.figures import text as counting
+from dgraph.backend.cuda.codegen import module_text
+from dgraph.backend.cuda.device import nvrtc
+from dgraph.backend.cuda.device_graph.field_stats import text as counting
+from dgraph.backend.cuda.device_graph.row_sums import text as row_sums
+from dgraph.backend.cuda.graph_build.build_kernels import text as drawing
+from dgraph.backend.cuda.graph_build.build_plan import draft
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.transports import selftest
 from dgraph.errors import InternalError, UsageError
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
 from dgraph.program import trace
 
 pytestmark = pytest.mark.mpi_skip
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", *["sm_100"] * EVERYTHING)
 PROGRAMS = (
     Levels(), Parents(), Joined(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
-    LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(),
+    LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(), WeightedPersonalizedPageRank(),
 )  # fmt: skip
 DISTANCES = ("int32", "uint32", "int64", "float32", "float64")
 WEIGHTS = (np.int32, np.float64, np.float32, np.int64)
@@ -53,19 +55,23 @@ LONG = ("across", "trees", "reach", "phases", "components", "parts")
 def kinds():
     """Every kind of module a program has: (name, how its text is made of the traced program)."""
     for fused, wide in ((True, False), (False, True)):
-        variant = text.Variant(wide=wide, fused=fused)
-        yield "phases", partial(text.phases, variant=variant)
+        variant = module_text.Variant(wide=wide, fused=fused)
+        yield "phases", partial(module_text.phases, variant=variant)
         if fused:
-            yield "rounds", partial(text.rounds, variant=variant)
+            yield "rounds", partial(module_text.rounds, variant=variant)
         else:
-            yield "across", partial(text.across, variant=variant)
+            yield "across", partial(module_text.across, variant=variant)
         for schedule in SCHEDULES:
-            yield schedule, partial(text.edges, variant=variant, schedule=schedule)
+            yield schedule, partial(module_text.edges, variant=variant, schedule=schedule)
     for schedule in SCHEDULES:
-        pulling = text.Variant(pulling=True, record=True, blocked=True)
-        yield schedule, partial(text.edges, variant=pulling, schedule=schedule)
-    for variant in (text.Variant(sweep=True), text.Variant(cull=3), text.Variant(pour=True, cull=3)):
-        yield "edge", partial(text.edges, variant=variant, schedule="edge")
+        pulling = module_text.Variant(pulling=True, record=True, blocked=True)
+        yield schedule, partial(module_text.edges, variant=pulling, schedule=schedule)
+    for variant in (
+        module_text.Variant(sweep=True),
+        module_text.Variant(cull=3),
+        module_text.Variant(pour=True, cull=3),
+    ):
+        yield "edge", partial(module_text.edges, variant=variant, schedule="edge")
 
 
 def jobs():
@@ -114,11 +120,11 @@ def compile_all(wanted, architecture):
 
 def peeled():
     """Modules of programs whose vertices are peeled as edges find them."""
-    alone, several = (text.Variant(fused=fused, peels=True) for fused in (True, False))
-    yield "rounds", partial(text.rounds, variant=alone)
-    yield "across", partial(text.across, variant=several)
-    yield "phases", partial(text.phases, variant=several)
-    yield "warp_search", partial(text.edges, variant=several, schedule="warp_search")
+    alone, several = (module_text.Variant(fused=fused, peels=True) for fused in (True, False))
+    yield "rounds", partial(module_text.rounds, variant=alone)
+    yield "across", partial(module_text.across, variant=several)
+    yield "phases", partial(module_text.phases, variant=several)
+    yield "warp_search", partial(module_text.edges, variant=several, schedule="warp_search")
 
 
 def texts(architecture):
@@ -126,26 +132,30 @@ def texts(architecture):
     for i, kind, how, target in jobs():
         if target == architecture:
             yield how(trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))), f"{type(PROGRAMS[i]).__name__} {kind}"
-    yield text.phases(trace(ByKey(), None), text.Variant(fused=False)), "ByKey phases"
+    yield module_text.phases(trace(ByKey(), None), module_text.Variant(fused=False)), "ByKey phases"
     turn = ARCHITECTURES.index(architecture)
     for i, (wide, resident) in enumerate(((False, 2), (True, 8))):
         if EVERYTHING or (i + turn) % 2 == 0:
             yield components(wide), "components"
-            yield text.reach(trace(Levels(), None), text.Variant(wide=wide, fused=False, reach=resident)), "reach"
-    trees = text.Variant(wide=turn % 2 == 0, fused=False, trees=True)
-    for how in (text.phases, text.across):
+            yield (
+                module_text.reach(trace(Levels(), None), module_text.Variant(wide=wide, fused=False, reach=resident)),
+                "reach",
+            )
+    trees = module_text.Variant(wide=turn % 2 == 0, fused=False, trees=True)
+    for how in (module_text.phases, module_text.across):
         yield how(trace(Joined(), None), trees), "Joined by trees"
     pagerank = trace(PageRank().retype(rank="float32", share="float32", inflow="float32"), None)
-    yield text.phases(pagerank, text.Variant(fused=False)), "pulls in two parts"
+    yield module_text.phases(pagerank, module_text.Variant(fused=False)), "pulls in two parts"
     for i, program in enumerate((Peel(), Shells(), Within())):
         for j, (kind, how) in enumerate(peeled()):
             if EVERYTHING or (i + j + turn) % 3 == 0:
                 yield how(trace(program, None)), f"{type(program).__name__} {kind}"
-    yield text.sieve(trace(Within(), None), text.Variant(wide=turn % 2 == 1)), "sieve"
+    yield module_text.sieve(trace(Within(), None), module_text.Variant(wide=turn % 2 == 1)), "sieve"
     yield selftest.text(), "probe"
     for i, dtype in enumerate(DISTANCES):
         if EVERYTHING or (i + turn) % 2 == 0:
             yield counting(dtype, ("uint32", "int64")[i % 2]), f"figures {dtype}"
+    yield row_sums(("uint32", "int64")[turn % 2], np.dtype(WEIGHTS[turn % 4]).name), "row sums"
     for i, spec in enumerate(DRAWN):
         for j, proof in enumerate((None, "i64", "double")):
             if EVERYTHING or (i + j + turn) % 3 == 0:
@@ -169,7 +179,7 @@ def test_a_text_follows_from_the_wording_alone():
     programs = [*PROGRAMS, Peel().retype(core="int64"), like(1), like(2), like(True), like(1, monotone=True)]
     for program, weight in itertools.product(programs, (None, *map(np.dtype, WEIGHTS))):
         traced = trace(program, weight)
-        whole = text.module(traced, text.Variant(), "rounds")
+        whole = module_text.module(traced, module_text.Variant(), "rounds")
         assert made.setdefault(traced.wording, whole) == whole
         texts.add(whole)
     assert len(made) > len(texts) > len(programs)  # a flag may show in some texts only
@@ -188,7 +198,7 @@ def run(**choices):
 
 def test_without_cupy(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(UsageError, match=r"the GPU backend needs CuPy.*pip install 'dgraph\[cuda13\]'"):
+    with pytest.raises(UsageError, match=r"the GPU backend needs CuPy.*pip install 'dgraph-analytics\[cuda13\]'"):
         run(backend="cuda")
 
 

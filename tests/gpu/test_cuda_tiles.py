@@ -12,14 +12,16 @@ from gpu_ranks import field, run
 
 import dgraph
 from dgraph.algorithms.bfs import Parents
-from dgraph.algorithms.pagerank import PageRank
-from dgraph.backend.cuda import CudaBackend, Options, tiles
-from dgraph.backend.cuda import graph as device_graph
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.kernels import Kernels
-from dgraph.backend.cuda.quiet import sums_sources
+from dgraph.algorithms.pagerank import PageRank, WeightedPageRank
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.device_graph import device_graph, propagation_blocking
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.comm import SerialComm
+from dgraph.graph.build.out_weights import out_weights
 from dgraph.program import ADD, ALL, Field, Program, trace, where
+from dgraph.program.analysis import sums_sources
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 RANK = PageRank(tol=0.0, max_iter=7)
@@ -66,13 +68,13 @@ def small(monkeypatch):
     """Tiles of few vertices, which are told apart a few at a time, in pieces of few edges."""
     for name, value in (("TILE", 16), ("TILES_AT_ONCE", 17), ("TILED_EDGES", 100)):
         monkeypatch.setattr(at, name, value)
-    monkeypatch.setattr(tiles, "LEAST", 32)
+    monkeypatch.setattr(propagation_blocking, "LEAST", 32)
 
 
 @pytest.fixture
 def launched(monkeypatch):
     """Names of kernels, and whether edges were brought in the order of their targets."""
-    names, launch, turn = [], Kernels.launch, device_graph.DeviceGraph._turn
+    names, launch, turn = [], Launcher.launch, device_graph.DeviceGraph._turn
 
     def noted(self, module, kernel, *args, **more):
         names.append(kernel)
@@ -82,7 +84,7 @@ def launched(monkeypatch):
         names.append("edges turned around")
         turn(self, *args)
 
-    monkeypatch.setattr(Kernels, "launch", noted)
+    monkeypatch.setattr(Launcher, "launch", noted)
     monkeypatch.setattr(device_graph.DeviceGraph, "_turn", turned)
     return names
 
@@ -117,10 +119,10 @@ def test_every_edge_lies_in_the_tile_of_its_target(device, n, m, small):
     used = device_of(device)
     rows = device_graph.DeviceGraph(local_graph(n, src, dst), used, renumber=False).out
     for masters in (n, n // 2, 0):
-        found = tiles.Tiles(rows, masters, used)
+        found = propagation_blocking.EdgeTiles(rows, masters, used)
         pieces, bounds, cut = (used.get(x) for x in (found.pieces, found.bounds, found.cut))
         sources, targets = used.get(found.sources), used.get(found.targets).astype(np.int64)
-        assert (pieces[:, 0] % tiles.ALIGNED == 0).all()
+        assert (pieces[:, 0] % propagation_blocking.ALIGNED == 0).all()
         assert found.mirrored == np.count_nonzero(pieces[:, 2] < found.masters)
         edges, longest = [], np.zeros(len(bounds), np.int64)
         for first, count, tile, which in pieces.tolist():
@@ -128,7 +130,7 @@ def test_every_edge_lies_in_the_tile_of_its_target(device, n, m, small):
             high = min(low + at.TILE, masters if tile < found.masters else n)
             to = low + targets[first : first + count]
             assert (to < high).all()
-            assert which == tiles.WHOLE or cut[which] == tile
+            assert which == propagation_blocking.WHOLE or cut[which] == tile
             edges += zip(sources[first : first + count].tolist(), to.tolist(), strict=True)
             longest[tile] = max(longest[tile], np.bincount(dst, minlength=n)[low:high].max())
         assert sorted(edges) == sorted(zip(src.tolist(), dst.tolist(), strict=True))
@@ -142,7 +144,7 @@ def test_pieces_are_about_in_the_order_of_sources(small, monkeypatch):
     rng = np.random.default_rng(1)
     device = Device(1)
     rows = device_graph.DeviceGraph(local_graph(N, *rng.integers(0, N, (2, 4000))), device, renumber=False).out
-    found = tiles.Tiles(rows, N, device)
+    found = propagation_blocking.EdgeTiles(rows, N, device)
     apart = np.searchsorted(rows.offsets, np.arange(0, 4000, at.TILED_EDGES), side="right") - 1
     for first, count, *_ in found.pieces.tolist():
         chunk = np.searchsorted(apart, found.sources[first : first + count], side="right")
@@ -162,6 +164,30 @@ def test_pagerank(policy, ranks, width, directed, hosts, small, launched):
     assert ("edges turned around" in launched) == (ranks > 1 and not directed)
     oracle = oracles.pagerank(N, *src_dst, rounds=7)
     np.testing.assert_allclose(field(found, "rank", N), oracle, rtol=1e-12 if width == "float64" else 2e-6)
+
+
+@pytest.mark.parametrize(("policy", "ranks", "directed", "direction"), [
+    ("oec", 1, True, "auto"), ("iec", 2, True, "pull"), ("cvc", 4, True, "auto"), ("hvc,threshold=4", 3, True, "push"),
+    ("oec", 3, False, "auto"),
+])  # fmt: skip
+@pytest.mark.parametrize("width", ["float64", "float32"])
+def test_ranks_by_weights_go_by_rows(policy, ranks, directed, direction, width, small, launched):
+    """Tiles hold no weights."""
+    graph, program = skewed(directed), WeightedPageRank(tol=0.0, max_iter=7)
+    graph.weights = np.random.default_rng(2).integers(0, 256, len(graph.src)).astype(np.int32)
+
+    def give_sums(context):
+        run = context.run
+        context.run = lambda program: run(program, {"out_weight": out_weights(context.local, context.comm)})
+
+    program = program.retype(rank=width, share=width, inflow=width)
+    options = Options(renumber=True)
+    (found,) = run(ranks, graph, [program], policy=policy, direction=direction, options=options, wrapped=give_sums)
+    assert "pull_tiles" not in launched
+    assert (direction == "push") != bool({"pull", "pull_hubs"} & {*launched})
+    src, dst, weights = graph.arcs()
+    oracle = oracles.pagerank(N, src, dst, weights=weights, rounds=7)
+    np.testing.assert_allclose(field(found, "rank", N), oracle, rtol=1e-12 if width == "float64" else 4e-6)
 
 
 def test_sums_have_the_same_bits_in_whatever_order_blocks_take_pieces(small):
@@ -231,7 +257,9 @@ def test_without_room_edges_are_pulled_as_they_lie(small, launched):
 
 
 def test_which_programs_sum_what_sources_have():
-    able = {p: sums_sources(trace(p, "int32")) for p in (RANK, Passed(), Weighed(), Wanted(), Parents(source=0))}
+    able = {p: sums_sources(trace(p, "int32")) for p in (
+        RANK, WeightedPageRank(), Passed(), Weighed(), Wanted(), Parents(source=0)
+    )}  # fmt: skip
     assert [type(p) for p, yes in able.items() if yes] == [PageRank, Passed]
 
 

@@ -8,8 +8,9 @@ from emulated import needs_compiler
 from gpu_ranks import field, run
 
 from dgraph.algorithms.cc import Joined
-from dgraph.backend.cuda import Options, layout
-from dgraph.backend.cuda.trees import Trees
+from dgraph.algorithms.kernels.cc_multi_cuda import ComponentsMulti
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.gpu_options import Options
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
@@ -20,13 +21,13 @@ UNCLEAR, CLEAR = (("OUTSIDE * room.outside < room.all", clear) for clear in ("fa
 @pytest.fixture
 def united(monkeypatch):
     """Whether ranks found that their largest trees are one, by rank."""
-    found, join = {}, Trees.prepare
+    found, join = {}, ComponentsMulti.prepare
 
     def told(self):
         join(self)
-        found[self.courier.comm.rank] = bool(self.device.get(self.arrays.forest)[layout.FOREST_UNITED])
+        found[self.device_exchange.comm.rank] = bool(self.device.get(self.arrays.forest)[control_block.FOREST_UNITED])
 
-    monkeypatch.setattr(Trees, "prepare", told)
+    monkeypatch.setattr(ComponentsMulti, "prepare", told)
     return found
 
 
@@ -235,11 +236,11 @@ def test_ranks_whose_vertices_have_no_edges(options, united):
     (bridged(13), 3, (CLEAR, ("if (one)\n", "if (true)\n"))),
     (hubs(600, 2000, 2), 4, (("how != LAZILY && v < n", "v < n"), ("told(u[k]);", "false;"),
                              ("= joins[k] && told(head[k]);", "= false;"))),
-    (hubs(600, 2000, 2), 4, ("if (joins[k]) tell(v[k]);", "")),
-    (hubs(600, 2000, 2), 4, ("~own ? mirrors_named(down, all.number, (i64)i) : 0", "0")),
+    (hubs(600, 2000, 2), 4, ("if (joins[k]) signal_peers(v[k]);", "")),
+    (hubs(600, 2000, 2), 4, ("~own ? mirrors_labelled(down, all.number, (i64)i) : 0", "0")),
     (side_by_side(hubs(300, 900, 3), hubs(300, 900, 23)), 3, ("if (window(bits_in", "if (true || window(bits_in")),
     (hubs(600, 2000, 2), 4, ("& ~(env.inside[i] | env.apart[i]);", "& 0;")),
-    (hubs(600, 2000, 2), 4, ("if (joins && tells) tell(v);\n        join(joins, v, largest);", "")),
+    (hubs(600, 2000, 2), 4, ("if (joins && tells) signal_peers(v);\n        join(joins, v, largest);", "")),
     (hubs(600, 2000, 2), 4, ("if (id < FRESH(env.forest + FOREST_LEAST))", "if (false)")),
     (hubs(600, 2000, 2), 4, ("if (inside && v + k < (u64)env.masters) least", "if (false) least")),
     (late(), 2, ("if (env.apart && u >=", "if (false && u >=")),

@@ -13,12 +13,15 @@ from simulated import succeed
 
 import dgraph
 from dgraph import backend as backends
-from dgraph.backend.cuda import CudaBackend, Options, binding, messages, pools
-from dgraph.backend.cuda import graph as device_graph
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.device import gpu_assignment, pools
+from dgraph.backend.cuda.device_graph import device_graph
+from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.transports import aware, selftest
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
-from dgraph.result import UNREACHED
+from dgraph.result.result import UNREACHED
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 GPUS = 4
@@ -60,7 +63,7 @@ class Uploads(list):
         graph.device.there.add(graph)
 
     def gpu(self, backend, place, ranks_here, gpus):
-        number, backend.how = binding.number(gpus, place, ranks_here, GPUS)
+        number, backend.how = gpu_assignment.number(gpus, place, ranks_here, GPUS)
         return Gpu(number, self.memory, self.there[number])
 
     upload = device_graph.DeviceGraph._upload
@@ -71,7 +74,7 @@ def uploads(monkeypatch):
     made = Uploads()
     monkeypatch.setattr(device_graph.DeviceGraph, "_upload", lambda graph, local: made.bring(graph, local))
     monkeypatch.setattr(CudaBackend, "_gpu", lambda backend, *about: made.gpu(backend, *about))
-    monkeypatch.setattr("dgraph.backend.cuda.device.some", lambda: GPUS)
+    monkeypatch.setattr("dgraph.backend.cuda.device.device.some", lambda: GPUS)
     monkeypatch.setattr(backends, "_takes_gpu", lambda *_, **__: True)
     monkeypatch.setattr(selftest, "SIZES", (64, 20_000))
     monkeypatch.setattr(selftest, "TURNS", 4)
@@ -152,7 +155,7 @@ def test_a_graph_leaves_where_another_wants_its_room(uploads):
 
 
 def test_the_same_graph_by_another_policy_takes_the_place_of_the_first(uploads, monkeypatch):
-    monkeypatch.setattr(messages, "MAILED", 0)
+    monkeypatch.setattr(message_layout, "MAILED", 0)
 
     def work(comm):
         graph, expected = graph_of(comm)

@@ -17,14 +17,16 @@ from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import Joined
 from dgraph.algorithms.kcore import Estimate, Peel
 from dgraph.algorithms.pagerank import PageRank
-from dgraph.backend.cuda import CudaBackend, Options, plan
-from dgraph.backend.cuda import graph as device_graph
-from dgraph.backend.cuda.extent import Extent
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.parts import in_two
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.device_graph import device_graph
+from dgraph.backend.cuda.device_graph.boundary_rows import in_two
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.memory import memory_plan
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.transports import Links
 from dgraph.errors import UsageError
-from dgraph.graph.build import build
+from dgraph.graph.build.local_graph import build
 from dgraph.program import ADD, Field, trace
 
 pytestmark = pytest.mark.mpi_skip
@@ -107,8 +109,8 @@ def test_memory_is_what_was_planned(program):
     graph = device_graph.DeviceGraph(one_of(3), device)
     traced = trace(program, np.dtype(np.int32))
     machine = Machine(traced, graph, device, "push", options)
-    need = plan.for_rounds(traced, graph.extent, "push", options, device.blocks)
-    whole = plan.for_rounds(traced, graph.extent, "push", Options(), device.blocks)
+    need = memory_plan.for_rounds(traced, graph.extent, "push", options, device.blocks)
+    whole = memory_plan.for_rounds(traced, graph.extent, "push", Options(), device.blocks)
     assert need.arrays == machine.arrays.bytes
     if machine.arrays.parted:
         rows = graph.parts
@@ -125,9 +127,11 @@ def test_memory_is_what_was_planned(program):
 @pytest.mark.parametrize("some", [1 << 10, 1 << 12])
 def test_parting_takes_no_more_than_was_planned(some, monkeypatch):
     monkeypatch.setattr(device_graph, "SOME", some)
-    monkeypatch.setattr(plan, "SOME", some)
+    monkeypatch.setattr(memory_plan, "SOME", some)
     graph = device_graph.DeviceGraph(one_of(2), Device())
-    need = plan.for_rounds(trace(Levels(source=0), np.dtype(np.int32)), graph.extent, "push", Options(overlap=True), 2)
+    need = memory_plan.for_rounds(
+        trace(Levels(source=0), np.dtype(np.int32)), graph.extent, "push", Options(overlap=True), 2
+    )
     tracemalloc.start()
     try:
         rows = graph.parts
@@ -142,7 +146,7 @@ def test_parting_takes_no_more_than_was_planned(some, monkeypatch):
     ({}, True), ({"entered": 0}, False), ({"wide": True}, False),
 ])  # fmt: skip
 def test_what_may_be_cut(extent, able):
-    extent = Extent(**{"size": 9, "edges": 20, "masters": 5, "peers": 1, "entered": 4} | extent)
+    extent = GraphSize(**{"size": 9, "edges": 20, "masters": 5, "peers": 1, "entered": 4} | extent)
     traced = trace(Levels(source=0), None)
     assert Options(overlap=True).parting(traced, extent) == able
     assert not Options(overlap=True).uncut().parting(traced, extent)
@@ -153,7 +157,7 @@ def test_what_may_be_cut(extent, able):
 
 
 def test_the_most_may_be_while_rows_are_brought_into_parts():
-    need = plan.Plan(upload=0, graph=1, turning=0, incoming=10, arrays=2, result=3, parting=100, parts=50)
+    need = memory_plan.MemoryPlan(upload=0, graph=1, turning=0, incoming=10, arrays=2, result=3, parting=100, parts=50)
     assert need.rounds == 111
     assert replace(need, arrays=90).rounds == 154
 
@@ -170,7 +174,7 @@ def test_rows_are_only_copied_for_rounds_that_walk_them(program, direction, dire
         local = local_of(comm, directed=False)
         backend = CudaBackend(0, 1, False, Options(overlap=True), Device())
         name = "p2p" if direct else "mpi-host"
-        backend.links = Links(comm.twin(), {1 - comm.rank: name}, not_direct="" if direct else "not asked for")
+        backend.links = Links(comm.duplicate(), {1 - comm.rank: name}, not_direct="" if direct else "not asked for")
         machine = backend.machine(trace(program, None), local, direction)
         assert ("parts" in machine.graph.__dict__) == machine.arrays.parted == cut
 
@@ -185,12 +189,12 @@ def test_copies_leave_where_others_need_their_room():
         device = Device(memory=1 << 30)
         local = local_of(comm, directed=False)
         backend = CudaBackend(0, 1, False, Options(overlap=True), device)
-        backend.links = Links(comm.twin(), {1 - comm.rank: "p2p"}, not_direct="")
+        backend.links = Links(comm.duplicate(), {1 - comm.rank: "p2p"}, not_direct="")
         traced = trace(Levels(source=1), None)
         backend.machine(traced, local, "push")
         graph = backend._graphs.of(local)
         assert "parts" in graph.__dict__
-        need = plan.for_rounds(traced, graph.extent, "push", Options(overlap=True), device.blocks)
+        need = memory_plan.for_rounds(traced, graph.extent, "push", Options(overlap=True), device.blocks)
         assert graph.left({name: getattr(need, name) for name in ("incoming", "parts", "light", "heads")}) == need.parts
         device.free = lambda _=0: need.rounds + backend._messages(need) - need.graph - need.parts
         backend.machine(traced, local, "push")
@@ -199,7 +203,7 @@ def test_copies_leave_where_others_need_their_room():
         plain.links = backend.links
         plain.machine(traced, local, "push")
         assert "parts" in graph.__dict__
-        rounds = plan.for_rounds(traced, graph.extent, "push", Options(), device.blocks)
+        rounds = memory_plan.for_rounds(traced, graph.extent, "push", Options(), device.blocks)
         wanted = rounds.rounds + plain._messages(rounds) - rounds.graph
         device.free = lambda _=0: wanted - 1 + need.parts * ("parts" not in graph.__dict__)
         plain.machine(traced, local, "push")

@@ -10,14 +10,16 @@ import pytest
 from emulated import Device, needs_compiler
 
 import dgraph
-from dgraph.backend.cuda import CudaBackend, Options, pools
-from dgraph.backend.cuda import device as cuda
-from dgraph.backend.cuda.building import BuiltGraph
-from dgraph.backend.cuda.building.plan import demand
-from dgraph.backend.cuda.raw import WHOLE
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.device import device as cuda
+from dgraph.backend.cuda.device import pools
+from dgraph.backend.cuda.device.ipc_memory import WHOLE
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.graph_build import BuiltGraph
+from dgraph.backend.cuda.graph_build.build_memory import demand
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
 
 pytestmark = pytest.mark.mpi_skip
 TOTAL = 64 * WHOLE

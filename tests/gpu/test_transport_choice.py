@@ -59,9 +59,9 @@ def test_two_hosts_that_are_one(monkeypatch, with_nccl):
 
 
 class Slow(Raw):
-    def copy(self, *way):
+    def copy(self, *traversal):
         time.sleep(0.003)
-        super().copy(*way)
+        super().copy(*traversal)
 
 
 @pytest.mark.mpi_skip
@@ -266,7 +266,7 @@ def test_processes():
 def test_gpus():
     """Ranks on the GPUs that there are, in turn: the self-test finds nothing wrong, with whatever can be."""
     pytest.importorskip("cupy")
-    from dgraph.backend.cuda.device import CudaDevice, count
+    from dgraph.backend.cuda.device.device import CudaDevice, count
 
     comm = world()
     if not count():

@@ -138,6 +138,17 @@ def test_tables_that_are_none(tmp_path):
         loaded(written(tmp_path, "b.arrow", b"1 2\n" * 30), 2)
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_rows_that_lack_reverses_are_read_as_directed_where_that_is_asked_for(ranks, tmp_path):
+    arcs = [(0, 1, 5), (0, 1, 5), (1, 2, 5)]
+    path = written(tmp_path, "a.sg", gapbs(3, arcs, False, False))
+    graph = loaded(path, ranks, directed=True)
+    assert figures(graph) == cleaned([(u, v, 1) for u, v, _ in arcs], True, vertices=range(3))
+    for options in ({}, {"sparse_ids": True}, {"directed": False}):
+        with pytest.raises(DataError, match=r"some arc lacks its reverse.*--directed"):
+            loaded(path, ranks, **options)
+
+
 SG = gapbs(3, [(0, 1, 5), (2, 1, 7)], True, False)
 GALOIS = galois(3, [(0, 1, 5), (2, 1, 7)], 1, "i")
 HEAD = struct.pack
@@ -172,7 +183,12 @@ REFUSED = [
     ("a.g500", struct.pack("<IIhh", 1, 1, -1, 0), r"source\[0\] is -"),
     ("a.graph", "3 1\n2\n1\n", "2 lines of neighbours, but the header .line 1. says 3 vertices"),
     ("a.graph", "2 1\n2\n1\n1\n", "lines? of neighbours"),
-    ("a.graph", "2 2\n2\n1\n", "2 neighbours, but the header .line 1., counting each edge twice, says 4"),
+    ("a.graph", "2 3\n2\n1\n", "2 neighbours, but the header .line 1., counting each edge twice, says 6"),
+    ("a.graph", "2 2\n2\n1\n", "2 neighbours for the 2 edges of the header .line 1.: the file lists each edge once"),
+    ("a.graph", "3 2\n2 3\n\n\n", "say --directed .directed=True. .* or --undirected"),
+    ("a.graph", "3 2 100\n2\n1 3\n2\n", r"1 neighbours, .* says 4; .*the format 100 in the header says .*line 1"),
+    ("a.graph", "3 2 100\n2\n\n2\n", r"a\.graph:3: the line ends before .*the format 100 in the header"),
+    ("a.graph", "3 2 110 2\n2\n1 3\n2\n", r"the format 110 .* first 3 numbers .* size of the vertex and its weights"),
     ("a.graph", "2 1\n2\n3\n", r"a\.graph:3: got neighbour '3'; ids are 1 \.\. 2"),
     ("a.graph", "2 1\n2\n0\n", r"a\.graph:3: got neighbour '0'"),
     ("a.graph", "% c\n2 1\n2\n1x\n", r"a\.graph:4: got '1x'; neighbours and weights are whole numbers"),

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from battery import CASES, EVERYTHING
-from built import by_gid, check
+from built import by_gid, check, check_out_weights
 from simulated import Graph, battery, graph, on_ranks, skewed, succeed
 
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
-from dgraph.graph.build import build, build_parts
-from partitioning import POLICIES, Placement, arcs, plan
-from partitioning.grid import grid as shape
+from dgraph.graph.build.local_graph import build, build_parts
+from partitioning import POLICIES, Placement, plan
+from partitioning.arrays import arcs
+from partitioning.policies.cvc import grid as shape
 
 SHAPES = ["oec", "iec", "cvc", "hvc,threshold=2", "hash", "ldg", "metis"]
 VARIANTS = [*SHAPES, "random", "fennel", "fennel,balance=vertices", "ldg,balance=vertices", "hvc"]
@@ -33,6 +34,21 @@ def built(given: Graph, policy, comm, **layout):
 def test_every_policy(name, ranks):
     for policy in POLICIES:
         check(GRAPHS[name], succeed(ranks, lambda comm, policy=policy: built(GRAPHS[name], policy, comm)))
+
+
+@pytest.mark.parametrize("policy", SHAPES)
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_weighted_out_degrees(policy, dtype):
+    """Rows of one vertex may lie on several ranks; some are empty, some weights 0."""
+    for ranks in (1, 2, 4):
+        given = skewed(90, 700, directed=ranks < 4)
+        given.weights = (np.arange(len(given.src)) % 7).astype(dtype) * np.array(1.1).astype(dtype)
+        locals_ = succeed(ranks, lambda comm, given=given: built(given, policy, comm))
+        check_out_weights(given, locals_)
+        first = [local.out_weight.tobytes() for local in locals_]
+        again = succeed(ranks, lambda comm, given=given: built(given, policy, comm))
+        check_out_weights(given, again)
+        assert first == [local.out_weight.tobytes() for local in again]
 
 
 @pytest.mark.parametrize("policy", VARIANTS if EVERYTHING else SHAPES)
@@ -168,4 +184,5 @@ def test_a_rank_that_does_not_exist(cut, wrong):
 
     for error in on_ranks(4, work):
         assert isinstance(error, UsageError)
-        assert f"rank {wrong}" in str(error)
+        assert ("a vertex, 50," if cut == "outgoing" else "an arc, ") in str(error)
+        assert f"to part {wrong}, but parts are 0 .. 3" in str(error)

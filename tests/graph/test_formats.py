@@ -1,21 +1,25 @@
 """Every format against an independent reading, and the small real graphs against their known counts."""
 
 import gzip
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse
+from children import ROOT
 from loading import cleaned, figures, joined, loaded, share, written
 
+from dgraph.cli import main
 from dgraph.comm import SerialComm, world
+from dgraph.errors import DataError
 from dgraph.graph.formats import FORMATS, suffix_of
 from dgraph.graph.formats.packed import zstd_library
 from dgraph.graph.load import describe, load
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
 
-DATA = Path(__file__).with_name("data")
+DATA = ROOT / "tests" / "data"
 
 TRIANGLE = [(1, 2, 5), (2, 3, 7), (3, 1, 1)]
 
@@ -113,15 +117,126 @@ def test_ldbc_files_may_be_compressed(tmp_path):
     assert figures(loaded(tmp_path / "g.properties", 2)) == expected
 
 
-def test_names_of_columns_are_told_and_a_line_of_counts_is_pointed_out(tmp_path):
-    assert any(
-        "names the columns: source target" in note
-        for note in loaded(written(tmp_path, "a.csv", FILES["a.csv"])).facts.notes
-    )
-    lines = "".join(f"{u} {u + 1}\n" for u in range(20))
-    graph = loaded(written(tmp_path, "n.txt", "21 20\n" + lines))
-    assert any("line 1, '21 20', reads like counts" in note for note in graph.facts.notes)
-    assert not any("counts" in note for note in loaded(written(tmp_path, "n.txt", lines)).facts.notes)
+HEADERS = [
+    ("a.csv", "source,target,weight\n1,2,5\n2,3,7\n3,1,1\n"),
+    ("a.txt", "From To Cost\n1 2 5\n2 3 7\n3 1 1\n"),
+    ("a.tsv", "from node\tto node\tlength\n1\t2\t5\n2\t3\t7\n3\t1\t1\n"),
+    ("a.snap", "# c\n\nperson,friend\n1 2 5\n2 3 7\n3 1 1\n"),
+    ("a.wel", "source target weight\n1 2 5\n2 3 7\n3 1 1\n"),
+    ("a.cedge", "id source target length\n0 1 2 5\n1 2 3 7\n2 3 1 1\n"),
+]
+
+
+@pytest.mark.parametrize("packing", ["plain", "gzip"])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize(("name", "content"), HEADERS)
+def test_a_line_of_names_is_a_header_that_is_shown(name, content, ranks, packing, tmp_path, monkeypatch):
+    monkeypatch.setattr("dgraph.graph.formats.lines.CHUNK", 8)
+    path = written(tmp_path, name, gzip.compress(content.encode()) if packing == "gzip" else content)
+    graph = loaded(path, ranks)
+    assert figures(graph) == cleaned(TRIANGLE, True, vertices=ALL_IDS.get(path.suffix))
+    number, line = next((at, line) for at, line in enumerate(content.splitlines(), 1) if line and line[0] != "#")
+    told = f"line {number} is a header, no edge: {' '.join(line.replace(',', ' ').split())}"
+    assert [note for note in graph.facts.notes if "header" in note] == [told]
+    assert not graph.facts.warnings
+    with pytest.raises(DataError, match=r"is not a whole number.*say --header"):
+        loaded(path, ranks, header=False)
+
+
+COUNTS = [
+    ("a.txt", "4 3\n", "0 1 5\n1 2 7\n2 3 9\n"),
+    ("a.txt", "# c\n4 3\n", "0 1\n1 2\n2 3\n"),
+    ("a.csv", "4,3\n", "1,2\n2,3\n3,4\n"),
+    ("a.txt", "4 3 9\n", "0 1 5\n1 2 7\n2 3 9\n"),
+    ("a.txt", "4 4 3\n", "1 2\n2 3\n3 4\n"),
+    ("a.txt", "2 1\n", "0 1 5\n"),
+    ("a.txt", "9 2\n", "0 1\n0 2\n"),
+    ("a.txt", "21 20\n", "".join(f"{u} {u + 1}\n" for u in range(20))),
+    ("a.txt", "5000 4000\n", "".join(f"{u} {7 * u % 5000}\n" for u in range(4000))),
+    ("a.wel", "4 3\n", "0 1 5\n1 2 7\n2 3 9\n"),
+    ("a.el", "4 3\n", "0 1\n1 2\n2 3\n"),
+]
+NO_COUNTS = [
+    ("a.txt", "4 3\n", "0 1\n1 2\n2 5\n"),
+    ("a.txt", "4 2\n", "0 1\n1 2\n2 3\n"),
+    ("a.txt", "4 3\n", "0 1\n1 2\n2 4\n"),
+    ("a.txt", "3 9 3\n", "0 1 5\n1 2 7\n3 4 9\n"),
+    ("a.txt", "4 0\n", ""),
+    ("a.el", "20 20\n", "".join(f"{u} {u + 1}\n" for u in range(20))),
+]
+
+
+@pytest.mark.parametrize("packing", ["plain", "gzip"])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize(("name", "first", "rest"), COUNTS)
+def test_a_line_of_counts_is_no_edge(name, first, rest, lenient, ranks, packing, tmp_path, monkeypatch):
+    monkeypatch.setattr("dgraph.graph.formats.lines.CHUNK", 8 if len(rest) < 99 else 999)
+    content = first + rest
+    path = written(tmp_path, name, gzip.compress(content.encode()) if packing == "gzip" else content)
+    words = [line.replace(",", " ").split() for line in rest.splitlines()]
+    edges = [(int(u), int(v), int(*w) if w else 1) for u, v, *w in words]
+    graph = loaded(path, ranks, lenient=lenient, keep_loops=True)
+    vertices = range(max(max(u, v) for u, v, _ in edges) + 1) if path.suffix in (".el", ".wel") else None
+    assert figures(graph) == cleaned(edges, True, vertices=vertices, keep_loops=True)
+    assert graph.facts.lines_dropped == 0
+    line = 2 if first[0] == "#" else 1
+    assert [w.split(", was")[0] for w in graph.facts.warnings] == [f"line {line}, {first.splitlines()[-1]!r}"]
+    counts = first.splitlines()[-1].replace(",", " ").split()
+    if len(counts) == len(words[0]):
+        listed = loaded(path, ranks, header=False, keep_loops=True)
+        assert listed.m == len({(u, v) for u, v, _ in edges} | {(int(counts[0]), int(counts[1]))})
+        assert not listed.facts.warnings
+    else:
+        with pytest.raises(DataError, match=rf"{name}.*:{line}: .*say --header" if len(edges) > 1 else "column 2"):
+            loaded(path, ranks, header=False)
+    assert figures(loaded(path, ranks, header=True, keep_loops=True)) == figures(graph)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize(("name", "first", "rest"), NO_COUNTS)
+def test_a_line_of_numbers_that_do_not_agree_with_the_file_is_an_edge(name, first, rest, ranks, tmp_path):
+    graph = loaded(written(tmp_path, name, first + rest), ranks, keep_loops=True)
+    assert (graph.m, graph.facts.warnings) == (len((first + rest).splitlines()), [])
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("command", ["cc", "info", "convert"])
+def test_a_line_of_counts_is_warned_about_even_where_all_is_quiet(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "a.txt", "4 3\n0 1\n1 2\n2 3\n")
+    quiet = {"cc": ["-q", "--report", "r.json"], "info": ["--quick"], "convert": ["b.el", "-q"]}[command]
+    assert main([command, "a.txt", *quiet]) == 0
+    warned = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert len(warned) == 1
+    assert warned[0].startswith("dgraph: warning: a.txt: line 1, '4 3', was taken as counts of vertices and edges")
+    if command == "cc":
+        report = json.loads(Path("r.json").read_text())
+        assert report["graph"]["n"] == 4
+        assert any("line 1, '4 3', was taken as counts" in text for text in report["warnings"])
+        assert any("line 1, '4 3', was taken as counts" in text for text in report["graph"]["notes"])
+    assert main([command, "a.txt", *quiet, "--no-header"]) == 0
+    assert "warning" not in capsys.readouterr().err
+
+
+def test_columns_are_those_of_most_lines(tmp_path):
+    graph = loaded(written(tmp_path, "a.txt", "5 6\n0 1 5\n1 2 7\n2 3\n3 4 9\n"), 2, lenient=True)
+    assert (graph.arcs, graph.facts.lines_dropped) == ([(0, 1, 5), (1, 2, 7), (3, 4, 9)], 2)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_metis_file_that_lists_each_edge_once_is_read_as_asked(ranks, tmp_path):
+    path = written(tmp_path, "a.graph", "4 3 1\n2 5 3 7\n\n4 1\n\n")
+    arcs = [(1, 2, 5), (1, 3, 7), (3, 4, 1)]
+    assert figures(loaded(path, ranks, directed=True)) == cleaned(arcs, True, vertices=range(1, 5))
+    graph = loaded(path, ranks, directed=False)
+    assert figures(graph) == cleaned(arcs, False, vertices=range(1, 5))
+    assert {"undirected: asked for", "each edge is listed once"} <= set(graph.facts.notes)
+    path = written(tmp_path, "b.graph", "3 2\n2 2\n3\n1\n")
+    graph = loaded(path, ranks, directed=True)
+    assert figures(graph) == cleaned([(1, 2, 1), (1, 2, 1), (2, 3, 1), (3, 1, 1)], True, vertices=range(1, 4))
+    with pytest.raises(DataError, match=r"some arc lacks its reverse.*--directed"):
+        loaded(path, ranks)
 
 
 def test_ldbc_vertices_and_properties(tmp_path):

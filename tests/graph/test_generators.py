@@ -346,7 +346,7 @@ def test_noise_of_nothing_changes_nothing_and_little_changes_the_shares_little()
 
 
 def test_the_hub_of_rmat_alb_has_almost_a_quarter_of_the_edges_and_they_are_kept():
-    from dgraph.graph.handle import Graph
+    from dgraph.graph.stored_graph import Graph
 
     raw = whole("rmat-alb:12,permute=0")
     assert 0.944**12 - 0.01 < np.count_nonzero(raw.src == 0) / raw.src.size < 0.944**12 + 0.01

@@ -15,8 +15,8 @@ from simulated import on_ranks
 from dgraph.cli import main
 from dgraph.errors import OutputError, UsageError
 from dgraph.graph.formats.edge_list import read_edge_list
-from dgraph.graph.handle import Graph
-from dgraph.output.graphs import GRAPH_WRITERS, save_graph
+from dgraph.graph.stored_graph import Graph
+from dgraph.result.files.graph_writers import GRAPH_WRITERS, save_graph
 
 N = 43
 EDGES = [(u, v, w) for u, v, w in random_edges(N - 3, 210) if u != v]
@@ -195,7 +195,7 @@ def _info(tmp_path, capsys):
 
 def test_representations_answer_alike():
     """The timed kernels: a row of neighbours, a look-up and a sweep give the same sums in every representation."""
-    from dgraph.graph import representations as r
+    from dgraph.graph.build import representations as r
 
     block = Graph.load("rmat:6,seed=4").block
     rows = np.arange(block.n)

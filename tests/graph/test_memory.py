@@ -36,7 +36,7 @@ job("big.txt", "big-answer.txt")
 LOAD = """
 import sys
 import dgraph
-from dgraph.graph.build import build
+from dgraph.graph.build.local_graph import build
 from partitioning import plan
 
 def status(name):

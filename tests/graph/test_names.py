@@ -1,6 +1,8 @@
 """Edge lists of words: numbered by the order of the words, every answer by word, on any number of ranks."""
 
 import gzip
+import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,11 @@ import dgraph
 from dgraph.cli import main
 from dgraph.comm import world
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.handle import Graph
 from dgraph.graph.load import load
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.names import spelled
+from dgraph.graph.stored_graph import Graph
+from dgraph.report import show
 
 WORDS = ["anna", "Zoë", "b", "bb", "x-1", "17", "http://a.b/c?d=e", "end"]
 EDGES = [("anna", "Zoë", 5), ("b", "bb", 7), ("bb", "anna", 1), ("17", "end", 2), ("x-1", "17", 3),
@@ -33,7 +37,7 @@ def named(path, ranks, **options):
 
     results = agreed(on_ranks(ranks, work))
     for _, names in results:
-        assert [name.decode() for name in names] == ["-1", *ORDER]
+        assert names == [None, *ORDER]
     return joined([part for part, _ in results])
 
 
@@ -55,7 +59,7 @@ def test_words_are_numbered_in_their_order(ranks, packing, name, separator, opti
 def test_names_with_blanks_where_another_character_separates(tmp_path):
     path = written(tmp_path, "a.csv", "New York,Los Angeles,2.5\nLos Angeles, Rome ,1\r\n")
     block = load(str(path), world_of_one(), LoadOptions(ids="string"))
-    assert block.ids.names.of(np.arange(3), world_of_one()).tolist() == [b"Los Angeles", b"New York", b"Rome"]
+    assert block.ids.names.of(np.arange(3), world_of_one()).tolist() == ["Los Angeles", "New York", "Rome"]
     assert block.weights.tolist() == [1.0, 2.5]
 
 
@@ -68,7 +72,7 @@ def world_of_one():
 REFUSED = [
     ("a b\nc\n", "a.txt:2: got 'c'; a column is missing"),
     ("a b\nc d e\n", "a.txt:2: got 'c d e'; it goes on after the last column"),
-    ("a b 1\nc d x\n", "a.txt:2: got 'c d x'; the weight is no finite number"),
+    ("a b 1\nc d x\n", "a.txt:2: got 'c d x'; the weight is not a number"),
     ("a b 1\nc d 1e999\n", "does not fit a double"),
     ('a b\n"c" d\n', "a.txt:2: .*quotation"),
     ("a b\n" + "c" * 256 + " d\n", "a.txt:2: .*more than 255 bytes"),
@@ -87,9 +91,72 @@ def test_lines_that_are_refused(content, message, ranks, tmp_path):
 
 
 def test_lenient_reading_counts(tmp_path):
-    path = written(tmp_path, "a.txt", "a b 1\nc\nb c 2\nd e f\nx y 1e999\n")
+    path = written(tmp_path, "a.txt", "a b 1\nc\nb c 2\nc a 3\nd e f\nx y 1e999\n")
     block = load(str(path), world_of_one(), LoadOptions(ids="string", lenient=True))
-    assert (block.n, block.m, block.facts.lines_dropped) == (3, 2, 3)
+    assert (block.n, block.m, block.facts.lines_dropped) == (3, 3, 3)
+    path = written(tmp_path, "b.txt", "a b 1\nc\nd e f\nx y 1e999\n")
+    with pytest.raises(DataError, match=r"b\.txt: 3 of 4 lines would be dropped"):
+        load(str(path), world_of_one(), LoadOptions(ids="string", lenient=True))
+
+
+NAMED = [
+    ("a.csv", "from,to\nanna,ben\nben,carl\n", True),
+    ("a.csv", '"Source","Target"\nanna,ben\nben,carl\n', True),
+    ("a.csv", "FromNodeId,ToNodeId\nanna,ben\nben,carl\n", True),
+    ("a.tsv", "source node\ttarget node\tcost\nanna\tben\t1\nben\tcarl\t2\n", True),
+    ("a.txt", "# who knows whom\nu v\nanna ben\nben carl\n", True),
+    ("a.txt", "node1 node2\nanna ben\nben carl\n", True),
+    ("a.csv", "person,friend,years\nanna,ben,1\nben,carl,2\n", True),
+    ("a.txt", "3 2\nanna ben\nben carl\n", True),
+    ("a.txt", "3 2\nanna ben 1\nben carl 2\n", True),
+    ("a.txt", "4 2\nanna ben\nben carl\n", False),
+    ("a.txt", "5 3\nanna ben\nben carl\n", False),
+    ("a.csv", "person,friend\nanna,ben\nben,carl\n", False),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "header"), NAMED)
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("packing", ["plain", "gzip"])
+def test_a_header_before_words(name, content, header, ranks, packing, tmp_path, monkeypatch):
+    monkeypatch.setattr("dgraph.graph.formats.lines.CHUNK", 8)
+    path = written(tmp_path, name, gzip.compress(content.encode()) if packing == "gzip" else content)
+
+    def names(**options):
+        def work(comm):
+            block = load(str(path), comm, LoadOptions(ids="string", **options))
+            return share(block, comm), block.ids.names.of(np.arange(block.n), comm).tolist()
+
+        results = agreed(on_ranks(ranks, work))
+        return results[0][1], joined([part for part, _ in results])
+
+    found, graph = names()
+    people = ["anna", "ben", "carl"]
+    assert (graph.m, found == people) == (2 + (not header), header)
+    told = [note for note in [*graph.facts.notes, *graph.facts.warnings] if note.startswith("line ")]
+    line = 2 if content[0] == "#" else 1
+    expected = "header" if header and "3" not in content.split("\n")[0] else "counts" if header else "taken as an edge"
+    assert len(told) == 1
+    assert f"line {line}" in told[0]
+    assert expected in told[0]
+    assert names(header=True)[0] == people
+    if '"' not in content and "years" not in content and "cost" not in content and "1\n" not in content:
+        assert len(names(header=False)[0]) == 5
+
+
+AMBIGUOUS = [
+    ("from to\nanna ben\nben to\n", r"a\.txt:1: got 'from to', which reads like names .*--header .* or --no-header"),
+    ("anna ben years\nanna carl 1\nben carl 2\n", r"a\.txt:1: .*the weight is not a number; .* say --header"),
+    ("anna ben carl\nben carl\ncarl ben\n", r"a\.txt:1: .*it goes on after .*say --header"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), AMBIGUOUS)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_first_line_of_words_that_may_be_either_is_refused(content, message, ranks, tmp_path):
+    path = written(tmp_path, "a.txt", content)
+    with pytest.raises(DataError, match=message):
+        agreed(on_ranks(ranks, lambda comm: load(str(path), comm, LoadOptions(ids="string"))))
 
 
 def test_what_has_no_names(tmp_path):
@@ -114,7 +181,7 @@ def test_answers_are_by_word(order, tmp_path_factory):
     result.save(folder / "bfs.txt")
     result.save(folder / "bfs.npz")
     whole, top = result.gather(), result.top(1)
-    assert top["vertex"].tolist() == [b"end"]
+    assert top["vertex"].tolist() == ["end"]
     components = dgraph.run("cc", graph).gather()
     with pytest.raises(UsageError, match="'nobody' is no vertex"):
         graph.ids.names.find(["nobody"], comm)
@@ -123,13 +190,12 @@ def test_answers_are_by_word(order, tmp_path_factory):
         assert list(lines) == ORDER
         assert {word: int(far) for word, far in lines.items() if int(far) < 9} == {"x-1": 0, "17": 1, "end": 2}
         saved = np.load(folder / "bfs.npz")
-        assert [name.decode() for name in saved["vertex"].tolist()] == ORDER
-        assert saved["predecessor"].tolist()[ORDER.index("end")] == b"17"
-        assert saved["predecessor"].tolist()[ORDER.index("anna")] == b"-1"
-        assert whole["vertex"].tolist() == saved["vertex"].tolist()
+        assert saved["vertex"].tolist() == whole["vertex"].tolist() == ORDER
+        assert saved["predecessor"].tolist()[ORDER.index("end")] == "17"
+        assert saved["predecessor"].tolist()[ORDER.index("anna")] == ""
         labels = dict(zip(components["vertex"].tolist(), components["labels"].tolist(), strict=True))
-        assert labels[b"x-1"] == b"17"
-        assert labels[b"anna"] == labels[b"bb"] == "Zoë".encode()
+        assert labels["x-1"] == "17"
+        assert labels["anna"] == labels["bb"] == "Zoë"
 
 
 @pytest.mark.mpi_skip
@@ -153,11 +219,12 @@ def test_a_source_in_words_is_a_word_in_python_too(tmp_path):
     result = dgraph.run("bfs", path, ids="string", source="bob")
     found = result.gather()
     if world().rank == 0:
-        assert dict(zip(found["vertex"].tolist(), found["distance"].tolist(), strict=True))[b"carol"] == 1
+        assert dict(zip(found["vertex"].tolist(), found["distance"].tolist(), strict=True))["carol"] == 1
     with pytest.raises(UsageError, match="'eve' is no vertex of the graph"):
         dgraph.run("bfs", path, ids="string", source="eve")
 
 
+@pytest.mark.mpi_skip
 @pytest.mark.parametrize("wanted", ["bob", "bob=2", "bob=2,carol=6"])
 def test_words_personalise_on_the_command_line(wanted, tmp_path, monkeypatch):
     """As numbers of the same vertices do in Python."""
@@ -169,6 +236,105 @@ def test_words_personalise_on_the_command_line(wanted, tmp_path, monkeypatch):
     numbers = {1: 1.0, 2: 3.0} if "carol" in wanted else [1]
     graph = Graph.from_edges([0, 1, 2], [1, 2, 0], comm=world_of_one())
     want = dgraph.run("pagerank", graph, personalization=numbers)
-    assert found["vertex"].tolist() == [b"alice", b"bob", b"carol"]
+    assert found["vertex"].tolist() == ["alice", "bob", "carol"]
     np.testing.assert_allclose(found["pagerank"], want.columns["pagerank"])
     assert main([*line[:5], "eve=1"]) == 2
+
+
+PATH = [("-1", "anna"), ("anna", "Zoë"), ("Zoë", "x" * 255), ("other", "-1")]
+"""A path from a vertex that is called as a missing number would be, and one that leads to it."""
+
+
+def on_disk(folder, edges=PATH, name="a.txt"):
+    """The file of these edges, on every rank."""
+    comm = world()
+    path = Path(comm.bcast_json(str(folder / name)))
+    with comm.together():
+        if comm.rank == 0:
+            path.write_bytes("".join(f"{u} {v}\n" for u, v in edges).encode(errors="surrogateescape"))
+    return path
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("order", ["original", "degree"])
+def test_names_are_str(order, tmp_path):
+    comm = world()
+    graph = Graph.load(on_disk(tmp_path), comm=comm, ids="string", order=order)
+    result = dgraph.run("bfs", graph, source="-1")
+    named = sorted({word for edge in PATH for word in edge}, key=str.encode)
+    assert result.summary["source"] == "-1"
+    assert result.report["outcome"]["summary"]["source"] == "-1"
+    assert result.report["algorithm"]["parameters"]["source"] == "-1"
+    top, whole = result.top(2), result.gather()
+    assert top["vertex"].tolist() == ["x" * 255, "Zoë"]
+    if comm.rank == 0:
+        here = whole["vertex"] == "anna"
+        assert here.tolist() == [name == "anna" for name in named]
+        assert whole["distance"][here].tolist() == [1]
+        parents = dict(zip(whole["vertex"].tolist(), whole["predecessor"].tolist(), strict=True))
+        assert parents == {"-1": None, "anna": "-1", "Zoë": "anna", "x" * 255: "Zoë", "other": None}
+        assert whole["vertex"].nbytes == 8 * len(named)  # a pointer each, however long the longest name is
+    if comm.rank == comm.size - 1:  # alone: looking at columns is not collective
+        mine = result.columns
+        assert list(mine) == ["vertex", "distance", "predecessor"]
+        at = {name: row for row, name in enumerate(named)}
+        assert mine["vertex"].tolist() == sorted(mine["vertex"].tolist(), key=at.__getitem__)
+        for name, parent in zip(mine["vertex"].tolist(), mine["predecessor"].tolist(), strict=True):
+            assert parent == {"anna": "-1", "Zoë": "anna", "x" * 255: "Zoë"}.get(name)
+    comm.barrier()
+    rows = np.concatenate([[0], np.cumsum(comm.allgather(np.array([len(result.columns["vertex"])]))[:, 0])])
+    assert rows[-1] == len(named)
+
+
+@pytest.mark.mpi
+def test_no_predecessor_is_no_name_in_files(tmp_path):
+    path = on_disk(tmp_path)
+    result = dgraph.run("bfs", path, ids="string", source="-1")
+    for suffix in ("txt", "npz"):
+        result.save(path.with_name(f"out.{suffix}"), "predecessor")
+    if world().rank == 0:
+        lines = path.with_name("out.txt").read_text().splitlines()
+        assert {"-1 ", "anna -1", "Zoë anna", "other "} < set(lines)
+        with np.load(path.with_name("out.npz"), allow_pickle=False) as saved:
+            assert saved["vertex"].dtype == "U255"
+            parents = dict(zip(saved["vertex"].tolist(), saved["predecessor"].tolist(), strict=True))
+        assert parents == {"-1": "", "anna": "-1", "Zoë": "anna", "x" * 255: "Zoë", "other": ""}
+
+
+@pytest.mark.mpi
+def test_a_name_that_is_no_utf_8_comes_back_as_it_was(tmp_path):
+    strange = "caf\udce9"  # an é of Latin-1
+    path = on_disk(tmp_path, [(strange, "b"), ("b", "c")])
+    result = dgraph.run("sssp", path, ids="string", source=strange)
+    assert result.top(1)["vertex"].tolist() == ["c"]
+    result.save(path.with_name("out.txt"))
+    whole = result.gather()
+    if world().rank == 0:
+        assert whole["vertex"].tolist() == ["b", "c", strange]
+        assert path.with_name("out.txt").read_bytes() == b"b 1\nc 2\ncaf\xe9 0\n"
+        show(result.report, file := io.StringIO())
+        assert "source caf\\udce9" in file.getvalue()
+
+
+def test_names_of_many_vertices_come_in_pieces(monkeypatch):
+    monkeypatch.setattr("dgraph.graph.names.CHUNK", 3)
+    words = [b"a", b"", b"bb", "Zoë".encode(), b"", b"ccccc", b"d"]
+    assert spelled(np.array(words)).tolist() == ["a", None, "bb", "Zoë", None, "ccccc", "d"]
+    assert spelled(np.empty(0, "S5")).tolist() == []
+
+
+@pytest.mark.mpi_skip
+def test_the_command_line_calls_sources_by_name(tmp_path, capsys, monkeypatch):
+    """Also where it chose one itself, and in names of files."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("a/b c\na/b d\nd a/b\n")
+    assert main(["bfs", "a.txt", "--ids", "string", "--report", "run.json"]) == 0
+    said = capsys.readouterr()
+    assert "source a/b, reached 3" in said.out
+    assert "source a/b: it has the most out-edges" in said.out
+    assert json.loads(Path("run.json").read_text())["outcome"]["summary"]["source"] == "a/b"
+    assert main(["bfs", "a.txt", "--ids", "string", "--source", "a/b,d", "-o", "out.txt", "-q"]) == 0
+    assert Path("out.a%2Fb.txt").read_text() == "a/b 0\nc 1\nd 1\n"
+    assert Path("out.d.txt").read_text() == "a/b 1\nc 2\nd 0\n"
+    assert main(["info", "a.txt", "--ids", "string"]) == 0
+    assert "diameter at least 2" in capsys.readouterr().out

@@ -8,9 +8,9 @@ from simulated import on_ranks
 import dgraph
 from dgraph.comm import world
 from dgraph.errors import UsageError
-from dgraph.graph.handle import Graph
 from dgraph.graph.load import load
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.stored_graph import Graph
 
 SPECS = ["rmat:7,seed=3", "rmat:7,symmetric", "grid:6x5", "star:9", "path:1"]
 

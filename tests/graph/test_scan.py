@@ -10,7 +10,7 @@ from simulated import on_ranks
 from dgraph.errors import DataError
 from dgraph.graph.formats import lines as text_lines
 from dgraph.graph.formats import scan, text
-from dgraph.graph.formats.head import Begin
+from dgraph.graph.formats.sniff import DataStart
 
 
 def scanned(token: bytes, kind=scan.NUMBER):
@@ -61,6 +61,9 @@ def test_decimal_strings_are_read_as_python_reads_them(token):
 @example(b"1_0")
 @example(b"0x1p3")
 @example(b"infinity")
+@example(b"-Inf")
+@example(b"infin")
+@example(b"nan")
 @example(b"1e")
 @example(b"-.e1")
 @example(b"+-1")
@@ -68,7 +71,7 @@ def test_decimal_strings_are_read_as_python_reads_them(token):
 def test_what_is_no_number_is_refused(token):
     try:
         float(token.decode("ascii").replace("_", "?"))
-        number = b"n" not in token.lower()
+        number = b"nan" not in token.lower()
     except ValueError:
         number = False
     assert (scanned(token)[1] == scan.OK) == number
@@ -116,7 +119,7 @@ def columns_of(path, layout, ranks):
     raw = path.read_bytes()
 
     def work(comm):
-        table = text.read_table(str(path), layout, Begin(3, 1, len(raw)), comm)
+        table = text.read_table(str(path), layout, DataStart(3, 1, len(raw)), comm)
         return table.src.tolist(), table.dst.tolist(), table.weights.tolist()
 
     parts = agreed(on_ranks(ranks, work))
@@ -151,3 +154,16 @@ def test_the_first_bad_line_is_named_wherever_the_file_is_cut(ranks, bad, tmp_pa
 def test_more_ranks_than_lines(tmp_path):
     path = written(tmp_path, "a.txt", "4 5\n5 6")
     assert figures(loaded(path, 8)) == cleaned([(4, 5, 1), (5, 6, 1)], True)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_column_that_is_not_read_may_hold_anything(ranks, tmp_path):
+    tokens = ["1", "-7", "0.25", "1.", ".5", "-", "nan", "x.y", "1" * 30, "0." + "3" * 19, "0." + "3" * 30, "1e5", "٣"]
+    edges = [(u, 7 * u % 500, 1) for u in range(500)]
+    lines = [f"{u} {v} {tokens[u % len(tokens)]}\n" for u, v, _ in edges]
+    path = written(tmp_path, "a.txt", "".join(lines))
+    assert figures(loaded(path, ranks, weights="unit", keep_loops=True)) == cleaned(edges, True, keep_loops=True)
+    for at, line in ((30, "4 5\n"), (60, "4 5 1 1\n"), (90, "4 5 0.5 x\n")):
+        path = written(tmp_path, "b.txt", "".join([*lines[:at], line, *lines[at:]]))
+        with pytest.raises(DataError, match=rf"b\.txt:{at + 1}: "):
+            loaded(path, ranks, weights="unit")

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from built import check
 from children import Children
+from report_schema import violations
 from simulated import battery, on_ranks, succeed
-from test_report import violations
 
 import dgraph
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, OutputError, UsageError
-from dgraph.graph.handle import Graph
+from dgraph.graph.stored_graph import Graph
 from partitioning.__main__ import main
-from partitioning.store import ArrayFile, Draft, Store, StoreError, is_store
+from partitioning.store import ArrayFile, Store, StoreDraft, StoreError, is_store
 
 GIVEN = battery()["directed"]
 PARTS = 2
@@ -202,7 +202,7 @@ def test_a_full_disk_leaves_nothing(where, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(ArrayFile if where == "add" else Draft, where, full)
+    monkeypatch.setattr(ArrayFile if where == "add" else StoreDraft, where, full)
     for error in save(tmp_path / "s", parts=3, ranks=2):
         assert isinstance(error, OutputError)
         assert "No space left on device; nothing was left there" in str(error)
@@ -212,7 +212,7 @@ def test_a_full_disk_leaves_nothing(where, tmp_path, monkeypatch):
 KILLED = """
 import os, signal, sys
 import dgraph
-from partitioning.store import ArrayFile, Draft
+from partitioning.store import ArrayFile, StoreDraft
 calls = 0
 def dying(method, after):
     def wrapped(*args, **kwargs):
@@ -222,7 +222,7 @@ def dying(method, after):
             os.kill(os.getpid(), signal.SIGKILL)
         return method(*args, **kwargs)
     return wrapped
-cls = {"add": ArrayFile, "share": Draft, "finish": Draft}[sys.argv[2]]
+cls = {"add": ArrayFile, "share": StoreDraft, "finish": StoreDraft}[sys.argv[2]]
 setattr(cls, sys.argv[2], dying(getattr(cls, sys.argv[2]), int(sys.argv[3])))
 dgraph.Graph.load("rmat:6", weights="1..9").save_store(sys.argv[1], policy="hash", parts=3)
 """
@@ -314,13 +314,13 @@ def test_stores_are_converted_and_described(tmp_path, capsys):
 
 
 def test_arrays_of_any_length_and_shape_of_blocks(tmp_path):
-    draft = Draft.begin(tmp_path / "s")
+    draft = StoreDraft.begin(tmp_path / "s")
     arrays = {"none": np.zeros(0, np.int64), "one": np.array([7], np.uint8), "more": np.arange(100, dtype=np.float32)}
     with draft.file("a.bin") as file:
         for name, values in arrays.items():
             file.add(name, values, [len(values) // 3, len(values) // 3])
     shared = [draft.share("b.bin", first, np.arange(first, stop)) for first, stop in ((0, 5), (5, 5), (5, 9))]
-    draft.finish({"files": {"a.bin": file.entry, "b.bin": Draft.joined(shared)}})
+    draft.finish({"files": {"a.bin": file.entry, "b.bin": StoreDraft.joined(shared)}})
     store = Store.open(tmp_path / "s")
     for name, values in arrays.items():
         np.testing.assert_array_equal(store.array("a.bin", name), values)

@@ -12,9 +12,9 @@ from simulated import battery, graph, skewed, star, succeed
 import dgraph
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
-from dgraph.graph.build import build_parts
-from dgraph.graph.handle import Graph
-from dgraph.graph.stored.deal import pieces
+from dgraph.graph.build.local_graph import build_parts
+from dgraph.graph.stored.repartition import pieces
+from dgraph.graph.stored_graph import Graph
 from partitioning import plan
 from partitioning.store import Store
 

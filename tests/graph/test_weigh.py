@@ -1,14 +1,13 @@
 """Weights by rule: in range, evenly spread, a function of the ends and the seed alone; and what is no rule."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from children import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dgraph.errors import UsageError
-from dgraph.graph.weigh import check_rule, hashed_weights
+from dgraph.graph.build.weights import check_rule, hashed_weights
 
 
 def near(got, probability, trials):
@@ -133,7 +132,7 @@ def test_dimacs_weights_are_skewed_as_road_lengths_are():
     assert weights.dtype == np.int32
     assert weights.min() >= 1
     octaves = np.bincount(np.frexp(weights.astype(float))[1] - 1) / ends.size
-    lines = [line.split() for line in (Path(__file__).with_name("data") / "rome99.gr").read_text().splitlines()]
+    lines = [line.split() for line in (ROOT / "tests" / "data" / "rome99.gr").read_text().splitlines()]
     rome = np.array([float(words[3]) for words in lines if words[0] == "a"])
     assert np.abs(octaves - np.bincount(np.frexp(rome)[1] - 1) / rome.size).max() < 0.004
     assert np.array_equal(weights, hashed_weights(ends + 7, ends, "dimacs", 1, False))

@@ -1,15 +1,15 @@
 """The examples, at every rank count."""
 
 import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
+from children import ROOT
 
 import dgraph
 from dgraph.comm import world
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 def example(name: str):

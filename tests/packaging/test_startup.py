@@ -13,8 +13,8 @@ import pytest
 from children import ROOT, environment, run
 
 import dgraph
-from dgraph import cache
-from dgraph.cache import publish
+from dgraph._support import cache
+from dgraph._support.cache import publish
 from dgraph.cli import warmup
 from dgraph.cli.parser import parse
 from dgraph.cli.warmup import WEIGHTS, jobs
@@ -157,8 +157,8 @@ def test_kernels_of_both_packages_go_where_that_says(tmp_path):
         package = Path(sys.argv[1], "dgraph")
         os.access = lambda path, mode: not (mode & os.W_OK and Path(path) == package) and may(path, mode)
         import dgraph
-        from partitioning.gidset import _count
-        from dgraph.graph.fingerprint import arc_sums
+        from partitioning.arrays.gidset import _count
+        from dgraph.graph.build.fingerprint import arc_sums
         print(_count.stats.cache_path, arc_sums.stats.cache_path)
     """
     code = f"import sys; sys.argv.append({str(ROOT)!r})\n" + "\n".join(line.strip() for line in code.splitlines())
@@ -208,6 +208,9 @@ def test_warmup_is_of_all_algorithms_or_of_those_named(monkeypatch):
     planned = list(jobs(tuple(ALGORITHMS)))
     assert {name for name, *_ in planned} == set(ALGORITHMS)
     assert {kind for name, kind, _ in planned if name == "sssp"} == set(WEIGHTS)
+    short = {kind for kind in WEIGHTS if "long paths" not in kind}
+    assert {kind for name, kind, _ in planned if name == "pagerank"} == short
+    assert {kind for name, kind, _ in planned if name == "bfs"} == {"no weights"}
 
 
 @pytest.mark.starts_children

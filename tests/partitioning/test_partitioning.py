@@ -1,18 +1,24 @@
 """Policies: pure look-ups that agree on every rank, even shares, the right choice by ``auto``, true figures."""
 
 import itertools
+import json
+import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from children import ROOT
 from simulated import battery, graph, grid, on_ranks, skewed, star, succeed
 
 from dgraph.comm import world
-from partitioning import POLICIES, Placement, PolicyError, arcs, automatic, metis, plan, quality, whole
-from partitioning.gidset import GidSet
-from partitioning.grid import grid as shape
+from partitioning import POLICIES, Placement, Policy, PolicyError, plan, quality
+from partitioning.__main__ import main as command
+from partitioning.arrays import arcs
+from partitioning.arrays.gidset import GidSet
+from partitioning.policies import automatic, metis
+from partitioning.policies import gather_root as whole
+from partitioning.policies.cvc import grid as shape
 
 RANKS = [1, 2, 3, 4, 5, 8]
 GRAPHS = battery()
@@ -257,6 +263,87 @@ def test_quality(policy, ranks, monkeypatch):
             assert found == pytest.approx(figures(given, placement, ranks))
 
 
+WIDE = 300_000
+"""What a policy of a user's may multiply a gid by: of gids in 32 bits, the product wraps."""
+
+
+def wide_owner(gids):
+    assert gids.dtype == np.int64
+    return gids * WIDE // 7 % 5
+
+
+def wide_holder(src, dst):
+    assert src.dtype == dst.dtype == np.int64
+    return (src * WIDE + dst * WIDE) // 7 % 5
+
+
+def by_wide_numbers(cut):
+    """A policy of a user's that computes with large numbers."""
+
+    def place(edges, parts, comm):
+        return Placement("wide", cut, parts, wide_owner, wide_holder if cut == "vertex" else None)
+
+    return Policy("wide", "", place, {})
+
+
+@pytest.mark.parametrize("cut", ["outgoing", "incoming", "vertex"])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_policy_of_a_users_gets_gids_in_64_bits(cut, ranks, monkeypatch):
+    monkeypatch.setitem(POLICIES, "wide", by_wide_numbers(cut))
+    given = skewed(20_000, 400, True)
+    assert given.n * WIDE > 1 << 32
+    src, dst, _ = given.arcs()
+    owner, holder = wide_owner(np.arange(given.n)), wide_holder(src, dst)
+
+    def work(comm):
+        block = given.block(comm)
+        assert block.targets.dtype == np.uint32
+        placement = plan("wide", block, 5, comm)
+        return placement, told(block, placement, comm)
+
+    for placement, found in succeed(ranks, work):
+        assert np.array_equal(placement.owner(np.arange(given.n, dtype=np.uint32)), owner)
+        held = placement.edge_owner(src.astype(np.uint32), dst.astype(np.uint32))
+        assert np.array_equal(held, {"outgoing": owner[src], "incoming": owner[dst], "vertex": holder}[cut])
+        assert held.dtype == np.int32
+        assert found == pytest.approx(figures(given, placement, 5))
+
+
+@pytest.mark.mpi_skip
+def test_the_command_gives_a_policy_gids_in_64_bits(monkeypatch, capsys):
+    monkeypatch.setitem(POLICIES, "wide", by_wide_numbers("vertex"))
+    assert command(["rmat:15", "-n", "5", "--policy", "wide", "--json", "-q"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["policies"]
+    owner = wide_owner(np.arange(1 << 15))
+    assert row["vertex_balance"] == pytest.approx(balance(np.bincount(owner, minlength=5)))
+
+
+@pytest.mark.parametrize(
+    ("owner", "said"),
+    [
+        (lambda gids: np.where(gids == 7, 9, 0), "gives a vertex, 7, to part 9, but parts are 0 .. 2"),
+        (lambda gids: gids / 40000, "gives float64 of shape"),
+        (lambda gids: 0, r"of shape \(\) for .* gids; give an integer for each"),
+    ],
+)
+def test_what_is_no_part_is_refused_on_every_rank(owner, said, monkeypatch, capsys):
+    monkeypatch.setitem(
+        POLICIES, "mine", Policy("mine", "", lambda edges, parts, comm: Placement("mine", "outgoing", parts, owner), {})
+    )
+
+    def work(comm):
+        block = GRAPHS["directed"].block(comm)
+        return quality(block, plan("mine", block, 3, comm), comm)
+
+    for error in on_ranks(3, work):
+        assert isinstance(error, PolicyError)
+        assert re.search(said, str(error))
+    if world().size > 1:
+        return
+    assert command(["path:9", "-n", "3", "--policy", "mine", "-q"]) == 2
+    assert re.search(f"error: policy 'mine' .*{said}", capsys.readouterr().err)
+
+
 @pytest.mark.mpi
 @pytest.mark.parametrize("policy", POLICIES)
 def test_ranks_plan_what_threads_plan(policy):
@@ -278,8 +365,8 @@ def test_unknown_policy():
 
 
 def test_the_policy_in_the_documentation(monkeypatch):
-    monkeypatch.setattr("partitioning.register.POLICIES", dict(POLICIES))
-    text = (Path(__file__).parent.parent / "docs" / "partitioning.md").read_text()
+    monkeypatch.setattr("partitioning.policy_register.POLICIES", dict(POLICIES))
+    text = (ROOT / "docs" / "partitioning.md").read_text()
     exec(text.split("```python")[1].split("```")[0], {})
     first = placed(GRAPHS["path"], "modulo", 3)[0]
     assert first.edge_owner(np.array([4, 5]), np.array([0, 0])).tolist() == [1, 2]

@@ -8,7 +8,8 @@ from simulated import battery, graph, grid, skewed, star, succeed
 import dgraph
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
-from partitioning import POLICIES, PolicyError, choose, plan, streaming, whole
+from partitioning import POLICIES, PolicyError, choose, plan
+from partitioning.policies import gather_root, streaming
 
 GRAPHS = battery()
 VARIANTS = [
@@ -41,6 +42,7 @@ def test_options_come_from_the_signature():
         ("fennel,balance=arcs", "balance is edges or vertices"),
         ("random,seed=1.5", "seed is an integer"),
         ("oec,seed=1", "no option 'seed': it has none"),
+        ("hvc,threshold=3,threshold=4", "threshold is given twice, as 3 and 4"),
         ("no.such.module:mine", "no.such.module cannot be imported"),
         ("json:nothing", "json has no function 'nothing'"),
     ],
@@ -201,7 +203,7 @@ def test_hubs_are_spread_and_the_rest_stays():
 
 @pytest.mark.parametrize("name", ["ldg,order=bfs", "fennel,order=random", "metis"])
 def test_what_does_not_fit_is_refused_with_figures(name, monkeypatch):
-    monkeypatch.setattr(whole, "free_memory", lambda: 3000.0)
+    monkeypatch.setattr(gather_root, "free_memory", lambda: 3000.0)
     with pytest.raises(PolicyError) as refused:
         alone(GRAPHS["directed"], name, 3)
     assert "GiB on rank 0, which may take 0.0 GiB" in str(refused.value)

@@ -9,15 +9,15 @@ import pytest
 from emulated import THREADS, backend, needs_compiler
 from test_browser import browser  # noqa: F401
 
-from dgraph import balance
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.balance.measure import Cell, Cut, Watch, _compare
-from dgraph.balance.page import page
-from dgraph.balance.table import ranks
-from dgraph.balance.ways import Way, ways
 from dgraph.cli import main
+from dgraph.engine.rounds.load_record import spread
 from dgraph.errors import UsageError
-from dgraph.report.load import spread
+from dgraph.tools import balance
+from dgraph.tools.balance.balance_page import page
+from dgraph.tools.balance.balance_table import ranks
+from dgraph.tools.balance.candidates import Candidate, candidates
+from dgraph.tools.balance.measure import Cell, Cut, Watch, _compare
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -25,7 +25,7 @@ ABOUT = {"title": "bfs on a graph", "command": "balance", "created": "now", "fac
 
 
 def labels(*args):
-    return [way.label for way in ways(*args)]
+    return [candidate.label for candidate in candidates(*args)]
 
 
 def test_ways_are_schedules_times_values_of_their_options():
@@ -38,11 +38,19 @@ def test_ways_are_schedules_times_values_of_their_options():
 
 @pytest.mark.parametrize(("largest", "last"), [(1, 2), (5, 8), (8, 16)])
 def test_a_sweep_ends_beyond_the_largest_degree(largest, last):
-    values = [way.options["alb_threshold"] for way in ways("alb", {"alb_threshold": "sweep"}, largest)]
+    values = [
+        candidate.options["alb_threshold"] for candidate in candidates("alb", {"alb_threshold": "sweep"}, largest)
+    ]
     assert values[:2] == [0, 1]
     assert values == [0, *(1 << k for k in range(len(values) - 1))]
     assert values[-1] == last
-    assert [way.options["warp_size"] for way in ways("virtual_warp", {"warp_size": "sweep"}, 9)] == [2, 4, 8, 16, 32]
+    assert [candidate.options["warp_size"] for candidate in candidates("virtual_warp", {"warp_size": "sweep"}, 9)] == [
+        2,
+        4,
+        8,
+        16,
+        32,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -56,15 +64,15 @@ def test_a_sweep_ends_beyond_the_largest_degree(largest, last):
 )
 def test_what_cannot_be_compared(schedules, options, why):
     with pytest.raises(UsageError, match=why):
-        ways(schedules, options, 9)
+        candidates(schedules, options, 9)
 
 
 def test_lines_are_those_of_the_template_without_comments():
-    vertex, alb = Way("vertex").lines, Way("alb").lines
+    vertex, alb = Candidate("vertex").lines, Candidate("alb").lines
     assert 8 < vertex < 40
-    assert alb > Way("twc").lines + Way("lb").lines
-    assert Way("auto").lines is None
-    assert Way("persistent").lines > 100
+    assert alb > Candidate("twc").lines + Candidate("lb").lines
+    assert Candidate("auto").lines is None
+    assert Candidate("persistent").lines > 100
 
 
 def made(name, seconds, memory=100, blocks=(10, 10), **facts):
@@ -73,17 +81,30 @@ def made(name, seconds, memory=100, blocks=(10, 10), **facts):
     load = {**whole, "blocks": len(blocks), "threads": 32, "rounds": [{"round": 1, "schedule": name, **whole}]}
     series = [(1, name, int(edges.sum()), int(edges.sum(axis=1).max()), float(edges.sum() / len(blocks)))]
     return Cell(
-        Way(name), seconds, (seconds, seconds), seconds / 2, seconds / 4, 7, memory, load=load, series=series, **facts
+        Candidate(name),
+        seconds,
+        (seconds, seconds),
+        seconds / 2,
+        seconds / 4,
+        7,
+        memory,
+        load=load,
+        series=series,
+        **facts,
     )
 
 
 def test_places_by_time_memory_and_lines():
-    cells = [made("twc", 0.5, 90), made("vertex", 0.1, 90), made("auto", 0.3, 200), Cell(Way("lb"), told="cut")]
+    cells = [made("twc", 0.5, 90), made("vertex", 0.1, 90), made("auto", 0.3, 200), Cell(Candidate("lb"), told="cut")]
     assert ranks(cells) == [(3, 1, 2), (1, 1, 1), (2, 2, None), (None, None, None)]
 
 
 def test_the_table_says_what_is_missing_or_wrong():
-    cells = [made("twc", 0.5, blocks=(30, 10)), Cell(Way("lb"), told="cut after 5.1 s"), made("alb", 0.25, right=False)]
+    cells = [
+        made("twc", 0.5, blocks=(30, 10)),
+        Cell(Candidate("lb"), told="cut after 5.1 s"),
+        made("alb", 0.25, right=False),
+    ]
     lines = balance.table(cells).splitlines()
     twc = dict(zip(lines[0].split(), lines[2].replace(" B ", "B ").split(), strict=False))
     assert (twc["ms"], twc["kernel"], twc["others"], twc["host"]) == ("500.000", "250.000", "125.000", "125.000")
@@ -94,7 +115,7 @@ def test_the_table_says_what_is_missing_or_wrong():
 
 def test_answers_are_compared():
     """Sums may differ in their last digits, everything else not at all."""
-    cells = [Cell(Way(name)) for name in ("twc", "alb", "lb", "vertex", "edge")]
+    cells = [Cell(Candidate(name)) for name in ("twc", "alb", "lb", "vertex", "edge")]
     for cell, rank, label in zip(cells, (1.0, 1.0 + 1e-9, 1.1, None, 1.0), (3, 3, 3, 3, 4), strict=True):
         cell.answer = None if rank is None else {"pagerank": np.array([rank]), "labels": np.array([label])}
     _compare(cells)
@@ -163,9 +184,9 @@ def test_without_a_gpu_it_says_what_is_needed(monkeypatch, capsys):
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_pictures(kind, tmp_path):
     pytest.importorskip("matplotlib")
-    from dgraph.balance.plot import write_picture
+    from dgraph.tools.balance.plot import write_picture
 
-    cells = [made("twc", 0.5, blocks=(30, 10)), made("alb", 0.25), Cell(Way("lb"), told="cut")]
+    cells = [made("twc", 0.5, blocks=(30, 10)), made("alb", 0.25), Cell(Candidate("lb"), told="cut")]
     file = tmp_path / f"told.{kind}"
     write_picture(cells, ABOUT, file, kind)
     data = file.read_bytes()
@@ -180,12 +201,12 @@ def test_pictures_without_matplotlib(monkeypatch, capsys, tmp_path):
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["balance", "path:5", "--svg", str(tmp_path / "a.svg")]) == 2
-    assert "pip install 'dgraph[plots]'" in capsys.readouterr().err
+    assert "pip install 'dgraph-analytics[plots]'" in capsys.readouterr().err
 
 
 @pytest.mark.starts_children
 def test_a_browser_draws_the_page(browser, tmp_path):  # noqa: F811
-    cells = [made("twc", 0.5, 90, blocks=(30, 10)), made("vertex", 0.25), Cell(Way("lb"), told="cut after 5 s")]
+    cells = [made("twc", 0.5, 90, blocks=(30, 10)), made("vertex", 0.25), Cell(Candidate("lb"), told="cut after 5 s")]
     (tmp_path / "told.html").write_text(page(cells, ABOUT), encoding="utf-8")
     document, _ = browser(tmp_path / "told.html")
     assert 'data-drawn="yes"' in document

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from test_page import made, recorded, timed
 
+from dgraph.engine.rounds.round_series import PARTS
 from dgraph.report import write_page
-from dgraph.report.series import PARTS
 
 
 @pytest.fixture(scope="module")

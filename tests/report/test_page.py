@@ -6,17 +6,18 @@ import re
 
 import numpy as np
 import pytest
-from test_report import SCHEMA, sample, violations
+from report_schema import SCHEMA, violations
+from test_report import sample
 
-from dgraph.backend.note import Note
+from dgraph.backend.round_stats import RoundStats
 from dgraph.cli import main
 from dgraph.comm import SerialComm
+from dgraph.engine.rounds.load_record import LoadRecord
+from dgraph.engine.rounds.round_series import KEPT_ROUNDS, PARTS, RoundSeries
+from dgraph.engine.rounds.timings import Trace
 from dgraph.errors import DataError, OutputError
 from dgraph.report import compare, comparison, page, read, write, write_page, write_trace
-from dgraph.report.load import Loads
 from dgraph.report.page.page import profile
-from dgraph.report.series import KEPT_ROUNDS, PARTS, Rounds
-from dgraph.report.trace import Trace
 
 MEGABYTE = 1 << 20
 
@@ -46,7 +47,7 @@ def made(ranks=4, rounds=6, seed=1, **graph):
                 "rounds": {"start": starts, **columns},
             }
         )
-    kept = Rounds()
+    kept = RoundSeries()
     for i in range(rounds):
         kept.extend(np.array([[draw.integers(1, 1 << 20), i, i % 3 == 0]]), float(seconds[0, i].sum()))
     report["rounds"] = kept.summary()
@@ -60,11 +61,11 @@ def recorded(report, blocks=1056, seed=3):
     for row in report["rounds"]["kept"]:
         row["schedule"] = ("alb", "persistent", "pull")[row["round"] % 3]
     for rank in report["ranks"]:
-        loads, columns = Loads(), rank["rounds"]
+        loads, columns = LoadRecord(), rank["rounds"]
         pairs = []
         for row in report["rounds"]["kept"][:8]:
             edges = {"edges": draw.integers(0, 90, (blocks, 64)), "edges_huge": draw.integers(0, 9, (blocks // 2, 64))}
-            pairs.append(loads.add(row["round"], Note("alb", edges)))
+            pairs.append(loads.add(row["round"], RoundStats("alb", edges)))
         rest = [(0, 0.0)] * (len(columns["start"]) - len(pairs))
         columns["fullest_block"], columns["mean_block"] = map(list, zip(*pairs, *rest, strict=True))
         rank |= {

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 from emulated import THREADS, backend, needs_compiler
-from test_report import SCHEMA, violations
+from report_schema import SCHEMA, violations
 
 import dgraph
 from dgraph.algorithms.bfs import Levels
-from dgraph.backend.cuda import text
-from dgraph.backend.cuda.options import recording
-from dgraph.backend.note import Note, Spent
+from dgraph.backend.cuda.codegen import module_text
+from dgraph.backend.cuda.gpu_options import recording
+from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.comm import SerialComm
+from dgraph.engine.rounds.load_record import LoadRecord, statistics
 from dgraph.errors import UsageError
-from dgraph.graph.handle import Graph
+from dgraph.graph.stored_graph import Graph
 from dgraph.program import trace
 from dgraph.report import Trace
-from dgraph.report.load import Loads, statistics
 from dgraph.report.recorded import load as load_text
 
 pytestmark = pytest.mark.mpi_skip
@@ -110,9 +110,9 @@ def test_nothing_is_recorded_unasked():
 
 
 def test_machine_code_is_the_same_where_nothing_is_recorded():
-    nvrtc = pytest.importorskip("dgraph.backend.cuda.nvrtc")
+    nvrtc = pytest.importorskip("dgraph.backend.cuda.device.nvrtc")
     pytest.importorskip("cuda.bindings.nvrtc")
-    whole = text.edges(trace(Levels(source=0), None), text.Variant(), "vertex")
+    whole = module_text.edges(trace(Levels(source=0), None), module_text.Variant(), "vertex")
     bare = "".join(line for line in whole.splitlines(keepends=True) if "if (RECORD)" not in line)
     assert bare.count("\n") < whole.count("\n")
     assert nvrtc.compiled(bare, "sm_90", "bare") == nvrtc.compiled(whole, "sm_90", "bare")
@@ -146,11 +146,11 @@ def test_the_cpu_has_nothing_to_record():
 
 
 def note(*blocks, schedule="lb", kernel="edges"):
-    return Note(schedule, {kernel: np.array(blocks, np.int64).repeat(32).reshape(len(blocks), 32)})
+    return RoundStats(schedule, {kernel: np.array(blocks, np.int64).repeat(32).reshape(len(blocks), 32)})
 
 
 def test_the_first_rounds_and_the_heaviest_are_kept_in_full():
-    loads = Loads()
+    loads = LoadRecord()
     for round in range(1, 101):
         loads.add(round, note(900 if round in (50, 70) else round, 1))
     rows = loads.facts()["rounds"]
@@ -159,8 +159,8 @@ def test_the_first_rounds_and_the_heaviest_are_kept_in_full():
 
 
 def test_grids_of_different_sizes_are_added_block_by_block():
-    loads = Loads()
-    both = Note("alb", {**note(1, 2, 3).edges, **note(5, kernel="edges_huge").edges})
+    loads = LoadRecord()
+    both = RoundStats("alb", {**note(1, 2, 3).edges, **note(5, kernel="edges_huge").edges})
     assert loads.add(1, both) == (6 * 32, 11 * 32 / 3)
     loads.add(2, note(1, 1, 1, 1))
     told = loads.facts()

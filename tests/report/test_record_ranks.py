@@ -2,11 +2,11 @@
 
 import pytest
 from emulated import backend, needs_compiler
-from test_report import SCHEMA, violations
+from report_schema import SCHEMA, violations
 
 import dgraph
 from dgraph.comm import world
-from dgraph.graph.handle import Graph
+from dgraph.graph.stored_graph import Graph
 from dgraph.report import page
 from dgraph.report.recorded import kernels, load
 

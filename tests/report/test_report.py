@@ -4,51 +4,21 @@ import json
 import math
 import os
 import time
-from importlib.resources import files
 
 import numpy as np
 import pytest
+from report_schema import SCHEMA, violations
 
+import dgraph
+from dgraph.algorithms import ALGORITHMS
+from dgraph.cli import main
 from dgraph.comm import SerialComm, world
+from dgraph.engine.rounds import round_series
 from dgraph.errors import OutputError
-from dgraph.graph.handle import Graph
-from dgraph.report import Trace, headline, rounds, series, show, table, write
-from dgraph.report.lines import size
-
-SCHEMA = json.loads((files("dgraph.report") / "schema.json").read_text())
-
-
-def violations(value, schema, where="report"):
-    """Where ``value`` breaks the part of JSON Schema that ours is written in."""
-    if "$ref" in schema:
-        schema = SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")]
-    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-    known = {"$schema", "title", "description", "type", "const", "minimum", "required", "properties", "items", "$defs"}
-    assert schema.keys() <= known | {"additionalProperties"}, f"{where}: extend this check"
-    if "const" in schema and value != schema["const"]:
-        yield f"{where} is {value!r}"
-    if "type" in schema:
-        numbers = {"integer": int, "number": (int, float)}
-        names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        fits = [
-            isinstance(value, numbers[name]) and not isinstance(value, bool)
-            if name in numbers
-            else isinstance(value, kinds[name])
-            for name in names
-        ]
-        if not any(fits):
-            yield f"{where} is {value!r}, not {schema['type']}"
-            return
-    if "minimum" in schema and value is not None and value < schema["minimum"]:
-        yield f"{where} is {value!r}"
-    if isinstance(value, dict):
-        yield from (f"{where}.{name} is missing" for name in schema.get("required", ()) if name not in value)
-        for name, item in value.items():
-            rule = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
-            yield from violations(item, rule, f"{where}.{name}")
-    if isinstance(value, list):
-        for i, item in enumerate(value):
-            yield from violations(item, schema.get("items", {}), f"{where}[{i}]")
+from dgraph.graph.stored_graph import Graph
+from dgraph.program import INF, MIN, Field, Program
+from dgraph.report import Trace, headline, rounds, show, table, write
+from dgraph.report.text_lines import size
 
 
 def sample(comm):
@@ -118,9 +88,9 @@ def test_a_phase_that_fails_is_still_counted():
 
 
 def test_rounds_may_come_many_at_a_time(monkeypatch):
-    monkeypatch.setattr(series, "KEPT_ROUNDS", 100)
+    monkeypatch.setattr(round_series, "KEPT_ROUNDS", 100)
     figures = np.random.default_rng(2).integers(0, [[50, 900, 2]], (1234, 3))
-    one, many = series.Rounds(), series.Rounds()
+    one, many = round_series.RoundSeries(), round_series.RoundSeries()
     for row in figures:
         one.extend(row[None], 0.5)
     for part in np.split(figures, [1, 40, 41, 41, 700]):
@@ -129,8 +99,8 @@ def test_rounds_may_come_many_at_a_time(monkeypatch):
 
 
 def test_long_runs_are_thinned_but_counted(monkeypatch):
-    monkeypatch.setattr(series, "KEPT_ROUNDS", 100)
-    rounds = series.Rounds()
+    monkeypatch.setattr(round_series, "KEPT_ROUNDS", 100)
+    rounds = round_series.RoundSeries()
     for i in range(12345):
         rounds.extend(np.array([[i, 2 * i, 0]]), 0.0)
         assert len(rounds.kept) <= 100
@@ -220,12 +190,12 @@ def test_few_rounds_are_all_shown():
 
 
 def test_of_many_rounds_the_first_and_the_largest_are_shown():
-    kept = series.Rounds()
+    kept = round_series.RoundSeries()
     for i in range(1, 101):
         kept.extend(np.array([[i, 1000 if i in (50, 51, 90, 91, 99) else 10, 0]]), 0.0)
     shown = [line.split()[0] for line in rounds({"rounds": kept.summary()}).splitlines()[2:]]
     assert shown == ["1", "2", "3", "...", "50", "51", "...", "90", "91", "...", "99", "..."]
-    assert rounds({"rounds": series.Rounds().summary()}) == ""
+    assert rounds({"rounds": round_series.RoundSeries().summary()}) == ""
 
 
 def test_every_host_is_told_with_its_ranks():
@@ -302,6 +272,68 @@ def test_no_weights_are_ones_and_nothing_is_not_nothing():
     assert zero.fingerprint() != Graph.from_edges([0], [0], [0], n=1).fingerprint()
     signed = [Graph.from_edges(src, dst, np.array([0.0, z], np.float32)).fingerprint() for z in (0.0, -0.0)]
     assert signed[0] == signed[1]
+
+
+class Narrowest(Program):
+    """Reads weights: the lightest edge that enters each vertex."""
+
+    light = Field("int64", reduce=MIN)
+
+    def init(self, v, g):
+        return {"light": INF, "active": v.id >= 0}
+
+    def edge(self, u, e, v):
+        return {"light": e.weight}
+
+    def step(self, g):
+        return {"done": True}
+
+
+class Entered(Narrowest):
+    """Reads none: the smallest neighbour's id."""
+
+    def edge(self, u, e, v):
+        return {"light": u.id}
+
+
+@pytest.mark.mpi
+def test_it_says_whether_weights_were_used():
+    """They are where NetworkX's function of that name uses them, and where a program's text reads them."""
+    used = {"sssp", "pagerank"}
+    assert used == {name for name, algorithm in ALGORITHMS.items() if algorithm.weighted}
+    graphs = {rule: Graph.load("path:9", comm=world(), weights=rule) for rule in ("1..9", "unit")}
+    works = {name: (name, name in used) for name in ALGORITHMS}
+    works |= {"narrowest": (Narrowest(), True), "entered": (Entered(), False)}
+    for name, (work, reads) in works.items():
+        given = {"source": 0} if name in ("bfs", "sssp") else {}
+        for rule, graph in graphs.items():
+            report = dgraph.run(work, graph, **given).report
+            weighted = rule != "unit"
+            assert report["algorithm"]["weights"] == ("none" if not weighted else "used" if reads else "not used")
+            assert report["graph"]["weight_type"] == ("int32" if weighted else None)
+            assert list(violations(report, SCHEMA)) == []
+            said = f"  weights: {'used (int32)' if reads else f'not used by {name}'}\n"
+            assert (said in headline(report)) == weighted
+            assert ("weights: " in headline(report)) == weighted
+
+
+@pytest.mark.mpi_skip
+def test_the_command_line_says_it_too(capsys, tmp_path):
+    (tmp_path / "graph.wel").write_text("0 1 5\n1 2 7\n0 2 1\n2 0 4\n")
+    told = {}
+    for words in (["pagerank"], ["bfs", "--source", "0"], ["pagerank", "--weights", "unit"]):
+        assert main([words[0], str(tmp_path / "graph.wel"), *words[1:]]) == 0
+        told[" ".join(words)] = [line for line in capsys.readouterr().out.splitlines() if "weights" in line]
+    assert told == {
+        "pagerank": ["  weights: used (int32)"],
+        "bfs --source 0": ["  weights: not used by bfs"],
+        "pagerank --weights unit": [],
+    }
+    assert main(["pagerank"]) == 0  # the graph that is taken where none is named has no weights
+    assert "weight" not in capsys.readouterr().out
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if line.endswith("Uses edge weights.")] == ["pagerank", "sssp"]
 
 
 def test_sizes_have_three_figures():

@@ -13,10 +13,10 @@ from dgraph.algorithms.distances import distances
 from dgraph.cli import main
 from dgraph.comm import world
 from dgraph.errors import UsageError
-from dgraph.graph.handle import Graph
+from dgraph.graph.stored_graph import Graph
 from dgraph.report import STYLES
-from dgraph.report.graph500 import NOT_VALIDATED, statistics
-from dgraph.result import UNREACHED
+from dgraph.report.graph500_format import NOT_VALIDATED, statistics
+from dgraph.result.result import UNREACHED
 
 
 def report(seconds, edges=1000, name="kron:10,edge_factor=16,seed=1", kernel="bfs", **more):

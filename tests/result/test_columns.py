@@ -11,11 +11,14 @@ import simulated
 from emulated import Device, needs_compiler
 
 import dgraph
-from dgraph.algorithms.columns import Columns
 from dgraph.algorithms.distances import distances
-from dgraph.backend.cuda import CudaBackend, Options, fields, pools
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.device import pools
+from dgraph.backend.cuda.device_graph import lazy_result
+from dgraph.backend.cuda.gpu_options import Options
 from dgraph.comm import SerialComm
-from dgraph.result import UNREACHED
+from dgraph.result.columns import Columns
+from dgraph.result.result import UNREACHED
 
 pytestmark = pytest.mark.mpi_skip
 A, B = np.array([5, 3, 4]), np.array([0.5, 0.25, 1])
@@ -76,7 +79,7 @@ def test_what_is_written_stays(columns):
 def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, monkeypatch):
     monkeypatch.setattr(pools, "_keepers", [])
     monkeypatch.setattr(pools, "give_back", lambda *_: None)
-    monkeypatch.setattr(fields, "SOME", 50)
+    monkeypatch.setattr(lazy_result, "SOME", 50)
     given = simulated.skewed(300, 900, directed=True)
     graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
     device, asked = Device(), []
@@ -104,7 +107,7 @@ def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, 
 @pytest.mark.parametrize("renumbered", [False, True])
 def test_ranks_of_pages_stay_on_the_gpu_until_they_are_wanted(renumbered, monkeypatch):
     """Their sum is told without them."""
-    monkeypatch.setattr(fields, "SOME", 50)
+    monkeypatch.setattr(lazy_result, "SOME", 50)
     given = simulated.skewed(300, 900, directed=True)
     graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
     device, asked = Device(), []
@@ -144,7 +147,9 @@ def test_what_is_counted_on_a_gpu_is_what_the_host_counts(values):
     degree = np.array([2, 7, 1], np.int64)[: len(values)]
     device = Device()
     own = np.array([3, 1, 5])[: len(values)]
-    left = fields.Fields(device, {"d": fields.Column(device, values, None)}, degree.astype(np.uint32), own)
+    left = lazy_result.LazyFields(
+        device, {"d": lazy_result.FieldView(device, values, None)}, degree.astype(np.uint32), own
+    )
     expected = distances(values, degree)
     assert left.reached("d") == (expected.reached, expected.farthest, expected.arcs)
     if values.dtype.kind != "f":

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from dgraph.comm import world
 from dgraph.errors import OutputError, UsageError
-from dgraph.output import ascending, npz, text
-from dgraph.result import UNREACHED, Result
+from dgraph.result.files import ascending, npz, vertex_text
+from dgraph.result.result import UNREACHED, Result
 
 ROWS = 3000
 
@@ -177,13 +177,13 @@ def test_top_takes_the_largest_and_of_equals_the_smallest_id(comm, k):
 def test_integers_of_any_size_as_text(values):
     array = np.array(values, np.int64)
     vertex = np.arange(array.size, dtype=np.int64)
-    assert b"".join(text.lines(vertex, array)).decode() == "".join(f"{i} {v}\n" for i, v in enumerate(values))
+    assert b"".join(vertex_text.lines(vertex, array)).decode() == "".join(f"{i} {v}\n" for i, v in enumerate(values))
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=20))
 def test_floats_read_back_equal(values):
     array = np.array(values)
-    words = b"".join(text.lines(np.arange(array.size), array)).decode().split()[1::2]
+    words = b"".join(vertex_text.lines(np.arange(array.size), array)).decode().split()[1::2]
     np.testing.assert_array_equal(np.array([float(word) for word in words]), array)
 
 

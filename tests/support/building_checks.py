@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from emulated import Device
 
-from dgraph.backend.cuda.building import BuiltGraph
+from dgraph.backend.cuda.graph_build import BuiltGraph
 from dgraph.comm import SerialComm
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
 
 
 def built(spec, comm=None, policy="auto", renumber=None, device=None, **options):

@@ -3,7 +3,9 @@
 import itertools
 
 import numpy as np
-from simulated import Graph
+from simulated import Graph, succeed
+
+from dgraph.graph.build.out_weights import out_weights
 
 
 def by_gid(local):
@@ -41,6 +43,17 @@ def check(given: Graph, locals_, name=""):
         rows, targets, _ = by_gid(local)
         assert np.all(np.diff(targets)[np.diff(rows) == 0] >= 0), "a row whose neighbours do not ascend"
         check_mirrors(rank, local, locals_, owner)
+
+
+def check_out_weights(given: Graph, locals_):
+    """Weighted out-degrees of masters, added up over ranks: those of the whole graph."""
+    src, _, weights = given.arcs()
+    whole = np.bincount(src, weights, given.n)
+    found = succeed(len(locals_), lambda comm: out_weights(locals_[comm.rank], comm))
+    for local, sums in zip(locals_, found, strict=True):
+        assert sums.dtype == np.float64
+        np.testing.assert_allclose(sums, whole[local.gids[: local.masters]], rtol=1e-14)
+        assert local.out_weight is sums
 
 
 def check_mirrors(rank, local, locals_, owner):

@@ -18,11 +18,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 MARK = "DGRAPH_TEST_CHILD"
 PYTEST = [sys.executable, "-m", "pytest", "--with-mpi", "--timeout-method=thread", "-p", "no:cacheprovider"]
 LAUNCHERS = ("PMI", "PMIX", "OMPI", "PRTE", "SLURM", "HYDRA", "MPI_LOCAL")
 """Prefixes of variables that launchers leave: a child must not take its parent's place in its parent's launch."""
+
+SETTINGS = ("OMPI_MCA_plm",)
+"""The exception: how Open MPI starts processes, which the machine's owner sets where there is no ssh."""
 
 EACH_RANK = """
 log=$1/rank-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
@@ -49,7 +52,7 @@ def mpiexec() -> tuple[str, ...]:
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """This process's environment without its launcher's traces; children import what this checkout holds."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+    kept = {name: value for name, value in os.environ.items() if name in SETTINGS or not name.startswith(LAUNCHERS)}
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     quiet = {"PYTHONPATH": path, "PYTHONFAULTHANDLER": "1", "OPENBLAS_NUM_THREADS": "1"}
     return kept | quiet | dict(extra or {})
@@ -193,7 +196,7 @@ class Abreast:
 
 def rank_files() -> list[Path]:
     """Those that have rank tests, so that ranks read no others."""
-    files = sorted((ROOT / "tests").glob("test_*.py"))
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
     return [file for file in files if re.search(r"mark\.mpi\b", file.read_text())]
 
 

@@ -1,8 +1,8 @@
 """Answers of every schedule on a GPU, for what pytest is too slow under: compute-sanitizer, and thousands of runs.
 
-    python tests/device_checks.py answers                     # every schedule × five algorithms, against oracles
-    compute-sanitizer --tool memcheck python tests/device_checks.py answers
-    python tests/device_checks.py grids --runs 100            # the same integers on five grids, every time
+    python tests/support/device_checks.py answers            # every schedule × five algorithms, against oracles
+    compute-sanitizer --tool memcheck python tests/support/device_checks.py answers
+    python tests/support/device_checks.py grids --runs 100   # the same integers on five grids, every time
 
 ``--algorithms levels,…`` and ``--schedules twc,…`` take some of them, ``--algorithms variants`` those of bfs.
 """
@@ -17,19 +17,19 @@ import oracles
 from devices import device_of, local_graph
 
 from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.bfs_variants import VARIANTS, way
+from dgraph.algorithms.bfs_variants import VARIANTS, traversal
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.program import trace
 
 SOURCE = 5
-WAYS = {f"levels {name}": way(name, None) for name in VARIANTS}
+WAYS = {f"levels {name}": traversal(name, None) for name in VARIANTS}
 PROGRAMS = {
     "levels": (Levels(source=SOURCE), "level"),
     "distances": (Distances(source=SOURCE, delta=9.0).retype(dist="int32"), "dist"),
@@ -82,7 +82,7 @@ def solved(device_graph, name, options) -> np.ndarray:
         direction, options = WAYS[name].direction, options.under(WAYS[name])
     machine = Machine(traced, device_graph, device_graph.device, direction, options)
     machine.start({})
-    machine.agreed(*machine.totals(), True)
+    machine.apply_totals(*machine.totals(), True)
     while not machine.done:
         machine.fused(1 << 20)
     return np.asarray(machine.state[field])

@@ -35,7 +35,7 @@ def _emulated(blocks: int, mutant: tuple[str, str] | None):
 @cache
 def _gpu():
     pytest.importorskip("cupy")
-    from dgraph.backend.cuda.device import CudaDevice, count
+    from dgraph.backend.cuda.device.device import CudaDevice, count
 
     if not count():
         pytest.skip("there is no GPU")

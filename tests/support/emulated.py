@@ -33,7 +33,8 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not there t
 
 def backend(**options):
     """A GPU backend whose GPU is emulated; its answers are the same in every order of threads."""
-    from dgraph.backend.cuda import CudaBackend, Options
+    from dgraph.backend.cuda.backend import CudaBackend
+    from dgraph.backend.cuda.gpu_options import Options
     from dgraph.backend.cuda.transports import selftest
     from dgraph.comm import world
 

@@ -1,6 +1,6 @@
 """Files that are almost right, read by dgraph and by plain Python: they agree on the graph, or on there being none.
 
-``python tests/fuzz.py 100000 [SEED]`` tries so many; ``test_fuzz.py`` tries some in the suite.
+``python tests/support/fuzz.py 100000 [SEED]`` tries so many; ``test_fuzz.py`` tries some in the suite.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from loading import agreed, cleaned, figures, joined, share
 from plain_readers import (
     RefusedError,
     plain_cedge,
-    plain_csv,
     plain_dimacs,
     plain_galois,
     plain_gapbs,
@@ -33,11 +32,11 @@ from simulated import on_ranks
 
 from dgraph.errors import DgraphError, InternalError
 from dgraph.graph.load import load
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
 
 TEXT = {
     "a.txt": plain_list,
-    "a.csv": plain_csv,
+    "a.csv": plain_list,
     "a.el": lambda content, passed: plain_list(content, passed, 2),
     "a.wel": lambda content, passed: plain_list(content, passed, 3),
     "a.gr": plain_dimacs,
@@ -130,7 +129,7 @@ def found(path: Path, ranks: int, options: dict):
 
     def work(comm):
         block = load(str(path), comm, LoadOptions(keep_loops=True, **options))
-        names = block.ids.names and block.ids.names.of(np.arange(block.n), comm).tolist()
+        names = block.ids.names and block.ids.names.words(np.arange(block.n), comm).tolist()
         return share(block, comm), names
 
     try:

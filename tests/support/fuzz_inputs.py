@@ -17,7 +17,8 @@ ODD = [
     b"1.5", b"1e3", b"1e999", b"nan", b"inf", b"9223372036854775807", b"9223372036854775808", b"4294967296", b"x",
     b"\xef\xbb\xbf", b"\x00", b"\xff", b"\x0b", b"\x0c", b"\x1c", b"\x85", b"1_0", b"0x1", b"1e-400",
     b"18446744073709551617", b"0.1234567890123456789", b"123456789012345678901234567890", b"\x1f\x8b",
-    b"p sp 3 3", b"%%MatrixMarket", b"\"", b"'", b"=", b"true", b"n" * 255, b"n" * 256, b"1\t", b"\xc2\x85",
+    b"p sp 3 3", b"%%MatrixMarket", b"\"", b"'", b"=", b"true", b"-Infinity", b"u v\n", b"6 3\n", b"to,from\n",
+    b"n" * 255, b"n" * 256, b"1\t", b"\xc2\x85",
 ]  # fmt: skip
 BYTES = [
     b"\x00" * 8,
@@ -39,11 +40,14 @@ def valid(name: str, rng: random.Random) -> bytes:
     edges, n = edges_of(rng), 6
     spell = rng.choice([str, lambda w: f"{w}.25", lambda w: f"{w}e-1", lambda w: f"-{w}", lambda w: f"{w << 40}"])
     words = rng.choice(["abcdef", ["x y", "y", "zz", "0", "#a", "\u00e9"]])
+    listed = name.endswith((".txt", ".csv", ".tsv", ".el", ".wel", ".cedge"))
+    headers = ["", "", f"{n} {len(edges)}\n", f"{n} {n} {len(edges)}\n", "u v\n", "from to cost\n", "a b w\n"]
+    first = rng.choice(headers) if listed else ""
     lines = {
-        "a.txt": lambda: "".join(f"{u}\t{v}\n" for u, v, _ in edges),
-        "a.csv": lambda: "s,t,w\n" + "".join(f"{u},{v},{spell(w)}\n" for u, v, w in edges),
-        "a.el": lambda: "".join(f"{u} {v}\n" for u, v, _ in edges),
-        "a.wel": lambda: "".join(f"{u} {v} {spell(w)}\n" for u, v, w in edges),
+        "a.txt": lambda: first + "".join(f"{u}\t{v}\n" for u, v, _ in edges),
+        "a.csv": lambda: first.replace(" ", ",") + "".join(f"{u},{v},{spell(w)}\n" for u, v, w in edges),
+        "a.el": lambda: first + "".join(f"{u} {v}\n" for u, v, _ in edges),
+        "a.wel": lambda: first + "".join(f"{u} {v} {spell(w)}\n" for u, v, w in edges),
         "a.gr": lambda: (
             f"c x\np sp {n} {len(edges)}\n" + "".join(f"a {u + 1} {v + 1} {spell(w)}\n" for u, v, w in edges)
         ),
@@ -51,16 +55,16 @@ def valid(name: str, rng: random.Random) -> bytes:
             f"c x\np {rng.choice(['edge', 'col'])} {n} {len(edges)}\n"
             + "".join(f"e {u + 1} {v + 1}\n" for u, v, _ in edges)
         ),
-        "a.cedge": lambda: "".join(f"{at} {u} {v} {spell(w)}\n" for at, (u, v, w) in enumerate(edges)),
+        "a.cedge": lambda: first + "".join(f"{at} {u} {v} {spell(w)}\n" for at, (u, v, w) in enumerate(edges)),
         "a.mtx": lambda: (
             f"%%MatrixMarket matrix coordinate {rng.choice(['real', 'integer'])} "
             f"{rng.choice(['general', 'symmetric'])}\n{n} {n} {len(edges)}\n"
             + "".join(f"{u + 1} {v + 1} {w}\n" for u, v, w in edges)
         ),
         "a.graph": lambda: metis(n, list({(u, v): (u, v, w) for u, v, w in edges if u < v}.values()), "1"),
-        "n.txt": lambda: "# c\n" + "".join(f"{'abcdef'[u]} {'abcdef'[v]}\n" for u, v, _ in edges),
-        "n.csv": lambda: "".join(f"{words[u]},{words[v]} ,{spell(w)}\n" for u, v, w in edges),
-        "n.tsv": lambda: "".join(f"{words[u]}\t{words[v]}\n" for u, v, _ in edges),
+        "n.txt": lambda: "# c\n" + first + "".join(f"{'abcdef'[u]} {'abcdef'[v]}\n" for u, v, _ in edges),
+        "n.csv": lambda: first.replace(" ", ",") + "".join(f"{words[u]},{words[v]} ,{spell(w)}\n" for u, v, w in edges),
+        "n.tsv": lambda: first.replace(" ", "\t") + "".join(f"{words[u]}\t{words[v]}\n" for u, v, _ in edges),
     }
     if name in lines:
         return lines[name]().encode()

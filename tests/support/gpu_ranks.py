@@ -8,10 +8,11 @@ from emulated import Device
 from simulated import Graph, succeed
 
 import partitioning
-from dgraph.backend.cuda import CudaBackend, Options
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.transports import Links
-from dgraph.engine import Context
-from dgraph.graph.build import build
+from dgraph.engine.rounds.driver import Context
+from dgraph.graph.build.local_graph import build
 from dgraph.report import Progress, Trace
 
 
@@ -28,7 +29,7 @@ def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sy
         backend = CudaBackend(0, 1, False, options or Options(host_rounds=True), devices[comm.rank])
         name = "p2p" if direct else "mpi-host"
         chosen = {peer: name for peer in range(size) if peer != comm.rank}
-        backend.links = Links(comm.twin(), chosen, not_direct="" if direct else "not asked for")
+        backend.links = Links(comm.duplicate(), chosen, not_direct="" if direct else "not asked for")
         out = []
         for program in programs:
             record = Trace(comm, ["test"])

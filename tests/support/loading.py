@@ -10,7 +10,7 @@ from simulated import on_ranks
 
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.load import load
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
 
 
 @dataclass

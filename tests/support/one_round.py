@@ -9,9 +9,9 @@ import numpy as np
 from devices import local_graph
 
 from dgraph.algorithms.base import OnePass
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.program import ADD, Field, trace
 
 
@@ -48,7 +48,7 @@ def visited(device, schedule, active, direction="push", arcs=None, record=False,
     options = Options(schedule=schedule, record=record, **options)
     machine = Machine(trace(Tally(), weights.dtype), graph, device, direction, options)
     machine.start({"chosen": active.astype(np.uint8)})
-    machine.agreed(*machine.totals(), True)
+    machine.apply_totals(*machine.totals(), True)
     listed = machine.frontier().astype(np.int64)
     machine.fused(1)
     machine.arrays.bits[0].fill(0)

@@ -118,25 +118,27 @@ def components(n, src, dst) -> np.ndarray:
     return first[label].astype(np.int64)
 
 
-def pagerank(n, src, dst, alpha=0.85, *, rounds=None, tol=None, personalization=None) -> np.ndarray:
+def pagerank(n, src, dst, alpha=0.85, *, weights=None, rounds=None, tol=None, personalization=None) -> np.ndarray:
     """Power iteration in float64 from 1/n; a sink's rank goes where the teleport goes.
 
-    Loops and parallel arcs should be gone. Exactly ``rounds`` rounds, or until the L1 change is below ``tol``, which
-    rounding keeps it from if it is much below 1e-14.
+    An arc is followed in proportion to its weight (None: all alike); a vertex whose weights sum to 0 is a sink. Loops
+    and parallel arcs should be gone. Exactly ``rounds`` rounds, or until the L1 change is below ``tol``, which rounding
+    keeps it from if it is much below 1e-14.
     """
     teleport = np.full(n, 1 / n)
     if personalization is not None:
         teleport = np.zeros(n)
         teleport[list(personalization)] = list(personalization.values())
         teleport /= teleport.sum()
-    degree = np.bincount(src, minlength=n)
-    share = np.divide(1, degree, out=np.zeros(n), where=degree > 0)
-    spread = sparse.csr_array((share[src], (dst, src)), shape=(n, n))
+    weights = np.ones(src.size) if weights is None else weights.astype(np.float64)
+    leaving = np.bincount(src, weights, minlength=n)
+    chance = np.divide(weights, leaving[src], out=np.zeros(src.size), where=leaving[src] > 0)
+    spread = sparse.csr_array((chance, (dst, src)), shape=(n, n))
     rank = np.full(n, 1 / n)
     done = 0
     while rounds is None or done < rounds:
         old = rank
-        rank = alpha * (spread @ old + old[degree == 0].sum() * teleport) + (1 - alpha) * teleport
+        rank = alpha * (spread @ old + old[leaving == 0].sum() * teleport) + (1 - alpha) * teleport
         done += 1
         if tol is not None and np.abs(rank - old).sum() < tol:
             break

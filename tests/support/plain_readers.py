@@ -49,7 +49,11 @@ def an_id(word: str, low: int = 0, high: int = (1 << 63) - 1) -> int:
 
 
 def a_weight(word: str):
+    if re.fullmatch("[+-]?(inf|infinity)", word, re.IGNORECASE | re.ASCII):
+        return float(word)
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", word):
+        raise RefusedError
+    if abs(float(word)) == float("inf"):
         raise RefusedError
     if re.fullmatch("[+-]?[0-9]+", word) and abs(int(word)) < 1 << 63:
         return int(word)
@@ -67,12 +71,18 @@ def rows_of(lines, columns: int, low=0, high=(1 << 63) - 1, delimiters="", passe
             ends = an_id(words[0], low, high), an_id(words[1], low, high)
             weight = a_weight(words[2]) if columns == 3 else 1
             reals = reals or isinstance(weight, float)
-            edges.append((*ends, finite(weight)))
+            edges.append((*ends, weight))
         except RefusedError:
             if passed is None:
                 raise
             passed.append(line)
     return [(u, v, float(w)) for u, v, w in edges] if reals else edges
+
+
+def not_most(passed: list | None, kept: list) -> None:
+    """Refuse a file of which most lines are passed over."""
+    if len(passed or ()) > len(kept):
+        raise RefusedError
 
 
 def finite(weight):
@@ -87,11 +97,13 @@ def proportionate(n: int, edges: int) -> None:
 
 
 def plain_list(content: bytes, passed=None, dense: int = 0):
-    lines = list(text_lines(content, "#%"))
-    words = columns_of(lines[0]) if lines else []
-    edges = rows_of(lines, dense or (3 if len(words) > 2 else 2), delimiters="" if dense else ",;", passed=passed)
-    if not edges:
-        raise RefusedError
+    """Edge lists of any suffix; ``dense``: so many columns, and ids from 0 on."""
+    lines, delimiters = list(text_lines(content, "#%")), "" if dense else ",;"
+    words = [words_of(line) if dense else columns_of(line) for line in lines]
+    columns = dense or min(max(most(words), 2), 3)
+    edges = opened(
+        lines, words, delimiters, lambda some, rest: rows_of(some, columns, delimiters=delimiters, passed=rest), passed
+    )
     if dense:
         n = max(max(u, v) for u, v, _ in edges) + 1
         proportionate(n, len(edges))
@@ -99,21 +111,70 @@ def plain_list(content: bytes, passed=None, dense: int = 0):
     return True, None, edges
 
 
-def columns_of(line: str) -> list[str]:
-    return [word for word in re.split(r"[ \t,;]+", line) if word]
-
-
-def plain_csv(content: bytes, passed=None):
-    lines = list(text_lines(content, "#%"))
-    words = columns_of(lines[0]) if lines else []
-    if words and not any(word[0].isdigit() or word[0] in "+-." for word in words):
-        lines = lines[1:]
-        if len(words) not in (2, 3):
-            raise RefusedError
-    edges = rows_of(lines, 3 if len(words) > 2 else 2, delimiters=",;", passed=passed)
+def opened(lines: list, words: list, delimiters: str, read, passed: list | None, ends=(0, 1)) -> list:
+    """The edges that ``read(lines, passed)`` finds, but for the first line where that is a header."""
+    first, rest = words[0] if words else [], None if passed is None else []
+    if first and not any(word[0] in "0123456789+-." for word in first):
+        misplaced(names_in(lines[0].strip(" \t"), delimiters), ends)
+        edges = read(lines[1:], rest)
+    else:
+        edges = read(lines[1:], rest) if counts_of(first) else []
+        if not (counts_of(first) and are_counts(counts_of(first), edges, rest)):
+            rest = None if passed is None else []
+            edges = read(lines, rest)
+    if passed is not None:
+        passed += rest
+    not_most(passed, edges)
     if not edges:
         raise RefusedError
-    return True, None, edges
+    return edges
+
+
+def most(words: list[list[str]]) -> int:
+    """The number of columns of most of the lines, of equally many the earlier; a line of counts has no say."""
+    if len(words) > 1 and counts_of(words[0]) and len(words) - 1 in counts_of(words[0])[1:]:
+        words = words[1:]
+    sizes = [len(each) for each in words] or [0]
+    return max(sizes, key=sizes.count)
+
+
+def counts_of(words: list[str]) -> list[int]:
+    """Two or three whole numbers, or nothing."""
+    right = len(words) in (2, 3) and all(re.fullmatch("[0-9]+", word) and int(word) < 1 << 63 for word in words)
+    return [int(word) for word in words] if right else []
+
+
+def are_counts(numbers: list[int], edges: list, passed: list | None) -> bool:
+    """Whether so many lines follow, and all ids are below the number of vertices, or 1 up to it."""
+    n, *said = numbers
+    lines, ids = len(edges) + len(passed or ()), [end for u, v, _ in edges for end in (u, v)]
+    if not lines or lines not in said:
+        return False
+    return all(end < n for end in ids) or all(1 <= end <= n for end in ids)
+
+
+def names_in(line: str, delimiters: str) -> list[str]:
+    mark = re.compile(f"[{delimiters}\t]")
+    return [name.strip(" ") for name in mark.split(line)] if mark.search(line) else words_of(line)
+
+
+def ends_named(names: list[str]) -> list[list[int]]:
+    """Where names of a source stand, and where those of a target."""
+    small = [re.sub("[^a-z0-9]", "", name.lower()) for name in names]
+    around = "(node|vertex)?(%s)(node|vertex)?(id|name)?"
+    kinds = "source|src|from|start|tail|u", "target|tgt|destination|dest|dst|to|end|head|v"
+    return [[at for at, name in enumerate(small) if re.fullmatch(around % kind, name)] for kind in kinds]
+
+
+def misplaced(names: list[str], ends=(0, 1)) -> None:
+    """Refuse names that put the ends of an edge elsewhere than in the columns ``ends``."""
+    sources, targets = ends_named(names)
+    if len(sources) == len(targets) == 1 and (sources[0], targets[0]) != ends:
+        raise RefusedError
+
+
+def columns_of(line: str) -> list[str]:
+    return [word for word in re.split(r"[ \t,;]+", line) if word]
 
 
 def plain_cedge(content: bytes, passed=None):
@@ -122,10 +183,11 @@ def plain_cedge(content: bytes, passed=None):
         an_id(number)
         return (*rest, "?")[0]
 
-    edges = rows_of(text_lines(content, "#%"), 3, passed=passed, row=row)
-    if not edges:
-        raise RefusedError
-    return True, None, edges
+    def read(some, rest):
+        return rows_of(some, 3, passed=rest, row=row)
+
+    lines = list(text_lines(content, "#%"))
+    return True, None, opened(lines, [words_of(line) for line in lines], "", read, passed, (1, 2))
 
 
 def plain_dimacs(content: bytes, passed=None, kinds=("sp",), tag="a", columns=3):
@@ -140,6 +202,7 @@ def plain_dimacs(content: bytes, passed=None, kinds=("sp",), tag="a", columns=3)
         raise RefusedError
     n, m = an_id(head[2]), an_id(head[3])
     edges = rows_of(lines[1:], columns, 1, n, passed=passed, row=row)
+    not_most(passed, edges)
     if len(edges) + len(passed or ()) != m:
         raise RefusedError
     proportionate(n, len(edges))
@@ -164,6 +227,7 @@ def plain_mtx(content: bytes, passed=None):
         raise RefusedError
     n, m = an_id(head[0]), an_id(head[2])
     edges = rows_of(lines[1:], 2 if first[3] == "pattern" else 3, 1, n, passed=passed, row=row)
+    not_most(passed, edges)
     if len(edges) + len(passed or ()) != m:
         raise RefusedError
     proportionate(n, len(edges))

@@ -16,7 +16,12 @@ from plain_readers import (
     RefusedError,
     a_weight,
     an_id,
+    counts_of,
+    ends_named,
     finite,
+    misplaced,
+    most,
+    not_most,
     proportionate,
     rows_of,
     text_lines,
@@ -60,10 +65,40 @@ def plain_named(content: bytes, suffix: str, passed=None):
     separator = {".csv": ",", ".tsv": "\t"}.get(suffix, "")
     lines = [re.sub(r"\r\Z", "", raw.decode("latin-1")) for raw in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
     lines = [line for line in lines if line.strip(" \t") and line.lstrip(" \t")[0] not in "#%"]
-    columns = len(split(lines[0].strip(" \t"))) if lines else 0
+    words = [split(line.strip(" \t")) for line in lines]
+    columns = most(words)
     if columns not in (2, 3):
         raise RefusedError
-    edges, reals = [], False
+    first, rest = words[0], None if passed is None else []
+    sources, targets = ends_named(first)
+    titles = (0 in sources and 1 in targets) or numbered(first)
+    weight = first[2] if columns == 3 and len(first) > 2 else ""
+    titled = weight != "" and weight[0] not in "0123456789+-." and not weighs(weight)
+    if titles or titled:
+        misplaced(first)
+    edges = named_rows(lines[1:], split, columns, rest)
+    ends, lines_after = {end for u, v, _ in edges for end in (u, v)}, len(edges) + len(rest or ())
+    met = any(word in ends for word in first[:2])
+    n, *said = counts_of(first) or [0]
+    counts = lines_after and lines_after in said and n == len(ends)
+    if titles and met:
+        raise RefusedError
+    if not (titles or (titled and not met) or counts):
+        edges += named_rows(lines[:1], split, columns, rest)
+    if passed is not None:
+        passed += rest
+    not_most(passed, edges)
+    if not edges:
+        raise RefusedError
+    names = sorted({end for u, v, _ in edges for end in (u, v)})
+    number, reals = {name: at for at, name in enumerate(names)}, any(isinstance(w, float) for *_, w in edges)
+    edges = [(number[u], number[v], float(w) if reals else w) for u, v, w in edges]
+    return True, [name.encode("latin-1") for name in names], edges
+
+
+def named_rows(lines, split, columns: int, passed) -> list:
+    """Edges between words."""
+    edges = []
     for line in lines:
         words = split(line)
         try:
@@ -72,19 +107,30 @@ def plain_named(content: bytes, suffix: str, passed=None):
             for word in words[:2]:
                 if not 1 <= len(word) <= 255 or word[0] in "\"'" or "\0" in word:
                     raise RefusedError
-            weight = a_weight(words[2]) if columns == 3 else 1
-            reals = reals or isinstance(weight, float)
-            edges.append((words[0], words[1], finite(weight)))
+            edges.append((words[0], words[1], a_weight(words[2]) if columns == 3 else 1))
         except RefusedError:
             if passed is None:
                 raise
             passed.append(line)
-    if not edges:
-        raise RefusedError
-    names = sorted({end for u, v, _ in edges for end in (u, v)})
-    number = {name: at for at, name in enumerate(names)}
-    edges = [(number[u], number[v], float(w) if reals else w) for u, v, w in edges]
-    return True, [name.encode("latin-1") for name in names], edges
+    return edges
+
+
+def numbered(words: list[str]) -> bool:
+    """Whether the words are names such as node1 and node2, id_a and id_b."""
+    small = [re.sub("[^a-z0-9]", "", word.lower()) for word in words[:2]]
+    return len(small) == 2 and any(
+        small == [stem + one, stem + two]
+        for stem in ("node", "vertex", "id", "name")
+        for one, two in ("12", "ab", "01", "ij")
+    )
+
+
+def weighs(word: str) -> bool:
+    try:
+        a_weight(word)
+    except RefusedError:
+        return False
+    return True
 
 
 def plain_ldbc(files: dict[str, bytes], name: str, passed=None):
@@ -92,17 +138,25 @@ def plain_ldbc(files: dict[str, bytes], name: str, passed=None):
     if own == "a.properties" not in files:
         raise RefusedError
     says = properties(files.get("a.properties", b""))
+    listed = {key: says[key] for key, _ in PARTS if key in says}
+    kinds = {key: re.sub(r"(\.gz|\.zst)$", "", value).rpartition(".")[2] for key, value in listed.items()}
+    if kinds.get("edge-file") == "v" or kinds.get("vertex-file") == "e":
+        raise RefusedError
+    if listed and len({says.get(key, default) for key, default in PARTS}) == 1:
+        raise RefusedError
     edges_in, vertices_in = (stored(files, says.get(key, default), ending) for key, default in PARTS)
     if edges_in is None or (vertices_in is None and own != "a.e"):
         raise RefusedError
     lines = list(text_lines(text_of(edges_in), "#"))
     weighted = says.get("weighted", len(words_of(lines[0])) > 2 if lines else False)
     edges = rows_of(lines, 3 if weighted else 2, passed=passed)
+    not_most(passed, edges)
     found = {"edges": len(edges) + len(passed or ())}
     vertices = None
     if vertices_in is not None:
         rest = None if passed is None else []
         vertices = vertex_list(text_of(vertices_in), rest)
+        not_most(rest, vertices)
         if len(set(vertices)) < len(vertices) or {end for u, v, _ in edges for end in (u, v)} - set(vertices):
             raise RefusedError
         found["vertices"] = len(vertices) + len(rest or ())
@@ -183,7 +237,7 @@ def plain_npz(content: bytes):
     if any(column.dtype.kind not in "iu" for column in (shape, major, minor)) or data.dtype.itemsize > 8:
         raise RefusedError
     size, weights, ends, starts = (column.tolist() for column in (shape, data, minor, major))
-    if len(size) != 2 or size[0] != size[1] or len(weights) != len(ends) or not all(map(math.isfinite, weights)):
+    if len(size) != 2 or size[0] != size[1] or len(weights) != len(ends) or any(map(math.isnan, weights)):
         raise RefusedError
     n = size[0]
     if kind != "coo":
@@ -192,8 +246,10 @@ def plain_npz(content: bytes):
         starts = [u for u in range(n) for _ in range(starts[u + 1] - starts[u])]
     if len(starts) != len(ends) or any(not 0 <= end < n for end in starts + ends):
         raise RefusedError
-    if any(isinstance(w, int) and w >= 1 << 63 for w in weights) or n < 0:
+    if n < 0:
         raise RefusedError
+    if any(isinstance(w, int) and w >= 1 << 63 for w in weights):
+        weights = [float(w) for w in weights]
     weights = [1] * len(weights) if data.dtype == bool else weights
     proportionate(n, len(ends))
     pairs = zip(ends, starts, weights, strict=True) if kind == "csc" else zip(starts, ends, weights, strict=True)
@@ -251,8 +307,10 @@ def plain_table(content: bytes, suffix: str):
     if any(not 0 <= end < 1 << 63 for column in listed[:2] for end in column):
         raise RefusedError
     weights = listed[2] if len(listed) > 2 else [1] * len(listed[0])
-    if not all(math.isfinite(w) and (isinstance(w, float) or w < 1 << 63) for w in weights):
+    if any(math.isnan(w) for w in weights):
         raise RefusedError
+    if any(isinstance(w, int) and w >= 1 << 63 for w in weights):
+        weights = [float(w) for w in weights]
     noted = (schema.metadata or {}).get(b"dgraph.directed")
     return noted != b"0", None, list(zip(listed[0], listed[1], map(number_of, weights), strict=True))
 

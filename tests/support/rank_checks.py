@@ -1,9 +1,9 @@
 """Answers of several ranks, a GPU each: every policy, way and transport that is asked for, against oracles.
 
-    mpirun -n 4 python tests/rank_checks.py --policies oec,iec,cvc,hvc,metis
-    mpirun -n 2 compute-sanitizer --tool racecheck python tests/rank_checks.py --ways plain,local
-    mpirun -n 4 python tests/rank_checks.py --backend cpu        # where there is no GPU
-    mpirun -n 2 python tests/rank_checks.py --allow-gpu-sharing  # where there is one
+    mpirun -n 4 python tests/support/rank_checks.py --policies oec,iec,cvc,hvc,metis
+    mpirun -n 2 compute-sanitizer --tool racecheck python tests/support/rank_checks.py --ways plain,local
+    mpirun -n 4 python tests/support/rank_checks.py --backend cpu        # where there is no GPU
+    mpirun -n 2 python tests/support/rank_checks.py --allow-gpu-sharing  # where there is one
 
 The graphs are small, so that sanitizers come to an end, and have a hub, isolated vertices and several components.
 """
@@ -21,8 +21,8 @@ from colored import by_hand
 
 import dgraph
 from dgraph.backend import backend
-from dgraph.backend.cuda import overlap
-from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.exchange import push_overlap
+from dgraph.backend.cuda.gpu_options import Options
 from dgraph.comm import Comm, world
 
 WAYS: dict[str, dict] = {
@@ -37,8 +37,8 @@ WAYS: dict[str, dict] = {
 """Name → options: how rounds are walked, and who agrees on them."""
 
 SOURCE = 5
-ALGORITHMS = ("bfs", "sssp", "sssp gather", "pagerank", "cc", "kcore", "kcore shells", "color")
-"""Some with a variant."""
+ALGORITHMS = ("bfs", "sssp", "sssp gather", "pagerank", "pagerank unit", "cc", "kcore", "kcore shells", "color")
+"""Some with a variant; ``unit``: on the graph without its weights."""
 SETTINGS: dict[str, dict] = {
     "bfs": {"source": SOURCE},
     "sssp": {"source": SOURCE},
@@ -70,8 +70,9 @@ def right(name: str, n: int, src, dst, weights) -> list[np.ndarray]:
         distances = oracles.sssp(n, src, dst, weights, SOURCE)
         tree = oracles.predecessors(n, src, dst, weights, distances, SOURCE)
         return [np.array([-1 if d is None else d for d in distances]), tree]
-    if name == "pagerank":
-        return [oracles.pagerank(n, src, dst, rounds=SETTINGS[name]["max_iter"])]
+    if name in ("pagerank", "pagerank unit"):
+        weights = None if name.endswith("unit") else weights
+        return [oracles.pagerank(n, src, dst, weights=weights, rounds=SETTINGS["pagerank"]["max_iter"])]
     if name == "color":
         return [by_hand(n, src, dst, "hybrid", np.arange(n))]
     return [oracles.components(n, src, dst) if name == "cc" else oracles.core_numbers(n, src, dst)]
@@ -95,20 +96,23 @@ def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
         mine = slice(comm.rank, None, comm.size)
         once = slice(None) if directed else src < dst
         given = (src[once][mine], dst[once][mine], weights[once][mine])
-        graph = dgraph.Graph.from_edges(*given, n=n, directed=directed, comm=comm)
+        weighted = dgraph.Graph.from_edges(*given, n=n, directed=directed, comm=comm)
+        unit = dgraph.Graph.from_edges(*given[:2], n=n, directed=directed, comm=comm)
         for name in asked.algorithms:
             algorithm, _, variant = name.partition(" ")
+            graph, variant = (unit, "") if variant == "unit" else (weighted, variant)
             if directed and algorithm in ("cc", "kcore", "color"):
                 continue
             wanted = right(name, n, src, dst, weights)
-            for policy, way, transport in itertools.product(asked.policies, asked.ways, asked.transports):
+            for policy, traversal, transport in itertools.product(asked.policies, asked.ways, asked.transports):
                 how = SETTINGS.get(algorithm, {}) | {"policy": policy, "backend": "cpu"}
                 how |= {"variant": variant} if variant else {}
                 if engine is not None:
-                    how |= {"backend": engine.choosing(Options(**WAYS[way])), "transport": transport}
+                    how |= {"backend": engine.choosing(Options(**WAYS[traversal])), "transport": transport}
                     how |= {"allow_gpu_sharing": asked.allow_gpu_sharing}
                 result = dgraph.run(algorithm, graph, **how)
-                told = f"{name}, {n} vertices, {'directed' if directed else 'undirected'}, {policy}, {way}, {transport}"
+                kind = "directed" if directed else "undirected"
+                told = f"{name}, {n} vertices, {kind}, {policy}, {traversal}, {transport}"
                 yield told, comm.total(not is_right(result, wanted)) == 0
 
 
@@ -124,7 +128,7 @@ def main() -> int:
     parser.add_argument("--algorithms", type=words, default=list(ALGORITHMS))
     parser.add_argument("--allow-gpu-sharing", action="store_true")
     asked, comm = parser.parse_args(), world()
-    overlap.BROAD = 1  # these graphs have no broad rounds
+    push_overlap.BROAD = 1  # these graphs have no broad rounds
     engine = backend("cuda", None, comm.size, comm.rank, comm.size == 1) if asked.backend == "cuda" else None
     count = wrong = 0
     for told, good in runs(asked, engine, comm):

@@ -21,7 +21,7 @@ TIMEOUT = 10
 class ThreadComm(Comm):
     """One of ``size`` threads that meet at a barrier and read each other's arrays."""
 
-    transport = "threads"
+    transport, in_threads = "threads", True
 
     def __init__(self, rank: int, table: list, meeting: threading.Barrier):
         super().__init__()

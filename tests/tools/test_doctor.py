@@ -15,8 +15,8 @@ from children import run
 from dgraph.backend.cuda.transports import aware
 from dgraph.cli import main
 from dgraph.comm import SerialComm, memory, world
-from dgraph.doctor import FAIL, OK, WARN, Finding, examine, gpus, host, launch
-from dgraph.doctor.checkup import _guarded, _merged
+from dgraph.tools.doctor import FAIL, OK, WARN, Finding, examine, gpus, host, launch_checks
+from dgraph.tools.doctor.checkup import _guarded, _merged
 
 
 def of(findings, what):
@@ -54,7 +54,7 @@ def test_a_transport_that_changes_bytes_is_caught():
                     inbox[12345] ^= 1
             return out
 
-    found = launch.exchange_findings(Broken())
+    found = launch_checks.exchange_findings(Broken())
     (transport,) = of(found, "transport")
     assert transport.level == FAIL
     assert "rank 1 got another message than rank" in transport.found
@@ -68,7 +68,9 @@ def test_the_command_prints_a_line_a_finding_and_its_cure(capsys, monkeypatch):
     assert main(["doctor", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert {"level", "what", "found", "cure"} == set(told[0])
-    monkeypatch.setattr("dgraph.doctor.checkup.gpu_findings", lambda ranks: [Finding(FAIL, "gpus", "burnt", "buy")])
+    monkeypatch.setattr(
+        "dgraph.tools.doctor.checkup.gpu_findings", lambda ranks: [Finding(FAIL, "gpus", "burnt", "buy")]
+    )
     assert main(["doctor", "-q"]) == 1
     words = capsys.readouterr().out.split()
     assert words[-5:] == ["FAIL", "gpus", "burnt", "cure:", "buy"]
@@ -110,14 +112,14 @@ def test_sick_hosts(monkeypatch, tmp_path):
 
     assert list(host._shared_memory(1)) == []
     assert next(host._cache()).level == WARN
-    monkeypatch.setattr("dgraph.cache.folder", lambda: tmp_path / "none")
+    monkeypatch.setattr("dgraph._support.cache.folder", lambda: tmp_path / "none")
     monkeypatch.undo()
     monkeypatch.setattr(host, "PACKAGES", ("no-such-package",))
     assert "no-such-package is not installed" in next(host._versions()).found
 
 
 def test_a_cache_folder_that_others_can_write_is_a_fault(monkeypatch, tmp_path):
-    from dgraph import cache
+    from dgraph._support import cache
 
     tmp_path.chmod(0o777)
     monkeypatch.setenv("DGRAPH_CACHE_DIR", str(tmp_path))
@@ -141,12 +143,12 @@ def test_limits_of_a_container_count(monkeypatch, tmp_path):
 
 def test_slow_ranks_are_told():
     comm = SerialComm()
-    found = list(launch._told(comm, 1, 1e-3, 1e8, 1, 0, np.array([-1.0, -1.0])))
+    found = list(launch_checks._told(comm, 1, 1e-3, 1e8, 1, 0, np.array([-1.0, -1.0])))
     assert [f.level for f in found] == [WARN, WARN]
     assert "1000 µs" in found[0].found
     assert "0.1 GB/s (rank 0 to 1)" in found[1].found
-    assert next(launch._told(comm, 2, 1e-6, 1e9, 1, 0, np.array([-1.0]))).level == FAIL
-    assert launch._ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
+    assert next(launch_checks._told(comm, 2, 1e-6, 1e9, 1, 0, np.array([-1.0]))).level == FAIL
+    assert launch_checks._ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
 
 
 def test_a_check_that_breaks_is_a_finding():

@@ -11,17 +11,17 @@ from children import run
 
 import dgraph
 from dgraph.algorithms import ALGORITHMS
-from dgraph.backend.cpu import CpuBackend
-from dgraph.backend.cpu.plain import PlainMachine
-from dgraph.backend.cpu.threads import Team
+from dgraph.backend.cpu.backend import CpuBackend
+from dgraph.backend.cpu.round.interpreted import PlainMachine
+from dgraph.backend.cpu.threads.team import Team
 from dgraph.cli import main
 from dgraph.cli.estimate import _bytes
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
-from dgraph.estimate import Shape, estimate, machines, shape_of
-from dgraph.estimate.against import against
-from dgraph.graph.handle import Graph
+from dgraph.graph.stored_graph import Graph
 from dgraph.report import write
+from dgraph.tools.estimate import Shape, estimate, machines, shape_of
+from dgraph.tools.estimate.against import against
 
 NEEDS = {name: {"source": 0} if algorithm.needs_source else {} for name, algorithm in ALGORITHMS.items()}
 
@@ -196,7 +196,7 @@ def test_programs_that_are_not_compiled_come_to_the_same(name, spec):
             return PlainMachine(traced, local, Team(1), direction)
 
     graph = dgraph.Graph.load(spec, weights="1..9", comm=SerialComm())
-    more = NEEDS[name] | ({"delta": 1.0} if name == "sssp" else {})  # so that vertices wait in piles
+    more = NEEDS[name] | ({"delta": 1.0} if name == "sssp" else {})  # so that vertices wait in buckets
     compiled, plain = (dgraph.run(name, graph, backend=backend, **more) for backend in ("cpu", Plain(1, 1)))
     assert compiled.summary == pytest.approx(plain.summary, rel=1e-6)
     for column, values in compiled.columns.items():
@@ -254,6 +254,16 @@ def test_edges_lie_by_tiles_where_there_is_room(spec, ranks):
     assert (wide.gpu.incoming <= 6.2 * wide.edges) == (ranks == 1)
     assert tight.gpu.whole < wide.gpu.whole
     assert (tight.gpu.incoming > 0) == (spec == "rmat:24")  # edges by target, where they are not there
+
+
+@pytest.mark.parametrize("weights", [None, "1..9"])
+def test_weights_of_pagerank_are_planned(weights):
+    """They are read, a vertex keeps the sum of them, and edges do not lie by tiles then."""
+    shape = shape_of("rmat:12", weights=weights)
+    ((traced, _),) = machines.needs("pagerank", shape, {}, "auto").programs
+    assert traced.weighted == ("out_weight" in traced.fields) == (weights is not None)
+    planned = estimate("pagerank", shape, 1)
+    assert (planned.gpu.incoming > 8 * planned.edges) == (weights is not None)
 
 
 OF_GPUS = [("bfs", "contract-expand"), ("bfs", "two-phase"), ("kcore", "estimates")]

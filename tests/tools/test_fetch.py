@@ -12,9 +12,9 @@ import pytest
 
 from dgraph.cli import main
 from dgraph.errors import DataError, OutputError, UsageError
-from dgraph.fetch import DATASETS, Dataset, download, fetch
+from dgraph.tools.fetch import DATASETS, Dataset, download, fetch
 
-pytest.importorskip("pooch", reason="pip install 'dgraph[fetch]'")
+pytest.importorskip("pooch", reason="pip install 'dgraph-analytics[fetch]'")
 
 CONTENT = bytes(range(256)) * 4096
 SHA = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
@@ -168,7 +168,7 @@ def test_of_an_archive_the_matrix_is_taken_out(server, tmp_path):
 
 def test_without_pooch_the_cure_is_told(server, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pooch", None)
-    with pytest.raises(UsageError, match=r"pip install 'dgraph\[fetch\]'"):
+    with pytest.raises(UsageError, match=r"pip install 'dgraph-analytics\[fetch\]'"):
         fetch(dataset(server), tmp_path)
 
 

@@ -7,10 +7,10 @@ from emulated import Device, needs_compiler
 from simulated import on_ranks, succeed
 
 import dgraph
-from dgraph.backend.cuda.building import BuiltGraph
+from dgraph.backend.cuda.graph_build import BuiltGraph
 from dgraph.comm import SerialComm
-from dgraph.graph.handle import Graph
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.stored_graph import Graph
 from dgraph.validate import validate
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]

@@ -77,7 +77,7 @@ DEVICE void gather_listed(const Globals& G, const u32* queue, u64 count) {
 }
 
 // Whether the label that ranks have agreed on of their largest trees has fallen here: all of them are to hear it.
-DEVICE bool has_fallen(const Giant& giant, bool marked) {
+DEVICE bool was_lowered(const Giant& giant, bool marked) {
     if (!giant.united) return false;
     return marked ? is_marked(giant.root) : FRESH(env.lowest + giant.root) < env.forest[FOREST_LEAST];
 }
@@ -86,14 +86,14 @@ DEVICE bool has_fallen(const Giant& giant, bool marked) {
 // any more, and its mirrors only where these have edges.
 DEVICE void spread_labels(Visit& visit, bool marked) {
     const Giant giant = giant_now();
-    const bool whole = has_fallen(giant, marked), told = !rows_are_whole();
+    const bool whole = was_lowered(giant, marked), told = !rows_are_whole();
     each_in_tree(giant, whole, [&](bool has, u32 v, u32 root) {
         const bool mine = has && (!marked || is_marked(root));
         if (!ballot(mine)) return;
         Proposal p = identity();
         if (mine) p.p0 = FRESH(env.lowest + root);
         const bool falls = mine && improves(v, p), master = v < env.masters;
-        const bool tells = falls && (told || !master) && visit.begins_to_wait_for(v);
+        const bool tells = falls && (told || !master) && visit.marked_far_for(v);
         if (falls) put(v, p);
         visit.front.add(tells && master, v);
         visit.second.add(tells && !master, v);

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dgraph.backend.cuda import components, layout
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.options import Options
-from dgraph.backend.portable import Portable
+from dgraph.algorithms.kernels import components_cuda
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.machine import Machine
+from dgraph.backend.snapshot import Snapshot
 from dgraph.program import Traced
 
 
-class Trees(Machine):
+class ComponentsMulti(Machine):
     """Rounds of a program whose ``kernel`` is "components", where ranks share vertices: in place of walking edges every
     vertex takes the smallest label of its tree. What is exchanged is the program's.
 
@@ -27,35 +28,40 @@ class Trees(Machine):
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
         super().__init__(traced, graph, device, "push", options)
-        self._forest = device.module(components.text(graph.wide, graph.original.dtype.name), "components")
+        self._forest = device.module(components_cuda.text(graph.wide, graph.original.dtype.name), "components")
         self._since: int | None = None
 
     @property
     def _tells(self) -> bool:
         """Whether ranks say who is inside."""
-        return bool(self.courier and self.courier.direct and self.courier.ends_only and not self.local.directed)
+        return bool(
+            self.device_exchange
+            and self.device_exchange.direct
+            and self.device_exchange.ends_only
+            and not self.local.directed
+        )
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """As that of every machine; kernels of the forest learn where its arrays lie."""
         arrays = self.arrays
         marks = (*arrays.bits, arrays.dirty)
         self._forest.set_environment(
-            components.environment(
+            components_cuda.environment(
                 self.graph, arrays.parent, arrays.lowest, arrays.forest, marks, lists=True, ends_only=self._tells
             )
         )
         super().start(given)
-        self.abreast = True
+        self.mirrors_current = True
 
     def _empty_mirrors(self, name: str, identity: int | float) -> None:
         """Mirrors begin with labels of their own, which are their masters'."""
         masters = self.local.masters
         self.arrays.fields[name][masters:] = self.graph.original[masters:]
 
-    def restore(self, kept: Portable) -> None:
+    def restore(self, kept: Snapshot) -> None:
         """Go on; masters know more than mirrors."""
         super().restore(kept)
-        self.abreast = False
+        self.mirrors_current = False
 
     def walks(self) -> tuple[str, list[tuple]]:
         """Labels fall to the smallest of their tree; touched mirrors wait in :meth:`take_mirrors`."""
@@ -71,17 +77,17 @@ class Trees(Machine):
             return
         self._since = self.round
         if self.round:
-            self.arrays.forest[layout.FOREST_SINCE] = self.round
-        telling = components.TELLING if self.graph.order is None else components.TELLING_LAZILY
-        self._hook(*(telling if self._tells else components.UNTOLD))
-        if self.courier and self._tells:
-            self.launch(("phases", "tell_inside", self.courier.comm.rank))
+            self.arrays.forest[control_block.FOREST_SINCE] = self.round
+        telling = components_cuda.TELLING if self.graph.order is None else components_cuda.TELLING_LAZILY
+        self._hook(*(telling if self._tells else components_cuda.UNTOLD))
+        if self.device_exchange and self._tells:
+            self.launch(("phases", "send_inside", self.device_exchange.comm.rank))
             self._hook(("hook_told",), ("hook_left",))
-            self.launch(("phases", "name_inside"))
+            self.launch(("phases", "label_inside"))
         else:
             self._hook(("hook_left",))
 
     def _hook(self, *launches: tuple) -> None:
         """Start kernels of the forest, where there is one."""
         if self.local.size:
-            components.hook(self.device, self._forest, *launches)
+            components_cuda.hook(self.device, self._forest, *launches)

@@ -1,4 +1,4 @@
-// Rounds by trees, kernel by kernel (trees.cuh); and what ranks say of their largest trees before the first.
+// Rounds by trees, kernel by kernel (cc_multi.cuh); and what ranks say of their largest trees before the first.
 
 KERNEL gather_trees(i64) { gather_all(globals_now()); }
 
@@ -11,7 +11,7 @@ KERNEL spread_trees(i64 marked) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
     Visit visit;
-    visit.open(globals_now(), KNOWN(env.control + TICK), KNOWN(env.control + PILE), room.staging.held[warp_in_block()]);
+    visit.open(globals_now(), KNOWN(env.control + TICK), KNOWN(env.control + BUCKET), room.staging.held[warp_in_block()]);
     spread_labels(visit, marked);
     visit.close();
 }
@@ -40,7 +40,7 @@ DEVICE bool all_linked(const Exchanger& all, i64 rank, u64 mine) {
     u64 linked[MOST_UNITED / 32]; // of a rank, which is its own
     for (int k = 0; k < MOST_UNITED / 32; k++) {
         const i64 p = 32 * k + (i64)lane_id() - 1;
-        linked[k] = p < 0 ? mine : p < env.others ? (u64)all.agreement.hear_value(p) : 0;
+        linked[k] = p < 0 ? mine : p < env.others ? (u64)all.agreement.receive_value(p) : 0;
     }
     const u64 everybody = warp_union(linked[0] | linked[1]);
     u64 found = everybody & (0 - everybody), before = 0;
@@ -94,7 +94,7 @@ DEVICE bool is_united_now() { return __syncthreads_or(threadIdx.x == 0 && FRESH(
 
 // FOREST_UNITED says whether the bits of mirrors are their owners', or this rank's own. Of vertices that have no tree yet, as
 // they have no edges here, all get one, or where trees are one those that it is looked for of: mirrors that are outside.
-KERNEL tell_inside(i64 rank) {
+KERNEL send_inside(i64 rank) {
     struct Room : ExchangeRoom, BitsRoom<1> {};
     SHARED(Room, room);
     Exchanger all = {room};
@@ -125,7 +125,7 @@ KERNEL tell_inside(i64 rank) {
     }
     const bool lacks = KNOWN(env.forest + FOREST_CLEAR) == LAZILY;
     const auto believe = [&](u64 i) { // and who of the rest is to get a tree
-        const u32 own = bits_before(i, (u64)env.masters), named = ~own ? mirrors_named(down, all.number, (i64)i) : 0;
+        const u32 own = bits_before(i, (u64)env.masters), named = ~own ? mirrors_labelled(down, all.number, (i64)i) : 0;
         if (~own) inside()[i] = (inside()[i] & own) | named;
         return lacks ? bits_before(i, (u64)env.rows) & ~own & ~named : 0;
     };
@@ -142,7 +142,7 @@ KERNEL tell_inside(i64 rank) {
 #define FILLED 8
 
 // All masters in that tree take its smallest label at once, and nobody has to hear of it.
-KERNEL name_inside(i64) {
+KERNEL label_inside(i64) {
     SHARED(ExchangeRoom, room);
     if (!is_united()) return;
     Exchanger all = {room};
@@ -152,15 +152,15 @@ KERNEL name_inside(i64) {
         if (warp_in_block()) return;
         i64 least = env.rows ? FRESH(env.forest + FOREST_LEAST) : 0x7fffffffffffffffll;
         all.agreement.post_value(least);
-        for (i64 p = lane_id(); p < env.others; p += 32) least = smaller(least, all.agreement.hear_value(p));
+        for (i64 p = lane_id(); p < env.others; p += 32) least = smaller(least, all.agreement.receive_value(p));
         least = warp_least(least);
         if (lane_id() == 0) env.forest[FOREST_LEAST] = least;
         all.waiting += (i64)(NOW() - began);
     });
-    if (threadIdx.x == 0) room.heard.totals[TOTAL_LOWEST] = FRESH(env.forest + FOREST_LEAST);
+    if (threadIdx.x == 0) room.received.totals[TOTAL_LOWEST] = FRESH(env.forest + FOREST_LEAST);
     __syncthreads();
     Proposal p = identity();
-    p.p0 = room.heard.totals[TOTAL_LOWEST];
+    p.p0 = room.received.totals[TOTAL_LOWEST];
     for (u64 i = FILLED * warp_rank(); 32 * i < (u64)env.masters; i += FILLED * warps()) {
         const u64 at = i + lane_id();
         const u32 mine = lane_id() < FILLED ? bits_before(at, (u64)env.masters) : 0;

@@ -282,7 +282,7 @@ struct WaitingRoom {
 // ``outside.has(v)``: v is one of them. ``told(u)``: that u is inside, and so v, whatever tree u is in; ``tell(v)``: so it
 // is; ``join(mine, v, u)``: their trees, by whole warps.
 template <class S, class Q, class T, class J>
-DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, const T& tell, const J& join) {
+DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, const T& signal_peers, const J& join) {
     const u32 largest = largest_tree();
     const auto hook_row = [&](u32 v, offset_t first, offset_t last, u32 step, bool tells) {
         const offset_t count = first < last ? last - first : 0;
@@ -294,7 +294,7 @@ DEVICE void hook_outside(WaitingRoom& room, const S& outside, const Q& told, con
             for (int k = 0; k < AT_ONCE; k++) is_told[k] = u[k] != v && told(u[k]);
             for (int k = 0; k < AT_ONCE; k++) joins |= is_told[k], join(!is_told[k] && u[k] != v, v, u[k]);
         }
-        if (joins && tells) tell(v);
+        if (joins && tells) signal_peers(v);
         join(joins, v, largest);
     };
     for (u64 from = warp_rank(); from < (u64)env.chunk_count; from += threads()) {

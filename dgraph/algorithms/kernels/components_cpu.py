@@ -15,10 +15,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dgraph.backend.base import SharedMachine
-from dgraph.backend.cpu import components as kernel
-from dgraph.backend.cpu.threads import Team
-from dgraph.backend.portable import Portable, between_rounds
+from dgraph.algorithms.kernels import union_find as kernel
+from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.interface import SharedMachine
+from dgraph.backend.snapshot import Snapshot, between_rounds
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
@@ -49,11 +49,11 @@ class UnionFind(SharedMachine):
         self._parent = np.empty(local.size, np.uint32)
         self._joined, self._named, self._ascending = False, local.original, local.ascending
         self._alone = not (local.mine or local.theirs)
-        self._told, self._mirrors = local.told, np.arange(local.masters, local.size, dtype=np.uint32)
+        self._masters_read, self._mirrors = local.masters_read, np.arange(local.masters, local.size, dtype=np.uint32)
         known = 0 if self._alone else local.size
         self._lowest, self._marks = np.empty(known, np.int64), np.zeros(known, np.uint8)
-        self._fell, self._fell_mirrors = np.empty_like(self._told), np.empty_like(self._mirrors)
-        self._fallen = self._fallen_mirrors = 0
+        self._fell, self._fell_mirrors = np.empty_like(self._masters_read), np.empty_like(self._mirrors)
+        self._lowered = self._lowered_mirrors = 0
         self._roots = np.empty(2 * known, np.uint32)
         self._before = self._since = self._looks = 0
         self._lists: tuple[np.ndarray, np.ndarray] | None = None
@@ -80,7 +80,7 @@ class UnionFind(SharedMachine):
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Every vertex is its own component."""
-        self._label[:], self.abreast = self.local.original, True
+        self._label[:], self.mirrors_current = self.local.original, True
         if not self._alone:
             self._lowest[:] = self.local.original
         self.active, self.edges = self.local.masters, int(self.local.out_degree[: self.local.masters].sum())
@@ -89,26 +89,26 @@ class UnionFind(SharedMachine):
         """The components of the local arcs; then mirrors get their roots' labels, which their masters will hear."""
         if not self._joined:
             self._first()
-        self._fallen_mirrors = self._look(self._mirrors, self._fell_mirrors)
+        self._lowered_mirrors = self._look(self._mirrors, self._fell_mirrors)
         self._shift()
 
     def vertex(self) -> None:
         """Masters that are read elsewhere get their roots' labels: those that fell are the frontier."""
-        self._fallen = self._look(self._told, self._fell)
-        self.active, self.edges = self._fallen + self._shift(), 0
+        self._lowered = self._look(self._masters_read, self._fell)
+        self.active, self.edges = self._lowered + self._shift(), 0
 
     def fused(self, limit: int) -> int:
         """The one round that a graph without mirrors takes."""
         self.edge()
         self.vertex()
-        self.agreed(np.zeros(2, np.int64), np.empty(0), False)
+        self.apply_totals(np.zeros(2, np.int64), np.empty(0), False)
         return 1
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """This rank's vertices and edges that make another round necessary; there are no sums."""
         return np.array([self.active, self.edges], np.int64), np.empty(0)
 
-    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks."""
         self.round += not starting
         self._ring = np.array([[self.total_active, self.total_edges, 0]])
@@ -130,15 +130,15 @@ class UnionFind(SharedMachine):
             self.team.run(kernel.labelled, self._threads, self._parent, self._lowest, self._label, masters)
         return {self.field: self._label[:masters]}
 
-    def portable(self) -> Portable:
+    def portable(self) -> Snapshot:
         """Labels. Who is active is not said: the forest that knew is not kept, so everybody tells what it knows."""
         masters, arcs = self.local.masters, self.local.arcs
         shared = between_rounds(self.traced, self.round, self.local.n, arcs, arcs)
-        return Portable(self.fields(), np.ones(masters, np.uint8), np.zeros(masters, np.uint8), shared)
+        return Snapshot(self.fields(), np.ones(masters, np.uint8), np.zeros(masters, np.uint8), shared)
 
-    def restore(self, kept: Portable) -> None:
+    def restore(self, kept: Snapshot) -> None:
         """Join the local arcs anew, from the labels that are known; alone, the one round begins again."""
-        self.round, self.abreast = kept.shared["round"], False
+        self.round, self.mirrors_current = kept.shared["round"], False
         if not self._alone:
             self._label[: self.local.masters] = kept.fields[self.field]
             self._named, self._ascending = self._label, 0
@@ -147,13 +147,13 @@ class UnionFind(SharedMachine):
 
     def frontier(self) -> np.ndarray:
         """lids of masters whose label fell (uint32)."""
-        return self._fell[: self._fallen]
+        return self._fell[: self._lowered]
 
     dirty = frontier
 
     def take_mirrors(self) -> np.ndarray:
         """lids of mirrors whose label fell."""
-        return self._fell_mirrors[: self._fallen_mirrors]
+        return self._fell_mirrors[: self._lowered_mirrors]
 
     def reset(self, lids: np.ndarray | slice) -> None:
         """Nothing: combining a label twice does no harm."""
@@ -206,9 +206,11 @@ class UnionFind(SharedMachine):
         if self._looks >= WIDE:
             if self._lists is None:
                 self._lists = np.full(self.local.size, kernel.NOBODY), np.empty(self.local.size, np.uint32)
-                kernel.lists(self._told, self._parent, *self._lists)
+                kernel.lists(self._masters_read, self._parent, *self._lists)
                 kernel.lists(self._mirrors, self._parent, *self._lists)
-            least, beyond = (0, self.local.masters) if vertices is self._told else (self.local.masters, self.local.size)
+            least, beyond = (
+                (0, self.local.masters) if vertices is self._masters_read else (self.local.masters, self.local.size)
+            )
             count, complete = kernel.fallen_of(
                 roots, *self._lists, least, beyond, len(vertices) // MANY, self._lowest, self._label, out
             )

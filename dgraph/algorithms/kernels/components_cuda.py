@@ -7,31 +7,39 @@ from functools import cache
 
 import numpy as np
 
-from dgraph.backend.base import Machine
-from dgraph.backend.cuda import layout
-from dgraph.backend.cuda.columns import Column
-from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.fields import Fields
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.text import common
-from dgraph.backend.portable import Portable
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.interface import Machine
+from dgraph.backend.snapshot import Snapshot
 from dgraph.program import Traced
 
-ELECTED_LEANING, ELECTED_HOOKING = layout.LEANING | layout.ELECTS, layout.HOOKING_ONE | layout.ELECTS
+ELECTED_LEANING, ELECTED_HOOKING = (
+    control_block.LEANING | control_block.ELECTS,
+    control_block.HOOKING_ONE | control_block.ELECTS,
+)
 
 BEGINNING = ("lean",), ("hook_roots",), ("jump", ELECTED_LEANING), ("hook_one",), ("jump", ELECTED_HOOKING)
 """Launches that find the largest tree of a few edges of every vertex."""
 
-NAMING = ("jump", layout.HOOKING_ALL), ("name_trees",), ("label",)
+NAMING = ("jump", control_block.HOOKING_ALL), ("label_trees",), ("label",)
 """Launches that give every vertex the smallest original id of its tree."""
 
 TELLING = ("lean",), ("hook_roots", ELECTED_LEANING), ("hook_one", ELECTED_HOOKING), ("mark_largest",)
 """The same between ranks that tell each other who is inside."""
 
-TELLING_LAZILY = ("lean", layout.LAZILY), ("hook_roots", layout.LAZILY | layout.ELECTS), ("mark_largest",)
+TELLING_LAZILY = (
+    ("lean", control_block.LAZILY),
+    ("hook_roots", control_block.LAZILY | control_block.ELECTS),
+    ("mark_largest",),
+)
 """The same where rows begin with hubs: leaning joins most, and it is left to ``tell_inside`` who else gets a tree."""
 
-UNTOLD = ("lean",), ("jump", layout.LEANING), ("hook_one",), ("jump", ELECTED_HOOKING), ("mark_largest",)
+UNTOLD = ("lean",), ("jump", control_block.LEANING), ("hook_one",), ("jump", ELECTED_HOOKING), ("mark_largest",)
 """The same between ranks that do not: leaning joins few there."""
 
 
@@ -39,8 +47,8 @@ UNTOLD = ("lean",), ("jump", layout.LEANING), ("hook_one",), ("jump", ELECTED_HO
 def text(wide: bool, ids: str = "uint32") -> str:
     """The kernels. ``ids``: dtype of the array of original ids."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
-    files = map(common, ("components", "components_alone", "components_between"))
-    return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, *files])
+    files = map(common, ("components", "components_single", "components_multi"))
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *files])
 
 
 def environment(
@@ -76,7 +84,7 @@ def hook(device, module, *launches: tuple) -> None:
         module.launch(kernel, device.blocks * module.resident(kernel), *argument)
 
 
-class Components(Machine):
+class ComponentsSingle(Machine):
     """What the engine asks of a ``Machine``, for a program whose ``kernel`` is "components" and a graph that is
     undirected and all on this rank: one round.
 
@@ -87,12 +95,12 @@ class Components(Machine):
     direction, done, compiled = "push", False, True
     round = total_active = total_edges = 0
 
-    def __init__(self, traced: Traced, graph: DeviceGraph, device):
+    def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
         self.traced, self.graph, self.device = traced, graph, device
         self.module = device.module(text(graph.wide, graph.original.dtype.name), "components")
         n, xp = max(graph.local.size, 1), device.xp
         self.parent, self.lowest = xp.empty(n, np.uint32), xp.empty(n, np.int64)
-        self._forest = xp.zeros(layout.FOREST_WORDS, np.int64)
+        self._forest = xp.zeros(control_block.FOREST_WORDS, np.int64)
         self.environment = environment(graph, self.parent, self.lowest, self._forest)
         self.state = {field: np.empty(0, np.int64) for field in traced.fields}
 
@@ -114,7 +122,7 @@ class Components(Machine):
         """All vertices and edges; there are no sums."""
         return np.array([self.graph.local.masters, self.graph.edges], np.int64), np.empty(0)
 
-    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals."""
         self.total_active, self.total_edges = (int(x) for x in integers)
 
@@ -126,12 +134,14 @@ class Components(Machine):
         """Of the one round: vertices, edges, and that it pushed; int64 (1, 3)."""
         return np.array([[self.total_active, self.total_edges, 0]], np.int64)
 
-    def fields(self) -> Fields:
+    def fields(self) -> LazyFields:
         """The smallest original id of each vertex's component: int64."""
         graph = self.graph
         labels = self.lowest[: graph.local.size] if self.done else graph.original.astype(np.int64)
         (field,) = self.traced.proposes
-        return Fields(self.device, {field: Column(self.device, labels, graph.place)}, graph.degree, graph.original)
+        return LazyFields(
+            self.device, {field: FieldView(self.device, labels, graph.place)}, graph.degree, graph.original
+        )
 
-    def restore(self, kept: Portable) -> None:
+    def restore(self, kept: Snapshot) -> None:
         """Nothing: the one round finds all, and begins again."""

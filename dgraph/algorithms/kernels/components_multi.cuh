@@ -88,7 +88,7 @@ template <class B> struct Untold {
     }
 };
 
-// Between ranks whose largest trees are one (trees.cuh): edges of masters that were not said to be inside, at both ends of
+// Between ranks whose largest trees are one (cc_multi.cuh): edges of masters that were not said to be inside, at both ends of
 // an edge, whoever holds it. Who was said to be inside needs no tree.
 KERNEL_OF(5) hook_told(i64) {
     struct Room {
@@ -102,7 +102,7 @@ KERNEL_OF(5) hook_told(i64) {
     const u32 masters = (u32)env.masters;
     i64 least = NOBODY;
     const auto told = [](u32 u) { return (env.inside[u >> 5] >> (u & 31) & 1) != 0; };
-    const auto tell = [&](u32 v) {
+    const auto signal_peers = [&](u32 v) {
         atomicOr(env.inside + (v >> 5), 1u << (v & 31));
         least = smaller(least, (i64)env.original[v]);
     };
@@ -117,12 +117,12 @@ KERNEL_OF(5) hook_told(i64) {
         for (int k = 0; k < AT_ONCE; k++) joins[k] = joins[k] && told(head[k]);
         for (int k = 0; k < AT_ONCE; k++) {
             mine[k] = mine[k] && !joins[k];
-            if (joins[k]) tell(v[k]);
+            if (joins[k]) signal_peers(v[k]);
         }
     };
     Pairs pairs = {room.pairs.held[warp_in_block()], 0};
     const Untold<decltype(join_at_once)> outside = {masters, room.bits, join_at_once};
-    hook_outside(room.waiting, outside, told, tell, [&](bool mine, u32 v, u32 u) {
+    hook_outside(room.waiting, outside, told, signal_peers, [&](bool mine, u32 v, u32 u) {
         if (mine) note_joined(u);
         pairs.add(mine, v, u, join_trees);
     });

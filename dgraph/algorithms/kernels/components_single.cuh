@@ -36,7 +36,7 @@ KERNEL hook_rest(i64) {
 }
 
 // The smallest original id of every tree; of the largest, one atomic a warp.
-KERNEL name_trees(i64) {
+KERNEL label_trees(i64) {
     const u32 giant = env.parent[largest_tree()];
     i64 least = NOBODY;
     const u64 rows = (u64)env.sources; // who is alone is a root

@@ -74,7 +74,7 @@ DEVICE u32 fill_bins(u32* bins, const Scale& scale, offset_t e, offset_t last, u
 }
 
 // Up to TINY_ROW neighbours by one thread: hexadecimal digit i - 1 counts those of i or more.
-DEVICE Found found_alone(i64 estimate, offset_t e, offset_t last) {
+DEVICE Found found_locally(i64 estimate, offset_t e, offset_t last) {
     const u64 degree = (u64)(last - e);
     u64 counts = 0;
     for (; e < last; e++) {
@@ -96,7 +96,7 @@ struct Looking {
     u32* bins;
 
     __device__ void open(i64 round, u32 number, EstimatesRoom& room) {
-        u32(*held)[HELD] = room.staging.held[warp_in_block()], (*more)[HELD] = room.more.held[warp_in_block()];
+        u32(*held)[STAGED_VERTICES] = room.staging.held[warp_in_block()], (*more)[STAGED_VERTICES] = room.more.held[warp_in_block()];
         fallen.open(held[0], env.queue1, env.sums1, slot_in_turn(round), TAIL);
         again.open(held[1], looked_at(round + 1), slot_in_turn(round + 1) + TOUCHED_TAIL);
         if (!FUSED) told.open(more[0], env.queue0, slot_of(0) + TAIL);
@@ -144,7 +144,7 @@ struct Looking {
         const u64 degree = (u64)(last - e);
         const i64 before = mine ? (i64)env.before[v] : 0;
         Found f = {0, 0};
-        if (mine && degree <= TINY_ROW) f = found_alone(before, e, last);
+        if (mine && degree <= TINY_ROW) f = found_locally(before, e, last);
         for (u32 left = ballot(degree > TINY_ROW && degree <= WARP_ROW); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1;
             const Found its = by_warp(shuffle(before, lane), shuffle(e, lane), shuffle(last, lane));

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import layout
-from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.extent import Extent
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.program import Traced
 
 KERNEL = "estimates"
@@ -24,10 +24,10 @@ BINS, EXACT = 256, 192
 TURNS, MOST_CLAIMED = 4, 256
 """How often a warp takes vertices of a round, if all take as many; how many it takes at most."""
 
-CLAIMED, PIECES_TAIL, HUBS_TAIL = layout.LIVE_TAIL, layout.LISTED_TAIL, layout.SWEPT_TAIL
+CLAIMED, PIECES_TAIL, HUBS_TAIL = control_block.LIVE_TAIL, control_block.LISTED_TAIL, control_block.SWEPT_TAIL
 """Counters of a round: vertices that warps took; pieces of long rows; rows of several pieces."""
 
-TURN, MOST_TURNS = layout.PILE, 40
+TURN, MOST_TURNS = control_block.BUCKET, 40
 """The control word that counts exchanges of all ranks; the bit of an argument from which on it says how many may be."""
 
 
@@ -47,7 +47,7 @@ def members(t: Traced) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def wanted(t: Traced, extent: Extent) -> dict[str, tuple[int, Any]]:
+def wanted(t: Traced, extent: GraphSize) -> dict[str, tuple[int, Any]]:
     """Arrays: name → length and dtype. Of edges into mirrors there may be as many as edges."""
     if t.program.kernel != KERNEL:
         return {}

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import estimates_layout, messages
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.device_rounds import Exchanges
-from dgraph.backend.cuda.exchange import Exchange
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.machine import Machine
-from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.sources import Name
-from dgraph.backend.note import Note
-from dgraph.backend.portable import Portable
+from dgraph.algorithms.kernels import hindex_arrays
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.exchange.exchange import Exchange, Exchanges
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.round_kernels.machine import DeviceExchange, Machine
+from dgraph.backend.cuda.round_kernels.module_set import Name
+from dgraph.backend.round_stats import RoundStats
+from dgraph.backend.snapshot import Snapshot
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.program import Traced
@@ -32,7 +32,7 @@ from dgraph.program import Traced
 INSTEAD = "use --variant peeling"
 
 
-class Estimates(Machine):
+class HindexMachine(Machine):
     """Rounds of estimates. A rank goes on alone while it has little to do, then all exchange."""
 
     walks_by_schedule = False
@@ -57,11 +57,11 @@ class Estimates(Machine):
     def _names(self) -> Sequence[Name]:
         return [("estimates", self.alone)] + [("phases", False)] * (not self.alone)
 
-    def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> Exchange | None:
+    def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> DeviceExchange | None:
         """Messages from GPU to GPU. Collective."""
         if self.graph.links is not None:
-            self.courier = Fallen(self, comm, self.graph.links, plans, record)
-        return self.courier
+            self.device_exchange = HindexExchange(self, comm, self.graph.links, plans, record)
+        return self.device_exchange
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Every vertex is estimated by its degree. No core number k needs fewer than k · (k + 1) edges."""
@@ -86,13 +86,13 @@ class Estimates(Machine):
     def edge(self) -> None:
         """Mirrors that fell, then rounds of this rank."""
         self._launch("estimate", at.RING)
-        self._notes.append(Note("estimates"))
+        self._notes.append(RoundStats("estimates"))
 
     def vertex(self) -> None:
         """What the rounds came to: masters that others must hear of are :meth:`frontier`."""
         self._look()
-        if self.courier is not None:
-            self.courier.check()
+        if self.device_exchange is not None:
+            self.device_exchange.check()
 
     def fused(self, limit: int) -> int:
         """Up to ``limit`` rounds of the whole graph; how many."""
@@ -102,16 +102,16 @@ class Estimates(Machine):
         self.round = int(self.words[at.ROUND])
         self.total_active, self.total_edges = int(self.words[at.QUEUED]), int(self.words[at.EDGES])
         self.done = self.total_active == 0
-        self._notes.append(Note("estimates", rounds=self.round - first))
+        self._notes.append(RoundStats("estimates", rounds=self.round - first))
         return self.round - first
 
     def across(self, limit: int) -> None:
         """Rounds of all ranks' GPUs, up to the agreement on the last one or before round ``limit``."""
         first = self.round
         turns = min(limit - first, at.RING)
-        self._launch("estimate_across", first + (turns << estimates_layout.MOST_TURNS))
+        self._launch("estimate_across", first + (turns << hindex_arrays.MOST_TURNS))
         self._look()
-        self.round = int(self.words[estimates_layout.TURN])
+        self.round = int(self.words[hindex_arrays.TURN])
         self.note("estimates", self.round - first + 1)
 
     def _look(self) -> None:
@@ -122,7 +122,7 @@ class Estimates(Machine):
         """Vertices that fell, and their edges."""
         return np.array(self._here, np.int64), np.empty(0)
 
-    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks: where nothing falls any more, estimates are core numbers."""
         self.total_active, self.total_edges = (int(x) for x in integers[:2])
         if not starting:
@@ -136,11 +136,11 @@ class Estimates(Machine):
     def settle_joined(self) -> None:
         """Mirrors that were heard of stand behind the masters; the next rounds find them there."""
 
-    def portable(self) -> Portable | None:  # type: ignore[override]
+    def portable(self) -> Snapshot | None:  # type: ignore[override]
         """Nothing: what the program's own rounds hold between levels is not known here, and rounds are few."""
         return None
 
-    def restore(self, kept: Portable) -> None:
+    def restore(self, kept: Snapshot) -> None:
         """Nothing: rounds begin again, from degrees."""
 
     def _launch(self, kernel: str, argument: int) -> None:
@@ -153,7 +153,7 @@ def whole_rows(graph: DeviceGraph) -> bool:
     return int(graph.degree[:masters].sum(dtype=np.int64)) == int(graph.out.offsets[masters]) == graph.edges
 
 
-class Fallen(Exchange):
+class HindexExchange(Exchange):
     """What estimates ask of an exchange: nothing is reduced, and masters that fell are told to all their mirrors."""
 
     def across(self, limit: int, sync: Exchanges) -> bool:
@@ -164,9 +164,9 @@ class Fallen(Exchange):
         self.check()
         return True
 
-    def _tell_kernels(self, push: Any) -> None:
-        super()._tell_kernels(push)
-        self.machine.arrays.post[messages.POST_TELL] = self._asked(("core",), "any", joins=True)
+    def _write_post(self, push: Any) -> None:
+        super()._write_post(push)
+        self.machine.arrays.post[message_layout.POST_TELL] = self._exchange_word(("core",), "any", joins=True)
 
     def reduce(self, fields: tuple[str, ...], role: str, dense: bool, failed: bool) -> None:
         """Nothing: support is counted where the vertex is."""
@@ -176,4 +176,4 @@ class Fallen(Exchange):
     ) -> None:
         """Estimates of masters that fell. Before the first round mirrors know their degrees."""
         if self.machine.round:
-            self._exchange(self._asked(("core",), "any", joins=True, failed=failed))
+            self._exchange(self._exchange_word(("core",), "any", joins=True, failed=failed))

@@ -1,6 +1,6 @@
 // Rounds of estimates on all GPUs together, without the host: each runs its own until nothing falls there, agrees with the
 // others, and tells them in short messages who fell. Ranks leave alike, behind rounds of their own: the host goes on with
-// the agreement. See across.cuh for what is waited for, and why mailboxes are not overwritten.
+// the agreement. See multi_gpu_rounds.cuh for what is waited for, and why mailboxes are not overwritten.
 
 struct FallingRoom {
     EstimatesRoom estimates;
@@ -10,7 +10,7 @@ struct FallingRoom {
 struct FallingAcross {
     FallingRoom& room;
     Falling falling;
-    Asked tell;
+    Asked signal_peers;
     Gate gate;
     Agreement agreement;
     i64 number;
@@ -19,7 +19,7 @@ struct FallingAcross {
     __device__ void open() {
         const i64* post = env.post;
         falling.open();
-        tell = parsed(KNOWN(post + POST_TELL));
+        signal_peers = parsed(KNOWN(post + POST_TELL));
         gate = {0, (u32)KNOWN(post + POST_GO), env.gate, (u32*)(env.post + POST_GO)};
         number = KNOWN(post + POST_NUMBER), agreement.stamp = KNOWN(post + POST_STAMP), began = NOW();
     }
@@ -47,7 +47,7 @@ struct FallingAcross {
             for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS; k += BLOCK) room.totals.mine[k] = total_here(k);
             __syncthreads();
             agreement.post(room.totals, false);
-            agreement.hear(room.totals, false);
+            agreement.receive_from(room.totals, false);
         });
         if (blockIdx.x) agreement.stamp++;
         return totals_now();
@@ -57,11 +57,11 @@ struct FallingAcross {
     __device__ void exchange() {
         const u64 start = NOW(), told = falling.told;
         number++;
-        if (told) append(tell, {env.queue0, told, env.queue0, 0}, number, falling.few);
+        if (told) append(signal_peers, {env.queue0, told, env.queue0, 0}, number, falling.few);
         around([&]() {
-            post_few(tell, number);
+            post_few(signal_peers, number);
             const u64 posted = NOW();
-            all_heard(number);
+            all_received(number);
             if (threadIdx.x) return;
             env.post[POST_PACKING] += (i64)(posted - start), env.post[POST_WAITING] += (i64)(NOW() - posted);
         });
@@ -71,9 +71,9 @@ struct FallingAcross {
         Front front;
         front.open(falling.room.staging.held[warp_in_block()][0], env.queue0, env.sums0, slot_of(0), TAIL);
         for (i64 p = 0; p < env.peer_count; p++)
-            take_from<1>(tell, peer_of(p), incoming_any(tell, p, number, falling.few), front);
+            take_from<1>(signal_peers, peer_of(p), incoming_any(signal_peers, p, number, falling.few), front);
         front.close();
-        falling.meet_all();
+        falling.barrier_all_gpus();
         if (thread_rank() == 0) env.post[POST_UNPACKING] += (i64)(NOW() - arrived);
     }
 };

@@ -41,12 +41,12 @@ DEVICE void take_support(const Work& work, const u32* neighbours, List& next) {
     }
 }
 
-DEVICE Work fallen_masters(i64 round) {
+DEVICE Work lowered_masters(i64 round) {
     const i64* slot = slot_in_turn(round);
     return {env.queue1, env.sums1, env.out_offsets, (u64)listed(slot, TAIL), (u64)listed_edges(slot, TAIL), 0};
 }
 
-DEVICE Work fallen_mirrors(i64 round) {
+DEVICE Work lowered_mirrors(i64 round) {
     const i64* slot = slot_in_turn(round);
     return {env.mirrors, env.sums0, env.back_offsets - env.masters, (u64)listed(slot, HUGE_TAIL),
             (u64)listed_edges(slot, HUGE_TAIL), 0};
@@ -92,7 +92,7 @@ struct Falling {
         c[GATE] = due, c[ROUND] = round, c[ACTIVE] = (i64)told, c[QUEUED] = (i64)(fell + again), c[EDGES] = edges();
     }
 
-    __device__ void meet_all() { meet(env.gate, due); }
+    __device__ void barrier_all_gpus() { grid_barrier(env.gate, due); }
     __device__ i64 edges() const { return listed_edges(slot_in_turn(round - 1), TAIL); }
 
     // Rounds until nothing falls; between ranks, until there is much to do again: no more than ``limit``.
@@ -100,7 +100,7 @@ struct Falling {
         const i64 end = round + limit;
         if (hears) {
             list_mirrors(round - 1, told, room);
-            meet_all();
+            barrier_all_gpus();
         }
         while (true) {
             one();
@@ -116,15 +116,15 @@ struct Falling {
         if (round > 0) {
             List list;
             list.open(room.staging.held[warp_in_block()][0], looked_at(round), slot + TOUCHED_TAIL);
-            take_support(fallen_masters(round - 1), env.out_neighbours, list);
-            if (hears) take_support(fallen_mirrors(round - 1), env.back_neighbours, list);
+            take_support(lowered_masters(round - 1), env.out_neighbours, list);
+            if (hears) take_support(lowered_mirrors(round - 1), env.back_neighbours, list);
             list.close();
-            meet_all();
-            keep_estimates(fallen_masters(round - 1));
-            if (hears) keep_estimates(fallen_mirrors(round - 1));
+            barrier_all_gpus();
+            keep_estimates(lowered_masters(round - 1));
+            if (hears) keep_estimates(lowered_mirrors(round - 1));
             if (blockIdx.x == 0) clear(next);
             if (blockIdx.x == 0 && hears) clear(slot_of(0));
-            meet_all();
+            barrier_all_gpus();
         }
         hears = false;
         const u64 looked = round ? (u64)FRESH(slot + TOUCHED_TAIL) : (u64)env.masters;
@@ -132,11 +132,11 @@ struct Falling {
         looking.open(round, stamp, room);
         looking.look(slot, round ? looked_at(round) : (const u32*)0, looked);
         looking.close();
-        meet_all();
+        barrier_all_gpus();
         if (FRESH(slot + PIECES_TAIL)) {
             looking.look_at_pieces(slot, room);
             looking.close();
-            meet_all();
+            barrier_all_gpus();
         }
         fell = listed(slot, TAIL), again = (u64)FRESH(next + TOUCHED_TAIL);
         if (FUSED) figure(round, (i64)looked, listed_edges(slot, TAIL));

@@ -12,14 +12,14 @@ struct Peeled {
     i64 rest;
 };
 
-#if PEELS
+#if KCORE_PEEL
 // Neighbours left with which v is dropped when k is 0; and those with fewer than so many were dropped before this k.
-#if WITHIN
+#if KCORE_BOUNDED
 DEVICE i64 zero_of(u32 v) { return larger((i64)LOAD(env.f_top + v) - env.p_first, 1ll); }
 #else
 DEVICE i64 zero_of(u32) { return env.p_first; }
 #endif
-DEVICE i64 lowest_of(const Globals& G, i64 zero) { return STEPS ? G.g_k : zero + G.g_k; }
+DEVICE i64 lowest_of(const Globals& G, i64 zero) { return KCORE_LEVELS ? G.g_k : zero + G.g_k; }
 
 DEVICE i64 lessened(int* p, i64 x) { return (i64)(int)atomicAdd((u32*)p, (u32)-x); }
 DEVICE i64 lessened(i64* p, i64 x) { return (i64)atomicAdd((u64*)p, (u64)-x); }

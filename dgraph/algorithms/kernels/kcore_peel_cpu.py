@@ -1,5 +1,6 @@
-"""Core numbers by peeling: the compiled part of ``peeling.py``.   [Kabir & Madduri, 2017: PKC; windows of levels as
-in Dhulipala et al., SPAA 2017: Julienne]
+"""Core numbers by peeling: the compiled part of ``kcore_peel_machine.py``.
+
+[Kabir & Madduri, 2017: PKC; windows of levels as in Dhulipala et al., SPAA 2017: Julienne]
 
 At level k every vertex with k neighbours left is dropped, and so on until none has. A thread follows what it dropped
 itself, without a barrier, as far as ``BUFFER`` vertices; what is more waits in ``queue`` for any thread. Vertices that
@@ -8,7 +9,8 @@ levels k .. k + WINDOW - 1 may drop are *candidates*: found by one pass over all
 
 import numpy as np
 
-from dgraph.backend.cpu.atomics import (
+from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads.atomics import (
     INLINE,
     INNER,
     OPTIONS,
@@ -20,7 +22,6 @@ from dgraph.backend.cpu.atomics import (
     prefetch,
     store,
 )
-from dgraph.compiled import njit
 
 WINDOW = 16
 """Levels whose candidates are found in one pass."""

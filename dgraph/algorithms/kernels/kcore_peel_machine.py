@@ -11,16 +11,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dgraph.backend.base import SharedMachine
-from dgraph.backend.cpu import cores as kernel
-from dgraph.backend.cpu.layout import RING
-from dgraph.backend.cpu.threads import Team
-from dgraph.backend.portable import Portable, between_rounds
+from dgraph.algorithms.kernels import kcore_peel_cpu as kernel
+from dgraph.backend.cpu.round.state import RING
+from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.interface import SharedMachine
+from dgraph.backend.snapshot import Snapshot, between_rounds
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
 
-class Peeling(SharedMachine):
+class KcorePeelMachine(SharedMachine):
     """What the engine and the synchronisation ask of a ``Machine``.
 
     Attributes:
@@ -68,7 +68,7 @@ class Peeling(SharedMachine):
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """Nothing is dropped yet."""
-        masters, self.abreast = self.local.masters, True
+        masters, self.mirrors_current = self.local.masters, True
         self.core[:] = self.local.out_degree
         self.active, self.edges = masters, int(self.local.out_degree[:masters].sum())
 
@@ -99,7 +99,7 @@ class Peeling(SharedMachine):
         """Integers [active, edges, dropped in all]; no floats."""
         return np.array([self.active, self.edges, self._shared[kernel.DROPPED]], np.int64), np.empty(0)
 
-    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks."""
         self.total_active, self.total_edges = int(integers[0]), int(integers[1])
         if starting:
@@ -114,13 +114,13 @@ class Peeling(SharedMachine):
         lowest that drops any."""
         return 0 if self._single else self.local.masters - int(self._shared[kernel.DROPPED])
 
-    def lowest_pile(self) -> int:
+    def lowest_bucket(self) -> int:
         """The lowest level at which one of this rank's vertices is dropped."""
         return kernel.lowest(self._shared[kernel.LEVEL], self.core, self._lists, self._counts, self._shared)
 
-    def open_pile(self, pile: int) -> None:
+    def open_bucket(self, bucket: int) -> None:
         """Stand before this level."""
-        self._shared[kernel.LEVEL], self._fresh = pile, True
+        self._shared[kernel.LEVEL], self._fresh = bucket, True
 
     def globals(self) -> dict[str, int | float]:
         """The level."""
@@ -134,7 +134,7 @@ class Peeling(SharedMachine):
         """The fields of masters."""
         return {name: values[: self.local.masters] for name, values in self.state.items()}
 
-    def portable(self) -> Portable | None:
+    def portable(self) -> Snapshot | None:
         """Where the levels stand; None inside a level, of which only this rank knows what waits."""
         if not self._fresh:
             return None
@@ -142,12 +142,12 @@ class Peeling(SharedMachine):
         nobody = np.zeros(masters, np.uint8)
         values = {"k": level - self._first, "fresh": 1, "dropped": self._all_dropped}
         shared = between_rounds(self.traced, self.round, 0, 0, self.local.arcs, values)
-        return Portable({"core": self.core[:masters]}, nobody, nobody, shared)
+        return Snapshot({"core": self.core[:masters]}, nobody, nobody, shared)
 
-    def restore(self, kept: Portable) -> None:
+    def restore(self, kept: Snapshot) -> None:
         """Stand before a level, where what is left has as many neighbours or more; or, where the program's own rounds
         were stopped inside one, with those that the last round dropped before us."""
-        masters, shared, self.abreast = self.local.masters, self._shared, False
+        masters, shared, self.mirrors_current = self.local.masters, self._shared, False
         values = dict(zip(self.traced.globals, kept.shared["integers"], strict=False))
         level = self._first + values["k"]
         self.core[:masters] = kept.fields["core"]

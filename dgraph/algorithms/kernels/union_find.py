@@ -1,11 +1,14 @@
-"""Connected components by union-find: the compiled part of ``union_find.py``.   [Sutton et al., IPDPS 2018: Afforest]
+"""Connected components by union-find: the compiled part of ``components_cpu.py``.
+
+[Sutton et al., IPDPS 2018: Afforest]
 
 ``parent`` is a forest over lids in which a parent is smaller than its child; a tree is a component.
 """
 
 import numpy as np
 
-from dgraph.backend.cpu.atomics import (
+from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads.atomics import (
     INLINE,
     OPTIONS,
     barrier,
@@ -16,7 +19,6 @@ from dgraph.backend.cpu.atomics import (
     replaced,
     store,
 )
-from dgraph.compiled import njit
 
 PROBES = 1024
 """Vertices looked at to find the largest component."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from dgraph.program import Field, Global, Traced
-from dgraph.program.expr import Expr
+from dgraph.program.expression_tree import Expr
 from dgraph.program.trace import GRAPH, KINDS
 
 LOWEST = {"uint8": 0, "int32": -(2**31), "uint32": 0}
@@ -107,7 +107,7 @@ class Body:
             return self.leaves.get(x.args) or self.scope.leaf(*x.args)
         if x.op in ("<", "<=", ">", ">=", "==", "!="):
             a, b = x.args
-            kind = _meet(a, b)
+            kind = _common_type(a, b)
             field = self._field(a) or self._field(b) or field
             return f"{self.cast(a, kind, field)} {x.op} {self.cast(b, kind, field)}"
         if x.op in ("&", "|"):
@@ -167,7 +167,7 @@ class Body:
         return x.args[1] if named else None
 
 
-def _meet(a: Expr, b: Expr) -> str:
+def _common_type(a: Expr, b: Expr) -> str:
     kinds = {a.kind, b.kind} - {"inf"}
     if "f64" in kinds or kinds == {"int", "f32"}:
         return "f64"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from copy import copy
 
-from dgraph.backend.choices import checked
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.extent import Extent
-from dgraph.backend.cuda.quiet import in_any_order, sums_sources
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.schedule_options import checked
 from dgraph.errors import UsageError, unknown
 from dgraph.program import Traced
-from dgraph.program.way import Way
+from dgraph.program.analysis import in_any_order, sums_sources
+from dgraph.program.traversal import Traversal
 
 SMALL, SMALL_ACROSS = 1 << 21, 1 << 20
 """Vertices and edges of a round that one kernel of many rounds walks, on one GPU and for each of several. The first is
@@ -53,10 +53,10 @@ class Options:
         across_limit: ``small`` of each of several ranks; None: as ``small``.
         reach: a search of which only who is reached travels (bfs) runs in one kernel of all GPUs, its broad rounds too,
             of so many blocks a multiprocessor; 0: it does not; None: as :meth:`reaching` has it.
-        given: options of the schedule, see ``dgraph.backend.choices``; ``options[name]`` is what holds.
+        given: options of the schedule, see ``dgraph.backend.schedule_options``; ``options[name]`` is what holds.
 
     Attributes:
-        sweeps, pours, features: as of :class:`~dgraph.program.way.Way`.
+        sweeps, pours, features: as of :class:`~dgraph.program.traversal.Way`.
         cull: how proposals are thinned out: sum of CULL_WARP and CULL_HASH.
         alone, small: ``small`` on one rank, and on each of several.
         one_block: whether small rounds run in one block.
@@ -102,29 +102,29 @@ class Options:
         self.sweeps, self.pours, self.cull, self.one_block = False, 0, 0, False
         self.features: tuple[str, ...] = ()
 
-    def reaching(self, extent: Extent) -> int:
+    def reaching(self, extent: GraphSize) -> int:
         """``reach`` of a graph; it is the same on all its ranks. Searches of few broad rounds gain."""
         if self.host_rounds:
             return 0
         return self.reach if self.reach is not None else REACH * extent.renumbered
 
-    def parting(self, traced: Traced, extent: Extent) -> bool:
-        """Whether rounds of a program may be pushed in two parts by a rank, see ``overlap.py``."""
+    def parting(self, traced: Traced, extent: GraphSize) -> bool:
+        """Whether rounds of a program may be pushed in two parts by a rank, see ``push_overlap.py``."""
         plain = self.schedule == "auto" and not (self.sweeps or extent.wide or traced.all)
         return self.overlap and plain and extent.entered > 0 and in_any_order(traced)
 
-    def sifting(self, traced: Traced, extent: Extent, pulls: bool) -> bool:
-        """Whether rounds of a program may walk those edges alone that ever propose anything, see ``sieve.py``."""
+    def sifting(self, traced: Traced, extent: GraphSize, pulls: bool) -> bool:
+        """Whether rounds of a program may walk those edges alone that ever propose anything, see ``edge_filter.py``."""
         plain = not (pulls or traced.weighted or self.parting(traced, extent))
         return self.sieve and traced.program.sparse and plain
 
     def lightening(self, traced: Traced, pulls: bool) -> bool:
-        """Whether rounds of a program may walk rows of light edges alone, see ``light.py``."""
+        """Whether rounds of a program may walk rows of light edges alone, see ``light_edges.py``."""
         plain = not pulls and self.schedule == "auto" and not (self.overlap or self.sweeps or self.pours)
         return self.sieve and plain and traced.weighted and traced.program.heaviest is not None
 
-    def tiling(self, traced: Traced, extent: Extent, pulls: bool) -> bool:
-        """Whether rounds of a program pull along edges that lie by tiles of targets, see ``tiles.py``."""
+    def tiling(self, traced: Traced, extent: GraphSize, pulls: bool) -> bool:
+        """Return True if a program pulls along edges that are binned by target, see ``propagation_blocking.py``."""
         plain = pulls and self.schedule not in SCHEDULES and not self.record
         pays = extent.renumbered or extent.edges >= DENSE * extent.size
         return self.sieve and plain and pays and extent.edges < TILED and sums_sources(traced)
@@ -144,17 +144,17 @@ class Options:
     def __getitem__(self, name: str) -> str | int:
         return self.values[name]
 
-    def under(self, way: Way) -> Options:
+    def under(self, traversal: Traversal) -> Options:
         """The same, where an algorithm's variant says how to walk; a schedule that was asked for stays."""
         chosen = copy(self)
         chosen.values = dict(self.values)
-        if self.schedule == "auto" and way.schedule != "auto":
-            chosen.schedule = way.schedule
-            chosen.values |= way.options  # type: ignore[arg-type]
-        chosen.sweeps, chosen.pours, chosen.features = way.sweeps, way.pours, way.features
-        chosen.cull = sum(CULLING[name] for name in way.culling)
+        if self.schedule == "auto" and traversal.schedule != "auto":
+            chosen.schedule = traversal.schedule
+            chosen.values |= traversal.options  # type: ignore[arg-type]
+        chosen.sweeps, chosen.pours, chosen.features = traversal.sweeps, traversal.pours, traversal.features
+        chosen.cull = sum(CULLING[name] for name in traversal.culling)
         if chosen.schedule == "bfs-4k":
-            chosen.one_block = "single-block" in way.features
+            chosen.one_block = "single-block" in traversal.features
             chosen.alone = chosen.small = at.BLOCK if chosen.one_block else -1
         return chosen
 

@@ -21,7 +21,9 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.errors import DataError, OutputError
 
-VERSION = 3
+VERSION = 4
+"""Of the format. Raise it where a program's class or one of its fields gets another name, too."""
+
 KEPT = 2
 MANIFEST = "manifest.json"
 NAME = re.compile(r"set-(\d{6,})")
@@ -148,7 +150,7 @@ def manifests(folder: Path, comm: Comm) -> list[tuple[Path, dict]]:
     """The complete sets and their manifests, the newest first; collective.
 
     Raises:
-        DataError: a manifest is of another version, or not readable as one.
+        DataError: a manifest has another format version, or is not readable as one.
     """
     found: list[Any] = []
     with comm.together():
@@ -170,7 +172,8 @@ def _manifest(path: Path) -> dict:
         ) from error
     if version != VERSION:
         raise DataError(
-            f"{path} is of version {version}, and this dgraph reads {VERSION}: take the dgraph that wrote it"
+            f"{path} is a checkpoint of format version {version}, and this dgraph reads version {VERSION} alone: go on "
+            "with the dgraph that wrote it, or start anew with an empty --checkpoint folder"
         )
     return manifest
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.portable import Portable
-from dgraph.checkpoint.asked import Asked
-from dgraph.checkpoint.spread import spread
-from dgraph.checkpoint.store import manifests, read, write
+from dgraph.backend.snapshot import Snapshot
 from dgraph.comm import Comm
-from dgraph.engine import State
+from dgraph.engine.checkpoint.checkpoint_file import manifests, read, write
+from dgraph.engine.checkpoint.redistribute import redistribute
+from dgraph.engine.checkpoint.signals import StopSignals
+from dgraph.engine.rounds.driver import State
+from dgraph.engine.rounds.progress import Progress
+from dgraph.engine.rounds.timings import Trace, plain
 from dgraph.errors import Checkpointed, DataError, OutputError, UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
-from dgraph.report.progress import Progress
-from dgraph.report.trace import Trace, plain
 
 RESUME = ("auto", "must")
 """auto: go on where there is a checkpoint, else start; must: refuse to start."""
@@ -46,26 +46,26 @@ def interval(text: str | int | None) -> tuple[int | None, float | None]:
     return None, float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-class Checkpoints:
-    """The checkpoints of one run: an :class:`~dgraph.engine.Keeper`.
+class CheckpointManager:
+    """The checkpoints of one run: an :class:`~dgraph.engine.rounds.driver.Keeper`.
 
     Args:
         identity: what a run must share with a checkpoint to go on from it: algorithm, parameters, graph.
         every: as in :func:`interval`; None: only when a signal asks.
         resume: a word of ``RESUME``; None: start anew, and refuse where a checkpoint lies already.
-        asked: whether a signal asked the run to stop.
+        signals: whether a signal signals the run to stop.
     """
 
     def __init__(
         self, folder: Path, identity: dict[str, Any], local: LocalGraph, comm: Comm, trace: Trace, progress: Progress,
-        *, every: str | int | None = None, resume: str | None = None, asked: Asked | None = None,
+        *, every: str | int | None = None, resume: str | None = None, signals: StopSignals | None = None,
     ):  # fmt: skip
         self.folder, self.identity, self.local, self.comm = folder, plain(identity), local, comm
-        self.trace, self.progress, self.asked = trace, progress, asked or Asked()
+        self.trace, self.progress, self.signals = trace, progress, signals or StopSignals()
         self.rounds, self.seconds = interval(every)
         self._ended: list[tuple[str, State]] = []
         self._known: list[tuple[str, State]] = []
-        self._current: tuple[str, Portable] | None = None
+        self._current: tuple[str, Snapshot] | None = None
         self._owed = 0
         self._since, self._round = time.monotonic(), 0
         self._load(resume)
@@ -95,22 +95,22 @@ class Checkpoints:
             machine.restore(kept)
         self._round = machine.round
 
-    def wish(self) -> int:
+    def request(self) -> int:
         due = self.seconds is not None and time.monotonic() - self._since >= self.seconds
-        return DUE * due + STOP * self.asked.stop
+        return DUE * due + STOP * self.signals.stop
 
     def until(self, round: int) -> int:
         return FAR if self.rounds is None else max(self._round + self.rounds - round, 1)
 
-    def boundary(self, program: Program, machine, wishes: int) -> None:
-        wishes = max(wishes, self._owed)
-        due = wishes > 0 or (self.rounds is not None and machine.round - self._round >= self.rounds)
+    def boundary(self, program: Program, machine, requests: int) -> None:
+        requests = max(requests, self._owed)
+        due = requests > 0 or (self.rounds is not None and machine.round - self._round >= self.rounds)
         if not due:
             return
         with self.comm.together():
             kept = machine.portable()
         if kept is None:
-            self._owed = max(wishes, DUE)
+            self._owed = max(requests, DUE)
             return
         began = time.perf_counter()
         self._round, self._owed = machine.round, 0
@@ -119,7 +119,7 @@ class Checkpoints:
             told = f"no checkpoint after round {machine.round}: {error}"
             self.trace.warn(told)
             self.progress.line(told)
-        elif wishes >= STOP:
+        elif requests >= STOP:
             raise Checkpointed(
                 f"stopped with a checkpoint after round {machine.round} of {_name(program)}, in {self.folder}; "
                 "the same command line with --resume auto goes on from there"
@@ -139,7 +139,7 @@ class Checkpoints:
         if error is not None:
             self.trace.warn(f"no checkpoint of the end: {error}")
 
-    def save(self, name: str = "", kept: Portable | None = None) -> str | None:
+    def save(self, name: str = "", kept: Snapshot | None = None) -> str | None:
         """Write a set: what has ended, and where program ``name`` stands. None, or why it could not be written."""
         masters = self.local.masters
         arrays = {"gids": self.local.gids[:masters]}
@@ -207,14 +207,14 @@ class Checkpoints:
     def _take(self, manifest: dict, arrays: dict[str, np.ndarray]) -> None:
         gids = arrays.pop("gids")
         wanted = self.local.gids[: self.local.masters]
-        mine = spread(gids, arrays, wanted, self.local.n, self.comm)
+        mine = redistribute(gids, arrays, wanted, self.local.n, self.comm)
         for number, one in enumerate(manifest["ended"]):
             values = {k: float.fromhex(v) if isinstance(v, str) else v for k, v in one["globals"].items()}
             fields = {field: mine[f"{number}/{field}"] for field in one["fields"]}
             self._known.append((one["program"], State(fields, values, one["rounds"], one["finished"])))
         if one := manifest["current"]:
             fields = {field: mine[f"current/{field}"] for field in one["fields"]}
-            self._current = one["program"], Portable(fields, mine["active"], mine["waiting"], one["shared"])
+            self._current = one["program"], Snapshot(fields, mine["active"], mine["waiting"], one["shared"])
 
     def _same(self, name: str, program: Program) -> None:
         if name != _name(program):

@@ -10,7 +10,7 @@ from dgraph.comm import Comm
 from dgraph.errors import DataError
 
 
-def spread(
+def redistribute(
     gids: np.ndarray, columns: Mapping[str, np.ndarray], wanted: np.ndarray, n: int, comm: Comm
 ) -> dict[str, np.ndarray]:
     """The values of vertices ``wanted``, out of ``columns`` that lie by ``gids`` over all ranks; collective.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 SIGNALS = (signal.SIGUSR1, signal.SIGTERM)
 
 
-class Asked:
+class StopSignals:
     """A signal handler that remembers. The rounds look at it; so a signal never lands inside one.
 
     A second SIGTERM ends the process, as the first does where nobody listens.
@@ -27,17 +27,17 @@ class Asked:
 
 
 @contextlib.contextmanager
-def listening(wanted: bool = True) -> Iterator[Asked]:
+def listening(wanted: bool = True) -> Iterator[StopSignals]:
     """Hear them meanwhile; inside another ``listening`` it is that one. Only a main thread can hear."""
     if not wanted or threading.current_thread() is not threading.main_thread():
-        yield Asked()
+        yield StopSignals()
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
     outer = before[signal.SIGUSR1]
-    if isinstance(outer, Asked):
+    if isinstance(outer, StopSignals):
         yield outer
         return
-    asked = Asked()
+    asked = StopSignals()
     for number in SIGNALS:
         signal.signal(number, asked)
     try:

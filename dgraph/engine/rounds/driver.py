@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dgraph.backend.base import Backend, Machine, SharedMachine
-from dgraph.backend.beside import beside
+from dgraph._support import interrupts
+from dgraph.backend.compile_ahead import compile_alongside
+from dgraph.backend.interface import Backend, Machine, SharedMachine
 from dgraph.comm import Comm
-from dgraph.errors import PeerLost, UsageError
+from dgraph.errors import DataError, PeerLost, UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program, trace
 
@@ -35,8 +36,8 @@ AHEAD = 1 << 14
 """Rounds that GPUs run by themselves before Python looks around: a quarter of a second."""
 
 
-Said = Callable[[], tuple[np.ndarray, np.ndarray, int]]
-"""Waits for the totals of a round: integers, sums of floats, and how many vertices wait in piles."""
+PendingTotals = Callable[[], tuple[np.ndarray, np.ndarray, int]]
+"""Waits for the totals of a round: integers, sums of floats, and how many vertices wait in buckets."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,14 @@ class State:
         globals: name → value, the same on every rank.
         rounds: rounds run.
         finished: whether the program's own end was reached, and not a round limit.
-        pile: the one that rounds stood in.
+        bucket: the one that rounds stood in.
     """
 
     fields: Mapping[str, np.ndarray]
     globals: dict[str, int | float]
     rounds: int
     finished: bool
-    pile: int = 0
+    bucket: int = 0
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.fields[name]
@@ -72,7 +73,7 @@ class State:
 
 
 class Keeper(Protocol):
-    """Keeps checkpoints (``dgraph/checkpoint``). Collective, but for ``began``, ``wish`` and ``until``."""
+    """Keeps checkpoints (``dgraph/engine/checkpoint``). Collective, but for ``began``, ``request`` and ``until``."""
 
     @property
     def began(self) -> str | None:
@@ -84,13 +85,13 @@ class Keeper(Protocol):
     def resume(self, program: Program, machine: Machine) -> None:
         """Put a machine that has started to where the checkpoint found it, if it is this program's."""
 
-    def wish(self) -> int:
+    def request(self) -> int:
         """Whether this rank wants a checkpoint at the next boundary; summed over ranks."""
 
     def until(self, round: int) -> int:
         """Rounds from ``round`` to the next boundary at which to look."""
 
-    def boundary(self, program: Program, machine: Machine, wishes: int) -> None:
+    def boundary(self, program: Program, machine: Machine, requests: int) -> None:
         """Between two rounds: a checkpoint, where it is time; raises where the run is to end with it."""
 
     def finished(self, program: Program, state: State) -> None:
@@ -109,8 +110,9 @@ class Context:
         self.record, self.progress = record, progress
         self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
         self.place, self.keeper = place, keeper  # of this rank among those of its node
-        self.rounds = 0
+        self.rounds, self.weighted = 0, False  # whether any program read the edges' weights
         self._coming: list[Program] = []
+        self._weights_checked = False
 
     def run(self, program: Program, state: Mapping[str, Any] | None = None) -> State:
         """Run a program to its end, or to the round limit.
@@ -121,15 +123,21 @@ class Context:
         known = self.keeper.known(program) if self.keeper else None
         if known is not None:
             self.rounds += known.rounds
+            self.weighted |= trace(program, self.local.out.weight_type).weighted
             return known
-        with self.record("prepare"):
-            self.backend.prepare(self.local, self.comm)
-        machine = self._machine(program)
+        with self.comm.watchdog.paused():
+            with self.record("prepare"):
+                self.backend.prepare(self.local, self.comm)
+            machine = self._machine(program)
+        self.weighted |= machine.traced.weighted
+        if machine.traced.weighted:
+            self.check_weights()
         limit = self.max_rounds if self.max_rounds is not None else np.iinfo(np.int64).max
         run = Run(machine, self)
         run.start(state or {})
         if self.keeper:
-            self.keeper.resume(program, machine)
+            with self.comm.watchdog.paused():
+                self.keeper.resume(program, machine)
         begun = machine.compiling
         if self.comm.size == 1:
             run.fused(limit)
@@ -140,6 +148,7 @@ class Context:
             self.record.add("compile", late)
             self.record.add("compute", -late)
         self.rounds += machine.round
+        self.comm.watchdog.begin(0)
         self.record.spent(machine.spent())
         self.record.queues |= machine.tasks()
         left = State(
@@ -147,11 +156,37 @@ class Context:
             globals=machine.globals(),
             rounds=machine.round,
             finished=machine.done,
-            pile=machine.pile,
+            bucket=machine.bucket,
         )
         if self.keeper:
-            self.keeper.finished(program, left)
+            with self.comm.watchdog.paused():
+                self.keeper.finished(program, left)
         return left
+
+    def check_weights(self) -> None:
+        """Refuse infinite weights, which a graph may have as long as nothing uses them.
+
+        Raises:
+            DataError: names an edge, the same one on any number of ranks.
+        """
+        kind = self.local.out.weight_type
+        if self._weights_checked or kind is None or kind.kind != "f":
+            return
+        low, most, _ = self.local.out.weight_range
+        if self.total(not (np.isfinite(low) and np.isfinite(most))):
+            self.refuse_weights(lambda weights: ~np.isfinite(weights), "a weight that is used must be finite")
+        self._weights_checked = True
+
+    def refuse_weights(self, wrong: Callable[[np.ndarray], np.ndarray], reason: str) -> None:
+        """Raise the error that names the graph, and an edge whose weight is ``wrong``, of several the one of the lowest
+        ids; there must be one on some rank."""
+        edge = self.local.lowest_edge(wrong, self.comm)
+        if edge is not None:
+            u, v, weight = edge
+            name = self.record.facts["graph"].get("name", "graph")
+            raise DataError(
+                f"{name}: the edge {u} → {v} weighs {weight}; {reason}; correct the data, or give --weights (weights=)"
+            )
 
     def ahead(self, *programs: Program) -> None:
         """Programs that are likely to follow the next one, to be compiled beside it."""
@@ -194,11 +229,11 @@ class Context:
         error: BaseException | None = None
         for first in (True, False):
             try:
-                with beside(self._others() if first else []):
+                with interrupts.immediate(), compile_alongside(self._others() if first else []):
                     if first == (self.place == 0):
                         machine.compile()
                         if self.comm.size > 1:
-                            from dgraph.sync import prepare  # not at the top: --help would wait for Numba
+                            from dgraph.engine.sync import prepare  # not at the top: --help would wait for Numba
 
                             prepare(machine.traced)
             except Exception as caught:  # told after both turns: the others are on their way to the second
@@ -210,7 +245,7 @@ class Context:
         """What this rank compiles beside the program that is next."""
         coming = self._coming if self.direction == "auto" else []
         self._coming = []
-        if self.backend.abreast:
+        if self.backend.compiles_in_parallel:
             coming = coming if self.place == 0 else []
         else:
             coming = coming[max(self.place - 1, 0) : self.place]
@@ -220,11 +255,13 @@ class Context:
 
     def _direction(self, program: Program) -> str:
         """The direction asked for, where the program can go it; the one of its way, where there is one."""
-        way = program.way
-        if way and way.direction != "auto":
-            if self.direction not in ("auto", way.direction):
-                raise UsageError(f"{way.name} always goes {way.direction}; leave --direction {self.direction} out")
-            return way.direction
+        traversal = program.traversal
+        if traversal and traversal.direction != "auto":
+            if self.direction not in ("auto", traversal.direction):
+                raise UsageError(
+                    f"{traversal.name} always goes {traversal.direction}; leave --direction {self.direction} out"
+                )
+            return traversal.direction
         wanted = {"flip": {"push", "pull"}}.get(self.direction, {self.direction})
         if self.direction == "auto" or wanted <= set(program.directions):
             return self.direction
@@ -260,25 +297,26 @@ class Run:
 
     def __init__(self, machine: Machine, context: Context):
         self.machine, self.comm, self.context = machine, context.comm, context
-        self.record = context.record
-        from dgraph.sync import Sync  # not at the top: --help would wait for Numba
+        self.record, self.watchdog = context.record, context.comm.watchdog
+        from dgraph.engine.sync import Sync  # not at the top: --help would wait for Numba
 
         self.sync = Sync(machine, context.local, context.comm, context.sync, context.record)
         self.error: BaseException | None = None
-        self.wishes = 0
+        self.requests = 0
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on every rank, and the first totals."""
         with self.record("init"):
             self._attempt(lambda: self.machine.start(given))
             self._agree(starting=True)
-            if self.sync.courier:
+            if self.sync.device_exchange:
                 self.comm.barrier()  # GPUs that wait for each other are not to begin apart
 
     def rounds(self, limit: int) -> None:
         """The reference: round after round, every phase on every rank."""
         machine, sync, record = self.machine, self.sync, self.record
         assert isinstance(machine, SharedMachine), f"{machine} is for one rank"
+        self.watchdog.begin(machine.round + 1)
         if not machine.done and limit > 0:
             sync.broadcast()
             if machine.traced.program.sparse:
@@ -286,22 +324,24 @@ class Run:
                     machine.begin()
         while not machine.done and machine.round < limit:
             began, first = time.perf_counter(), machine.round
+            self.watchdog.begin(first + 1)
             if not self._across(limit):
                 with record("compute"):
                     self._attempt(machine.edge)
                 sync.reduce(failed=self.error is not None)
                 with record("compute"):
                     self._attempt(machine.vertex)
+            self.watchdog.at("agreement")
             direction, frontier, edges = machine.direction, machine.total_active, machine.total_edges
             with record("agree"):
-                said = self._say()
+                pending = self._begin_agreement()
             figures = np.array([[frontier, edges, direction == "pull"]], np.int64)
             if self.error is None:
                 sync.account()
                 if machine.round > first:
                     figures = np.concatenate([machine.figures(first), figures])
             with record("agree"):
-                self._agree(said)
+                self._agree(pending)
             self._boundary()
             if not machine.done and machine.round < limit:
                 sync.broadcast()
@@ -330,14 +370,15 @@ class Run:
             batch = max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
             record.rounds.extend(machine.figures(first), seconds, machine.notes())
             self.context.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
-            self.wishes = keeper.wish() if keeper else 0
+            self.requests = keeper.request() if keeper else 0
             self._boundary()
 
     def _boundary(self) -> None:
         """Every rank stands between the same two rounds."""
+        interrupts.check()
         if self.context.keeper and not self.machine.done:
-            with self.record("checkpoint"):
-                self.context.keeper.boundary(self.machine.traced.program, self.machine, self.wishes)
+            with self.record("checkpoint"), self.watchdog.paused():
+                self.context.keeper.boundary(self.machine.traced.program, self.machine, self.requests)
 
     def _attempt(self, work: Callable[[], Any]) -> Any:
         """Local work. A rank that failed goes on with empty messages, and raises where all ranks agree."""
@@ -350,31 +391,31 @@ class Run:
                 self.error = error
         return None
 
-    def _agree(self, said: Said | None = None, starting: bool = False) -> None:
+    def _agree(self, pending: PendingTotals | None = None, starting: bool = False) -> None:
         """The round's totals on every rank; vertices that wait are let in when nobody else is active."""
         machine = self.machine
         try:
-            integers, floats, waiting = (said or self._say())()
+            integers, floats, waiting = (pending or self._begin_agreement())()
         except TimeoutError:
             assert self.error is not None
             raise self.error from None
         if integers[0] == 0 and waiting:
-            pile = self.comm.allreduce(np.array([machine.lowest_pile()], np.int64), "min")
-            self._attempt(lambda: machine.open_pile(int(pile[0])))
-            opened, _, _ = self._say()()
+            bucket = self.comm.allreduce(np.array([machine.lowest_bucket()], np.int64), "min")
+            self._attempt(lambda: machine.open_bucket(int(bucket[0])))
+            opened, _, _ = self._begin_agreement()()
             integers[:2] = opened[:2]
-        machine.agreed(integers, floats, starting)
+        machine.apply_totals(integers, floats, starting)
 
-    def _say(self) -> Said:
+    def _begin_agreement(self) -> PendingTotals:
         """This rank's part of the round's totals is on its way; what is returned waits for those of all."""
         machine, failed = self.machine, self.error is not None
         integers, floats = machine.totals()
-        wish = self.context.keeper.wish() if self.context.keeper else 0
-        mine = np.array([failed, machine.waiting, wish, *integers], np.int64)
+        request = self.context.keeper.request() if self.context.keeper else 0
+        mine = np.array([failed, machine.waiting, request, *integers], np.int64)
         if self.comm.size > 1 and floats.size:
-            return lambda: self._heard(mine, *self._gathered(mine, floats))
+            return lambda: self._end_agreement(mine, *self._gathered(mine, floats))
         begun = self.comm.begin_allreduce(mine)
-        return lambda: self._heard(mine, begun(), floats)
+        return lambda: self._end_agreement(mine, begun(), floats)
 
     def _gathered(self, mine: np.ndarray, floats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sums over ranks in one exchange; of floats in rank order, so that every rank has the same bits."""
@@ -384,12 +425,14 @@ class Run:
             sums += np.ascontiguousarray(part).view(np.float64)
         return gathered[:, : mine.size].sum(axis=0), sums
 
-    def _heard(self, mine: np.ndarray, whole: np.ndarray, floats: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    def _end_agreement(
+        self, mine: np.ndarray, whole: np.ndarray, floats: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, int]:
         """Sums of integers and floats, and how many vertices wait. Minima take an allreduce of their own."""
         if self.machine.minima:
             whole[-self.machine.minima :] = self.comm.allreduce(mine[-self.machine.minima :], "min")
         if whole[0]:
             self.comm.deadline = math.inf
             self.comm.agree(self.error)
-        self.wishes = int(whole[2])
+        self.requests = int(whole[2])
         return whole[3:], floats, int(whole[1])

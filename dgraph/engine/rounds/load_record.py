@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.note import Note
+from dgraph.backend.round_stats import RoundStats
 
 WARP = 32
 FIRST, HEAVIEST = 3, 3
 """Rounds that are kept in full: the first, and those of most edges among the others."""
 
 
-class Loads:
+class LoadRecord:
     """One rank's rounds."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Loads:
         self._blocks: dict[str, np.ndarray] = {}
         self._threads = np.zeros((0, WARP), np.int64)
 
-    def add(self, round: int, note: Note) -> tuple[int, float]:
+    def add(self, round: int, note: RoundStats) -> tuple[int, float]:
         """A round's edges; the largest and the mean of its thread blocks."""
         if not note.edges:
             return 0, 0.0
@@ -81,7 +81,7 @@ def statistics(values: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _round(number: int, note: Note, by_block: Mapping[str, np.ndarray], whole: np.ndarray) -> dict[str, Any]:
+def _round(number: int, note: RoundStats, by_block: Mapping[str, np.ndarray], whole: np.ndarray) -> dict[str, Any]:
     blocks = {kernel: edges.tolist() for kernel, edges in by_block.items()}
     return {"round": number, "schedule": note.schedule, **spread(whole), "by_block": blocks}
 

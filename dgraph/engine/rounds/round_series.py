@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dgraph.backend.note import Note
-from dgraph.report.load import Loads
+from dgraph.backend.round_stats import RoundStats
+from dgraph.engine.rounds.load_record import LoadRecord
 
 PARTS = ("compute", "pack", "exchange", "unpack", "agree")
 """Of solve. ``exchange`` is time in which nothing else was done; ``agree`` is idle: the wait for the slowest rank."""
@@ -22,7 +22,7 @@ KEPT_ROUNDS = 1024
 NOTHING = "", 0, 0.0
 
 
-class Rounds:
+class RoundSeries:
     """Every round's figures while they are few; of a long run every 2nd, 4th, … round, and the totals of all.
 
     Args:
@@ -40,9 +40,9 @@ class Rounds:
         self._began, self._most = began, most
         self._given = dict.fromkeys((*PARTS, HIDDEN), 0.0)
         self.schedules: dict[str, int] = {}
-        self.loads = Loads()
+        self.loads = LoadRecord()
 
-    def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[Note] = ()) -> None:
+    def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[RoundStats] = ()) -> None:
         """Rounds ended, each after ``seconds``: frontier vertices, frontier edges, 1 if pulled, int64 (rounds, 3).
 
         ``notes``: of all of them, in order, or none at all.
@@ -62,11 +62,11 @@ class Rounds:
         parts, start = self._parts(len(figures), seconds), time.perf_counter() - self._began - seconds * len(figures)
         for i, (v, e, pull) in enumerate(rows):
             at = first + i * self.every
-            way = "pull" if pull else "push"
-            self.kept.append((self.count + at + 1, way, v, e, seconds, start + at * seconds, *parts, told[i]))
+            traversal = "pull" if pull else "push"
+            self.kept.append((self.count + at + 1, traversal, v, e, seconds, start + at * seconds, *parts, told[i]))
         self.count += len(figures)
 
-    def _noted(self, notes: Sequence[Note], places: range) -> list[tuple[str, int, float]]:
+    def _noted(self, notes: Sequence[RoundStats], places: range) -> list[tuple[str, int, float]]:
         """Of some of the next rounds: the schedule, the edges of its fullest thread block, and their mean."""
         if not notes:
             return [NOTHING] * len(places)

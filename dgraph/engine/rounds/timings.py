@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from dgraph.backend.note import Spent
+from dgraph.backend.round_stats import Spent
 from dgraph.comm import Comm
 from dgraph.comm.hosts import host
-from dgraph.report.series import KEPT_ROUNDS, PARTS, Rounds
+from dgraph.engine.rounds.round_series import KEPT_ROUNDS, PARTS, RoundSeries
 
 VERSION = 1
 """Of the report's schema, ``schema.json``: raised when a key changes its meaning or goes away."""
@@ -63,7 +63,9 @@ class Trace:
         self.choices: list[dict] = []
         self.warnings: list[str] = []
         self.spans: list[tuple[str, float, float]] = []
-        self.rounds = Rounds(self.seconds, self.began, max(FEWEST_ROUNDS, min(KEPT_ROUNDS, KEPT_FIGURES // comm.size)))
+        self.rounds = RoundSeries(
+            self.seconds, self.began, max(FEWEST_ROUNDS, min(KEPT_ROUNDS, KEPT_FIGURES // comm.size))
+        )
         self.queues: dict[str, float] = {}
         self.kernels: dict[tuple[str, str, bool], tuple[int, float]] = {}
         self.gpu: dict | None = None
@@ -117,7 +119,7 @@ class Trace:
 
         Collective. When more has happened it may be called again: the report covers everything since the start.
         """
-        from dgraph.version import __version__
+        from dgraph._support.version import __version__
 
         self.comm.barrier()
         ranks = self.comm.allgather_json(self._mine())

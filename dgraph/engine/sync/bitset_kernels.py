@@ -4,8 +4,8 @@ from functools import cache
 
 import numpy as np
 
-from dgraph.backend.cpu.atomics import load, store, trailing_zeros
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads.atomics import load, store, trailing_zeros
 
 OPTIONS = {"nogil": True, "cache": True}
 

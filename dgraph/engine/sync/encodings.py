@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dgraph.sync import kernels
+from dgraph.engine.sync import bitset_kernels
 
 NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
 HEADER = 16
@@ -62,30 +62,30 @@ def encode(
         count = total
     elif kind == BITSET:
         words = out[at : at + 8 * _words(total)].view(np.uint64)
-        kernels.set_bits(words, positions)
+        bitset_kernels.set_bits(words, positions)
         if columns:
             where = np.empty(count, np.uint32)
-            kernels.positions_of(words, where)
+            bitset_kernels.positions_of(words, where)
         at += words.nbytes
     else:
         out[at : at + 4 * count].view(np.uint32)[:] = positions
         at += _pad(4 * count)
     which = None if kind == EVERYTHING else where
     if rows is not None and columns:
-        which = rows[:total] if which is None else kernels.gathered(rows, which)
+        which = rows[:total] if which is None else bitset_kernels.gathered(rows, which)
     uniform = 0
     for i, column in enumerate(columns):
-        raw = column.view(kernels.bare(column.dtype))
+        raw = column.view(bitset_kernels.bare(column.dtype))
         if which is None:
             single = bool(raw[0] == raw[total - 1] and (raw[:total] == raw[0]).all())
         else:
-            single = kernels.alike(raw, which)
+            single = bitset_kernels.alike(raw, which)
         size = raw.itemsize * (1 if single else count)
         room = out[at : at + size].view(raw.dtype)
         if which is None:
             room[:] = raw[: room.size]
         else:
-            kernels.gather(raw, which[: room.size], room)
+            bitset_kernels.gather(raw, which[: room.size], room)
         uniform |= single << i
         at += _pad(size)
     header = out[:HEADER].view(np.int64)
@@ -104,7 +104,7 @@ def decode(
     if kind == BITSET:
         size = 8 * _words(total)
         positions = np.empty(count, np.uint32)
-        kernels.positions_of(message[at : at + size].view(np.uint64), positions)
+        bitset_kernels.positions_of(message[at : at + size].view(np.uint64), positions)
         at += size
     elif kind == OFFSETS:
         positions = message[at : at + 4 * count].view(np.uint32)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.comm import Comm
+from dgraph.engine.sync.bitset_kernels import count, deal, held_of_many, load_kernels
+from dgraph.engine.sync.encodings import BITSET, OFFSETS, bound, choose, decode, encode
+from dgraph.engine.sync.sync_plan import Refresh, SyncPlan, plan
 from dgraph.graph.local import LocalGraph, Mirrors
 from dgraph.program import Traced
-from dgraph.sync.encode import BITSET, OFFSETS, bound, choose, decode, encode
-from dgraph.sync.kernels import count, deal, held_of_many, load_kernels
-from dgraph.sync.plan import Plan, Told, plan
 
 SPARSE = 32
 """Positions a vertex from which looking each vertex up beats looking at every position."""
 
 ACTIVE = np.dtype(np.uint8)
+FRONTIER = ("the frontier",)
+"""What a broadcast of no field is about."""
+
 NOBODY = np.empty(0, np.uint32)
 Span = tuple[int, Mirrors, int, int]
 POISON = {"f": float("nan"), "i": -77, "u": 0x55}
@@ -43,8 +46,8 @@ class Sync:
         traced = machine.traced
         self.plans = {d: plan(traced, d, local.directed, self.full) for d in ("push", "pull")}
         self.widths = {k: machine.state[k].dtype for k in traced.fields}
-        self.courier = machine.exchange(comm, self.plans, trace)
-        peers = [] if self.courier else self._peers
+        self.device_exchange = machine.exchange(comm, self.plans, trace)
+        peers = [] if self.device_exchange else self._peers
         self._outbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
         self._inbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
         self._mask = np.zeros(local.masters if peers else 0, np.uint8)
@@ -52,6 +55,8 @@ class Sync:
         self._positions = np.empty(max(local.mirrors, most) + 1, np.uint32)
         self._routes: dict[tuple[bool, str], list[Span]] = {}
         self._roles: tuple[str, ...] = ()
+        message_fields = {name for now in self.plans.values() for fields in now.message_fields for name in fields}
+        self._exchanged = [name for name in traced.fields if name in message_fields]
 
     @property
     def _peers(self) -> list[int]:
@@ -61,24 +66,28 @@ class Sync:
         """The most bytes that a message to or from a peer can take, whatever phase and direction it belongs to."""
         sides = (self.local.mine.get(peer), self.local.theirs.get(peer))
         total = max(side.count for side in sides if side is not None)
-        phases = {fields for now in self.plans.values() for fields in now.spoken}
+        phases = {fields for now in self.plans.values() for fields in now.message_fields}
         widths = ([*(self.widths[k].itemsize for k in fields), ACTIVE.itemsize] for fields in phases)
         return max(bound(total, each) for each in widths)
 
     def across(self, limit: int) -> bool:
         """Rounds that a courier runs without the host, up to the agreement on the last; whether there were any."""
-        return bool(self.courier and not self.full and self.courier.across(limit, self))
+        if not self.device_exchange or self.full:
+            return False
+        self.comm.watchdog.at("exchange between GPUs", self._exchanged)
+        return bool(self.device_exchange.across(limit, self))
 
     def account(self) -> None:
         """Seconds and bytes of what a courier moved since the last call go into the trace."""
-        if self.courier:
-            self.courier.account()
+        if self.device_exchange:
+            self.device_exchange.account()
 
     def reduce(self, failed: bool = False) -> None:
         """Mirrors give their proposals to their masters. ``failed``: this rank has nothing to say any more."""
         machine, traced, now = self.machine, self.machine.traced, self.plans[self.machine.direction]
-        if self.courier:
-            self.courier.reduce(now.reduce, now.reduce_role, traced.all or self.full, failed)
+        self.comm.watchdog.at("reduce", now.reduce)
+        if self.device_exchange:
+            self.device_exchange.reduce(now.reduce, now.reduce_role, traced.all or self.full, failed)
             return
         giving, taking = self._spans(self.local.mine, now.reduce_role), self._spans(self.local.theirs, now.reduce_role)
         with self.trace("pack"):
@@ -122,27 +131,28 @@ class Sync:
         now = self.plans[self.machine.direction]
         roles = (*(told.role for told in now.refresh), now.reduce_role)
         if roles != self._roles:
-            known = self.machine.abreast and not (self._roles or self.full or self.poisoned)
+            known = self.machine.mirrors_current and not (self._roles or self.full or self.poisoned)
             self._roles = roles
             if self.poisoned:
                 self._poison(now)
             for told in () if known else now.refresh:
-                self._tell(told, failed, everything=not self._hears_in_time(told, now))
+                self._send_refresh(told, failed, everything=not self._refreshed_later(told, now))
         elif now.frontier or now.broadcast:
-            self._tell(Told(now.broadcast, now.broadcast_role, now.frontier), failed, everything=self.full)
+            self._send_refresh(Refresh(now.broadcast, now.broadcast_role, now.frontier), failed, everything=self.full)
 
-    def _hears_in_time(self, told: Told, now: Plan) -> bool:
+    def _refreshed_later(self, told: Refresh, now: SyncPlan) -> bool:
         """Whether mirrors hear of active masters alone: of others they do when those become active. Where most are
         active all are sooner told."""
         machine, known = self.machine, told.joins and set(told.fields) <= set(now.broadcast)
         return known and 2 * machine.total_active < self.local.n and not (machine.dirties or self.full)
 
-    def _tell(self, told: Told, failed: bool, everything: bool) -> None:
+    def _send_refresh(self, told: Refresh, failed: bool, everything: bool) -> None:
         (fields, role, joins), machine, traced = told, self.machine, self.machine.traced
+        self.comm.watchdog.at("broadcast", fields or FRONTIER)
         dense = everything or traced.all
         marked = joins and (everything or machine.dirties)
-        if self.courier:
-            self.courier.broadcast(fields, role, dense, marked, joins, failed)
+        if self.device_exchange:
+            self.device_exchange.broadcast(fields, role, dense, marked, joins, failed)
             return
         telling, hearing = self._spans(self.local.theirs, role), self._spans(self.local.mine, role)
         if not telling and not hearing:
@@ -204,7 +214,7 @@ class Sync:
             known += [span for span in spans if span[2] < span[3]]
         return known
 
-    def _poison(self, now: Plan) -> None:
+    def _poison(self, now: SyncPlan) -> None:
         """Garbage into every mirror's field that this direction does not read; identities into its accumulators."""
         machine, fields = self.machine, self.machine.traced.fields
         for mirrors in self.local.mine.values():
@@ -212,7 +222,7 @@ class Sync:
                 values = machine.state[name][mirrors.first : mirrors.first + mirrors.count]
                 read = np.zeros(mirrors.count, np.bool_)
                 for told in now.refresh:
-                    if name in told.fields and not self._hears_in_time(told, now):
+                    if name in told.fields and not self._refreshed_later(told, now):
                         read[slice(*mirrors.span(told.role))] = True
                 if name not in now.reduce:
                     values[~read] = POISON[values.dtype.kind]

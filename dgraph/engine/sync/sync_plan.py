@@ -14,7 +14,7 @@ from dgraph.program import Traced
 from dgraph.program.program import BUILTINS
 
 
-class Told(NamedTuple):
+class Refresh(NamedTuple):
     """Values that masters send to mirrors of a role; ``joins``: and which of them are active, so that these join the
     frontier."""
 
@@ -24,7 +24,7 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class SyncPlan:
     """Fields and roles of one direction. A role is ``row``, ``column``, ``any`` or ``none``.
 
     Attributes:
@@ -38,16 +38,16 @@ class Plan:
     reduce_role: str
     broadcast: tuple[str, ...]
     broadcast_role: str
-    refresh: tuple[Told, ...]
+    refresh: tuple[Refresh, ...]
     frontier: bool
 
     @property
-    def spoken(self) -> list[tuple[str, ...]]:
+    def message_fields(self) -> list[tuple[str, ...]]:
         """Fields of each message."""
         return [self.reduce, self.broadcast, *(told.fields for told in self.refresh)]
 
 
-def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> Plan:
+def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> SyncPlan:
     """The plan of a program's rounds in one direction.
 
     Args:
@@ -58,17 +58,17 @@ def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> 
     frontier = not traced.all
     if full:
         fields = tuple(traced.fields)
-        return Plan(traced.proposes, "any", fields, "any", (Told(fields, "any", frontier),), frontier)
+        return SyncPlan(traced.proposes, "any", fields, "any", (Refresh(fields, "any", frontier),), frontier)
     backwards = direction == "pull" and not directed
     source, target = ("column", "row") if backwards else ("row", "column")
     at_source, at_target = traced.reads_u - set(BUILTINS), traced.reads_v - set(BUILTINS)
     by_cond = traced.cond_reads - set(BUILTINS) - set(traced.proposes)
     ends = at_target | by_cond
-    refresh = [Told(tuple(sorted(at_source)), source, frontier)] * bool(at_source or frontier)
-    refresh += [Told(tuple(sorted(ends)), target, False)] * bool(ends)
+    refresh = [Refresh(tuple(sorted(at_source)), source, frontier)] * bool(at_source or frontier)
+    refresh += [Refresh(tuple(sorted(ends)), target, False)] * bool(ends)
     changing = set(traced.proposes) | set(traced.apply or ())
     told = _join(source if at_source & changing or frontier else "none", target if at_target & changing else "none")
-    return Plan(
+    return SyncPlan(
         reduce=traced.proposes,
         reduce_role=target,
         broadcast=tuple(sorted((at_source | at_target) & changing)),

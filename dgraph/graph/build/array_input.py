@@ -9,6 +9,7 @@ from dgraph.errors import DataError, UsageError
 WEIGHTS = tuple(np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64))
 STEP = 1 << 20
 """values checked at a time"""
+ROUNDED = "some weights are integers beyond 63 bits: all are read as float64, which rounds those beyond 53 bits"
 
 
 def as_ids(values, name: str, before: int = 0) -> np.ndarray:
@@ -33,34 +34,41 @@ def as_ids(values, name: str, before: int = 0) -> np.ndarray:
 def as_weights(values, name: str, before: int = 0) -> np.ndarray:
     """Weights as int32, int64, float32 or float64, 1-D; smaller types are widened. Indices count from ``before``.
 
+    Integers above 2^63 - 1 make the array float64: see :func:`rounds_weights`.
+
     Raises:
         UsageError: not a 1-D array of real numbers.
-        DataError: a weight that is NaN or infinite, or an integer above 2^63 - 1, with its index.
+        DataError: a weight that is NaN, with its index.
     """
     array = _vector(values, name)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise UsageError(
             f"{name}: got an array of {array.dtype}; weights are real numbers of 64 bits at most; convert it"
         )
-    check_finite(array, name, before)
-    if array.dtype == np.uint64:
-        check_range(array, 0, np.iinfo(np.int64).max, name, before)
-        return array.astype(np.int64)
+    check_weights(array, name, before)
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8:
+        beyond = array.size and int(array.max()) > np.iinfo(np.int64).max
+        return array.astype(np.float64 if beyond else np.int64)
     for kind in WEIGHTS:
         if np.can_cast(array.dtype, kind, "safe"):
             return array.astype(kind, copy=False)
     raise UsageError(f"{name}: got an array of {array.dtype}; convert it to float64")
 
 
-def check_finite(weights: np.ndarray, name: str, before: int = 0) -> None:
-    """Refuse NaN and infinity, with the index counted from ``before``."""
+def rounds_weights(values, weights: np.ndarray | None) -> bool:
+    """True if :func:`as_weights` made floats of integers, since some are above 2^63 - 1."""
+    return weights is not None and weights.dtype == np.float64 and np.asarray(values).dtype.kind == "u"
+
+
+def check_weights(weights: np.ndarray, name: str, before: int = 0) -> None:
+    """Refuse NaN, with the index counted from ``before``. Infinity is left to the algorithms that use weights."""
     if weights.dtype.kind != "f":
         return
     for start in range(0, weights.size, STEP):
-        finite = np.isfinite(weights[start : start + STEP])
-        if not finite.all():
-            at = start + int(np.argmin(finite))
-            raise DataError(f"{name}[{before + at}] is {weights[at]}; a weight is a finite number; correct it")
+        undefined = np.isnan(weights[start : start + STEP])
+        if undefined.any():
+            at = start + int(np.argmax(undefined))
+            raise DataError(f"{name}[{before + at}] is {weights[at]}; a weight is a number; correct it")
 
 
 def check_range(values: np.ndarray, low: int, high: int, name: str, before: int = 0) -> None:

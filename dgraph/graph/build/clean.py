@@ -9,17 +9,18 @@ two. Without it they merge, and count as one duplicate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
-from dgraph.compiled import njit
-from dgraph.graph.arrays import check_finite, check_range
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
-from dgraph.graph.compact import number_ids, to_gids
+from dgraph.graph.build.array_input import check_range, check_weights
+from dgraph.graph.build.id_compaction import number_ids, to_gids
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.rows import count_rows, merge_parallel, place_rows, sort_rows
 
 CHUNK = 1 << 16
@@ -43,6 +44,8 @@ class RawEdges:
         mirrored: the graph is undirected and both arcs of every edge are listed (``directed`` is False).
         disposable: the arrays may be written over.
         parallel: parallel edges are part of the graph, and are kept whatever the options say.
+        vertices_at, edges_at: for messages, where the input lists a vertex of this id for the second time, and an edge
+            that ends at one.
         ids: what the ids are, where they are no integers of the input.
         why: what says that the graph is directed or not.
         facts: name, notes and defaults that the input gives; the counts are filled by :func:`assemble`.
@@ -58,6 +61,8 @@ class RawEdges:
     mirrored: bool = False
     disposable: bool = False
     parallel: bool = False
+    vertices_at: Callable[[int], str] | None = None
+    edges_at: Callable[[int], str] | None = None
     ids: VertexIds | None = None
     why: str = ""
     facts: LoadFacts = field(default_factory=LoadFacts)
@@ -70,7 +75,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     undirected one becomes directed with both arcs of every edge.
 
     Raises:
-        DataError: an id below the base or beyond n, a negative id, a weight that is NaN or infinite.
+        DataError: an id below the base or beyond n, a negative id, a weight that is NaN.
     """
     facts = replace(raw.facts, notes=list(raw.facts.notes))
     src, dst, weights = raw.src, raw.dst, raw.weights
@@ -79,6 +84,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     both = raw.mirrored or not (raw.directed and directed)
     doubled, disposable = both and not raw.mirrored, raw.disposable
     keep_parallel, known = options.keep_parallel or raw.parallel, raw.ids
+    vertices_at, edges_at = raw.vertices_at or (lambda _: facts.name), raw.edges_at or (lambda _: facts.name)
     why = raw.why if directed == raw.directed else "asked for"
     if why:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
@@ -89,13 +95,13 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         check_range(src, low, high, f"{facts.name}: source", before)
         check_range(dst, low, high, f"{facts.name}: target", before)
         if weights is not None:
-            check_finite(weights, f"{facts.name}: weight", before)
+            check_weights(weights, f"{facts.name}: weight", before)
     ids: VertexIds
     if n is None:
-        ids = number_ids([src, dst], vertices, facts.name, comm)
+        ids = number_ids([src, dst], vertices, vertices_at, comm)
         n, base = int(ids.starts[-1]), 0
-        src = to_gids(ids, src, facts.name, comm, disposable)
-        dst = to_gids(ids, dst, facts.name, comm, disposable)
+        src = to_gids(ids, src, edges_at, comm, disposable)
+        dst = to_gids(ids, dst, edges_at, comm, disposable)
     else:
         ids = known or ConsecutiveIds(n, base)
     listed = _Listed(src, dst, weights, base, gid_type(n), doubled, options.keep_loops)

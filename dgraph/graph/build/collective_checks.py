@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.comm import Comm
-from dgraph.compiled import njit
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.arrays import check_finite
+from dgraph.graph.build.array_input import check_weights
 
 
 def agreed_weights(weights: np.ndarray | None, edges: int, comm: Comm) -> np.ndarray | None:
@@ -22,7 +22,7 @@ def agreed_weights(weights: np.ndarray | None, edges: int, comm: Comm) -> np.nda
     with comm.together():
         weights = np.empty(0, dtypes[0]) if weights is None else weights
         weights = weights.astype(np.result_type(*dtypes), copy=False)
-        check_finite(weights, "weights")
+        check_weights(weights, "weights")
     return weights
 
 

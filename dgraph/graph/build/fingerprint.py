@@ -6,8 +6,8 @@ from hashlib import blake2b
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.comm import Comm
-from dgraph.compiled import njit
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.generators.counter import mix
 from dgraph.graph.local import LocalGraph

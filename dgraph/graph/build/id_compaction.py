@@ -4,10 +4,12 @@ them. No rank ever holds more ids than its part of them, and a chunk.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
-from dgraph.compiled import njit
 from dgraph.errors import DataError
 from dgraph.graph.block import gid_type
 from dgraph.graph.generators.counter import mix
@@ -15,20 +17,24 @@ from dgraph.graph.ids import SparseIds
 
 CHUNK = 1 << 16
 """ids that a rank sends at a time"""
+NONE = 1 << 63
+"""Above every id."""
 SAMPLES = 1024
 """ids that each rank shows the others, to agree who holds what"""
 
 
-def number_ids(columns: list[np.ndarray], listed: np.ndarray | None, name: str, comm: Comm) -> SparseIds:
+def number_ids(
+    columns: list[np.ndarray], listed: np.ndarray | None, where: Callable[[int], str], comm: Comm
+) -> SparseIds:
     """Number the ids that occur in ``columns`` on any rank, or those ``listed``, ascending; collective.
 
     Args:
         columns: integer arrays of original ids, not negative; this rank's share, repetitions allowed.
         listed: this rank's share of the vertices, where the input lists them; then on all ranks.
-        name: the input, for messages.
+        where: for messages, the place in the input where an id is listed for the second time.
 
     Raises:
-        DataError: an id listed twice.
+        DataError: an id listed twice, the lowest.
     """
     columns = columns if listed is None else [listed]
     lowest = _lowest(columns, comm)
@@ -37,36 +43,40 @@ def number_ids(columns: list[np.ndarray], listed: np.ndarray | None, name: str, 
         for part in comm.alltoallv(_cut(np.sort(chunk).astype(np.int64, copy=False), lowest)):
             held.add(part)
     here = held.ascending()
+    twice = here[1:][here[1:] == here[:-1]]
+    lowest_twice = -comm.largest(-int(twice[0]) if twice.size else -NONE)
     with comm.together():
-        twice = here[1:][here[1:] == here[:-1]]
-        if twice.size:
-            raise DataError(f"{name}: vertex {twice[0]} is listed twice; list every vertex once")
+        if lowest_twice < NONE:
+            raise DataError(f"{where(lowest_twice)}: vertex {lowest_twice} is listed twice; list every vertex once")
     starts = np.concatenate([[0], np.cumsum(comm.allgather(np.array([here.size], np.int64))[:, 0])])
     return SparseIds(here, starts, lowest)
 
 
-def to_gids(ids: SparseIds, column: np.ndarray, name: str, comm: Comm, disposable: bool = False) -> np.ndarray:
+def to_gids(
+    ids: SparseIds, column: np.ndarray, where: Callable[[int], str], comm: Comm, disposable: bool = False
+) -> np.ndarray:
     """The gids of a column of original ids, in the dtype of the graph's gids; collective.
 
-    A ``disposable`` column is written over.
+    A ``disposable`` column is written over. ``where``: for messages, where in the input an edge ends at an id.
 
     Raises:
-        DataError: an id that is no vertex.
+        DataError: an id that is no vertex, the lowest.
     """
     start, at = int(ids.starts[comm.rank]), 0
     look_up = _LookUp(ids.here, gid_type(int(ids.starts[-1])), start)
     within = disposable and column.flags.owndata and column.itemsize >= look_up.dtype.itemsize
     out = column.view(look_up.dtype)[: column.size] if within else np.empty(column.size, look_up.dtype)
     for chunk in _chunks([column], comm):
-        counts, dealt, places = _deal(chunk.astype(np.int64, copy=False), ids.lowest)
+        counts, dealt, places = _owners(chunk.astype(np.int64, copy=False), ids.lowest)
         asked = comm.alltoallv(np.split(dealt, np.cumsum(counts)[:-1]))
         answers = comm.alltoallv([look_up(part) for part in asked])
         out[at + places] = np.concatenate(answers)
         at += chunk.size
+    missing = -comm.largest(-look_up.missing)
     with comm.together():
-        if look_up.missing is not None:
+        if missing < NONE:
             raise DataError(
-                f"{name}: an edge ends at {look_up.missing}, which the list of vertices does not hold; "
+                f"{where(missing)}: an edge ends at {missing}, which the list of vertices does not hold; "
                 "add the vertex, or give the edges alone"
             )
     if within:
@@ -140,11 +150,11 @@ def _cut(ids, lowest):
 
 
 class _LookUp:
-    """The gids of the ids on this rank; remembers one that is not there."""
+    """The gids of the ids on this rank; ``missing``: the lowest that was asked for and is not there, or NONE."""
 
     def __init__(self, ids: np.ndarray, dtype: np.dtype, start: int):
         self.ids, self.dtype, self.start = ids, dtype, start
-        self.missing: int | None = None
+        self.missing = NONE
         self.low = int(ids[0]) if ids.size else 0
         span = int(ids[-1]) - self.low if ids.size else 0
         # About one bucket an id, each a range of ids of equal length: a short search where ids are spread evenly.
@@ -156,8 +166,8 @@ class _LookUp:
     def __call__(self, wanted: np.ndarray) -> np.ndarray:
         out = np.empty(wanted.size, self.dtype)
         missing = _look_up(wanted, self.ids, self.low, self.shift, self.buckets, self.start, out)
-        if missing >= 0 and self.missing is None:
-            self.missing = int(wanted[missing])
+        if missing >= 0:
+            self.missing = min(self.missing, int(wanted[missing]))
         return out
 
 
@@ -174,7 +184,7 @@ def _below(ids, bound):
 
 
 @njit(cache=True)
-def _deal(ids, lowest):
+def _owners(ids, lowest):
     """How many ids go to each rank, the ids in that order, and where each of them stood."""
     counts = np.zeros(lowest.size, np.int64)
     owner = np.empty(ids.size, np.int32)
@@ -208,7 +218,7 @@ def _fill_buckets(ids, low, shift, buckets):
 
 @njit(cache=True)
 def _look_up(wanted, ids, low, shift, buckets, start, out):
-    """Fill in gids; returns the position of an id that is not there, or -1."""
+    """Fill in gids; returns the position of the lowest id that is not there, or -1."""
     missing = np.int64(-1)
     for i in range(wanted.size):
         at, end = np.int64(0), np.int64(0)
@@ -222,7 +232,7 @@ def _look_up(wanted, ids, low, shift, buckets, start, out):
                 at = middle + 1
             else:
                 end = middle
-        if at == last or ids[at] != wanted[i]:
+        if (at == last or ids[at] != wanted[i]) and (missing < 0 or wanted[i] < wanted[missing]):
             missing = i
         out[i] = start + at
     return missing

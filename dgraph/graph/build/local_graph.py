@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
-from dgraph.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.homes import Homes
+from dgraph.graph.build.part_layout import PartLayout
+from dgraph.graph.build.shuffle import HeldArcs, Masters, move_arcs, move_masters, move_rows
 from dgraph.graph.local import Csr, LocalGraph, Mirrors
-from dgraph.graph.shuffle import HeldArcs, Masters, move_arcs, move_masters, move_rows
 from partitioning import Placement
-from partitioning.gidset import GidSet
+from partitioning.arrays.gidset import GidSet
 
 
 def build(block: EdgeBlock, placement: Placement, comm: Comm) -> LocalGraph:
@@ -30,7 +30,7 @@ def build_parts(block: EdgeBlock, placement: Placement, comm: Comm) -> list[Loca
     """The partitions that live on this rank, of any number; collective. Raises as :func:`build` does."""
     if placement.parts == comm.size == 1:
         return [_whole(block, comm)]
-    homes = Homes(placement.parts, comm)
+    homes = PartLayout(placement.parts, comm)
     owners, masters = move_masters(block, placement, homes)
     if placement.cut == "outgoing":
         held = move_rows(block, owners, masters, homes)
@@ -39,7 +39,7 @@ def build_parts(block: EdgeBlock, placement: Placement, comm: Comm) -> list[Loca
     return number(block, masters, held, placement.owner, homes)
 
 
-def number(whole, masters: list[Masters], held: list[HeldArcs], owner, homes: Homes) -> list[LocalGraph]:
+def number(whole, masters: list[Masters], held: list[HeldArcs], owner, homes: PartLayout) -> list[LocalGraph]:
     """Local graphs of the parts here, from what they own and hold; collective. Empties ``held``.
 
     Args:
@@ -136,7 +136,7 @@ def mirrors_of(masters: int, counts: np.ndarray) -> dict[int, Mirrors]:
 
 
 def _theirs(
-    mine: list[dict[int, Mirrors]], gids: list[np.ndarray], masters: list[Masters], homes: Homes
+    mine: list[dict[int, Mirrors]], gids: list[np.ndarray], masters: list[Masters], homes: PartLayout
 ) -> list[dict[int, Mirrors]]:
     """What each peer mirrors of ours. Gids are told once; from then on both sides count positions."""
     spans = [np.zeros((homes.count, 2), np.int64) for _ in mine]
@@ -155,7 +155,7 @@ def _theirs(
     return theirs
 
 
-def _degrees(masters: list[Masters], theirs: list[dict[int, Mirrors]], homes: Homes) -> list[np.ndarray]:
+def _degrees(masters: list[Masters], theirs: list[dict[int, Mirrors]], homes: PartLayout) -> list[np.ndarray]:
     """Out-degrees by lid: an owner tells each peer those of its mirrors, which stand there in the same order."""
     told = [
         [owned.degrees[peers[peer].lids if peer in peers else slice(0)] for peer in range(homes.count)]

@@ -11,10 +11,10 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.clean import RawEdges, assemble
-from dgraph.graph.fingerprint import fingerprint
+from dgraph.graph.build.clean import RawEdges, assemble
+from dgraph.graph.build.fingerprint import fingerprint
 from dgraph.graph.ids import VertexIds, ask
-from dgraph.graph.options import LoadOptions
+from dgraph.graph.load_options import LoadOptions
 
 
 def by_degree(block: EdgeBlock, comm: Comm) -> EdgeBlock:

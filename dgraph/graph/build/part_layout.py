@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from dgraph.comm.base import Comm
-from partitioning import arcs
+from partitioning.arrays import arcs
 
 
 @dataclass(frozen=True)
-class Homes:
+class PartLayout:
     """Parts 0 … count-1, dealt out to the ranks in order, equally many each."""
 
     count: int
@@ -29,7 +29,7 @@ class Homes:
         return range(int(self.starts[self.comm.rank]), int(self.starts[self.comm.rank + 1]))
 
     def collect(self, values: np.ndarray, order: np.ndarray | None, cuts: np.ndarray) -> list[list[np.ndarray]]:
-        """Send values, grouped by part as :func:`partitioning.arcs.deal` says, to where the parts live; collective.
+        """Send values, grouped by part (:func:`partitioning.arrays.arcs.deal`), to the ranks of the parts; collective.
 
         Returns:
             For every part here what each rank sent it.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.rows import transpose
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
-from dgraph.compiled import njit
 from dgraph.errors import DataError
-from dgraph.graph.arrays import check_finite, check_range
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
-from dgraph.graph.clean import RawEdges, assemble, count_loops, note_found, tally
-from dgraph.graph.fingerprint import arc_sums, weight_bits
+from dgraph.graph.build.array_input import check_range, check_weights
+from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, tally
+from dgraph.graph.build.fingerprint import arc_sums, weight_bits
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.rows import merge_parallel, sort_rows
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 
 @dataclass
@@ -47,21 +47,24 @@ class RawRows:
     facts: LoadFacts = field(default_factory=LoadFacts)
 
 
-def adopt(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock:
+def build_from_rows(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock:
     """The clean graph of all ranks' rows; collective. What ``assemble`` does with edges, without moving them.
 
     Raises:
-        DataError: a target that is no vertex, a weight that is no finite number, an undirected graph in which some
+        DataError: a target that is no vertex, a weight that is NaN, an undirected graph in which some
             arc lacks its reverse.
     """
     name, before = raw.facts.name, comm.before(raw.targets.size)
     with comm.together():
         check_range(raw.targets, 0, raw.n - 1, f"{name}: target", before)
         if raw.weights is not None:
-            check_finite(raw.weights, f"{name}: weight", before)
+            check_weights(raw.weights, f"{name}: weight", before)
     directed = raw.directed if options.directed is None else options.directed
     if options.sparse_ids or (raw.directed and not directed):
-        return assemble(_edges(raw), comm, options)
+        block = assemble(_edges(raw), comm, options)
+        if not (raw.directed or directed):
+            check_mirrored(block, comm, name)
+        return block
     facts = replace(raw.facts, notes=list(raw.facts.notes))
     why = raw.why if directed == raw.directed else "asked for"
     if why:
@@ -77,12 +80,12 @@ def adopt(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock:
         targets, weights, equal, equal_loops = merge_parallel(
             offsets, targets, weights, raw.first, options.keep_parallel
         )
-    note_found(facts, loops, equal, equal_loops, 1 if raw.directed else 2, comm)
+    note_found(facts, loops, equal, equal_loops, 1 if directed else 2, comm)
     facts.loops_kept, facts.duplicates_kept = options.keep_loops, options.keep_parallel
     ids = ConsecutiveIds(raw.n, raw.base)
     block = EdgeBlock(raw.n, 0, 0, raw.first, offsets, targets, weights, directed, ids, facts)
     tally(block, comm)
-    if not raw.directed:
+    if not directed:
         check_mirrored(block, comm, name)
     return block
 

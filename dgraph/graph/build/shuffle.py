@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.homes import Homes
-from partitioning import Placement, arcs
+from dgraph.graph.build.part_layout import PartLayout
+from partitioning import Placement, PolicyError
+from partitioning.arrays import arcs
 
 
 @dataclass
@@ -45,19 +47,18 @@ class HeldArcs:
     ours: bool
 
 
-def move_masters(block: EdgeBlock, placement: Placement, homes: Homes) -> tuple[np.ndarray, list[Masters]]:
+def move_masters(block: EdgeBlock, placement: Placement, homes: PartLayout) -> tuple[np.ndarray, list[Masters]]:
     """Every vertex, with its out-degree, to its owner; collective.
 
     Returns:
         The owner of every row that this rank loaded, int32 (rows,); and the masters of every part here.
 
     Raises:
-        UsageError: the placement names a part that does not exist.
+        UsageError: the placement gives something other than a part that exists.
     """
     gids = np.arange(block.first, block.first + block.rows, dtype=np.int64)
     with homes.comm.together():
-        owners = placement.owner(gids)
-        _check_parts(owners, placement)
+        owners = _parts(placement.owner, gids)
     order, cuts = arcs.deal(owners, homes.count)
     masters = homes.collect(gids, order, cuts)
     degrees = homes.collect(np.diff(block.offsets), order, cuts)
@@ -67,7 +68,7 @@ def move_masters(block: EdgeBlock, placement: Placement, homes: Homes) -> tuple[
     ]
 
 
-def move_rows(block: EdgeBlock, owners: np.ndarray, masters: list[Masters], homes: Homes) -> list[HeldArcs]:
+def move_rows(block: EdgeBlock, owners: np.ndarray, masters: list[Masters], homes: PartLayout) -> list[HeldArcs]:
     """Every arc to its source's owner; collective.
 
     Rows arrive in the order of the masters, so no source need travel; and where every row is at home, nothing does.
@@ -89,19 +90,17 @@ def move_rows(block: EdgeBlock, owners: np.ndarray, masters: list[Masters], home
     ]
 
 
-def move_arcs(block: EdgeBlock, placement: Placement, homes: Homes) -> list[HeldArcs]:
+def move_arcs(block: EdgeBlock, placement: Placement, homes: PartLayout) -> list[HeldArcs]:
     """Every arc to the part that the placement wants it on; collective.
 
     Raises:
-        UsageError: the placement names a part that does not exist.
+        UsageError: the placement gives something other than a part that exists.
     """
     comm = homes.comm
     counts = np.zeros(homes.count, np.int64)
     with comm.together():
         for src, dst in arcs.pieces(block):
-            owners = placement.edge_owner(src, dst)
-            _check_parts(owners, placement)
-            counts += np.bincount(owners, minlength=homes.count)
+            counts += np.bincount(_parts(placement.edge_owner, src, dst), minlength=homes.count)
     every = np.arange(homes.count + 1)
     inboxes = [_Inbox(block, np.concatenate(sent)) for sent in homes.collect(counts, None, every)]
     rows: list[list[list[np.ndarray]]] = [[[] for _ in range(comm.size)] for _ in homes.here]
@@ -167,13 +166,12 @@ def _fill(inboxes, name, came):
     return [np.array([len(piece) for piece in pieces], np.int64) for pieces in came]
 
 
-def _check_parts(owners, placement):
-    if len(owners) and not 0 <= owners.min() <= owners.max() < placement.parts:
-        wrong = owners.min() if owners.min() < 0 else owners.max()
-        raise UsageError(
-            f"policy {placement.policy!r} gives a vertex or an arc to rank {wrong}, but ranks are "
-            f"0 .. {placement.parts - 1}: correct the policy"
-        )
+def _parts(look_up: Callable[..., np.ndarray], *gids: np.ndarray) -> np.ndarray:
+    """The parts that a placement gives these; a wrong placement is the user's mistake."""
+    try:
+        return look_up(*gids)
+    except PolicyError as wrong:
+        raise UsageError(str(wrong)) from wrong
 
 
 def _joined(parts: list[list[np.ndarray]], dtype) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.graph.generators.counter import fraction, key, mix
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dgraph.errors import DataError
-from dgraph.graph.clean import RawEdges
-from dgraph.graph.formats.head import name_of
+from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.formats.sniff import name_of
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 
 def header_number(word: str, what: str, path: str, line: int) -> int:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
-from dgraph.graph.adopt import RawRows
-from dgraph.graph.clean import RawEdges
-from dgraph.graph.formats.dense import check_count, check_size, header_number, set_direction
+from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.rows_from_file import RawRows
+from dgraph.graph.formats.counted_header import check_count, check_size, header_number, set_direction
 from dgraph.graph.formats.galois import MAGIC, read_galois
-from dgraph.graph.formats.head import file_size, read_head, words_of
 from dgraph.graph.formats.scan import NUMBER, SOURCE, TARGET
-from dgraph.graph.formats.text import Layout, read_table
+from dgraph.graph.formats.sniff import file_size, read_head, words_of
+from dgraph.graph.formats.text import Layout, columns_read, read_table
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 
 def read_gr(path: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
@@ -48,13 +48,13 @@ def _read(path: str, comm: Comm, options: LoadOptions, problem: str, line: tuple
         n = header_number(words[2], "vertices", path, head.number)
         m = header_number(words[3], "lines", path, head.number)
     said = f"the p line says {n} vertices"
-    layout = Layout(columns, example, tag, "c", lowest=1, highest=n, limit=said)
+    layout = Layout(columns_read(columns, options.weights is None), example, tag, "c", lowest=1, highest=n, limit=said)
     table = read_table(path, layout, head.below, comm, options.lenient)
     lines = comm.total(table.src.size)
     with comm.together():
         check_count(path, lines + table.dropped, m, f"the p line (line {head.number})", f"{tag} lines")
         check_size(path, n, lines, options)
     raw = RawEdges(table.src, table.dst, table.weights, n=n, base=1)
-    raw.facts.lines_dropped = table.dropped
+    raw.facts.lines_dropped, raw.facts.notes = table.dropped, table.notes
     set_direction(raw, path, tag == "a", "the .gr format lists arcs" if tag == "a" else "the .col format lists edges")
     return raw

@@ -8,112 +8,151 @@ from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.clean import RawEdges
-from dgraph.graph.formats.dense import check_size, set_direction
-from dgraph.graph.formats.head import Head, read_head, words_of
+from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.formats.counted_header import check_size, set_direction
+from dgraph.graph.formats.first_line import (
+    LARGEST,
+    Counts,
+    begins_number,
+    check_names,
+    counts_of,
+    counts_warning,
+    header_note,
+    most_columns,
+    names_in,
+)
 from dgraph.graph.formats.packed import split_packing
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET, WHOLE
-from dgraph.graph.formats.text import Layout, Table, read_table
+from dgraph.graph.formats.sniff import FileHead, read_head, words_of
+from dgraph.graph.formats.text import Layout, Table, columns_read, fault_of, read_table, refuse_most
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 
 DELIMITERS = ",;"
-ADVICE = ", or say that the file is otherwise: --header, --columns, --separator, --ids string"
-LIKE_A_HEADER = 10
-"""Above so many edges, a first line whose second number is the number of lines after it is no coincidence."""
+ADVICE = ", or say that the file is otherwise: --columns, --separator, --ids string"
+FIRST = "; if it names columns or counts, say --header (header=True)"
 
 
 def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """``SOURCE TARGET`` or ``SOURCE TARGET WEIGHT``, as the first line has it; the vertices are the ids that occur.
+    """``SOURCE TARGET`` or ``SOURCE TARGET WEIGHT``, as most lines have it; the vertices are the ids that occur.
 
-    Columns are separated by blanks, a comma or a semicolon, or by what ``separator`` says. A .csv or .tsv file may
-    begin with a line of names.
+    Columns are separated by blanks, a comma or a semicolon, or by what ``separator`` says. The first line may be a
+    header: names of the columns, or counts (``first_line.py``).
     """
     form = edge_form(options)
-    head = read_head(path, form.comments, comm)
-    suffix = Path(split_packing(path)[0]).suffix.lower()
+    head = read_head(path, form.comments, comm, sample=True)
     if options.ids == "string":
-        return _read_named(path, head, form, suffix, comm, options)
-    words = _words(head.line, form.delimiters)
-    named = suffix in (".csv", ".tsv") and bool(words) and not any(_begins_number(w) for w in words)
-    named = named if options.header is None else options.header
-    with comm.together():
-        if named and len(words) not in (2, 3) and not form.columns:
-            raise DataError(
-                f"{path}:{head.number}: got {len(words)} names of columns; an edge list has a source, a target and "
-                "perhaps a weight; remove the other columns, or say which they are with --columns (columns=)"
-            )
-    table = _table(path, form.layout(len(words)), head, comm, options, skip=named)
-    raw = RawEdges(table.src, table.dst, table.weights)
-    raw.facts.lines_dropped = table.dropped
-    set_direction(raw, path, True, f"the default for {suffix}")
-    edges = comm.total(table.src.size)
-    if edges > LIKE_A_HEADER and words[1:] == [str(edges - 1)]:
-        raw.facts.notes.append(f"line {head.number}, {head.line!r}, reads like counts, but was taken as an edge")
-    if named:
-        raw.facts.notes.append(f"line {head.number} names the columns: {' '.join(words)}")
+        return _read_named(path, head, form, comm, options)
+    layout = form.layout(most_columns(head, form.words, options.header))
+    raw = _read_lines(path, head, layout, comm, options)
+    set_direction(raw, path, True, f"the default for {_suffix(path)}")
     return raw
 
 
-def _read_named(path: str, head: Head, form: EdgeForm, suffix: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    from dgraph.graph.formats.named_edges import read_named
+def _read_named(path: str, head: FileHead, form: EdgeForm, comm: Comm, options: LoadOptions) -> RawEdges:
+    from dgraph.graph.formats.named_edges import read_named, split_named
 
-    separator = {".csv": ",", ".tsv": "\t"}.get(suffix, "") if options.separator is None else options.separator
-    words = head.line.split(separator) if separator.strip(" ") else words_of(head.line)
-    places = [int(place) - 1 for place in options.columns.split(",")] if options.columns else list(range(len(words)))
-    with comm.together():
-        if not options.columns and len(words) not in (2, 3):
-            raise DataError(
-                f"{path}:{head.number}: got {len(words)} columns; an edge list has a source, a target and perhaps a "
-                "weight; say which they are with --columns (columns=)"
-            )
-    begin = head.below if options.header else head.here
-    columns = (places[0], places[1], places[2] if len(places) > 2 else -1)
-    return read_named(path, begin, columns, separator.strip(" "), form.comments, comm, options)
+    separator = {".csv": ",", ".tsv": "\t"}.get(_suffix(path), "") if options.separator is None else options.separator
+    separator = separator.strip(" ")
+    if options.columns:
+        places = [int(place) - 1 for place in options.columns.split(",")]
+    else:
+        columns = most_columns(head, lambda line: split_named(line, separator), options.header)
+        places = list(range(columns))
+        with comm.together():
+            if columns not in (2, 3):
+                where = f"{path}: most lines have" if head.following else f"{path}:{head.number}: got"
+                raise DataError(
+                    f"{where} {columns} columns; an edge list has a source, a target and perhaps a weight; say which "
+                    "they are with --columns (columns=)"
+                )
+    return read_named(path, head, places, separator, form.comments, comm, options)
 
 
 def read_cedge(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     """``EDGE SOURCE TARGET LENGTH``; the vertices are the ids that occur."""
-    head = read_head(path, "#%", comm)
-    table = _table(path, Layout((WHOLE, SOURCE, TARGET, NUMBER), "EDGE SOURCE TARGET LENGTH"), head, comm, options)
-    raw = RawEdges(table.src, table.dst, table.weights)
-    raw.facts.lines_dropped = table.dropped
+    layout = _fixed((WHOLE, SOURCE, TARGET, NUMBER), "EDGE SOURCE TARGET LENGTH", options)
+    raw = _read_lines(path, read_head(path, "#%", comm), layout, comm, options)
     set_direction(raw, path, True, "the default for .cedge")
     return raw
 
 
 def read_el(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     """``SOURCE TARGET``, ids from 0 to the largest."""
-    return _read_dense(path, comm, options, Layout((SOURCE, TARGET), "SOURCE TARGET"))
+    return _read_dense(path, comm, options, _fixed((SOURCE, TARGET), "SOURCE TARGET", options))
 
 
 def read_wel(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     """``SOURCE TARGET WEIGHT``, ids from 0 to the largest."""
-    return _read_dense(path, comm, options, Layout((SOURCE, TARGET, NUMBER), "SOURCE TARGET WEIGHT"))
+    return _read_dense(path, comm, options, _fixed((SOURCE, TARGET, NUMBER), "SOURCE TARGET WEIGHT", options))
 
 
 def _read_dense(path: str, comm: Comm, options: LoadOptions, layout: Layout) -> RawEdges:
-    table = _table(path, layout, read_head(path, "#%", comm), comm, options)
-    largest = comm.largest(max(int(table.src.max(initial=0)), int(table.dst.max(initial=0))))
-    edges = comm.total(table.src.size)
+    raw = _read_lines(path, read_head(path, "#%", comm), layout, comm, options)
+    largest = comm.largest(max(int(raw.src.max(initial=0)), int(raw.dst.max(initial=0))))
+    edges = comm.total(raw.src.size)
     with comm.together():
         check_size(path, largest + 1, edges, options)
-    raw = RawEdges(table.src, table.dst, table.weights, n=largest + 1)
-    raw.facts.lines_dropped = table.dropped
-    set_direction(raw, path, True, f"the default for {Path(split_packing(path)[0]).suffix}")
+    raw.n = largest + 1
+    set_direction(raw, path, True, f"the default for {_suffix(path)}")
     return raw
 
 
-def _table(path: str, layout: Layout, head: Head, comm: Comm, options: LoadOptions, skip: bool = False) -> Table:
-    table = read_table(path, layout, head.below if skip else head.here, comm, options.lenient)
-    edges = comm.total(table.src.size)
+def _fixed(columns: tuple[int, ...], example: str, options: LoadOptions) -> Layout:
+    return Layout(columns_read(columns, options.weights is None), example, first=FIRST)
+
+
+def _read_lines(path: str, head: FileHead, layout: Layout, comm: Comm, options: LoadOptions) -> RawEdges:
+    """The edges of the file's lines, of which the first may be a header; collective.
+
+    Counts are known when the lines after them have been read. So a first line that may be either is read as an edge,
+    and is dropped if it turns out to be counts.
+    """
+    words, names = words_in(head.line, layout.delimiters), names_in(head.line, layout.delimiters)
+    named = options.header is None and bool(words) and not any(begins_number(word) for word in words)
+    counts = counts_of(words) if options.header is None else None
+    skip = named or bool(options.header) or (counts is not None and bool(fault_of(head.raw, layout)))
     with comm.together():
-        if not edges:
-            dropped = f" ({table.dropped} lines were dropped)" if table.dropped else ""
-            raise DataError(f"{path}: no edge{dropped}; a line is {layout.example!r}; is the file written to its end?")
-    return table
+        if skip and counts is None:
+            check_names(path, head, names, [layout.columns.index(kind) for kind in (SOURCE, TARGET)])
+    table = read_table(path, layout, head.below if skip else head.here, comm, options.lenient)
+    raw = RawEdges(table.src, table.dst, table.weights)
+    raw.facts.notes += table.notes
+    if skip and counts is None:
+        raw.facts.notes.append(header_note(head, names))
+    elif counts is not None and _are_counts(counts, table, skip, comm):
+        raw.facts.warnings.append(counts_warning(head))
+        if not skip:
+            table.drop_first(comm)
+    elif skip:
+        if not options.lenient:
+            raise DataError(f"{path}:{head.number}: {fault_of(head.raw, layout)}")
+        table.dropped += 1
+    raw.facts.lines_dropped, edges = table.dropped, comm.total(table.src.size)
+    refuse_most(path, edges, table.dropped, layout.example)
+    if not edges:
+        passed = f" (line {head.number} was taken as a header: --no-header)" if skip and not options.header else ""
+        raise DataError(f"{path}: no edge; a line is {layout.example!r}; is the file written to its end?{passed}")
+    return raw
+
+
+def _are_counts(counts: Counts, table: Table, skipped: bool, comm: Comm) -> bool:
+    """True if the first line, which was ``skipped`` or read as an edge, holds the counts of the others; collective."""
+    lines = comm.total(table.src.size) + table.dropped - (not skipped)
+    if lines not in counts.edges or not lines:
+        return False
+    first = not skipped and comm.before(table.src.size) == 0
+    ends = [column[int(first) :] for column in (table.src, table.dst)]
+    here = [end for end in ends if end.size]
+    high = comm.largest(max((int(end.max()) for end in here), default=-1))
+    low = -comm.largest(max((-int(end.min()) for end in here), default=-LARGEST))
+    return counts.hold(lines, low, high)
+
+
+def _suffix(path: str) -> str:
+    return Path(split_packing(path)[0]).suffix.lower()
 
 
 @dataclass(frozen=True)
@@ -123,18 +162,25 @@ class EdgeForm:
     Attributes:
         comments, delimiters: as in :class:`Layout`.
         columns: kinds of the columns up to the last that is read, or () for the first two or three.
+        weighs: whether weights are read.
     """
 
     comments: str
     delimiters: str
     columns: tuple[int, ...]
+    weighs: bool
+
+    def words(self, line: str) -> list[str]:
+        """The columns of a line."""
+        return words_in(line, self.delimiters)
 
     def layout(self, words: int) -> Layout:
-        """The layout of a file whose first line has ``words`` columns."""
+        """The layout of a file whose lines have ``words`` columns."""
         columns = self.columns or ((SOURCE, TARGET, NUMBER) if words > 2 else (SOURCE, TARGET))
         names = {SOURCE: "SOURCE", TARGET: "TARGET", NUMBER: "WEIGHT", ANY: "-", REST: "…"}
         example = " ".join(names[kind] for kind in columns)
-        return Layout(columns, example, "", self.comments, self.delimiters, advice=ADVICE)
+        columns = columns_read(columns, self.weighs)
+        return Layout(columns, example, "", self.comments, self.delimiters, advice=ADVICE, first=FIRST)
 
 
 def edge_form(options: LoadOptions) -> EdgeForm:
@@ -148,7 +194,7 @@ def edge_form(options: LoadOptions) -> EdgeForm:
             raise UsageError(f"{name} {mark!r}: give one character that no number holds, such as '|' or a tab")
     delimiters = DELIMITERS if options.separator is None else options.separator.strip(" \t")
     comments = "#%" if options.comment is None else options.comment
-    return EdgeForm(comments, delimiters, _columns(options.columns))
+    return EdgeForm(comments, delimiters, _columns(options.columns), options.weights is None)
 
 
 def _columns(text: str | None) -> tuple[int, ...]:
@@ -162,11 +208,8 @@ def _columns(text: str | None) -> tuple[int, ...]:
     return (*(at.get(place, ANY) for place in range(1, max(at) + 1)), REST)
 
 
-def _words(line: str, delimiters: str) -> list[str]:
+def words_in(line: str, delimiters: str) -> list[str]:
+    """The words of a line between blanks and delimiters."""
     for delimiter in delimiters:
         line = line.replace(delimiter, " ")
     return words_of(line)
-
-
-def _begins_number(word: str) -> bool:
-    return word[0].isdigit() or word[0] in "+-."

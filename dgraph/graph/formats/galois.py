@@ -13,15 +13,15 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.adopt import RawRows
-from dgraph.graph.arrays import check_range
 from dgraph.graph.block import gid_type
+from dgraph.graph.build.array_input import check_range
+from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.formats.binary import share_of_rows, slice_of
-from dgraph.graph.formats.dense import check_size
-from dgraph.graph.formats.head import file_size, name_of
+from dgraph.graph.formats.counted_header import check_size
+from dgraph.graph.formats.sniff import file_size, name_of
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 HEADER = 32
 MAGIC = {version.to_bytes(8, "little") for version in (1, 2)}
@@ -52,7 +52,7 @@ def read_galois(path: str, comm: Comm, options: LoadOptions) -> RawRows:
         targets = slice_of(path, f"<u{wide}", count, HEADER + 8 * n + wide * low)
         check_range(targets, 0, n - 1, f"{path}: target", low)
         weights = _weights(path, width, count, data_at + width * low) if width else None
-    weights = _as_asked(weights, path, width, options.edge_data, comm)
+    weights = _converted(weights, path, width, options.edge_data, comm)
     raw = RawRows(n, first, ends - low, targets.astype(gid_type(n), copy=False), weights)
     raw.why, raw.facts.name = "the default for Galois's .gr", name_of(path)
     if weights is not None:
@@ -86,7 +86,7 @@ def _weights(path: str, width: int, count: int, offset: int) -> np.ndarray:
     return slice_of(path, f"<i{width}", count, offset)
 
 
-def _as_asked(weights: np.ndarray | None, path: str, width: int, asked: str | None, comm: Comm) -> np.ndarray | None:
+def _converted(weights: np.ndarray | None, path: str, width: int, asked: str | None, comm: Comm) -> np.ndarray | None:
     """Edge data as the numbers they are; collective."""
     if weights is None:
         if asked is not None:

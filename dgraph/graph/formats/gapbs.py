@@ -13,14 +13,14 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
-from dgraph.graph.adopt import RawRows
-from dgraph.graph.arrays import check_range
+from dgraph.graph.build.array_input import check_range
+from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.formats.binary import columns_of, share_of_rows, slice_of
-from dgraph.graph.formats.dense import check_size
-from dgraph.graph.formats.head import file_size, name_of
+from dgraph.graph.formats.counted_header import check_size
+from dgraph.graph.formats.sniff import file_size, name_of
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 HEADER = 17
 WEIGHTED = np.dtype([("v", "<i4"), ("w", "<i4")])

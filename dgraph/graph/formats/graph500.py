@@ -13,14 +13,14 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
-from dgraph.graph.arrays import check_range
-from dgraph.graph.clean import RawEdges
+from dgraph.graph.build.array_input import check_range
+from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.binary import columns_of, slice_of
-from dgraph.graph.formats.dense import check_size, set_direction
-from dgraph.graph.formats.head import file_size
+from dgraph.graph.formats.counted_header import check_size, set_direction
+from dgraph.graph.formats.sniff import file_size
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 PACKED = np.dtype([("low0", "<u4"), ("low1", "<u4"), ("high0", "<i2"), ("high1", "<i2")])
 WIDE = np.dtype([("v0", "<i8"), ("v1", "<i8")])

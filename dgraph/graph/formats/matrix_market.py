@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
-from dgraph.graph.clean import RawEdges
-from dgraph.graph.formats.dense import check_count, check_size, header_number, set_direction
-from dgraph.graph.formats.head import Head, read_head, words_of
+from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.formats.counted_header import check_count, check_size, header_number, set_direction
 from dgraph.graph.formats.scan import INTEGER, NUMBER, SOURCE, TARGET
-from dgraph.graph.formats.text import Layout, read_table
+from dgraph.graph.formats.sniff import FileHead, read_head, words_of
+from dgraph.graph.formats.text import Layout, columns_read, read_table
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 
 VALUES = {"pattern": (), "integer": (INTEGER,), "real": (NUMBER,), "double": (NUMBER,)}
@@ -25,7 +25,7 @@ def read_mtx(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     with comm.together():
         field, symmetry = _banner(path, head)
         n, entries = _size(path, head)
-    columns = (SOURCE, TARGET, *VALUES[field])
+    columns = columns_read((SOURCE, TARGET, *VALUES[field]), options.weights is None)
     example = "ROW COLUMN VALUE" if VALUES[field] else "ROW COLUMN"
     layout = Layout(
         columns, example, comments="%", lowest=1, highest=n, limit=f"the size line says {n} rows and columns"
@@ -36,12 +36,12 @@ def read_mtx(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
         check_count(path, lines + table.dropped, entries, f"the size line (line {head.number})", "entries")
         check_size(path, n, lines, options)
     raw = RawEdges(table.src, table.dst, table.weights, n=n, base=1)
-    raw.facts.lines_dropped = table.dropped
+    raw.facts.lines_dropped, raw.facts.notes = table.dropped, table.notes
     set_direction(raw, path, symmetry == "general", f"the .mtx header says {symmetry}")
     return raw
 
 
-def _banner(path: str, head: Head) -> tuple[str, str]:
+def _banner(path: str, head: FileHead) -> tuple[str, str]:
     words = words_of(head.first.lower())
     if len(words) != 5 or words[0] != "%%matrixmarket":
         raise DataError(
@@ -60,7 +60,7 @@ def _banner(path: str, head: Head) -> tuple[str, str]:
     return field, symmetry
 
 
-def _size(path: str, head: Head) -> tuple[int, int]:
+def _size(path: str, head: FileHead) -> tuple[int, int]:
     words = words_of(head.line)
     if len(words) != 3:
         raise DataError(

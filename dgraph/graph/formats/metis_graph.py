@@ -2,6 +2,9 @@
 
 ``% comment`` · ``n m [fmt [ncon]]``: m edges, fmt's digits say whether there are vertex sizes, vertex weights, edge
 weights. Ids from 1. An empty line is a vertex without neighbours. METIS 5.1 manual, section 4.1.
+
+Some programs write files that list each edge once. Where ``directed`` says how these are meant, they are read: as arcs,
+or as edges that go both ways.
 """
 
 from __future__ import annotations
@@ -10,18 +13,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
-from dgraph.compiled import njit
 from dgraph.errors import DataError
-from dgraph.graph.clean import RawEdges
+from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, Column
-from dgraph.graph.formats.dense import check_count, check_size, header_number, set_direction
-from dgraph.graph.formats.head import LONGEST, TOO_LONG, Head, file_size, read_head, words_of
+from dgraph.graph.formats.counted_header import check_size, header_number, set_direction
 from dgraph.graph.formats.lines import lines_dealt, lines_of_range
+from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, FileHead, file_size, read_head, words_of
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 FORMS = tuple(f"{form:03b}" for form in range(8))
 GROWTH = 1.5
@@ -32,9 +35,10 @@ def read_metis(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     """METIS's and Chaco's adjacency lists: a line a vertex, ids from 1; undirected. Vertex weights are not read."""
     head = read_head(path, "%", comm)
     with comm.together():
-        n, m, skip, weighted = _header(path, head)
+        n, m, skip, weighted, form = _header(path, head)
         check_size(path, n, m, options)
-    rows = _Rows(path, n, skip, weighted, head.number)
+    cause = _cause(form, skip, head.number)
+    rows = _Rows(path, n, skip, weighted, options.weights is None, head.number, cause)
     if head.packing:
         rows.read_dealt(head, comm)
     else:
@@ -44,22 +48,50 @@ def read_metis(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     with comm.together():
         if src.max(initial=0) > n:
             raise DataError(f"{path}: {found} lines of neighbours; line {head.number} says {n}; correct it")
+    once = arcs == m > 0
+    listed = once and options.directed is not None
     with comm.together():
         if found < n:
             raise DataError(
                 f"{path}: {found} lines of neighbours, but the header (line {head.number}) says {n} vertices; was the "
                 "file cut short? an empty line is a vertex without neighbours"
             )
-        check_count(path, arcs, 2 * m, f"the header (line {head.number}), counting each edge twice,", "neighbours")
-    raw = RawEdges(src, dst, weights, n=n, base=1, mirrored=True)
-    set_direction(raw, path, False, "the .graph format lists neighbours")
+        if once and not listed:
+            raise DataError(
+                f"{path}: {arcs} neighbours for the {m} edges of the header (line {head.number}): the file lists each "
+                "edge once, and METIS lists each in the lines of both its ends; say --directed (directed=True) to read "
+                f"what is listed as arcs, or --undirected (directed=False) as edges that go both ways{cause}"
+            )
+        if not listed and arcs != 2 * m:
+            shape = "was the file cut short" if arcs < 2 * m else "was something appended"
+            raise DataError(
+                f"{path}: {arcs} neighbours, but the header (line {head.number}), counting each edge twice, says "
+                f"{2 * m}; {shape}? fetch it again or correct the header{cause}"
+            )
+    as_listed = listed or options.directed is True
+    raw = RawEdges(src, dst, weights, n=n, base=1, mirrored=not as_listed)
+    set_direction(raw, path, as_listed, "asked for" if as_listed else "the .graph format lists neighbours")
+    if listed:
+        raw.facts.notes.append("each edge is listed once")
     if skip:
         raw.facts.notes.append("vertex sizes and weights are not read")
     return raw
 
 
-def _header(path: str, head: Head) -> tuple[int, int, int, bool]:
-    """Vertices, edges, numbers before the neighbours in every line, and whether edges have weights."""
+def _cause(form: str, skip: int, line: int) -> str:
+    """What to say of the header's format where neighbours are not as they should be."""
+    if not skip:
+        return ""
+    what = ["the size of the vertex"] * (form[0] == "1") + ["its weights"] * (form[1] == "1")
+    numbers = "number" if skip == 1 else f"{skip} numbers"
+    return (
+        f"; the format {form} in the header says that the first {numbers} of every line {'is' if skip == 1 else 'are'} "
+        f"{' and '.join(what)}, and no neighbour: if the lines have none, correct the header (line {line})"
+    )
+
+
+def _header(path: str, head: FileHead) -> tuple[int, int, int, bool, str]:
+    """Vertices, edges, numbers before the neighbours in every line, whether edges have weights, and the format."""
     words = words_of(head.line)
     form = words[2].zfill(3) if len(words) > 2 else "000"
     if not 2 <= len(words) <= 4 or form not in FORMS:
@@ -71,19 +103,20 @@ def _header(path: str, head: Head) -> tuple[int, int, int, bool]:
     weights = header_number(words[3], "weights of a vertex", path, head.number) if len(words) > 3 else int(form[1])
     if weights and form[1] == "0":
         raise DataError(f"{path}:{head.number}: {weights} weights a vertex, but the format {form} has none; correct it")
-    return n, m, int(form[0]) + weights, form[2] == "1"
+    return n, m, int(form[0]) + weights, form[2] == "1", form
 
 
 class _Rows:
     """This rank's lines of neighbours, as arcs whose sources are counted from the rank's first line of a vertex."""
 
-    def __init__(self, path: str, n: int, skip: int, weighted: bool, header: int):
+    def __init__(self, path: str, n: int, skip: int, weighted: bool, weighs: bool, header: int, cause: str):
         self.path, self.n, self.skip, self.weighted, self.header = path, n, skip, weighted, header
+        self.weighs, self.cause = weighted and weighs, cause
         self.classes = scan.byte_classes("%", "")
         self.src, self.dst, self.weights = Column(IDS), Column(IDS), Column(WEIGHTS)
         self.rows, self.lines, self.fault = 0, 0, ""
 
-    def read_range(self, head: Head, comm: Comm) -> None:
+    def read_range(self, head: FileHead, comm: Comm) -> None:
         """Each rank takes the lines that start in its part of the bytes; collective."""
         span, read = head.size - head.after, 0
         lo, hi = (head.after + span * rank // comm.size for rank in (comm.rank, comm.rank + 1))
@@ -98,7 +131,7 @@ class _Rows:
         self._check(self.header, comm)
         self.src.add(comm.before(self.rows))
 
-    def read_dealt(self, head: Head, comm: Comm) -> None:
+    def read_dealt(self, head: FileHead, comm: Comm) -> None:
         """Each rank takes the lines that rank 0 unpacks for it; collective."""
         lines = rows = 0
         for text in lines_dealt(self.path, head.packing, head.after, comm):
@@ -126,24 +159,24 @@ class _Rows:
             return
         room = text.size // 2 + 1
         src, dst = np.empty(room, np.int64), np.empty(room, np.int64)
-        integers = np.empty(room if self.weighted else 0, np.int64)
+        integers = np.empty(room if self.weighs else 0, np.int64)
         arcs, rows, lines, wrong, token = _neighbours(
             text, self.classes, self.skip, self.weighted, self.n, first + self.rows, src, dst, integers
         )
         self.rows, self.lines = self.rows + rows, self.lines + lines
         if wrong != scan.OK:
-            self.fault = _reason(wrong, text, token, self.n)
+            self.fault = _reason(wrong, text, token, self.n) + self.cause
             return
         self.src.extend(src[:arcs], share)
         self.dst.extend(dst[:arcs], share)
-        if self.weighted:
+        if self.weighs:
             self.weights.extend(integers[:arcs], share)
 
     def arcs(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Sources, targets, weights; collective."""
         levels = np.array([max(self.src.level, self.dst.level), self.weights.level], np.int64)
         ids, level = (int(v) for v in comm.allreduce(levels, "max"))
-        weights = self.weights.finish(level) if self.weighted else None
+        weights = self.weights.finish(level) if self.weighs else None
         return self.src.finish(ids), self.dst.finish(ids), weights
 
 
@@ -172,7 +205,10 @@ def _vertex_lines(text, classes):
 
 @njit(cache=True)
 def _neighbours(text, classes, skip, weighted, n, first, src, dst, weights):
-    """Read lines of neighbours: arcs, lines of vertices, lines, what is wrong with the last, and at which token."""
+    """Read lines of neighbours: arcs, lines of vertices, lines, what is wrong with the last, and at which token.
+
+    Where edges are ``weighted``, but there is no room in ``weights``, those are passed over.
+    """
     arcs, rows, lines, at = 0, 0, 0, 0
     while at < text.size:
         lines += 1
@@ -187,11 +223,13 @@ def _neighbours(text, classes, skip, weighted, n, first, src, dst, weights):
                 value, end = scan.digits(text, at)
                 if end == at or not scan.ends_token(text, classes, end):
                     return arcs, rows, lines, scan.WORD, at
-                if value < 0:
+                weight = weighted and place >= skip and (place - skip) % 2
+                if value < 0 and (weights.size or not weight):
                     return arcs, rows, lines, scan.TOO_BIG, at
                 if place >= skip:
-                    if weighted and (place - skip) % 2:
-                        weights[arcs - 1] = value
+                    if weight:
+                        if weights.size:
+                            weights[arcs - 1] = value
                     else:
                         if value < 1 or value > n:
                             return arcs, rows, lines, scan.TOO_HIGH, at

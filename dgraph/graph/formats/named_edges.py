@@ -2,40 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
-from dgraph.compiled import njit
 from dgraph.errors import DataError
-from dgraph.graph.clean import RawEdges
+from dgraph.graph.block import LoadFacts
+from dgraph.graph.build.array_input import ROUNDED
+from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import WEIGHTS, Column
-from dgraph.graph.formats.dense import set_direction
-from dgraph.graph.formats.head import LONGEST, TOO_LONG, Begin, file_size
+from dgraph.graph.formats.counted_header import set_direction
+from dgraph.graph.formats.first_line import (
+    OTHERWISE,
+    begins_number,
+    check_names,
+    counts_of,
+    counts_warning,
+    header_note,
+    is_number,
+    names_ends,
+)
 from dgraph.graph.formats.lines import lines_dealt, lines_of_range
-from dgraph.graph.names import NamedIds, number_names
+from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, DataStart, FileHead, file_size, words_of
+from dgraph.graph.formats.text import refuse_most
+from dgraph.graph.named_ids import NamedIds
+from dgraph.graph.names import number_names
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 WIDEST = 255
 """bytes in a name at most"""
+OR_HEADER = "; or, if it names columns or counts, say --header (header=True)"
 FEW, MANY, LONG, NUMBER, QUOTED, EMPTY = range(1, 7)
 
 
+def split_named(line: str, separator: str) -> list[str]:
+    """The columns of a line: between separators, without the blanks around them, or, of "", between blanks."""
+    return [word.strip(" \t") for word in line.split(separator)] if separator else words_of(line)
+
+
 def read_named(
-    path: str, begin: Begin, places: tuple[int, int, int], separator: str, comments: str, comm: Comm,
-    options: LoadOptions,
-) -> RawEdges:  # fmt: skip
-    """Read lines of columns from ``begin`` on; collective.
+    path: str, head: FileHead, places: Sequence[int], separator: str, comments: str, comm: Comm, options: LoadOptions
+) -> RawEdges:
+    """Read lines of columns; collective.
 
     Args:
-        places: the columns, from 0, of source, target and weight (-1: there is none).
+        places: the columns, from 0, of source, target and, where there is one, weight.
         separator: the one character between columns, which names then cannot hold; "": any blanks.
     """
     reader = _Words(places, separator, comments, options)
+    with comm.together():
+        first = _First(path, head, places, separator, _Words(places, separator, comments, options), options)
+    _read(path, reader, head.here if options.header is False else head.below, comm)
+    raw = RawEdges(np.empty(0, np.int64), np.empty(0, np.int64))
+    if options.header is None:
+        first.settle(reader, raw.facts, comm)
+    elif options.header:
+        raw.facts.notes.append(header_note(head, first.words))
+    raw.src, raw.dst, raw.weights, words = reader.table(comm)
+    names, numbers = number_names(words, comm)
+    raw.src, raw.dst = numbers[raw.src], numbers[raw.dst]
+    raw.n, raw.ids = int(names.starts[-1]), NamedIds(names)
+    raw.facts.lines_dropped = comm.total(reader.dropped)
+    edges = comm.total(raw.src.size)
+    refuse_most(path, edges, raw.facts.lines_dropped, "SOURCE TARGET")
+    if not edges:
+        passed = f" (line {head.number} was taken as a header: --no-header)" if options.header is None else ""
+        raise DataError(f"{path}: no edge; a line is 'SOURCE TARGET'; is the file written to its end?{passed}")
+    set_direction(raw, path, True, "the default for edge lists")
+    if comm.total(reader.rounded):
+        raw.facts.notes.append(ROUNDED)
+    raw.facts.notes.append(f"ids are names, {raw.n} of them, {names.here.itemsize} bytes at most")
+    return raw
+
+
+def _read(path: str, reader: _Words, begin: DataStart, comm: Comm) -> None:
+    """Each rank takes its lines from ``begin`` on; collective."""
     if begin.packing:
         before = begin.number - 1
         for text in lines_dealt(path, begin.packing, begin.start, comm):
@@ -54,16 +101,77 @@ def read_named(
                 if reader.fault:
                     break
         _checked(reader, path, begin.number - 1, comm)
-    src, dst, weights, words = reader.table(comm)
-    names, numbers = number_names(words, comm)
-    n = int(names.starts[-1])
-    raw = RawEdges(numbers[src], numbers[dst], weights, n=n, ids=NamedIds(names))
-    raw.facts.lines_dropped = comm.total(reader.dropped)
-    if not comm.total(src.size):
-        raise DataError(f"{path}: no edge; a line is 'SOURCE TARGET'; is the file written to its end?")
-    set_direction(raw, path, True, "the default for edge lists")
-    raw.facts.notes.append(f"ids are names, {n} of them, {names.here.itemsize} bytes at most")
-    return raw
+
+
+class _First:
+    """The first line, where nobody says whether it is a header: an edge, names of columns, or counts.
+
+    It is read apart from the others, since what it is depends on the names in them.
+
+    Attributes:
+        words: its columns.
+        fault: why it is no edge; "" where it may be one.
+        named: whether its first two columns read like names of those of source and target.
+        titled: whether a word, no number, stands where the weight does.
+        counts: what it says where it reads like counts.
+    """
+
+    def __init__(
+        self, path: str, head: FileHead, places: Sequence[int], separator: str, reader: _Words, options: LoadOptions
+    ):
+        self.path, self.head, self.lenient = path, head, options.lenient
+        self.text = np.frombuffer(head.raw.encode("latin-1"), np.uint8)
+        self.words = split_named(head.line, separator)
+        exact = split_named(head.raw.rstrip("\r\n").strip(" \t"), separator)
+        self.ends = [exact[place].encode("latin-1") for place in places[:2] if place < len(exact)]
+        reader.lenient = False
+        reader.take(self.text)
+        self.fault = reader.fault
+        self.named = names_ends(self.words, places)
+        weight = self.words[places[2]] if len(places) > 2 and len(self.words) > places[2] else ""
+        self.titled = bool(weight) and not (begins_number(weight) or is_number(weight))
+        self.counts = counts_of(self.words)
+        if options.header or (options.header is None and (self.named or self.titled)):
+            check_names(path, head, self.words, places)
+        if options.header is None and self.fault and not (self.named or self.titled or self.counts or self.lenient):
+            raise DataError(f"{path}:{head.number}: {self.fault}{OR_HEADER}")
+
+    def settle(self, others: _Words, facts: LoadFacts, comm: Comm) -> None:
+        """Take the line into ``others``, who have read the rest, where it is an edge; collective.
+
+        Raises:
+            DataError: it is neither edge nor header, or it may be both.
+        """
+        where = f"{self.path}:{self.head.number}"
+        lines = comm.total(sum(len(ends) for ends in others.ends) + others.dropped)
+        met = comm.allreduce(np.array([others.holds(end) for end in self.ends], np.int64), "max").any()
+        if self.named and met:
+            raise DataError(
+                f"{where}: got {self.head.line[:60]!r}, which reads like names of columns, but vertices of other lines "
+                f"have these names, too; {OTHERWISE}"
+            )
+        if self.named or (self.titled and not met):
+            facts.notes.append(header_note(self.head, self.words))
+            return
+        if self.counts and lines and lines in self.counts.edges and _distinct(others, comm) == self.counts.vertices:
+            facts.warnings.append(counts_warning(self.head))
+            return
+        if self.fault and not self.lenient:
+            raise DataError(f"{where}: {self.fault}{OR_HEADER}")
+        with comm.together():
+            if comm.rank == 0:
+                others.take(self.text)
+        if lines and not (self.fault or met):
+            facts.warnings.append(
+                f"line {self.head.number}, {self.head.line[:60]!r}, was taken as an edge, and no other line has its "
+                "names: if it names the columns, say --header (header=True)"
+            )
+
+
+def _distinct(reader: _Words, comm: Comm) -> int:
+    """How many names the edges have that were read; collective."""
+    names, _ = number_names(np.unique(np.concatenate([np.empty(0, "S1"), *reader.words])), comm)
+    return int(names.starts[-1])
 
 
 def _checked(reader: _Words, path: str, before: int, comm: Comm) -> int:
@@ -78,12 +186,13 @@ def _checked(reader: _Words, path: str, before: int, comm: Comm) -> int:
 class _Words:
     """Takes lines, and keeps for every edge which of the distinct words its ends are."""
 
-    def __init__(self, places: tuple[int, int, int], separator: str, comments: str, options: LoadOptions):
-        self.strict, self.lenient = options.columns is None, options.lenient
-        self.places = np.array(places, np.int64)
+    def __init__(self, places: Sequence[int], separator: str, comments: str, options: LoadOptions):
+        self.strict, self.lenient, self.last = options.columns is None, options.lenient, max(places)
+        weight = places[2] if len(places) > 2 and options.weights is None else -1
+        self.places = np.array([*places[:2], weight], np.int64)
         self.separator = ord(separator) if separator else 0
         self.classes = scan.byte_classes(comments, "")
-        self.lines, self.dropped, self.fault = 0, 0, ""
+        self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
         self.words: list[np.ndarray] = []
         self.ends: list[np.ndarray] = []
         self.held = 0
@@ -97,8 +206,9 @@ class _Words:
         spans, reals = np.empty((2 * room, 2), np.int64), np.empty(room)
         integers, late = np.empty(room, np.int64), np.empty((room, 2), np.int64)
         edges, lines, dropped, whole, wrong, at = _find(
-            text, self.classes, self.separator, self.places, self.strict, self.lenient, spans, integers, reals, late
-        )
+            text, self.classes, self.separator, self.places, self.last, self.strict, self.lenient, spans, integers,
+            reals, late,
+        )  # fmt: skip
         self.lines, self.dropped = self.lines + lines, self.dropped + dropped
         if wrong:
             shown = bytes(text[at : at + 60]).split(b"\n")[0].decode(errors="replace")
@@ -108,7 +218,10 @@ class _Words:
         if self.places[2] >= 0 and not whole:
             inexact = np.flatnonzero(late[:edges, 1])
             reals[inexact] = scan.correctly_rounded(text, late[inexact])
-            kept = np.flatnonzero(np.isfinite(reals[:edges]))
+            self.rounded = self.rounded or bool(scan.any_integer(text, late[inexact]))
+            fits = np.ones(edges, bool)
+            fits[inexact] = np.isfinite(reals[inexact])
+            kept = np.flatnonzero(fits)
             if kept.size < edges and not self.lenient:
                 self.fault = "a weight at or before this line does not fit a double; write a smaller number"
                 return
@@ -122,6 +235,10 @@ class _Words:
         self.held += words.size
         if self.places[2] >= 0:
             self.weights.extend((integers if whole else reals)[kept], 1.5)
+
+    def holds(self, word: bytes) -> bool:
+        """Whether an end of some edge is this word."""
+        return any(bool((words == word).any()) for words in self.words)
 
     def table(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
         """Sources and targets as places in the distinct words, weights, and those words, ascending; collective."""
@@ -138,21 +255,20 @@ _REASONS = {
     FEW: "a column is missing",
     MANY: "it goes on after the last column; say which columns to read with --columns (columns=)",
     LONG: f"a name has more than {WIDEST} bytes",
-    NUMBER: "the weight is no finite number",
+    NUMBER: "the weight is not a number",
     QUOTED: "a name begins with a quotation mark or holds a zero byte; quotation is not read: remove it",
     EMPTY: "a name is empty",
 }
 
 
 @njit(cache=True)
-def _find(text, classes, separator, places, strict, lenient, spans, integers, reals, late):
-    """Find the words of every line. ``strict``: there are no columns after the last that is read.
+def _find(text, classes, separator, places, last, strict, lenient, spans, integers, reals, late):
+    """Find the words of every line, which has a column ``last``. ``strict``: it has none after that.
 
     Returns: edges, lines, lines passed over, whether all weights are integers, what is wrong
     with the last line, and where it begins.
     """
     edges, lines, dropped, whole, at = 0, 0, 0, True, 0
-    last = max(places[0], places[1], places[2])
     while at < text.size:
         line, lines = at, lines + 1
         begin = scan.blank_end(text, classes, at)

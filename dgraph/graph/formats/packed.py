@@ -57,5 +57,7 @@ def zstd_library():
         else:
             from backports import zstd
     except ImportError:
-        raise UsageError("no library unpacks zstd here: pip install 'dgraph[zstd]', or unpack with unzstd") from None
+        raise UsageError(
+            "no library unpacks zstd here: pip install 'dgraph-analytics[zstd]', or unpack with unzstd"
+        ) from None
     return zstd

@@ -10,14 +10,14 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.arrays import WEIGHTS, as_ids, as_weights
-from dgraph.graph.clean import RawEdges
+from dgraph.graph.build.array_input import ROUNDED, WEIGHTS, as_ids, as_weights
+from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.column import IDS
-from dgraph.graph.formats.dense import set_direction
-from dgraph.graph.formats.head import file_size
+from dgraph.graph.formats.counted_header import set_direction
+from dgraph.graph.formats.sniff import file_size
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 ROWS = 1 << 18
 """rows read at a time"""
@@ -48,6 +48,8 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
         with _refused(path), opened(path) as (schema, rows, batches):
             names, noted = schema.names, (schema.metadata or {}).get(b"dgraph.directed")
             chosen = _columns(path, names, options.columns)
+            chosen = chosen if options.weights is None else chosen[:2]
+            unsigned = len(chosen) > 2 and str(schema.field(chosen[2]).type) == "uint64"
             lo, hi = (rows * rank // comm.size for rank in (comm.rank, comm.rank + 1))
             columns = [_Part(path, name, kind, lo) for name, kind in zip(chosen, KINDS, strict=False)]
             for batch in batches([names[at] for at in at_of(chosen, names)], lo, hi):
@@ -66,6 +68,8 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     else:
         set_direction(raw, path, True, "the default for tables")
     raw.facts.notes.append(f"columns {', '.join(chosen)}")
+    if unsigned and raw.weights is not None and raw.weights.dtype == np.float64:
+        raw.facts.notes.append(ROUNDED)
     return raw
 
 
@@ -181,7 +185,7 @@ def _refused(path: str) -> Iterator[None]:
     try:
         import pyarrow
     except ImportError:
-        raise UsageError(f"{path}: nothing here reads such a table: pip install 'dgraph[parquet]'") from None
+        raise UsageError(f"{path}: nothing here reads such a table: pip install 'dgraph-analytics[parquet]'") from None
     try:
         yield
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as wrong:

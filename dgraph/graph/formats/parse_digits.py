@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 
 TENS = np.array([10**k for k in range(19)], np.int64)
 _ZEROS, _SIX, _HIGH = np.uint64(0x3030303030303030), np.uint64(0x0606060606060606), np.uint64(0xF0F0F0F0F0F0F0F0)
@@ -42,7 +42,7 @@ def _zero_bits_below(typingctx, word):
 
 
 @njit(forceinline=True)
-def _up_to_eight(text, at):
+def _parse_word(text, at):
     """(value, count) of the digits from ``at`` on, eight at most."""
     word = _word(text, at) ^ _ZEROS
     count = _zero_bits_below((word | (word + _SIX)) & _HIGH) >> np.uint64(3)
@@ -57,14 +57,14 @@ def _up_to_eight(text, at):
 @njit(forceinline=True)
 def digits_at(text, at):
     """(value, count) of the digits from ``at`` on, which must be followed by 24 bytes; count 19: more than 18."""
-    value, count = _up_to_eight(text, at)
+    value, count = _parse_word(text, at)
     if count < 8:
         return value, count
-    more, found = _up_to_eight(text, at + 8)
+    more, found = _parse_word(text, at + 8)
     value, count = value * TENS[found] + more, count + found
     if found < 8:
         return value, count
-    more, found = _up_to_eight(text, at + 16)
+    more, found = _parse_word(text, at + 16)
     if found > 2:
         return value, np.int64(19)
     return value * TENS[found] + more, count + found

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.compiled import njit
-from dgraph.graph.formats.eight import TENS, digits_at
+from dgraph._support.compiled import njit
+from dgraph.graph.formats.parse_digits import TENS, digits_at
 
 SOURCE, TARGET, INTEGER, NUMBER, WHOLE, REST, ANY = range(7)
 """Columns: ends of the edge (ids); a weight, integer or any; an integer that is not kept; all that is left; one column
@@ -23,6 +23,7 @@ OTHER, BLANK, DELIMITER, COMMENT, COMMENT_WORD, LINE_FEED, RETURN = range(7)
 
 LARGEST = np.iinfo(np.int64).max
 EXACT = 1 << 53
+INFINITY = np.frombuffer(b"infinity", np.uint8)
 MARGIN = 128
 """Bytes from a line on that reading its first two columns fast may look at."""
 POWERS = np.array([float(10**e) for e in range(23)])
@@ -41,7 +42,7 @@ def byte_classes(comments: str, delimiters: str) -> np.ndarray:
     return classes
 
 
-class Room:
+class ScanBuffers:
     """Where :func:`scan` puts the values of ``lines`` lines.
 
     Attributes:
@@ -74,6 +75,18 @@ def tokens(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
     out = np.zeros((len(spans), width), np.uint8)
     _copy_tokens(text, spans, out)
     return out.view(f"S{width}")[:, 0]
+
+
+@njit(cache=True)
+def any_integer(text, spans):
+    """Whether some number token ``text[start:end]`` of int64 ``spans`` (k, 2) is written as an integer."""
+    for i in range(spans.shape[0]):
+        plain = spans[i, 1] > spans[i, 0]
+        for j in range(spans[i, 0], spans[i, 1]):
+            plain = plain and (np.uint8(48) <= text[j] <= np.uint8(57) or text[j] == 43 or text[j] == 45)
+        if plain:
+            return True
+    return False
 
 
 @njit(cache=True)
@@ -127,6 +140,15 @@ def digits(text, at):
 
 
 @njit(cache=True)
+def infinite_end(text, at):
+    """The end of ``inf`` or ``infinity``, in letters of any size, that begins at ``at``; ``at`` where there is none."""
+    end = at
+    while end < text.size and end - at < INFINITY.size and text[end] | 32 == INFINITY[end - at]:
+        end += 1
+    return end if end - at == 8 else at + 3 if end - at >= 3 else at
+
+
+@njit(cache=True)
 def number(text, at):
     """(whole, value, exact, end): a number's value as integer if ``whole``, else as double, right if ``exact``.
 
@@ -137,6 +159,9 @@ def number(text, at):
     if at < text.size and (text[at] == 45 or text[at] == 43):
         at += 1
     begin = at
+    end = infinite_end(text, at)
+    if end > at:
+        return False, np.int64(0), -np.inf if negative else np.inf, True, end
     integer, at = digits(text, at)
     places = at - begin
     mantissa, exponent = integer, np.int64(0)
@@ -265,7 +290,7 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, src, dst, intege
             here += 2
         for column in range(columns.size if plain else 0):
             kind = columns[column]
-            negative = text[np.uintp(here)] == 45 and (kind == INTEGER or kind == NUMBER)  # noqa: SIM109
+            negative = text[np.uintp(here)] == 45 and (kind == INTEGER or kind == NUMBER or kind == ANY)  # noqa: SIM109
             here += negative
             value, places = digits_at(text, here)
             here += places
@@ -287,6 +312,9 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, src, dst, intege
                     here += 1 + power
                 plain = plain and value <= EXACT
                 integers[edges], reals[edges] = (-value, -real) if negative else (value, real)
+            elif kind == ANY:  # most often a number
+                if text[np.uintp(here)] == 46:
+                    here += 1 + digits_at(text, here + 1)[1]
             elif kind != WHOLE:
                 plain = False
             if column < columns.size - 1:

@@ -20,14 +20,14 @@ from numpy.lib import format as npy
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
-from dgraph.graph.arrays import as_weights, check_range
 from dgraph.graph.block import gid_type
-from dgraph.graph.clean import RawEdges
-from dgraph.graph.formats.dense import check_size, set_direction
-from dgraph.graph.formats.head import file_size
+from dgraph.graph.build.array_input import ROUNDED, as_weights, check_range, rounds_weights
+from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.formats.counted_header import check_size, set_direction
+from dgraph.graph.formats.sniff import file_size
 
 if TYPE_CHECKING:
-    from dgraph.graph.options import LoadOptions
+    from dgraph.graph.load_options import LoadOptions
 
 
 STEP = 1 << 20
@@ -49,17 +49,24 @@ def read_npz(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
         file_size(path)
         try:
             with zipfile.ZipFile(path) as archive, ExitStack() as members:
-                raw, n, entries = _read(path, archive, members, comm)
+                raw, n, entries, rounded = _read(path, archive, members, options.weights is None, comm)
         except DAMAGED as wrong:
             raise DataError(
                 f"{path}: not a sparse matrix of scipy.sparse.save_npz ({wrong}); write it again with save_npz"
             ) from wrong
         check_size(path, n, entries, options)
+    if comm.total(rounded) and raw.weights is not None:
+        raw.weights = raw.weights.astype(np.float64, copy=False)
+        raw.facts.notes.append(ROUNDED)
     set_direction(raw, path, True, "the default for .npz")
     return raw
 
 
-def _read(path: str, archive: zipfile.ZipFile, members: ExitStack, comm: Comm) -> tuple[RawEdges, int, int]:
+def _read(
+    path: str, archive: zipfile.ZipFile, members: ExitStack, weighs: bool, comm: Comm
+) -> tuple[RawEdges, int, int, bool]:
+    """This rank's edges, how many vertices and entries there are, and whether weights here had to be rounded."""
+
     def column(name: str) -> _Column:
         return _Column(name, archive.getinfo(f"{name}.npy"), members.enter_context(archive.open(f"{name}.npy")))
 
@@ -90,8 +97,12 @@ def _read(path: str, archive: zipfile.ZipFile, members: ExitStack, comm: Comm) -
         src = _rows(start, lo, hi, n, entries, path)
     if data.dtype.kind not in "biuf":
         raise DataError(f"{path}: got values of {data.dtype}; a weight is a real number; convert the matrix")
-    weights = None if data.dtype == bool else as_weights(data.part(lo, hi), f"{path}: data", lo)
-    return RawEdges(*((dst, src) if kind == "csc" else (src, dst)), weights, n=n), n, entries
+    weights, rounded = None, False
+    if weighs and data.dtype != bool:
+        values = data.part(lo, hi)
+        weights = as_weights(values, f"{path}: data", lo)
+        rounded = rounds_weights(values, weights)
+    return RawEdges(*((dst, src) if kind == "csc" else (src, dst)), weights, n=n), n, entries, rounded
 
 
 class _Column:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import IO
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, OutputError, UsageError
@@ -13,6 +15,10 @@ from dgraph.graph.formats.packed import packing, unpacked
 LONGEST = 1 << 20
 """bytes in a line at most"""
 TOO_LONG = "got a line of more than a million bytes; an edge is shorter; is this a text file?"
+SAMPLE = 1000
+"""lines after the first that say how many columns an edge list has"""
+SAMPLE_BYTES = 1 << 18
+"""in which those lines must lie"""
 
 BINARY = {
     b"BZh": "compressed by bzip2; unpack it with bunzip2 first",
@@ -26,7 +32,7 @@ BINARY = {
 
 
 @dataclass(frozen=True)
-class Begin:
+class DataStart:
     """Where in a file lines of values begin.
 
     Attributes:
@@ -43,7 +49,7 @@ class Begin:
 
 
 @dataclass(frozen=True)
-class Head:
+class FileHead:
     """The first lines of a file, as every rank knows them.
 
     Attributes:
@@ -53,6 +59,8 @@ class Head:
         start, after: offsets of its first byte and of the line after it.
         size: bytes in the file.
         packing: what it is compressed with, or ""; offsets are those of the text.
+        raw: the bytes of that line, as Latin-1.
+        following: lines after it that are neither empty nor comments, where they were asked for.
     """
 
     first: str
@@ -62,20 +70,25 @@ class Head:
     after: int
     size: int
     packing: str = ""
+    raw: str = ""
+    following: Sequence[str] = ()
 
     @property
-    def here(self) -> Begin:
+    def here(self) -> DataStart:
         """That line itself."""
-        return Begin(self.start, self.number, self.size, self.packing)
+        return DataStart(self.start, self.number, self.size, self.packing)
 
     @property
-    def below(self) -> Begin:
+    def below(self) -> DataStart:
         """The line after it."""
-        return Begin(self.after, self.number + 1, self.size, self.packing)
+        return DataStart(self.after, self.number + 1, self.size, self.packing)
 
 
-def read_head(path: str, comments: str, comm: Comm, empty: bool = False) -> Head:
+def read_head(path: str, comments: str, comm: Comm, empty: bool = False, sample: bool = False) -> FileHead:
     """The head of a text file, which may be ``empty``; collective, read by rank 0.
+
+    Args:
+        sample: also give the lines that follow, at most :data:`SAMPLE` of them.
 
     Raises:
         UsageError: no such file, or not a file.
@@ -84,11 +97,11 @@ def read_head(path: str, comments: str, comm: Comm, empty: bool = False) -> Head
     told = None
     with comm.together():
         if comm.rank == 0:
-            told = asdict(_head(path, comments, empty))
-    return Head(**comm.bcast_json(told))
+            told = asdict(_head(path, comments, empty, sample))
+    return FileHead(**comm.bcast_json(told))
 
 
-def _head(path: str, comments: str, empty: bool) -> Head:
+def _head(path: str, comments: str, empty: bool, sample: bool) -> FileHead:
     size = file_size(path)
     with open(path, "rb") as file:
         kind = packing(file.read(8))
@@ -105,13 +118,32 @@ def _head(path: str, comments: str, empty: bool) -> Head:
             if len(raw) == LONGEST and raw[-1:] != b"\n":
                 raise DataError(f"{path}:{number}: {TOO_LONG}")
             begin, after = after, after + len(raw)
-            line = raw.decode(errors="replace").removesuffix("\n").removesuffix("\r").strip(" \t")
+            line = _text(raw)
             first = line if first is None else first
             if line and not _comment(line, comments):
-                return Head(first, line, number, begin, after, size, kind)
+                following = _following(text, comments) if sample else []
+                return FileHead(first, line, number, begin, after, size, kind, raw.decode("latin-1"), following)
     if not number and not empty:
         raise DataError(f"{path}: the file is empty; is it the right one, and written to its end?")
-    return Head(first or "", "", number + 1, after, after, size, kind)
+    return FileHead(first or "", "", number + 1, after, after, size, kind)
+
+
+def _following(text: IO[bytes], comments: str) -> list[str]:
+    """The next lines that are neither empty nor comments, as many as are looked at."""
+    lines: list[str] = []
+    rest = SAMPLE_BYTES
+    while len(lines) < SAMPLE and rest > 0 and (raw := text.readline(LONGEST)):
+        if len(raw) == LONGEST and raw[-1:] != b"\n":
+            break
+        rest -= len(raw)
+        line = _text(raw)
+        if line and not _comment(line, comments):
+            lines.append(line)
+    return lines
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace").removesuffix("\n").removesuffix("\r").strip(" \t")
 
 
 def words_of(line: str) -> list[str]:

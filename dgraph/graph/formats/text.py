@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
+from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, Column
-from dgraph.graph.formats.head import LONGEST, TOO_LONG, Begin, file_size
 from dgraph.graph.formats.lines import lines_dealt, lines_of_range
+from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, DataStart, file_size
 
 GROWTH = 1.5
 """How much longer a column is expected to become while it is not known how much is to come."""
@@ -32,6 +33,7 @@ class Layout:
         lowest, highest: ids.
         limit: why ids above ``highest`` cannot be.
         advice: what else than the line may be wrong, for messages.
+        first: the same, of the first line that is read.
     """
 
     columns: tuple[int, ...]
@@ -43,22 +45,33 @@ class Layout:
     highest: int = scan.LARGEST
     limit: str = "ids fit 63 bits"
     advice: str = ""
+    first: str = ""
 
 
 @dataclass
 class Table:
     """This rank's lines. ``weights`` is None, and ``dst`` empty, where the layout has no such column.
 
-    ``dropped``: lines passed over on all ranks.
+    ``dropped``: lines passed over on all ranks. ``notes``: what the load line is to say of the values.
     """
 
     src: np.ndarray
     dst: np.ndarray
     weights: np.ndarray | None
     dropped: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def drop_first(self, comm: Comm) -> None:
+        """Drop the first line of all ranks, in place; collective."""
+        sizes = comm.allgather(np.array([self.src.size], np.int64))[:, 0]
+        if comm.rank == int(np.flatnonzero(sizes)[0]):
+            for column in (self.src, self.dst, self.weights):
+                if column is not None and column.size:
+                    column[:-1] = column[1:]
+                    column.resize(column.size - 1, refcheck=False)
 
 
-def read_table(path: str, layout: Layout, begin: Begin, comm: Comm, lenient: bool = False) -> Table:
+def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient: bool = False) -> Table:
     """Read a file from where its lines of values begin; collective.
 
     Returns:
@@ -67,17 +80,40 @@ def read_table(path: str, layout: Layout, begin: Begin, comm: Comm, lenient: boo
 
     Raises:
         DataError: a line that is not as the layout says, with its number; the lowest such line. Where ``lenient``
-            such lines are passed over and counted.
+            such lines are passed over and counted, unless they are most.
     """
     reader = _Reader(layout, lenient)
     if begin.packing:
         _read_dealt(path, reader, begin, comm)
     else:
         _read_ranges(path, reader, begin, comm)
-    return reader.table(comm)
+    table = reader.table(comm)
+    refuse_most(path, comm.total(table.src.size), table.dropped, layout.example)
+    return table
 
 
-def _read_ranges(path: str, reader: _Reader, begin: Begin, comm: Comm) -> None:
+def fault_of(raw: str, layout: Layout) -> str:
+    """What is wrong with one line, given as Latin-1, as :func:`read_table` says it; "" if nothing is."""
+    reader = _Reader(layout, False)
+    reader.take(np.frombuffer(raw.encode("latin-1"), np.uint8), 1.0)
+    return reader.fault and f"{reader.fault}{layout.first}"
+
+
+def columns_read(columns: tuple[int, ...], weighs: bool) -> tuple[int, ...]:
+    """Kinds of columns; unless the graph ``weighs`` as the file says, that of weights must be there and is not read."""
+    return columns if weighs else tuple(scan.ANY if kind in (scan.INTEGER, scan.NUMBER) else kind for kind in columns)
+
+
+def refuse_most(path: str, kept: int, dropped: int, example: str) -> None:
+    """Refuse a file of which most lines would be dropped; both numbers are those of all ranks."""
+    if dropped > kept:
+        raise DataError(
+            f"{path}: {dropped} of {kept + dropped} lines would be dropped; a line is {example!r}; is the file of "
+            "another form? Without --lenient the first wrong line is named"
+        )
+
+
+def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> None:
     """Each rank reads the lines that start in its part of the bytes."""
     with comm.together():
         if (here := file_size(path)) != begin.size:
@@ -92,10 +128,10 @@ def _read_ranges(path: str, reader: _Reader, begin: Begin, comm: Comm) -> None:
                 break
     before = begin.number - 1 + comm.before(reader.lines)
     with comm.together():
-        reader.check(path, before)
+        reader.check(path, before, begin)
 
 
-def _read_dealt(path: str, reader: _Reader, begin: Begin, comm: Comm) -> None:
+def _read_dealt(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> None:
     """Each rank reads the lines that rank 0 unpacks for it."""
     before = begin.number - 1
     for text in lines_dealt(path, begin.packing, begin.start, comm):
@@ -104,7 +140,7 @@ def _read_dealt(path: str, reader: _Reader, begin: Begin, comm: Comm) -> None:
             reader.take(text, GROWTH)
         lines = comm.allgather(np.array([reader.lines], np.int64))[:, 0]
         with comm.together():
-            reader.check(path, before + int(lines[: comm.rank].sum()))
+            reader.check(path, before + int(lines[: comm.rank].sum()), begin)
         before += int(lines.sum())
 
 
@@ -122,9 +158,9 @@ class _Reader:
         self.classes = scan.byte_classes(layout.comments, layout.delimiters)
         self.columns = np.array(layout.columns, np.int64)
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
-        self.lines, self.dropped, self.fault = 0, 0, ""
+        self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
         self.src, self.dst, self.weights = Column(IDS), Column(IDS), Column(WEIGHTS)
-        self.room = scan.Room(0, self.weighted)
+        self.room = scan.ScanBuffers(0, self.weighted)
 
     def take(self, text: np.ndarray, share: float) -> bool:
         """Take whole lines; all that is to come is about ``share`` times what was taken. Whether to go on."""
@@ -134,7 +170,7 @@ class _Reader:
             self.fault = TOO_LONG
             return False
         if self.room.lines < needed:
-            self.room = scan.Room(needed + needed // 8, self.weighted)
+            self.room = scan.ScanBuffers(needed + needed // 8, self.weighted)
         room, layout = self.room, self.layout
         edges, lines, lates, integral, dropped, wrong, column, line, token = scan.scan(
             text, self.classes, ord(layout.tag or "\0"), self.columns, layout.lowest, layout.highest, self.lenient,
@@ -144,6 +180,7 @@ class _Reader:
         if self.weighted and not integral and lates:
             values = scan.correctly_rounded(text, room.late[:lates, 2:])
             room.reals[room.late[:lates, 0]] = values
+            self.rounded = self.rounded or bool(scan.any_integer(text, room.late[:lates, 2:]))
             finite = np.isfinite(values)
             if finite.all():
                 finite = None
@@ -169,18 +206,21 @@ class _Reader:
             self.weights.extend((room.integers if integral else room.reals)[kept], share)
         return True
 
-    def check(self, path: str, before: int) -> None:
+    def check(self, path: str, before: int, begin: DataStart) -> None:
         """Refuse a wrong line; ``before`` lines of the file come before those that were taken."""
         if self.fault:
-            raise DataError(f"{path}:{before + self.lines}: {self.fault}")
+            line = before + self.lines
+            first = self.layout.first if line == begin.number else ""
+            raise DataError(f"{path}:{line}: {self.fault}{first}")
 
     def table(self, comm: Comm) -> Table:
         """All values, in one dtype a column on all ranks; collective."""
-        self.room = scan.Room(0, self.weighted)
+        self.room = scan.ScanBuffers(0, self.weighted)
         levels = [max(self.src.level, self.dst.level), self.weights.level]
         ids, weights = (int(v) for v in comm.allreduce(np.array(levels, np.int64), "max"))
         src, dst = self.src.finish(ids), self.dst.finish(ids)
-        return Table(src, dst, self.weights.finish(weights) if self.weighted else None, comm.total(self.dropped))
+        notes = [ROUNDED] if comm.total(self.rounded) else []
+        return Table(src, dst, self.weights.finish(weights) if self.weighted else None, comm.total(self.dropped), notes)
 
 
 def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, layout: Layout) -> str:
@@ -202,7 +242,7 @@ def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, la
 
 def _kind(layout: Layout, column: int) -> str:
     weight = {scan.INTEGER, scan.NUMBER}.intersection(layout.columns[column : column + 1])
-    return "finite number" if weight else "whole number"
+    return "number" if weight else "whole number"
 
 
 def _quote(text: np.ndarray, start: int, whole: bool = False) -> str:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.graph.block import gid_type
 from dgraph.graph.generators.counter import draw, fraction, key

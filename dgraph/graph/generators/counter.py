@@ -6,7 +6,7 @@ So an edge is a pure function of its index and the seed, whichever rank makes it
 
 import numpy as np
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 
 MAX_ITEMS = 1 << 58
 """Items that one sequence can number."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.graph.generators.counter import draw, fraction, key, scramble, scramble_keys
 from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 from dgraph.graph.generators.counter import draw, fraction, key
 from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends
 

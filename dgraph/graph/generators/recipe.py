@@ -18,7 +18,7 @@ class Formula:
     """An edge as a function that a kernel computes, with the same bits as ``Recipe.edges``.
 
     Attributes:
-        name: of the function in ``backend/cuda/building/edges.cuh``, which says what the numbers mean.
+        name: of the function in ``backend/cuda/graph_build/draw_edges.cuh``, which says what the numbers mean.
         whole: integers below 2**64, at most ``WHOLE``.
         real: floats, at most ``REAL``.
         weighted: whether it gives int32 weights, too, as a function of an edge's ends.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 from dgraph.graph.generators.counter import draw, fraction, key
 from dgraph.graph.generators.lattice import SCALE, SPREAD, point
 from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends

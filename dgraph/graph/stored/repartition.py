@@ -13,11 +13,11 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.graph.block import gid_type
-from dgraph.graph.build import number, spread
-from dgraph.graph.homes import Homes
+from dgraph.graph.build.local_graph import number, spread
+from dgraph.graph.build.part_layout import PartLayout
+from dgraph.graph.build.shuffle import HeldArcs, Masters
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.rows import sort_rows
-from dgraph.graph.shuffle import HeldArcs, Masters
 from dgraph.graph.stored.files import OWNERS, told, weights
 from dgraph.graph.stored.write import arcs_of_masters
 from partitioning.store import Store, part_file
@@ -47,7 +47,7 @@ class Stretches:
         return np.searchsorted(self.keys, wanted, side="right").astype(np.int32)
 
 
-def dealt(whole, store: Store, comm: Comm) -> LocalGraph:
+def repartitioned(whole, store: Store, comm: Comm) -> LocalGraph:
     """This rank's partition, made of what it takes of a store; collective. ``whole`` as in ``build.number``.
 
     Raises:
@@ -58,7 +58,7 @@ def dealt(whole, store: Store, comm: Comm) -> LocalGraph:
         taken = [_taken(store, piece, gid_type(whole.n)) for piece in mine]
         masters = _masters(store, mine, comm.size)
         held = _joined(taken, gid_type(whole.n), store)
-    return number(whole, [masters], [held], owners(whole.n, store, comm), Homes(comm.size, comm))[0]
+    return number(whole, [masters], [held], owners(whole.n, store, comm), PartLayout(comm.size, comm))[0]
 
 
 def owners(n: int, store: Store, comm: Comm) -> Stretches:

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.version import __version__
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.build import build_parts
-from dgraph.graph.homes import Homes
+from dgraph.graph.build.local_graph import build_parts
+from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.ids import ConsecutiveIds, SparseIds
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.stored.files import IDS, OWNERS, put, writing
-from dgraph.version import __version__
 from partitioning import Placement
-from partitioning.store import Draft, part_file
+from partitioning.store import StoreDraft, part_file
 
 
 def write(
@@ -41,7 +41,7 @@ def write(
         files: dict[str, Any] = {}
         parts: list[dict[str, Any]] = []
         with comm.together(), writing(path):
-            for part, each_local in zip(Homes(placement.parts, comm).here, local, strict=True):
+            for part, each_local in zip(PartLayout(placement.parts, comm).here, local, strict=True):
                 masters, arcs = chunk_cuts(each_local, placement.cut, each)
                 with draft.file(part_file(part)) as file:
                     put(file, each_local, sparse, arcs[1:-1])
@@ -75,7 +75,7 @@ def write(
 def available(path: Path, overwrite: bool = False) -> None:
     """Raise now what :func:`write` would raise after a long run: a name that is taken, a folder that is not there."""
     with writing(path):
-        Draft.check(path, overwrite)
+        StoreDraft.check(path, overwrite)
 
 
 def chunk_cuts(local: LocalGraph, cut: str, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -112,13 +112,13 @@ def chunks_a_part(chunks: int | None, parts: int) -> int:
     return -(-chunks // parts)
 
 
-def _begin(path: Path, overwrite: bool, comm: Comm) -> Draft:
+def _begin(path: Path, overwrite: bool, comm: Comm) -> StoreDraft:
     folder = ""
     with comm.together(), writing(path):
         if comm.rank == 0:
-            folder = str(Draft.begin(path, overwrite).folder)
+            folder = str(StoreDraft.begin(path, overwrite).folder)
     folder = comm.bcast_json(folder)
-    draft = Draft(Path(folder).with_name(path.absolute().name), Path(folder))
+    draft = StoreDraft(Path(folder).with_name(path.absolute().name), Path(folder))
     try:
         with comm.together(), writing(path):
             os.listdir(folder)
@@ -129,7 +129,7 @@ def _begin(path: Path, overwrite: bool, comm: Comm) -> Draft:
     return draft
 
 
-def _shared(draft: Draft, block: EdgeBlock, placement: Placement, comm: Comm) -> dict[str, Any]:
+def _shared(draft: StoreDraft, block: EdgeBlock, placement: Placement, comm: Comm) -> dict[str, Any]:
     """The files that every rank writes a slice of; their manifest entries."""
     arrays = {}
     gids = np.arange(block.first, block.first + block.rows, dtype=np.int64)
@@ -141,7 +141,7 @@ def _shared(draft: Draft, block: EdgeBlock, placement: Placement, comm: Comm) ->
             slices[IDS] = draft.share(IDS, int(block.ids.starts[comm.rank]), block.ids.here)
     told = comm.allgather_json(slices)
     for name in slices:
-        arrays[name] = Draft.joined([of_rank[name] for of_rank in told])
+        arrays[name] = StoreDraft.joined([of_rank[name] for of_rank in told])
     return arrays
 
 

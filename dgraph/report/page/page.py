@@ -15,10 +15,10 @@ from dataclasses import asdict
 from html import escape
 from importlib.resources import files
 
-from dgraph.report.compare import compare
-from dgraph.report.table import headline
-from dgraph.report.trace import PARTS
-from dgraph.report.write import replacing
+from dgraph.engine.rounds.timings import PARTS
+from dgraph.report.comparison import compare
+from dgraph.report.report_file import replacing
+from dgraph.report.tables import headline
 
 MOST_CELLS = 128
 """Rows and columns of the map of rank pairs."""

@@ -2,6 +2,6 @@
 columns by rank → Ascending (contiguous id ranges) → text or .npz, every rank at its own offset → one rename.
 """
 
-from dgraph.output.save import WRITERS, check, save
+from dgraph.result.files.save import WRITERS, check, save
 
 __all__ = ["WRITERS", "check", "save"]

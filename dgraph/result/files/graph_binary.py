@@ -9,10 +9,10 @@ import numpy as np
 
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.clean import RawEdges, assemble
-from dgraph.graph.options import LoadOptions
-from dgraph.output import npz
-from dgraph.output.shared_file import SharedFile
+from dgraph.graph.build.clean import RawEdges, assemble
+from dgraph.graph.load_options import LoadOptions
+from dgraph.result.files import npz
+from dgraph.result.files.shared_file import SharedFile
 
 STEP = 1 << 18
 """arcs written at a time"""

@@ -9,8 +9,8 @@ import numpy as np
 
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
-from dgraph.output.shared_file import SharedFile
-from partitioning import arcs
+from dgraph.result.files.shared_file import SharedFile
+from partitioning.arrays import arcs
 
 
 def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
@@ -49,7 +49,7 @@ class _Writer:
             import pyarrow
             from pyarrow import parquet
         except ImportError:
-            raise UsageError("nothing here writes Parquet: pip install 'dgraph[parquet]'") from None
+            raise UsageError("nothing here writes Parquet: pip install 'dgraph-analytics[parquet]'") from None
         self.arrow: Any = pyarrow
         fields = [("source", pyarrow.int64()), ("target", pyarrow.int64())]
         if block.weights is not None:

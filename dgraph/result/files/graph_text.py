@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.ids import ConsecutiveIds
-from dgraph.output.shared_file import SharedFile
-from partitioning import arcs
+from dgraph.result.files.shared_file import SharedFile
+from partitioning.arrays import arcs
 
 WIDTH = 64
 """Bytes that two ids with their tag and separators take at most."""

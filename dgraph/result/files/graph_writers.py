@@ -12,11 +12,11 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.ids import ConsecutiveIds
-from dgraph.output.graph_binary import save_galois, save_scipy, save_sg, save_wsg
-from dgraph.output.graph_parquet import save_parquet
-from dgraph.output.graph_text import save_csv, save_dimacs, save_el, save_mtx, save_txt, save_wel
-from dgraph.output.save import writable
-from dgraph.output.shared_file import SharedFile, shared_file
+from dgraph.result.files.graph_binary import save_galois, save_scipy, save_sg, save_wsg
+from dgraph.result.files.graph_parquet import save_parquet
+from dgraph.result.files.graph_text import save_csv, save_dimacs, save_el, save_mtx, save_txt, save_wel
+from dgraph.result.files.save import writable
+from dgraph.result.files.shared_file import SharedFile, shared_file
 
 Writer = Callable[[SharedFile, EdgeBlock], None]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from dgraph.comm import Comm
 from dgraph.errors import OutputError, UsageError, unknown
-from dgraph.output import npz, text
-from dgraph.output.ascending import Ascending
-from dgraph.output.shared_file import SharedFile, shared_file
+from dgraph.graph.names import texts
+from dgraph.result.files import npz, vertex_text
+from dgraph.result.files.ascending import Ascending
+from dgraph.result.files.shared_file import SharedFile, shared_file
 
 
 def save_text(file: SharedFile, order: Ascending, rows: Mapping[str, np.ndarray], infinity: bytes) -> None:
@@ -21,25 +22,40 @@ def save_text(file: SharedFile, order: Ascending, rows: Mapping[str, np.ndarray]
     vertex, values, *_ = rows.values()
     blocks: list[bytes] = []
     with file.comm.together():
-        blocks += text.lines(vertex, values, infinity)
+        blocks += vertex_text.lines(vertex, values, infinity)
     file.write(file.comm.before(sum(map(len, blocks))), blocks)
 
 
 def save_npz(file: SharedFile, order: Ascending, rows: Mapping[str, np.ndarray], infinity: bytes) -> None:
-    """Every column, as ``np.load`` reads them."""
-    archive = npz.members({name: values.dtype for name, values in rows.items()}, order.total)
+    """Every column, as ``np.load`` reads them; names as text of one width (dtype U)."""
+    dtypes = {name: _stored(values, file.comm) for name, values in rows.items()}
+    archive = npz.members(dtypes, order.total)
     checksums = []
     for member in archive:
-        values = rows[member.name]
-        raw = values.view(np.uint8).data if values.size else memoryview(b"")
-        file.write(member.data + order.first * values.itemsize, [raw])
-        checksums.append(
-            npz.of_pieces(member.head, file.comm.allgather(np.array([zlib.crc32(raw), len(raw)])).tolist())
-        )
+        dtype, mine = dtypes[member.name], np.zeros(2, np.int64)
+        file.write(member.data + order.first * dtype.itemsize, _counted(rows[member.name], dtype, mine))
+        checksums.append(npz.of_pieces(member.head, file.comm.allgather(mine).tolist()))
     first = file.comm.rank == 0
     for member, checksum in zip(archive, checksums, strict=True):
         file.write(member.begin, [member.record(checksum)] if first else [])
     file.write(archive[-1].end, [npz.directory(archive, checksums)] if first else [])
+
+
+def _stored(values: np.ndarray, comm: Comm) -> np.dtype:
+    """The dtype that a column is written in; collective."""
+    if values.dtype.kind != "S":
+        return values.dtype
+    longest = max((max(map(len, names)) for _, names in texts(values)), default=0)
+    return np.dtype(f"U{max(1, comm.largest(longest))}")
+
+
+def _counted(values: np.ndarray, dtype: np.dtype, mine: np.ndarray) -> Iterator[memoryview]:
+    """The bytes of a column in pieces; ``mine`` becomes their CRC-32 and length."""
+    pieces = (np.array(names, dtype) for _, names in texts(values)) if values.dtype.kind == "S" else [values]
+    for part in pieces:
+        raw = part.view(np.uint8).data if part.size else memoryview(b"")
+        mine[:] = zlib.crc32(raw, int(mine[0])), mine[1] + len(raw)
+        yield raw
 
 
 WRITERS = {".txt": save_text, ".npz": save_npz}

@@ -17,7 +17,7 @@ def lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes = b"") -> Iter
     """Text of the rows, in blocks. Floats are written so that they read back equal, infinity as ``Infinity``.
 
     Args:
-        vertex: int64, not negative; or names, as bytes.
+        vertex: int64, not negative; or names, as bytes (``b""`` writes nothing, after the blank).
         values: integers or floats, as many.
         infinity: stands in place of an integer ``UNREACHED``; b"" writes the number.
     """

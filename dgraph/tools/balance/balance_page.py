@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from dgraph.balance.measure import Cell
-from dgraph.balance.table import NOTE, facts
 from dgraph.report.page.page import filled, profile
-from dgraph.report.write import replacing
+from dgraph.report.report_file import replacing
+from dgraph.tools.balance.balance_table import NOTE, facts
+from dgraph.tools.balance.measure import Cell
 
 
 def write_page(cells: Sequence[Cell], about: dict[str, Any], path: str | os.PathLike) -> None:
@@ -32,5 +32,5 @@ def page(cells: Sequence[Cell], about: dict[str, Any]) -> str:
             row["profiles"] = [profile("all rounds", load), *first]
             row["spread"] = {unit: load[unit] for unit in ("block", "warp", "thread")}
         row["host"] = max((cell.seconds or 0.0) - cell.kernel - cell.others, 0.0)
-    script = (files("dgraph.balance") / "balance.js").read_text(encoding="utf-8")
+    script = (files("dgraph.tools.balance") / "balance.js").read_text(encoding="utf-8")
     return filled(about["title"], told | {"note": NOTE.replace("\n", " ")}, script)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from dgraph.balance.measure import Cell
-from dgraph.report.lines import aligned, count, size
 from dgraph.report.recorded import UNITS, ratio, spreads, tasks
+from dgraph.report.text_lines import aligned, count, size
+from dgraph.tools.balance.measure import Cell
 
 SHOWN = 12
 """Rounds of a way that are listed: the first, and those whose fullest thread block has most edges."""
@@ -25,19 +25,24 @@ def table(cells: Sequence[Cell]) -> str:
     lines: list[list[str] | None] = [head, None]
     for cell, places in zip(cells, ranks(cells), strict=True):
         if cell.seconds is None:
-            lines.append([cell.way.label, "-", *["-"] * 9, "-"])
+            lines.append([cell.candidate.label, "-", *["-"] * 9, "-"])
             continue
         host = max(cell.seconds - cell.kernel - cell.others, 0.0)
         spread = [ratio(cell.load[unit]["ratio"]) if cell.load else "-" for unit in UNITS]
         lines.append(
             [
-                cell.way.label, *(f"{1000 * s:.3f}" for s in (cell.seconds, cell.kernel, cell.others, host)),
-                count(cell.rounds), size(cell.memory), *spread, "-" if cell.way.lines is None else str(cell.way.lines),
+                cell.candidate.label, *(f"{1000 * s:.3f}" for s in (cell.seconds, cell.kernel, cell.others, host)),
+                count(cell.rounds), size(cell.memory), *spread,
+                "-" if cell.candidate.lines is None else str(cell.candidate.lines),
                 " ".join("-" if place is None else str(place) for place in places),
             ]
         )  # fmt: skip
-    told = [f"{cell.way.label}: {cell.told}" for cell in cells if cell.told]
-    told += [f"{cell.way.label}: WRONG, not the answer of {cells[0].way.label}" for cell in cells if not cell.right]
+    told = [f"{cell.candidate.label}: {cell.told}" for cell in cells if cell.told]
+    told += [
+        f"{cell.candidate.label}: WRONG, not the answer of {cells[0].candidate.label}"
+        for cell in cells
+        if not cell.right
+    ]
     return "\n".join([*aligned(lines), *told, "", NOTE])
 
 
@@ -53,7 +58,7 @@ def ranks(cells: Sequence[Cell]) -> list[tuple[int | None, int | None, int | Non
         zip(
             places([cell.seconds for cell in cells]),
             places([cell.memory if ok else None for cell, ok in zip(cells, ran, strict=True)]),
-            places([cell.way.lines if ok else None for cell, ok in zip(cells, ran, strict=True)]),
+            places([cell.candidate.lines if ok else None for cell, ok in zip(cells, ran, strict=True)]),
             strict=True,
         )
     )
@@ -62,8 +67,12 @@ def ranks(cells: Sequence[Cell]) -> list[tuple[int | None, int | None, int | Non
 def detail(cell: Cell) -> str:
     """How even edges lie under one way: over all rounds, as a histogram of thread blocks, and round by round."""
     if not cell.load:
-        return f"{cell.way.label}: no edges were counted"
-    parts = [f"{cell.way.label}: edges visited over all rounds", spreads(cell.load), histogram(cell.load["block"])]
+        return f"{cell.candidate.label}: no edges were counted"
+    parts = [
+        f"{cell.candidate.label}: edges visited over all rounds",
+        spreads(cell.load),
+        histogram(cell.load["block"]),
+    ]
     parts += [tasks(cell.queues)] if cell.queues else []
     first, *rest = cell.series
     heaviest = sorted(rest, key=lambda row: -row[3])[: SHOWN - 1]
@@ -93,9 +102,13 @@ def facts(cells: Sequence[Cell], about: dict[str, Any]) -> dict[str, Any]:
     """The comparison as JSON: what was run, and a row a way."""
     rows = []
     for cell, places in zip(cells, ranks(cells), strict=True):
-        row = {key: value for key, value in asdict(cell).items() if key not in ("way", "answer", "series")}
-        row |= {"label": cell.way.label, "schedule": cell.way.schedule, "options": dict(cell.way.options)}
-        row |= {"overhead": cell.overhead, "lines": cell.way.lines}
+        row = {key: value for key, value in asdict(cell).items() if key not in ("candidate", "answer", "series")}
+        row |= {
+            "label": cell.candidate.label,
+            "schedule": cell.candidate.schedule,
+            "options": dict(cell.candidate.options),
+        }
+        row |= {"overhead": cell.overhead, "lines": cell.candidate.lines}
         row["ranks"] = dict(zip(("time", "memory", "lines"), places, strict=True))
         names = ("round", "schedule", "edges", "fullest_block", "mean_block")
         row["rounds_kept"] = [dict(zip(names, one, strict=True)) for one in cell.series]

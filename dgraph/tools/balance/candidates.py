@@ -8,8 +8,8 @@ from functools import cache
 from importlib.resources import files
 from itertools import product
 
-from dgraph.backend.choices import CHOICES, Choice
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.schedule_options import CHOICES, Choice
 from dgraph.errors import UsageError, unknown
 
 SWEEP = "sweep"
@@ -23,7 +23,7 @@ IN_ROUNDS = ("vertex", "warp_search", "twc")
 
 
 @dataclass(frozen=True)
-class Way:
+class Candidate:
     """A schedule, and the options that it was given."""
 
     schedule: str
@@ -41,12 +41,12 @@ class Way:
         if self.schedule == "auto":
             return None
         if self.schedule == "persistent":
-            return _lines("common", "rounds") + sum(_lines("schedules", name) for name in IN_ROUNDS)
+            return _lines("round_kernels", "persistent_rounds") + sum(_lines("schedules", name) for name in IN_ROUNDS)
         row = SCHEDULES[self.schedule]
         return sum(_lines("schedules", name) for name in dict.fromkeys((*row.needs, row.name)))
 
 
-def ways(schedules: str, options: Mapping[str, str], largest: int) -> list[Way]:
+def candidates(schedules: str, options: Mapping[str, str], largest: int) -> list[Candidate]:
     """What to compare.
 
     Args:
@@ -70,7 +70,7 @@ def ways(schedules: str, options: Mapping[str, str], largest: int) -> list[Way]:
     found = []
     for name in dict.fromkeys(names):
         own = {option: values for option, values in given.items() if name in CHOICES[option].schedules}
-        found += [Way(name, dict(zip(own, values, strict=True))) for values in product(*own.values())]
+        found += [Candidate(name, dict(zip(own, values, strict=True))) for values in product(*own.values())]
     return found
 
 

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import CudaBackend, Options
-from dgraph.balance.ways import Way
+from dgraph.backend.cuda.backend import CudaBackend, Options
 from dgraph.errors import UsageError
-from dgraph.graph.handle import Graph
+from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress
-from dgraph.result import Result
+from dgraph.result.result import Result
 from dgraph.run import run
+from dgraph.tools.balance.candidates import Candidate
 
 SLOWER = 20
 """Times the limit that a run which counts edges may take: every launch is then followed by a copy to the host."""
 
-BEFORE = ("start", "agreed")
+BEFORE = ("start", "apply_totals")
 """Kernels that run before the first round, on one rank."""
 
 CLOSE = 1e-5
@@ -49,7 +49,7 @@ class Cell:
         right: whether the answer is that of the first way.
     """
 
-    way: Way
+    candidate: Candidate
     seconds: float | None = None
     spread: tuple[float, float] = (0.0, 0.0)
     kernel: float = 0.0
@@ -70,7 +70,7 @@ class Cell:
 
 
 def measure(
-    backend: CudaBackend, algorithm: str, graph: Graph, compared: Iterable[Way], *,
+    backend: CudaBackend, algorithm: str, graph: Graph, compared: Iterable[Candidate], *,
     direction: str, repeat: int, limit: float, parameters: Mapping[str, Any], tell: Callable[[str], None],
 ) -> list[Cell]:  # fmt: skip
     """A cell for every way, in their order.
@@ -83,18 +83,18 @@ def measure(
         tell: is given a line for every way.
     """
     cells: list[Cell] = []
-    for way in compared:
-        cell = Cell(way)
+    for candidate in compared:
+        cell = Cell(candidate)
 
-        def once(longest: float, cell=cell, way=way, **recorded: bool) -> Result:
-            chosen = backend.choosing(Options(way.schedule, **recorded, **way.options))
+        def once(longest: float, cell=cell, candidate=candidate, **recorded: bool) -> Result:
+            chosen = backend.choosing(Options(candidate.schedule, **recorded, **candidate.options))
             result = run(
                 algorithm, graph, backend=chosen, direction=direction, progress=Watch(longest), **parameters
             )  # fmt: skip
             cell.memory = chosen.device.peak or chosen.planned
             return result
 
-        tell(way.label)
+        tell(candidate.label)
         try:
             _fill(cell, once, repeat, limit)
         except Cut as cut:

@@ -1,4 +1,4 @@
-"""A comparison as a picture, SVG or PNG, by matplotlib (``pip install 'dgraph[plots]'``)."""
+"""A comparison as a picture, SVG or PNG, by matplotlib (``pip install 'dgraph-analytics[plots]'``)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.balance.measure import Cell
-from dgraph.balance.table import ranks
 from dgraph.errors import UsageError
-from dgraph.report.write import replacing
+from dgraph.report.report_file import replacing
+from dgraph.tools.balance.balance_table import ranks
+from dgraph.tools.balance.measure import Cell
 
 MOST_LOADS = 8
 """Ways whose load by thread block is drawn: of more, those of the fewest and of the most even blocks, and between."""
@@ -31,7 +31,7 @@ def matplotlib():
         import matplotlib
     except ImportError as error:
         raise UsageError(
-            f"--png and --svg draw with matplotlib, and {error}; pip install 'dgraph[plots]', or take --html"
+            f"--png and --svg draw with matplotlib, and {error}; pip install 'dgraph-analytics[plots]', or take --html"
         ) from error
     return matplotlib
 
@@ -82,7 +82,7 @@ def _times(axes, cells: Sequence[Cell]) -> None:
         over = total > most
         style = {"fontsize": 6, "va": "center", "color": "white" if over else "#1c2330"}
         axes.text(min(total, most) * 1.01, at, f"{'… ' if over else ''}{total:.3g}", **style)
-    axes.set_yticks(np.arange(len(cells)), [cell.way.label for cell in cells], fontsize=7)
+    axes.set_yticks(np.arange(len(cells)), [cell.candidate.label for cell in cells], fontsize=7)
     axes.invert_yaxis()
     axes.set_xlabel("milliseconds", fontsize=8)
     axes.tick_params(axis="x", labelsize=7)
@@ -97,16 +97,20 @@ def _part(cell: Cell, name: str) -> float:
 
 def _swept(cells: Sequence[Cell]) -> str:
     """The option of which there are three numbers or more, all else alike; "" where there is none."""
-    if len({cell.way.schedule for cell in cells}) != 1:
+    if len({cell.candidate.schedule for cell in cells}) != 1:
         return ""
-    varied = [name for name in cells[0].way.options if len({cell.way.options[name] for cell in cells}) == len(cells)]
-    numbers = [isinstance(cell.way.options[varied[0]], int) for cell in cells] if len(varied) == 1 else []
+    varied = [
+        name
+        for name in cells[0].candidate.options
+        if len({cell.candidate.options[name] for cell in cells}) == len(cells)
+    ]
+    numbers = [isinstance(cell.candidate.options[varied[0]], int) for cell in cells] if len(varied) == 1 else []
     return varied[0] if sum(numbers) > 2 else ""
 
 
 def _sweep(axes, cells: Sequence[Cell], option: str) -> None:
     """Time by the value of an option; words are lines across.   [002, section 6.1: analysing the threshold]"""
-    points = [(cell.way.options[option], 1000 * (cell.seconds or 0.0)) for cell in cells]
+    points = [(cell.candidate.options[option], 1000 * (cell.seconds or 0.0)) for cell in cells]
     numbers = [(value, time) for value, time in points if isinstance(value, int)]
     axes.plot(*zip(*numbers, strict=True), marker="o", markersize=3, linewidth=1)
     for value, time in points:
@@ -126,7 +130,7 @@ def _ranks(axes, cells: Sequence[Cell]) -> None:
     """Places by time, memory and lines, a line a way; low is good.   [000 figure 9]"""
     placed = [(places, cell) for cell, places in zip(cells, ranks(cells), strict=True) if None not in places]
     for places, cell in sorted(placed, key=lambda one: one[0][0] or 0)[:MOST_RANKED]:
-        axes.plot((0, 1, 2), places, marker="o", markersize=3, linewidth=1, label=cell.way.label)
+        axes.plot((0, 1, 2), places, marker="o", markersize=3, linewidth=1, label=cell.candidate.label)
     axes.set_xticks((0, 1, 2), ("time", "memory", "lines"), fontsize=8)
     axes.tick_params(axis="y", labelsize=7)
     axes.set_ylabel("place (1 is best)", fontsize=8)
@@ -146,7 +150,7 @@ def _load(axes, cell: Cell) -> None:
         bottom = bottom + column
     axes.axhline(bottom.mean(), color="#1c2330", linewidth=0.8, linestyle="--")
     axes.plot(bottom.argmax(), bottom.max(), marker="v", markersize=4, color="#1c2330")
-    axes.set_title(f"{cell.way.label}: fullest ÷ mean {bottom.max() / max(bottom.mean(), 1):.2f}", fontsize=8)
+    axes.set_title(f"{cell.candidate.label}: fullest ÷ mean {bottom.max() / max(bottom.mean(), 1):.2f}", fontsize=8)
     axes.set_xlim(-0.5 - 0.02 * blocks, 1.02 * blocks - 0.5)
     axes.set_ylim(0, bottom.max() * 1.05 or 1)
     axes.tick_params(labelsize=6)

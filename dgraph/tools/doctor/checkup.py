@@ -7,11 +7,11 @@ from dataclasses import asdict
 
 from dgraph.comm import Comm
 from dgraph.comm.hosts import hosts as every_host
-from dgraph.doctor.finding import Finding, fail
-from dgraph.doctor.gpus import gpu_findings
-from dgraph.doctor.host import host_findings
-from dgraph.doctor.launch import exchange_findings, launch_findings
-from dgraph.doctor.transports import transport_findings
+from dgraph.tools.doctor.finding import Finding, fail
+from dgraph.tools.doctor.gpus import gpu_findings
+from dgraph.tools.doctor.host import host_findings
+from dgraph.tools.doctor.launch_checks import exchange_findings, launch_findings
+from dgraph.tools.doctor.transport_checks import transport_findings
 
 
 def examine(comm: Comm) -> list[Finding]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
-from dgraph.doctor.finding import Finding, fail, ok, warn
+from dgraph.tools.doctor.finding import Finding, fail, ok, warn
 
 CUPY = "import cupy; assert int(cupy.arange(5).sum()) == 10; print(cupy.__version__)"
 NCCL = "from cupy.cuda import nccl; print(nccl.get_version())"

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dgraph import cache
+from dgraph._support import cache
+from dgraph._support.version import __version__
 from dgraph.backend import affinity
 from dgraph.comm.memory import free_memory
-from dgraph.doctor.finding import Finding, fail, ok, warn
 from dgraph.errors import OutputError
-from dgraph.version import __version__
+from dgraph.tools.doctor.finding import Finding, fail, ok, warn
 
 PACKAGES = ("numpy", "numba", "llvmlite", "pymetis", "mpi4py")
 LEAST_MEMORY = 1 << 30
@@ -51,7 +51,8 @@ def _versions() -> Iterator[Finding]:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             if name != "mpi4py":
-                yield fail("versions", f"{name} is not installed", "pip install dgraph into this environment again")
+                again = "pip install dgraph-analytics into this environment again"
+                yield fail("versions", f"{name} is not installed", again)
     python = f"Python {platform.python_version()}"
     yield ok("versions", f"dgraph {__version__}, {python}, {', '.join(found)}")
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from dgraph.comm import Comm
-from dgraph.doctor.finding import Finding, fail, ok, warn
+from dgraph.tools.doctor.finding import Finding, fail, ok, warn
 
 MESSAGE = 8 << 20
 """Bytes of the messages whose bandwidth is measured."""
@@ -36,7 +36,8 @@ def launch_findings(comm: Comm, hosts: list[str]) -> Iterator[Finding]:
         found = "one process, no other ranks"
         yield ok("launcher", f"{found} ({', '.join(launched)})" if launched else f"{found}; mpirun -n 4 starts four")
         if mpi is None and find_spec("mpi4py") is None:
-            yield warn("mpi", "mpi4py is not installed: one process needs none", "for ranks: pip install 'dgraph[mpi]'")
+            cure = "for ranks: pip install 'dgraph-analytics[mpi]'"
+            yield warn("mpi", "mpi4py is not installed: one process needs none", cure)
     else:
         yield ok("launcher", f"it started {comm.size} ranks, and MPI has as many ({', '.join(launched)})")
     if mpi is not None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from dgraph.comm import Comm
 from dgraph.comm.hosts import ranks_here
-from dgraph.doctor.finding import Finding, fail, ok, warn
 from dgraph.errors import DgraphError
+from dgraph.tools.doctor.finding import Finding, fail, ok, warn
 
 MOST_RANKS = 16
 """In a matrix; of more ranks the range is told."""
@@ -37,14 +37,14 @@ def transport_findings(comm: Comm) -> list[Finding]:
 def _has_gpu() -> bool:
     if find_spec("cupy") is None:
         return False
-    from dgraph.backend.cuda.device import count
+    from dgraph.backend.cuda.device.device import count
 
     return count() > 0
 
 
 def _device(comm: Comm):
     """The GPU that a run would take."""
-    from dgraph.backend.cuda import CudaBackend, Options
+    from dgraph.backend.cuda.backend import CudaBackend, Options
 
     here = ranks_here(comm)
     with comm.together():

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from dgraph.algorithms import ALGORITHMS
 from dgraph.errors import UsageError
-from dgraph.estimate.plan import Plan, estimate
-from dgraph.estimate.shape import Shape, shape_of
 from dgraph.graph.generate import is_generator
+from dgraph.tools.estimate.plan import RunPlan, estimate
+from dgraph.tools.estimate.shape import Shape, shape_of
 
 WEIGHT = 4
 """Bytes a weight: reports tell only whether there are some."""
 
 
-def against(report: dict) -> Plan:
+def against(report: dict) -> RunPlan:
     """The plan for the algorithm, graph, ranks and policy of a report.
 
     Raises:

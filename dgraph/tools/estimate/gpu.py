@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from dgraph.backend.cuda.building.kernels import gid_dtype
-from dgraph.backend.cuda.building.plan import building
-from dgraph.backend.cuda.extent import WIDE, Extent
-from dgraph.backend.cuda.messages import CHUNK_BITS
-from dgraph.backend.cuda.options import Options
-from dgraph.backend.cuda.plan import for_components, for_rounds
-from dgraph.estimate.shape import Shape
+from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
+from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.graph_build.build_kernels import gid_dtype
+from dgraph.backend.cuda.graph_build.build_memory import building
+from dgraph.backend.cuda.memory.memory_plan import for_components, for_rounds
 from dgraph.program import Traced
+from dgraph.tools.estimate.shape import Shape
 
 CONTEXT = 800 << 20
 """Bytes that the driver and machine code take: 530 to 820 MiB on an H200, by the kernels that were loaded."""
@@ -69,7 +69,7 @@ def on_gpu(
         entered: mirrors that edges lead into, where rounds may be pushed in two parts (``--overlap``).
         sifted: edges may be copied, some into rows of their own, or all by tiles; not where ``limit`` leaves no room.
     """
-    extent = Extent(
+    extent = GraphSize(
         masters + mirrors, arcs,
         weight=shape.weight,
         directed=shape.directed,
@@ -87,8 +87,8 @@ def on_gpu(
         free = direction == "auto" and not shape.directed
         hooks = traced.program.kernel == "components" and ranks == 1 and free
         walks = not (free and traced.program.kernel in ("components", "estimates"))
-        options, way = Options(overlap=entered > 0 and walks), traced.program.way
-        options = options.under(way) if way else options
+        options, traversal = Options(overlap=entered > 0 and walks), traced.program.traversal
+        options = options.under(traversal) if traversal else options
         options = options if sifted else options.unsifted()
         plans.append(
             for_components(extent) if hooks else for_rounds(traced, extent, direction, options, MULTIPROCESSORS)

@@ -13,23 +13,23 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms import ALGORITHMS
-from dgraph.algorithms.columns import Columns
 from dgraph.backend import backend as choose_backend
-from dgraph.backend.base import Backend, Machine
-from dgraph.backend.cpu.machine import may_pull
-from dgraph.backend.cpu.plain import PlainMachine
-from dgraph.backend.cpu.threads import Team
+from dgraph.backend.cpu.round.interpreted import PlainMachine
+from dgraph.backend.cpu.round.machine import may_pull
+from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.interface import Backend, Machine
 from dgraph.comm import SerialComm
-from dgraph.engine import Context
+from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.progress import Progress
+from dgraph.engine.rounds.timings import Trace
+from dgraph.engine.sync.encodings import bound
 from dgraph.errors import UsageError
-from dgraph.estimate.shape import Shape
-from dgraph.graph.build import build
-from dgraph.graph.handle import Graph
+from dgraph.graph.build.local_graph import build
 from dgraph.graph.local import Csr, LocalGraph
+from dgraph.graph.stored_graph import Graph
 from dgraph.program import Traced
-from dgraph.report.progress import Progress
-from dgraph.report.trace import Trace
-from dgraph.sync.encode import bound
+from dgraph.result.columns import Columns
+from dgraph.tools.estimate.shape import Shape
 from partitioning import plan
 
 UNIT = 1 << 12
@@ -77,8 +77,8 @@ class _Recording(Backend):
 def _on_host(traced: Traced) -> Traced:
     """Where a variant is a GPU's alone, the host's plan is that of the program's own rounds."""
     program = traced.program
-    if program.way and not program.way.anywhere:
-        program = program.walked(None)
+    if program.traversal and not program.traversal.anywhere:
+        program = program.with_traversal(None)
         program.__dict__["kernel"] = None
     return replace(traced, program=program)
 
@@ -111,7 +111,7 @@ def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -
     recording = _Recording(choose_backend("cpu", None, 1))
     answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
     result = sum(values.itemsize for values in Columns(answer.columns).values())
-    measured = [_measured(recording.engine, traced, way, shape) for traced, way in recording.programs]
+    measured = [_measured(recording.engine, traced, traversal, shape) for traced, traversal in recording.programs]
     return Work(measured, recording.programs, result)
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.algorithms import ALGORITHMS
-from dgraph.estimate.gpu import GpuPlan, on_gpu
-from dgraph.estimate.machines import Needs, needs
-from dgraph.estimate.shape import Shape
+from dgraph.engine.rounds.timings import peak_memory
 from dgraph.graph.block import gid_type
-from dgraph.report.trace import peak_memory
+from dgraph.tools.estimate.gpu import GpuPlan, on_gpu
+from dgraph.tools.estimate.machines import Needs, needs
+from dgraph.tools.estimate.shape import Shape
 
 CUT = {"metis": 0.02}
 """Mirrors ÷ masters of policies that follow a graph's shape; roads and meshes, where they are taken by themselves."""
@@ -35,7 +35,7 @@ BUILDING = 24
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """Bytes on the fullest rank, if vertices and edges are spread evenly.
 
     Attributes:
@@ -68,7 +68,7 @@ def estimate(
     algorithm: str, shape: Shape, ranks: int, policy: str = "auto", *,
     parameters: dict[str, Any] | None = None, undirected: bool = False, direction: str = "auto",
     gpu_memory: int | None = None, drawn: bool = False, overlap: bool = False,
-) -> Plan:  # fmt: skip
+) -> RunPlan:  # fmt: skip
     """The plan of a run.
 
     Args:
@@ -104,7 +104,7 @@ def estimate(
     transposed = size * 8 + arcs * (4 + solved.weight) if solved.directed and any(p.pulls for p in programs) else 0
     graph = rows + part + transposed
     states = _states(programs, masters, mirrors, ranks)
-    return Plan(
+    return RunPlan(
         algorithm, policy, ranks, masters, mirrors, arcs,
         base=base,
         load=load,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from dgraph.backend.cuda.extent import SKEWED
+from dgraph.backend.cuda.device_graph.graph_size import SKEWED
 from dgraph.comm import SerialComm
+from dgraph.engine.rounds.progress import Progress
 from dgraph.errors import UsageError
 from dgraph.graph.generate import GENERATORS, is_generator
 from dgraph.graph.generators.spec import parse
-from dgraph.graph.handle import Graph
-from dgraph.report.progress import Progress
+from dgraph.graph.stored_graph import Graph
 
 HUBS = ("rmat", "rmat-alb", "gtgraph", "kron", "star")
 """Generators of graphs with hubs."""
@@ -75,8 +75,8 @@ def shape_of(
             raise UsageError(f"{spec}: {wrong}") from wrong
         weighted = recipe.edges(0, min(recipe.items, 1))[2]
         own = 0 if weighted is None else weighted.itemsize
-        way = recipe.directed if directed is None else directed
-        return Shape(recipe.n, recipe.items, way, width or own, own, skewed_by(spec), recipe.ones, recipe.span)
+        traversal = recipe.directed if directed is None else directed
+        return Shape(recipe.n, recipe.items, traversal, width or own, own, skewed_by(spec), recipe.ones, recipe.span)
     if found := COUNTS.fullmatch(spec):
         n, edges = (int(float(text.replace("_", ""))) for text in found.groups())
         if n < 1:

@@ -13,7 +13,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from dgraph.errors import DataError, OutputError, UsageError
-from dgraph.fetch.table import Dataset
+from dgraph.tools.fetch.datasets import Dataset
 
 BLOCK = 1 << 18
 PATIENCE = 60
@@ -41,7 +41,7 @@ def fetch(dataset: Dataset, folder: Path, told: Callable[[str], None] = lambda t
     try:
         import pooch
     except ImportError as missing:
-        raise UsageError("fetch needs pooch: pip install 'dgraph[fetch]'") from missing
+        raise UsageError("fetch needs pooch: pip install 'dgraph-analytics[fetch]'") from missing
     path = folder / dataset.file
     if path.exists():
         told(f"{path} is here already")

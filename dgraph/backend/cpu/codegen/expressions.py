@@ -6,7 +6,7 @@ scalars, after n, m, round and active.
 
 from __future__ import annotations
 
-from dgraph.backend.expressions import Scope
+from dgraph.backend.codegen.expression_lowering import Scope
 from dgraph.program import Traced
 from dgraph.program.program import BUILTINS
 from dgraph.program.trace import GRAPH

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dgraph.backend.cpu.expressions import NUMPY, WIDE, NumbaScope, widened
-from dgraph.backend.expressions import HIGHEST, LOWEST, Body
-from dgraph.backend.paths import LAST_PILE, TOP
+from dgraph.backend.codegen.expression_lowering import HIGHEST, LOWEST, Body
+from dgraph.backend.compile_flags import LAST_BUCKET, TOP
+from dgraph.backend.cpu.codegen.expressions import NUMPY, WIDE, NumbaScope, widened
 from dgraph.program import ADD, Traced
-from dgraph.program.expr import Expr
+from dgraph.program.expression_tree import Expr
 from dgraph.program.trace import KINDS
 
 
@@ -27,7 +27,7 @@ def operators(t: Traced) -> str:
         _function("apply", "F, P, G, v", *_apply(s)),
         _function("begin", "F, P, G, v", *_begin(s)),
         _function("lives", "F, P, G, v", *_value(s, t.live)),
-        _function("pile", "F, P, G, v", *_pile(s)),
+        _function("bucket", "F, P, G, v", *_bucket(s)),
         _function("step", "P, G", *_step(s)),
         _function("load_globals", "integers, floats, n, m, tick, active", [], _globals_in(s)),
         _function("store_globals", "G, integers, floats", _globals_out(s), "0"),
@@ -247,13 +247,13 @@ def _begin(s: NumbaScope) -> tuple[list[str], str]:
     return [*body.lines, *stores], f"(bool({active}), {sums}, {floats})"
 
 
-def _pile(s: NumbaScope) -> tuple[list[str], str]:
+def _bucket(s: NumbaScope) -> tuple[list[str], str]:
     t = s.traced
     if t.priority is None:
         return [], "np.int64(0)"
     body = Body(s)
     kind = "int" if t.priority.kind == "int" else "f64"
-    return body.lines, f"np.int64(min({body.cast(t.priority, kind)}, {WIDE[kind]}({LAST_PILE})))"
+    return body.lines, f"np.int64(min({body.cast(t.priority, kind)}, {WIDE[kind]}({LAST_BUCKET})))"
 
 
 def _step(s: NumbaScope) -> tuple[list[str], str]:

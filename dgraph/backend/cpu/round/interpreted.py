@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cpu.compile import text_of
-from dgraph.backend.cpu.machine import Machine
+from dgraph.backend.cpu.codegen.generated_module import text_of
+from dgraph.backend.cpu.round.machine import Machine
 from dgraph.graph.generators.counter import mix_int
 from dgraph.program import Traced
 

@@ -8,13 +8,13 @@ from types import ModuleType
 
 import numpy as np
 
-from dgraph.backend.cpu import layout as at
-from dgraph.backend.cpu.compile import module_for
-from dgraph.backend.cpu.expressions import NUMPY
-from dgraph.backend.cpu.pace import LARGE, SMALL, Pace
-from dgraph.backend.cpu.threads import Team
-from dgraph.backend.paths import TOP
-from dgraph.backend.standing import Standing
+from dgraph.backend.compile_flags import TOP
+from dgraph.backend.cpu.codegen.expressions import NUMPY
+from dgraph.backend.cpu.codegen.generated_module import module_for
+from dgraph.backend.cpu.round import state as at
+from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.cpu.threads.tuner import LARGE, SMALL, ThreadTuner
+from dgraph.backend.program_machine import ProgramMachine
 from dgraph.errors import UsageError
 from dgraph.graph.local import Csr, LocalGraph
 from dgraph.program import Traced
@@ -31,7 +31,7 @@ def may_pull(traced: Traced, forced: str) -> bool:
     return traced.all or program.gathers or traced.priority is None or forced != "auto"
 
 
-class Machine(Standing):
+class Machine(ProgramMachine):
     """State and compiled rounds of one program.
 
     Attributes:
@@ -44,7 +44,7 @@ class Machine(Standing):
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
         self.module, self.minima = self._module(traced), len(traced.minima)
-        self._pace = Pace()
+        self._pace = ThreadTuner()
         size, blocks = local.size, local.masters // at.BLOCK + 1
         fields = traced.fields
         self.state = {k: np.empty(size, NUMPY.get(f.dtype, f.dtype)) for k, f in fields.items()}
@@ -62,11 +62,11 @@ class Machine(Standing):
         self.pulls = may_pull(traced, forced)
         words = (size + 63) // 64 if self.pulls else 0
         self.dirties = bool(self.module.DIRTY)
-        piled, dirty = traced.priority is not None, self.dirties
+        bucketed, dirty = traced.priority is not None, self.dirties
         self._work = (
             lids(), lids(), lids(), lids(dirty),
             np.zeros(size, np.uint8), np.zeros(words, np.uint64), np.zeros(words, np.uint64),
-            np.zeros(size if piled else 0, np.uint8), lids(piled), lids(piled),
+            np.zeros(size if bucketed else 0, np.uint8), lids(bucketed), lids(bucketed),
             lids(traced.live is not None), np.zeros(blocks, np.int64),
             np.zeros(blocks * max(self.module.FLOAT_SUMS, 1)),
             np.zeros(4 * at.SLOT, np.int64), np.zeros(16, np.int64),
@@ -133,7 +133,7 @@ class Machine(Standing):
             return
         self._call(0, threads=1)
         scratch = (self.integers.copy(), self.floats.copy(), self.words.copy())
-        self.module.agreed(self._parameters, *scratch, self.sums, self.float_sums, 0, 0, True)
+        self.module.apply_totals(self._parameters, *scratch, self.sums, self.float_sums, 0, 0, True)
         nothing = np.empty(0, np.uint32)
         values = tuple(self.state[name][:0] for name in self.traced.proposes)
         self.combine(nothing, nothing, values)
@@ -184,12 +184,12 @@ class Machine(Standing):
         totals[totals.size - self.minima :] ^= TOP
         return totals, self.float_sums[: self.module.FLOAT_SUMS].copy()
 
-    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks: ``step``, the end, the next direction."""
         self.sums[::8][: self.module.SUMS] = integers[2:]
         self.sums[::8][self.module.SUMS - self.minima : self.module.SUMS] ^= TOP
         self.float_sums[: self.module.FLOAT_SUMS] = floats
-        self.module.agreed(
+        self.module.apply_totals(
             self._parameters, self.integers, self.floats, self.words, self.sums, self.float_sums,
             int(integers[0]), int(integers[1]), starting,
         )  # fmt: skip
@@ -207,14 +207,14 @@ class Machine(Standing):
         rounds = np.arange(max(first, self.round - at.RING), self.round) % at.RING
         return self.ring.reshape(at.RING, 3)[rounds]
 
-    def lowest_pile(self) -> int:
-        """The lowest pile that a vertex waits in; a number past every pile if none does."""
+    def lowest_bucket(self) -> int:
+        """The lowest bucket that a vertex waits in; a number past every bucket if none does."""
         self._call(at.LOWEST)
-        return int(self.words[at.LOWEST_PILE])
+        return int(self.words[at.LOWEST_BUCKET])
 
-    def open_pile(self, pile: int) -> None:
+    def open_bucket(self, bucket: int) -> None:
         """Vertices that wait in it, or in one of the next few where rounds are small, join the frontier."""
-        self.words[at.LOWEST_PILE] = pile
+        self.words[at.LOWEST_BUCKET] = bucket
         self._call(at.OPEN)
 
     def _active(self) -> np.ndarray:

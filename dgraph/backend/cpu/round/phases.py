@@ -2,9 +2,9 @@
 # mypy: ignore-errors
 """Phases of a round on CPU threads: the text that follows a program's operators in its generated file.
 
-It is never imported from here: upper-case names are constants of the program or of ``layout.py``, and ``at_source``,
-``propose``, ``offer``, ``apply`` … are its operators (``render.py``). All threads run a phase together and meet at a
-barrier after it; chunks are dealt out by an atomic counter of the round's slot, which begins at ``base``.
+It is never imported from here: upper-case names are constants of the program or of ``state.py``, and ``at_source``,
+``propose``, ``offer``, ``apply`` … are its operators (``cpu/codegen/operators.py``). All threads run a phase together,
+and wait at a barrier after it; chunks are dealt out by an atomic counter of the round's slot, which begins at ``base``.
 """
 
 
@@ -202,7 +202,7 @@ def expand(t, threads, base, tail, bits, out, W, c):
 
 @njit(**INNER)
 def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
-    """``apply`` on changed masters (on all, on all that live), or sort them into the near and the far pile."""
+    """``apply`` on changed masters (on all, on all that live), or sort them into the near and the far bucket."""
     dirty, flags, waiting, live, live_counts = W[3], W[4], W[7], W[10], W[11]
     parts, shared, buffers = W[12], W[13], W[15]
     degree, front, dirt = F[-1], buffers[t, 0], buffers[t, 1]
@@ -262,7 +262,7 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
                     if DIRTY and (awake or changed):
                         d = append(dirt, d, v, dirty, shared, base + DIRTY_TAIL)
                 elif PRIORITY:
-                    if pile(F, P, G, v) <= c[PILE]:
+                    if bucket(F, P, G, v) <= c[BUCKET]:
                         k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                         edges += load(degree, v)
                     elif load(waiting, v) == 0:
@@ -279,25 +279,25 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
 
 
 @njit(**INNER)
-def lowest_pile(t, threads, base, F, P, G, far, W, c):
-    """The lowest pile above the current one that a waiting vertex is in, into the slot's FAR_MIN."""
+def lowest_bucket(t, threads, base, F, P, G, far, W, c):
+    """The lowest bucket above the current one that a waiting vertex is in, into the slot's FAR_MIN."""
     low, count = np.int64(0), c[FAR]
     for i in range(count * t // threads, count * (t + 1) // threads):
-        at = pile(F, P, G, np.int64(load(far, i)))
-        if at > c[PILE]:
+        at = bucket(F, P, G, np.int64(load(far, i)))
+        if at > c[BUCKET]:
             low = min(low, at - FAR_BASE)
     fetch_min(W[13], base + FAR_MIN, low)
 
 
 @njit(**INNER)
-def open_pile(t, threads, base, opened, F, P, G, queue, far, far_next, W, c):
-    """Vertices of pile ``opened`` join the frontier; those below it have been through since they began to wait."""
+def open_bucket(t, threads, base, opened, F, P, G, queue, far, far_next, W, c):
+    """Vertices of bucket ``opened`` join the frontier; those below it have been through since they began to wait."""
     waiting, shared, buffers = W[7], W[13], W[15]
     degree, front, rest = F[-1], buffers[t, 0], buffers[t, 1]
-    k, r, edges, count, current = 0, 0, 0, c[FAR], c[PILE]
+    k, r, edges, count, current = 0, 0, 0, c[FAR], c[BUCKET]
     for i in range(count * t // threads, count * (t + 1) // threads):
         v = np.int64(load(far, i))
-        at = pile(F, P, G, v)
+        at = bucket(F, P, G, v)
         if at > opened:
             r = append(rest, r, v, far_next, shared, base + FAR_TAIL)
         else:

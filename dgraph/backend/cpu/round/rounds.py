@@ -52,7 +52,7 @@ def totals(P, integers, floats, c, sums, float_sums):
 
 
 @njit(**OPTIONS)
-def agreed(P, integers, floats, c, sums, float_sums, active, edges, starting):
+def apply_totals(P, integers, floats, c, sums, float_sums, active, edges, starting):
     """Take in totals that were agreed on by all ranks, after START (``starting``) or after a round."""
     G = totals(P, integers, floats, c, sums, float_sums)
     if starting:
@@ -63,17 +63,17 @@ def agreed(P, integers, floats, c, sums, float_sums, active, edges, starting):
             c[UNEXPLORED] -= edges
     else:
         decide(P, G, c, integers, floats, active, edges)
-    c[PILE_EDGES] += edges
-    c[PILE_ROUNDS] += 1
+    c[BUCKET_EDGES] += edges
+    c[BUCKET_ROUNDS] += 1
 
 
 @njit(**INNER)
-def piles(width, edges, rounds):
-    """How many piles to open at once: more where the last ones made small rounds. 0: always one, the caller's Δ."""
+def buckets(width, edges, rounds):
+    """How many buckets to open at once: more where the last ones made small rounds. 0: always one, the caller's Δ."""
     if width == 0:
         return 0
     if edges < FEW_EDGES * rounds:
-        return min(2 * width, MOST_PILES)
+        return min(2 * width, MOST_BUCKETS)
     return max(width // 2, 1) if edges > MANY_EDGES * rounds else width
 
 
@@ -125,7 +125,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
     blocks = (masters + BLOCK - 1) // BLOCK
     G = load_globals(integers, floats, c[N], c[M], first, active)
     rounds, lowest = 0, np.int64(0)
-    width, pile_edges, pile_rounds = c[WIDTH], c[PILE_EDGES], c[PILE_ROUNDS]
+    width, bucket_edges, bucket_rounds = c[WIDTH], c[BUCKET_EDGES], c[BUCKET_ROUNDS]
     barrier(gate, threads)
     while True:
         base = (tick & 3) * SLOT
@@ -180,20 +180,20 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
                 queued = load_acquire(shared, base + TOUCHED_TAIL)
                 queue, touched, swapped = touched, queue, swapped + 1
         if PRIORITY and phases & LOWEST:
-            lowest_pile(t, threads, base, F, P, G, far, W, c)
+            lowest_bucket(t, threads, base, F, P, G, far, W, c)
             barrier(gate, threads)
             lowest = load_acquire(shared, base + FAR_MIN)
         if PRIORITY and phases & OPEN:
-            width, pile_edges, pile_rounds = piles(width, pile_edges, pile_rounds), 0, 0
-            opened = c[LOWEST_PILE] + max(width, 1) - 1
-            open_pile(t, threads, base, opened, F, P, G, queue, far, far_next, W, c)
+            width, bucket_edges, bucket_rounds = buckets(width, bucket_edges, bucket_rounds), 0, 0
+            opened = c[LOWEST_BUCKET] + max(width, 1) - 1
+            open_bucket(t, threads, base, opened, F, P, G, queue, far, far_next, W, c)
             barrier(gate, threads)
             queued = load_acquire(shared, base + FRONT_TAIL)
             edges = load_acquire(shared, base + EDGE_SUM)
             far, far_next, far_swapped = far_next, far, far_swapped + 1
             if t == 0:
                 c[FAR] = load_acquire(shared, base + FAR_TAIL)
-                c[PILE] = opened
+                c[BUCKET] = opened
         if phases != FUSED:
             break
         tick += 1
@@ -203,24 +203,24 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
                 cleared = ((tick + 2) & 3) * SLOT
                 for i in range(SLOT):
                     shared[cleared + i] = 0
-            lowest_pile(t, threads, base, F, P, G, far, W, c)
+            lowest_bucket(t, threads, base, F, P, G, far, W, c)
             barrier(gate, threads)
-            width, pile_edges, pile_rounds = piles(width, pile_edges, pile_rounds), 0, 0
+            width, bucket_edges, bucket_rounds = buckets(width, bucket_edges, bucket_rounds), 0, 0
             opened = load_acquire(shared, base + FAR_MIN) + FAR_BASE + max(width, 1) - 1
-            open_pile(t, threads, base, opened, F, P, G, queue, far, far_next, W, c)
+            open_bucket(t, threads, base, opened, F, P, G, queue, far, far_next, W, c)
             barrier(gate, threads)
             queued = load_acquire(shared, base + FRONT_TAIL)
             edges = load_acquire(shared, base + EDGE_SUM)
             far, far_next, far_swapped = far_next, far, far_swapped + 1
             if t == 0:
                 c[FAR] = load_acquire(shared, base + FAR_TAIL)
-                c[PILE] = opened
+                c[BUCKET] = opened
             barrier(gate, threads)
             tick += 1
         was, active = active, queued
         if PRIORITY:
-            pile_edges += edges
-            pile_rounds += 1
+            bucket_edges += edges
+            bucket_rounds += 1
         if SUMS:
             G = with_sums(G, shared, base + SUMS_AT)
         if FLOAT_SUMS:
@@ -247,7 +247,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
         c[SWAPPED], c[BITS_SWAPPED], c[FAR_SWAPPED] = swapped & 1, bits_swapped & 1, far_swapped & 1
         c[ACTIVE] = queued
         if PRIORITY:
-            c[WIDTH], c[PILE_EDGES], c[PILE_ROUNDS] = width, pile_edges, pile_rounds
+            c[WIDTH], c[BUCKET_EDGES], c[BUCKET_ROUNDS] = width, bucket_edges, bucket_rounds
         if phases == FUSED:
             store_globals(G, integers, floats)
             c[TICK], c[ROUND], c[MODE], c[WHOLE], c[DONE] = tick, first + rounds, mode, whole, done
@@ -256,7 +256,7 @@ def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, s
             c[MIRRORS_TOUCHED] = load_acquire(shared, base + MIRROR_TAIL)
             c[DIRTIED] = load_acquire(shared, base + DIRTY_TAIL)
             if PRIORITY and phases & LOWEST:
-                c[LOWEST_PILE] = lowest + FAR_BASE
+                c[LOWEST_BUCKET] = lowest + FAR_BASE
             for i in range(SUMS):
                 sums[8 * i] = load_acquire(shared, base + SUMS_AT + 8 * i)
             if FLOAT_SUMS:

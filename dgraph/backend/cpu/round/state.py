@@ -9,9 +9,9 @@ FUSED = EDGE + VERTEX + STEP
 
 # control words (int64), written by thread 0 alone when a call ends
 ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
-ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, PILE, FAR, FAR_SWAPPED, LOWEST_PILE = range(9, 18)
+ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, BUCKET, FAR, FAR_SWAPPED, LOWEST_BUCKET = range(9, 18)
 MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
-WIDTH, PILE_EDGES, PILE_ROUNDS, WHOLE_ROWS, BY_ID = range(26, 31)
+WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, WHOLE_ROWS, BY_ID = range(26, 31)
 CONTROLS = 32
 
 # shared counters, one slot a round, four slots in turn: a slot is cleared two rounds before it is used again,
@@ -35,9 +35,9 @@ RING = 4096
 """Rounds whose figures are kept until Python reads them: frontier vertices, frontier edges, direction."""
 
 FAR_BASE = 1 << 62
-"""Piles are compared as ``pile - FAR_BASE``, so that a cleared counter, 0, means none."""
+"""Buckets are compared as ``bucket - FAR_BASE``, so that a cleared counter, 0, means none."""
 
 FEW_EDGES, MANY_EDGES = 1024, 4096
-"""Mean frontier edges a round, since piles were last opened, below and above which twice or half as many are opened."""
+"""Mean frontier edges a round since buckets were last opened: below, twice as many open next; above, half as many."""
 
-MOST_PILES = 1 << 20
+MOST_BUCKETS = 1 << 20

@@ -7,7 +7,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from dgraph.compiled import njit
+from dgraph._support.compiled import njit
 from dgraph.graph.generators.counter import mix
 
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}

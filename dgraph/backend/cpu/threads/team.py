@@ -7,6 +7,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from dgraph._support import interrupts
+
 
 class Team:
     """``size`` threads that run one function together; thread 0 is the caller."""
@@ -38,12 +40,13 @@ class Team:
             )
         if threads == 1:
             return function(0, 1, *args)
-        self._job = (function, threads, args)
-        for t in range(1, threads):
-            self._go[t].release()
-        out = function(0, threads, *args)
-        for _ in range(1, threads):
-            self._done.acquire()
+        with interrupts.deferred():  # threads that were started without thread 0 would wait for it for ever
+            self._job = (function, threads, args)
+            for t in range(1, threads):
+                self._go[t].release()
+            out = function(0, threads, *args)
+            for _ in range(1, threads):
+                self._done.acquire()
         if self._error is not None:
             error, self._error = self._error, None
             raise error

@@ -19,7 +19,7 @@ PROBE = 16
 """Decisions after which the slower one is tried again."""
 
 
-class Pace:
+class ThreadTuner:
     """Costs of one thread and of the team, seconds a frontier vertex or edge, as calls of fused rounds showed them.
 
     They are kept by size, in powers of two: the larger a round, the less its barriers weigh.

@@ -5,10 +5,10 @@ AUTO, FORCE_PUSH, FORCE_PULL, FLIP = 0, 1, 2, 3
 
 # control words (int64): written by one thread when a call ends, then copied to the host
 ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
-ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, PILE, FAR, FAR_SWAPPED, LOWEST_PILE = range(9, 18)
+ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, BUCKET, FAR, FAR_SWAPPED, LOWEST_BUCKET = range(9, 18)
 MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
 LARGEST, LIVE_COUNT, LIVE_SWAPPED, GATE, SMALL_EDGES, SMALL_QUEUE, LOCAL_EDGES = range(26, 33)
-WIDTH, PILE_EDGES, PILE_ROUNDS, LEFT, TOTAL_LIVE, ENDS = range(33, 39)
+WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, LEFT, TOTAL_LIVE, ENDS = range(33, 39)
 SUMS_HERE = 40
 CONTROLS = 64
 
@@ -28,8 +28,8 @@ SWEEP_BIT = 40
 # what ``settle`` comes after; SETTLED: nothing is left to settle
 STARTED, EDGES_VISITED, APPLIED, LOWEST_FOUND, OPENED, JOINED, SETTLED = range(7)
 
-TO_HOST, TO_PILES, TO_LOOK = 1, 2, 3
-"""At LEFT: all ranks stand behind a vertex phase; next is an agreement of hosts, or piles are to be opened, or the
+TO_HOST, TO_BUCKETS, TO_LOOK = 1, 2, 3
+"""At LEFT: all ranks stand behind a vertex phase; next is an agreement of hosts, or buckets are to be opened, or the
 next round is none of those that were started ahead. At ENDS: by the totals of all ranks the program ends, so that the
 agreement is about errors alone."""
 
@@ -50,7 +50,7 @@ ELECTS = 4
 """A bit of these: then the largest tree is elected."""
 
 CONCLUDES_AFTER, CONCLUDES_STOPS, CONCLUDES_BEFORE = 40, 44, 45
-"""Bits of the argument of ``conclude``: from which on it names a phase; whether this rank wants to see the host; from
+"""Bits of the argument of ``end_round``: from which on it names a phase; whether this rank wants to see the host; from
 which on it names what was started ahead. Below them, the round to stop before."""
 
 BEFORE_ANY, BEFORE_SMALL, BEFORE_BROAD = range(3)
@@ -97,11 +97,11 @@ OF_ALL, OF_MIRRORS, OF_MASTERS = range(3)
 """Whose rows a pull over all vertices takes; below 0, as the argument of ``edges``: into whom those edges lead that a
 part of a push takes."""
 
-MOST_PILES, FEW_EDGES, MANY_EDGES = 64, 1 << 17, 1 << 22
-"""Piles that are opened at once: twice as many while their rounds have few edges, half as many when they have many."""
+MOST_BUCKETS, FEW_EDGES, MANY_EDGES = 64, 1 << 17, 1 << 22
+"""Buckets opened at once: twice as many while their rounds have few edges, half as many when they have many."""
 
 FAR_BASE = 1 << 62
-"""Piles are compared as ``pile - FAR_BASE``, so that a cleared counter, 0, means none."""
+"""Buckets are compared as ``bucket - FAR_BASE``, so that a cleared counter, 0, means none."""
 
 
 def constants() -> str:

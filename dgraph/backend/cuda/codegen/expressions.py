@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from dgraph.backend.expressions import Scope
+from dgraph.backend.codegen.expression_lowering import Scope
 from dgraph.program.trace import GRAPH
 
 WIDE = {"int": "i64", "f32": "float", "f64": "double", "bool": "bool"}

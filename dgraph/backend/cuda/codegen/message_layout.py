@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dgraph.backend.cuda.expressions import TYPES, WIDE, CudaScope
-from dgraph.backend.cuda.layout import MOST_SUMS
-from dgraph.backend.cuda.proposals import narrow
+from dgraph.backend.cuda.codegen.control_block import MOST_SUMS
+from dgraph.backend.cuda.codegen.expressions import TYPES, WIDE, CudaScope
+from dgraph.backend.cuda.codegen.proposal_operators import narrow
 from dgraph.errors import UsageError
 from dgraph.program import Traced
 
 NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
-"""What a message says of positions; as in ``dgraph/sync/encode.py``, but a bitset's values lie chunk by chunk, in the
-order in which warps came: a chunk's base tells where."""
+"""Encodings of positions in a message, as in ``engine/sync/encodings.py``, except that the values of a bitset lie
+chunk by chunk in the order in which warps finished; each chunk's base says where."""
 
 CHUNK_BITS = 10
 """A warp's share of a list: 1,024 positions, a word of bits a lane."""
@@ -20,8 +20,8 @@ HEADER_NUMBER, HEADER_KIND, HEADER_COUNT, HEADER_STRIDE = range(4)
 """Words of a header: the exchange's number, what is said, of how many positions, rows that a column has room for."""
 
 POST_NUMBER, POST_LATE, POST_PATIENCE, POST_PACKING, POST_WAITING, POST_UNPACKING = range(6)
-"""Words of ``env.post``: exchanges so far; 1 + the rank that did not answer; nanoseconds to wait for one; nanoseconds
-spent by the first block so far."""
+"""Words of ``env.post``: exchanges so far; twice (1 + the rank that did not answer), and 1 more if that rank gave up by
+itself; nanoseconds to wait for one; nanoseconds spent by the first block so far."""
 
 POST_GO, POST_STAMP, POST_REDUCE, POST_TELL, POST_FEW, POST_MOST, POST_MIRRORS = range(6, 13)
 """Of rounds without the host: how often the first block let the others go on, agreements so far, what the exchanges of
@@ -32,7 +32,7 @@ POST_TOTALS, POST_SUMS = 13, 19
 TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_WAITING, TOTAL_LOWEST, TOTAL_LIVES, TOTAL_SUMS = range(7)
 TOTAL_LIGHT, STAMP_BITS = 4, 16
 """What all ranks found in a round: active vertices, their edges, ranks that want to see the host, ranks where vertices
-wait, the lowest pile, vertices that a round over all looks at, and sums. The first TOTAL_LIGHT are all that most
+wait, the lowest bucket, vertices that a round over all looks at, and sums. The first TOTAL_LIGHT are all that most
 agreements need."""
 
 LOOK_AROUND = 200_000_000
@@ -81,9 +81,9 @@ ASKED_ROLE, ASKED_REDUCES, ASKED_DENSE, ASKED_WHOLE, ASKED_MARKED, ASKED_JOINS, 
 )  # fmt: skip
 """Bits of the argument of ``pack`` and ``unpack``; below them, the fields that travel."""
 
-MOST_LOCAL, MOST_LOCAL_IN_PILE = 128, 24
+MOST_LOCAL, MOST_LOCAL_IN_BUCKET = 128, 24
 """Rounds that a rank runs by itself, at most, before it exchanges: others may wait for what it found, longest for what
-opens the next pile."""
+opens the next bucket."""
 
 FEW_ROWS = 128
 """Rows of all messages of an exchange that the first block takes by itself, so that no block waits for another one."""

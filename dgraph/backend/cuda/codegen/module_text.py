@@ -5,22 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from dgraph.backend.cuda import estimates_layout, layout, messages
-from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.quiet import ends_when_quiet, in_any_order, runs_locally, sums_sources
-from dgraph.backend.cuda.render import members, operators
+from dgraph.backend.compile_flags import TOP, constants
+from dgraph.backend.cuda.codegen import control_block, message_layout
+from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.operators import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.register import room
-from dgraph.backend.paths import TOP, constants
+from dgraph.backend.kernel_register import FOLDERS, kernel_of
 from dgraph.program import Traced
+from dgraph.program.analysis import ends_when_quiet, in_any_order, runs_locally, sums_sources
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent.parent
+OWN = [HERE / name for name in ("round_kernels", "device_graph", "exchange", "multi_gpu", "transports")]
 
 PEELED = ("cores", "shells")
-"""What ``Program.kernel`` calls rounds of which ``peel.cuh`` says more than a program's texts do."""
+"""What ``Program.kernel`` calls rounds of which ``kcore_peel.cuh`` says more than a program's texts do."""
 
-HELD, HELD_LONG = 64, 128
+STAGED_VERTICES, STAGED_VERTICES_LONG = 64, 128
 """Vertices that a warp stages of a list before they get their places; more where lists are all that a kernel makes."""
 
 GRAPH = [
@@ -112,10 +115,16 @@ def environment(t: Traced) -> list[tuple[str, str]]:
         *WORK,
         *(("const void*", f"inbox{i}") for i in range(len(t.proposes))),
         *members(t),
-        *estimates_layout.members(t),
+        *(arrays.members(t) if (arrays := own_arrays(t)) else []),
         *PARTS,
         *TILES,
     ]
+
+
+def own_arrays(t: Traced) -> Any:
+    """What says which arrays a program's hand-written kernel needs; None: it needs none."""
+    load = kernel_of(t.program.kernel).arrays
+    return load() if load else None
 
 
 def module(t: Traced, variant: Variant, name: str) -> str:
@@ -129,20 +138,20 @@ def module(t: Traced, variant: Variant, name: str) -> str:
 
 def phases(t: Traced, variant: Variant) -> str:
     """The kernels of single phases, and those of an exchange where vertices have mirrors."""
-    head = _head(t, variant, persistent=False, held=HELD_LONG)
-    files = [common(name) for name in ("pull", "phases", *["tiles"] * sums_sources(t), "scan")]
+    head = _head(t, variant, persistent=False, held=STAGED_VERTICES_LONG)
+    files = [common(name) for name in ("pull", "round_kernels", *["propagation_blocking"] * sums_sources(t), "scan")]
     if not variant.fused:
-        files += [*_between(t), *map(common, ("posting", "exchange", "overlap", "conclude"))]
-        files += [common("copies")] * t.all
+        files += [*_between(t), *map(common, ("device_signals", "exchange_kernels", "push_overlap", "end_round"))]
+        files += [common("dma_send")] * t.all
         if t.program.kernel == "components":
-            files += map(common, ("exchanger", "bitsets", "trees", "tree_phases"))
+            files += map(common, ("in_kernel_exchange", "frontier_messages", "cc_multi", "cc_multi_round"))
     return head + "\n".join(files)
 
 
 def rounds(t: Traced, variant: Variant) -> str:
     """The kernel of many small rounds."""
     return _head(t, variant, persistent=True) + "\n".join(
-        [*map(_schedule, ("vertex", "warp_search", "twc")), common("rounds")]
+        [*map(_schedule, ("vertex", "warp_search", "twc")), common("persistent_rounds")]
     )
 
 
@@ -153,7 +162,7 @@ def edges(t: Traced, variant: Variant, schedule: str) -> str:
     if row.huge:
         named += f"#define HUGE_SCHEDULE {row.huge}\n#define HUGE_ROOM {room(row.huge)}\n"
     files = [_schedule(name) for name in dict.fromkeys((*row.needs, row.name))]
-    shared = [common("scan"), common("frontier")]
+    shared = [common("scan"), common("work_partition")]
     return _head(t, variant, persistent=False) + "\n".join([*shared, *files, named, common("edges")])
 
 
@@ -161,8 +170,8 @@ def across(t: Traced, variant: Variant) -> str:
     """The kernel of rounds that several GPUs run together."""
     ahead = f"#define AHEAD {int(variant.peels or ends_when_quiet(t))}"
     schedules = map(_schedule, ("vertex", "warp_search", "twc"))
-    trees = ("bitsets", "trees") if variant.trees else ()
-    files = map(common, ("posting", "exchanger", *trees, "across_rank", "across"))
+    trees = ("frontier_messages", "cc_multi") if variant.trees else ()
+    files = map(common, ("device_signals", "in_kernel_exchange", *trees, "multi_gpu_rank", "multi_gpu_rounds"))
     return _head(t, variant, persistent=True) + "\n".join([ahead, *schedules, *_between(t), *files])
 
 
@@ -170,30 +179,35 @@ def reach(t: Traced, variant: Variant) -> str:
     """The kernel of a search that several GPUs run as a whole."""
     schedules = map(_schedule, ("warp_search", "twc"))
     return _head(t, variant, persistent=True, reach=True) + "\n".join(
-        [*schedules, *_between(t), *map(common, ("posting", "pull", "bitsets", "reach_rank", "reach"))]
+        [
+            *schedules,
+            *_between(t),
+            *map(common, ("device_signals", "pull", "frontier_messages", "persistent_bfs_rank", "persistent_bfs")),
+        ]
     )
 
 
 def estimates(t: Traced, variant: Variant) -> str:
     """The kernels of core numbers as estimates."""
-    files = [estimates_layout.constants(), _schedule("warp_search"), *map(common, ("estimates", "falling"))]
+    files = [own_arrays(t).constants(), _schedule("warp_search"), *map(common, ("hindex", "hindex_rows"))]
     if variant.fused:
-        return _head(t, variant, persistent=True) + "\n".join([messages.constants(), *files])
-    across = [common("posting"), *files, common("falling_across")]
+        return _head(t, variant, persistent=True) + "\n".join([message_layout.constants(), *files])
+    across = [common("device_signals"), *files, common("hindex_multi")]
     return _head(t, variant, persistent=True) + "\n".join([*_between(t), *across])
 
 
 def sieve(t: Traced, variant: Variant) -> str:
     """The kernels that sift edges."""
-    return _head(t, variant, persistent=False) + "\n".join([_schedule("warp_search"), common("sieve")])
+    return _head(t, variant, persistent=False) + "\n".join([_schedule("warp_search"), common("edge_filter")])
 
 
 def _between(t: Traced) -> list[str]:
-    return [messages.constants(), messages.operators(t), common("messages"), common("packing")]
+    return [message_layout.constants(), message_layout.operators(t), common("messages"), common("pack")]
 
 
-def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, held: int = HELD) -> str:
+def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, held: int = STAGED_VERTICES) -> str:
     local = variant.local and persistent and runs_locally(t)
+    mails = persistent and not (variant.fused or reach or local or variant.trees) and in_any_order(t)
     known = {
         **{name: int(value) for name, value in constants(t).items()},
         "TOP": f"{TOP}ll",
@@ -204,19 +218,19 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, he
         "RECORD": int(variant.record),
         "BLOCKED": int(variant.blocked),
         "SWEEP": int(variant.sweep and not persistent),
-        "POUR": int(variant.pour),
+        "EMIT_NEXT_EDGES": int(variant.pour),
         "CULL": 0 if persistent else variant.cull,
         "PERSISTENT": int(persistent),
-        "HELD": held,
-        "REACH": variant.reach * reach,
-        "PEELS": int(variant.peels),
-        "STEPS": int(variant.peels and "start" in t.fields),
-        "WITHIN": int(variant.peels and "top" in t.fields),
-        "TREES": int(variant.trees),
-        "MAILS": int(persistent and not (variant.fused or reach or local or variant.trees) and in_any_order(t)),
-        "SUMMED": int(not all(t.fields[k].reduce.idempotent for k in t.proposes)),  # type: ignore[union-attr]
-        "LOCAL": int(local),
-        "TILED": int(sums_sources(t)),
+        "STAGED_VERTICES": held,
+        "PERSISTENT_BFS": variant.reach * reach,
+        "KCORE_PEEL": int(variant.peels),
+        "KCORE_LEVELS": int(variant.peels and "start" in t.fields),
+        "KCORE_BOUNDED": int(variant.peels and "top" in t.fields),
+        "UNION_FIND": int(variant.trees),
+        "MAIL_PROPOSALS": int(mails),
+        "NOT_IDEMPOTENT": int(not all(t.fields[k].reduce.idempotent for k in t.proposes)),  # type: ignore[union-attr]
+        "LOCAL_ROUNDS": int(local),
+        "PROPAGATION_BLOCKING": int(sums_sources(t)),
         "BY_ID": int(variant.by_id),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())
@@ -232,18 +246,19 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, he
     structs, functions = text.split("DEVICE", 1)
     return "\n".join(
         [
-            flags, layout.constants(), common("base"), types, structs,
+            flags, control_block.constants(), common("base"), types, structs,
             "struct Piece;",
             f"struct Env {{\n{inside}\n}};\nCONSTANT Env env;\n", "DEVICE" + functions,
-            *map(common, ("lists", "sums", "peel", "visit", "vertex", "decide")),
+            *map(common, ("worklists", "reductions", "kcore_peel", "edge_operator", "vertex_operator", "direction")),
         ]
     )  # fmt: skip
 
 
 @cache
 def common(name: str) -> str:
-    """A file of the text that all programs share."""
-    return (HERE / "common" / f"{name}.cuh").read_text()
+    """Read a file of kernels that all programs share, or one that an algorithm registered."""
+    (path,) = (found for folder in (*OWN, *FOLDERS) if (found := folder / f"{name}.cuh").exists())
+    return path.read_text()
 
 
 @cache

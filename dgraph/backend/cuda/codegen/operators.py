@@ -1,16 +1,18 @@
-"""A traced program as CUDA C++: the operators that the kernels' text calls (``proposals.py``: those about proposals;
-``expressions.py``: the values)."""
+"""A traced program as CUDA C++: the operators that the kernels' text calls.
+
+``proposal_operators.py`` has those about proposals, ``expressions.py`` the values.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dgraph.backend.cuda import proposals
-from dgraph.backend.cuda.expressions import TYPES, WIDE, CudaScope
-from dgraph.backend.expressions import Body
-from dgraph.backend.paths import LAST_PILE
+from dgraph.backend.codegen.expression_lowering import Body
+from dgraph.backend.compile_flags import LAST_BUCKET
+from dgraph.backend.cuda.codegen import proposal_operators as proposals
+from dgraph.backend.cuda.codegen.expressions import TYPES, WIDE, CudaScope
 from dgraph.program import Traced
-from dgraph.program.expr import Expr
+from dgraph.program.expression_tree import Expr
 from dgraph.program.trace import KINDS
 
 
@@ -48,8 +50,8 @@ def operators(t: Traced) -> str:
             _function("bool commit(u32 v, const Proposal& a)", proposals.commit(s)),
             _function("void reset(u32 v)", proposals.reset(s)),
             _function("bool lives(const Globals& G, u32 v)", _value(s, t.live)),
-            _function("i64 pile(u32 v)", _pile(s)),
-            _function("i64 pile_of(u32 v, const Proposal& p)", _pile(s, proposed=True)),
+            _function("i64 bucket(u32 v)", _bucket(s)),
+            _function("i64 bucket_of(u32 v, const Proposal& p)", _bucket(s, proposed=True)),
             _function("Applied apply(const Globals& G, u32 v)", _apply(s)),
             _function("Applied begin(const Globals& G, u32 v)", _begin(s)),
             _function("Decision step(const Globals& G)", _step(s)),
@@ -150,8 +152,8 @@ def _begin(s: CudaScope) -> list[str]:
     return [*body.lines, "Applied r;", f"r.awake = {active};", "r.changed = false;", *parts, *stores, "return r;"]
 
 
-def _pile(s: CudaScope, proposed: bool = False) -> list[str]:
-    """The pile of v, or the one that it will be in once it has taken a proposal."""
+def _bucket(s: CudaScope, proposed: bool = False) -> list[str]:
+    """The bucket of v, or the one that it will be in once it has taken a proposal."""
     t = s.traced
     if t.priority is None:
         return ["return 0;"]
@@ -159,7 +161,7 @@ def _pile(s: CudaScope, proposed: bool = False) -> list[str]:
     body = Body(s, leaves)
     kind = "int" if t.priority.kind == "int" else "f64"
     text = body.cast(t.priority, kind)
-    return [*body.lines, f"return (i64)smaller(({WIDE[kind]})({text}), ({WIDE[kind]})({LAST_PILE}ll));"]
+    return [*body.lines, f"return (i64)smaller(({WIDE[kind]})({text}), ({WIDE[kind]})({LAST_BUCKET}ll));"]
 
 
 def _step(s: CudaScope) -> list[str]:

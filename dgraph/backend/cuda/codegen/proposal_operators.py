@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dgraph.backend.cuda.expressions import TYPES, WIDE, CudaScope
-from dgraph.backend.expressions import HIGHEST, Body
+from dgraph.backend.codegen.expression_lowering import HIGHEST, Body
+from dgraph.backend.cuda.codegen.expressions import TYPES, WIDE, CudaScope
 
 
 def listed(items: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import layout as at
+from dgraph.backend.cuda.codegen import control_block as at
 
 MOST_SHARED = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES."""

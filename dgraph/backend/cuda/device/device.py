@@ -13,16 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.cache import folder, publish
 from dgraph.backend.affinity import cores
-from dgraph.backend.cuda import nvrtc, pools
-from dgraph.backend.cuda.layout import BLOCK
-from dgraph.backend.cuda.modules import Module
-from dgraph.backend.cuda.raw import Raw
-from dgraph.cache import folder, publish
+from dgraph.backend.cuda.codegen.control_block import BLOCK
+from dgraph.backend.cuda.device import nvrtc, pools
+from dgraph.backend.cuda.device.compiled_module import Module
+from dgraph.backend.cuda.device.ipc_memory import IpcMemory
+from dgraph.comm.forks import began
 from dgraph.errors import UsageError
 
 LARGE = 2 << 30
 """Bytes of an array from which on the host does not hold it a second time while it goes up."""
+
+
+NOT_INITIALIZED = 3
+"""``cudaErrorInitializationError``."""
 
 
 def cupy():
@@ -32,7 +37,7 @@ def cupy():
     except ImportError as error:
         raise UsageError(
             f"the GPU backend needs CuPy, and {error}; "
-            "pip install 'dgraph[cuda13]' (or [cuda12], as your driver has it)"
+            "pip install 'dgraph-analytics[cuda13]' (or [cuda12], as your driver has it)"
         ) from error
     return cupy
 
@@ -50,13 +55,20 @@ def count() -> int:
     """GPUs that this process sees; 0 where there is no driver.
 
     Raises:
-        UsageError: CuPy is not installed.
+        UsageError: CuPy is not installed, or this process was forked from one that uses CUDA.
     """
     cp = cupy()
     try:
-        return int(cp.cuda.runtime.getDeviceCount())
-    except cp.cuda.runtime.CUDARuntimeError:
+        found = int(cp.cuda.runtime.getDeviceCount())
+    except cp.cuda.runtime.CUDARuntimeError as error:
+        if error.status == NOT_INITIALIZED:
+            raise UsageError(
+                "CUDA cannot start here, as in a process that was forked from one that uses it; start this process "
+                "with multiprocessing.get_context('spawn'), or use --backend cpu"
+            ) from error
         return 0
+    began("CUDA")
+    return found
 
 
 def some() -> int:
@@ -103,7 +115,7 @@ class CudaDevice:
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
         self.pool = pools.pool_of(self)
-        self.raw = Raw(self.xp, number, nccl, partial(pools.make_room, self.xp, number, weakref.ref(self)))
+        self.raw = IpcMemory(self.xp, number, nccl, partial(pools.make_room, self.xp, number, weakref.ref(self)))
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
         self.texts: dict[tuple, dict[tuple, str]] = {}

@@ -35,7 +35,7 @@ def number(gpus: str | None, place: int, ranks_here: int, visible: int) -> tuple
     return int(words[place]), f"as --gpus {gpus} says"
 
 
-def told(device: Any, how: str, comm: Comm) -> list[dict]:
+def gpus_of_ranks(device: Any, how: str, comm: Comm) -> list[dict]:
     """Every rank's GPU, by rank: ``number``, ``name``, ``uuid``, ``how``, ``mps``; collective."""
     return comm.allgather_lasting("gpu", lambda: {
         "number": device.number, "name": device.name, "uuid": device.raw.uuid(), "how": how,

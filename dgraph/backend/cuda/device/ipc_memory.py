@@ -25,7 +25,7 @@ MPS_ENABLED = 133
 """cudaDevAttrMpsEnabled."""
 
 
-class Raw:
+class IpcMemory:
     """Of one GPU. Streams and events are CuPy's; ``None`` for a stream is the current one.
 
     Args:

@@ -14,7 +14,7 @@ def _library():
     except ImportError as error:
         raise UsageError(
             "the GPU backend compiles with NVRTC through cuda-bindings, which is not installed; "
-            "pip install 'dgraph[cuda13]' (or [cuda12], as your driver has it)"
+            "pip install 'dgraph-analytics[cuda13]' (or [cuda12], as your driver has it)"
         ) from error
     return nvrtc
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.extent import WIDE, Extent, chunks_of, fits_32
-from dgraph.backend.cuda.messages import CHUNK_BITS
-from dgraph.backend.cuda.parts import in_two
-from dgraph.backend.cuda.tiles import Tiles
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
+from dgraph.backend.cuda.device_graph.boundary_rows import in_two
+from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32
+from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
 
@@ -52,29 +52,29 @@ class DeviceGraph:
         wide: whether offsets are 64-bit.
         links: how GPUs are joined; None on one rank, and where some have no GPU.
         post: the memory of messages between them, once there were any.
-        wishes: how often edges by target were wished for, but not asked for.
+        pull_requests: how often a program would have pulled, had the in-edges been there.
         light: of the last program that walked light edges alone, what they weighed at most, and their rows if there are
             few.
     """
 
     links: Links | None = None
     post: Any = None
-    wishes = 0
+    pull_requests = 0
     light: tuple[float, Rows | None] | None = None
 
     def __init__(self, local: LocalGraph, device, renumber: bool | None = None):
         self.local, self.device = local, device
         self.edges = local.out.arcs
         self.wide = self.edges >= WIDE
-        self.extent = replace(Extent.of(local, renumber), wide=self.wide)
+        self.extent = replace(GraphSize.of(local, renumber), wide=self.wide)
         self.largest = self.extent.largest
         self._with_edges: dict[int, int] = {}
         if hasattr(local, "built"):
-            self._adopt(local)
+            self._take_built(local)
         else:
             self._upload(local)
 
-    def _adopt(self, local: Any) -> None:
+    def _take_built(self, local: Any) -> None:
         """A graph that was built here, where it lies."""
         built, vertices = local.built, local.vertices
         self.order, self.place = vertices.order if vertices.place is not None else None, vertices.place
@@ -317,13 +317,13 @@ class DeviceGraph:
         return Rows(out.offsets, *in_two(out.offsets, out.neighbours, out.weights, masters, self.device.xp, SOME))
 
     @cached_property
-    def tiles(self) -> Tiles:
+    def tiles(self) -> EdgeTiles:
         """All edges by tiles of targets. Rows that serve as edges by target, since every arc has its reverse, have the
         same arcs turned around on one rank alone."""
         out = self.out
         if not self.local.directed and self.local.mirrors:
             out = self._turned(Rows(out.offsets, out.neighbours, None))
-        return Tiles(out, self.local.masters, self.device)
+        return EdgeTiles(out, self.local.masters, self.device)
 
     @cached_property
     def peers(self) -> list[int]:
@@ -344,7 +344,7 @@ class DeviceGraph:
         return self.place[lids[falling(degrees, groups_of(side), self.device.xp)]]
 
     @cached_property
-    def told(self):
+    def mirror_slots(self):
         """Which positions hold a master: offsets (masters + 1,) and, by master, positions counted over all peers, a
         peer's from a whole chunk on; uint32."""
         xp, first = self.device.xp, 0

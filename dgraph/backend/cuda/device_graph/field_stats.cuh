@@ -33,7 +33,7 @@ KERNEL largest(i64) {
 }
 
 // How many have the value that ``largest`` found.
-KERNEL that_large(i64) {
+KERNEL of_that_size(i64) {
     const value_t most = (value_t)FRESH(env.found);
     i64 count = 0;
     for (u64 i = thread_rank(); i < (u64)env.count; i += threads()) count += env.values[i] == most;

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import layout
-from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.text import common
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.module_text import common
 
 
 @cache
@@ -22,7 +22,9 @@ def text(values: str, beside: str) -> str:
         none = f"(value_t){np.iinfo(values).max}ull"
         told = [f"#define IS_DISTANCE(x) ((x) != {none})", "#define ORDERED(x) (i64)(x)"]
     types = f"typedef {TYPES[values]} value_t;\ntypedef {TYPES[beside]} beside_t;"
-    return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), types, *told, common("figures")])
+    return "\n".join(
+        [control_block.constants(), "#define PERSISTENT 0", common("base"), types, *told, common("field_stats")]
+    )
 
 
 def reached(device: Any, values: Any, degree: Any) -> tuple[int, float, int]:
@@ -39,7 +41,7 @@ def reached(device: Any, values: Any, degree: Any) -> tuple[int, float, int]:
 
 def largest(device: Any, values: Any) -> tuple[int, int]:
     """The largest of integers, 0 or more, and how many vertices have it."""
-    most, count, _ = _found(device, values, values, "largest", "that_large").tolist()
+    most, count, _ = _found(device, values, values, "largest", "of_that_size").tolist()
     return most, count
 
 

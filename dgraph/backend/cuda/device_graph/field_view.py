@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-class Column:
+class FieldView:
     """A field, or a slice of it. Slices stay on the device; anything else that is read comes to the host.
 
     Args:
@@ -26,11 +26,13 @@ class Column:
         if isinstance(at, slice):
             first, stop, step = at.indices(len(self))
             if step == 1:
-                return Column(self.device, self.values, self.place, self.first + first, self.first + max(first, stop))
+                return FieldView(
+                    self.device, self.values, self.place, self.first + first, self.first + max(first, stop)
+                )
         return self.device.get(self.values[self._positions(at)])
 
     def __setitem__(self, at, values) -> None:
-        if isinstance(values, Column):
+        if isinstance(values, FieldView):
             values = values.values[values._positions(slice(None))]
         elif isinstance(values, np.ndarray):
             values = self.device.put(np.ascontiguousarray(values))

@@ -6,12 +6,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from dgraph.backend.cuda import pools
-from dgraph.backend.cuda.graph import DeviceGraph
+from dgraph.backend.cuda.device import pools
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.graph.local import LocalGraph
 
 
-class Graphs(dict[int, tuple[Callable, DeviceGraph]]):
+class GraphCache(dict[int, tuple[Callable, DeviceGraph]]):
     """Graphs on a GPU by the ``id`` of those on the host: each is there no longer than the one on the host, and leaves
     where others lack room."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgraph.backend.cuda.messages import CHUNK_BITS
+from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
 from dgraph.graph.local import LocalGraph, Mirrors
 
 WIDE = 2**31
@@ -18,7 +18,7 @@ SKEWED = 16
 
 
 @dataclass(frozen=True)
-class Extent:
+class GraphSize:
     """What memory depends on, of one rank's graph.
 
     Attributes:
@@ -54,7 +54,7 @@ class Extent:
     spare: int = 0
 
     @staticmethod
-    def of(local: LocalGraph, renumber: bool | None = None) -> Extent:
+    def of(local: LocalGraph, renumber: bool | None = None) -> GraphSize:
         """Of a graph; of one on the host ``renumber``: None: where degrees are skewed, and no rank has a part of it."""
         built = getattr(local, "extent", None)
         if built is not None:
@@ -65,7 +65,7 @@ class Extent:
         whole = local.masters == local.n and not local.theirs and not local.mirrors
         if renumber is None:
             renumber = whole and size > 1 and largest > SKEWED * max(edges, 1) / max(size, 1)
-        return Extent(
+        return GraphSize(
             size, edges,
             weight=0 if local.out.weights is None else local.out.weights.itemsize,
             ids=4 if fits_32(local.original) else 8,

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import figures, pools
-from dgraph.backend.cuda.columns import Column
-from dgraph.backend.cuda.graph import SOME
+from dgraph.backend.cuda.device import pools
+from dgraph.backend.cuda.device_graph import field_stats
+from dgraph.backend.cuda.device_graph.device_graph import SOME
+from dgraph.backend.cuda.device_graph.field_view import FieldView
 
 
-class Fields(Mapping[str, np.ndarray]):
+class LazyFields(Mapping[str, np.ndarray]):
     """Masters' values of every field, by lid.
 
     Args:
@@ -20,7 +21,7 @@ class Fields(Mapping[str, np.ndarray]):
         degree, original: by position, edges that leave each vertex in the whole graph, and its original id.
     """
 
-    def __init__(self, device: Any, columns: Mapping[str, Column], degree: Any, original: Any):
+    def __init__(self, device: Any, columns: Mapping[str, FieldView], degree: Any, original: Any):
         self.device, self._there, self._degree, self._original = device, dict(columns), degree, original
         self._here: dict[str, np.ndarray] = {}
         self._names = list(columns)
@@ -30,7 +31,7 @@ class Fields(Mapping[str, np.ndarray]):
         column = self._there.get(name)
         if column is not None:
             self.device.use()
-            self._came(name, np.asarray(column))
+            self._fetched(name, np.asarray(column))
         return self._here[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -43,9 +44,9 @@ class Fields(Mapping[str, np.ndarray]):
         """To the host with what is on a GPU, in no more memory there."""
         if self.device.number == number:
             for name, column in list(self._there.items()):
-                self._came(name, column.fetched())
+                self._fetched(name, column.fetched())
 
-    def _came(self, name: str, values: np.ndarray) -> None:
+    def _fetched(self, name: str, values: np.ndarray) -> None:
         self._here[name] = values
         self._there.pop(name, None)
         if not self._there:
@@ -59,17 +60,17 @@ class Fields(Mapping[str, np.ndarray]):
         """Of distances: how many there are, the farthest, and edges that leave those vertices; None where they are on
         the host."""
         values = self._values(name)
-        return None if values is None else figures.reached(self.device, values, self._degree)
+        return None if values is None else field_stats.reached(self.device, values, self._degree)
 
     def largest(self, name: str) -> tuple[int, int] | None:
         """The largest of integers, 0 or more, and how many vertices have it; None where they are on the host."""
         values = self._values(name)
-        return None if values is None else figures.largest(self.device, values)
+        return None if values is None else field_stats.largest(self.device, values)
 
     def own(self, name: str) -> int | None:
         """Of integers: how many vertices have their own original id; None where values are on the host."""
         values = self._values(name)
-        return None if values is None else figures.own(self.device, values, self._original)
+        return None if values is None else field_stats.own(self.device, values, self._original)
 
     def total(self, name: str) -> float | None:
         """The sum of floats; None where they are on the host."""

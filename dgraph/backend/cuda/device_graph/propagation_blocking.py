@@ -1,4 +1,4 @@
-"""Edges of a graph by tiles of targets, for sums over all of them of what is read of sources alone (``tiles.cuh``).
+"""Propagation blocking: edges in tiles of targets, for sums of values that are read at sources alone.
 
 A pull gathers what lies at sources far apart, four bytes of every thirty-two that move. Here a block adds up the rows
 of a tile of targets, whose edges come about in the order of their sources: lanes read side by side, and what is added
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.expressions import TYPES
-from dgraph.backend.cuda.text import common
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen.expressions import TYPES
+from dgraph.backend.cuda.codegen.module_text import common
 
 ALIGNED = 32
 """Edges of a piece begin at a multiple of so many: four at a time are loaded by one thread."""
@@ -51,7 +51,7 @@ def held(size: int, edges: int, processors: int) -> int:
     return 6 * (edges + ALIGNED * tiles) + 32 * pieces + 4 * cuts + (8 + 8 + 4 + 4) * tiles
 
 
-class Tiles:
+class EdgeTiles:
     """The tiles of a graph on a GPU; those of masters first, then those of mirrors.
 
     Args:
@@ -125,9 +125,9 @@ MEMBERS = (
     "neighbours", "offsets", "edges", "rows", "masters", "master_tiles", "first", "many", "counts", "taken", "starts",
     "sources", "targets", "pieces", "piece_count", "bounds",
 )  # fmt: skip
-"""Of ``env`` in ``tiling.cuh``, in order."""
+"""Of ``env`` in ``tile_building.cuh``, in order."""
 
 
 def _text(wide: bool) -> str:
     offsets = f"typedef {TYPES['int64' if wide else 'uint32']} offset_t;"
-    return "\n".join([at.constants(), "#define PERSISTENT 0", common("base"), offsets, common("tiling")])
+    return "\n".join([at.constants(), "#define PERSISTENT 0", common("base"), offsets, common("tile_building")])

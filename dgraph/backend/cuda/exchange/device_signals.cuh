@@ -55,7 +55,7 @@ DEVICE void post_few(const Asked& a, i64 number) {
 DEVICE void wait_for_messages(i64 number) {
     for (i64 p = BLOCK - 1 - threadIdx.x; p < env.peer_count; p += BLOCK) {
         const u64* word = peer_of(p).signals + signal_word(number);
-        heard(peer_of(p), [&]() { return ACQUIRE_SYSTEM(word) >> COUNT_BITS >= (u64)number; });
+        received(peer_of(p), [&]() { return ACQUIRE_SYSTEM(word) >> COUNT_BITS >= (u64)number; });
     }
 }
 
@@ -187,10 +187,10 @@ struct Agreement {
     }
 
     // Whether it came, and what.
-    __device__ bool hear_light(const Peer& peer, int k, i64& x) const {
+    __device__ bool receive_short(const Peer& peer, int k, i64& x) const {
         const u64* word = peer.signals + place() + k;
         u64 said = 0;
-        const bool came = heard(peer, [&]() { return ((said = ACQUIRE_SYSTEM(word)) & ((1 << STAMP_BITS) - 1)) == low(); });
+        const bool came = received(peer, [&]() { return ((said = ACQUIRE_SYSTEM(word)) & ((1 << STAMP_BITS) - 1)) == low(); });
         x = (i64)said >> STAMP_BITS;
         return came;
     }
@@ -202,9 +202,9 @@ struct Agreement {
             post_light(peer_of(p), 0, (u32)x), post_light(peer_of(p), 1, x >> 32);
     }
 
-    __device__ i64 hear_value(i64 p) const {
+    __device__ i64 receive_value(i64 p) const {
         i64 lower, upper;
-        const bool came = hear_light(peer_of(p), 0, lower) && hear_light(peer_of(p), 1, upper);
+        const bool came = receive_short(peer_of(p), 0, lower) && receive_short(peer_of(p), 1, upper);
         return came ? (i64)((u64)upper << 32 | (u32)lower) : 0;
     }
 
@@ -233,12 +233,12 @@ struct Agreement {
             if (!whole) {
                 const int k = (int)(i % TOTAL_LIGHT);
                 i64 x;
-                if (hear_light(peer_of(i / TOTAL_LIGHT), k, x)) count(t.all + k, x);
+                if (receive_short(peer_of(i / TOTAL_LIGHT), k, x)) count(t.all + k, x);
                 continue;
             }
             const Peer& peer = peer_of(i);
             const u64* words = peer.signals + place();
-            if (!heard(peer, [&]() { return ACQUIRE_SYSTEM(words + TOTAL_LIGHT) >= (u64)stamp; })) continue;
+            if (!received(peer, [&]() { return ACQUIRE_SYSTEM(words + TOTAL_LIGHT) >= (u64)stamp; })) continue;
             i64 x[TOTAL_SUMS + SUMS]; // all under way at once
             for (int j = 0; j < TOTAL_SUMS + SUMS; j++) x[j] = (i64)FRESH(words + TOTAL_LIGHT + 1 + j);
             for (int j = 0; j < TOTAL_SUMS + SUMS; j++) {
@@ -257,7 +257,7 @@ struct Agreement {
     }
 
     // Nanoseconds until all were there.
-    __device__ i64 hear(Totalled& t, bool whole) const {
+    __device__ i64 receive_from(Totalled& t, bool whole) const {
         const u64 began = NOW();
         begin(t), collect(t, whole), keep(t);
         return (i64)(NOW() - began);

@@ -5,7 +5,7 @@
 KERNEL join_part(i64 of) {
     if (is_over()) return;
     const Puller puller = {globals_now(), 0};
-#if TILED
+#if PROPAGATION_BLOCKING
     if (env.tile_pieces) join_cut_tiles(of);
     else
 #endif

@@ -6,21 +6,18 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from dgraph.backend.cuda import layout
-from dgraph.backend.cuda import messages as at
-from dgraph.backend.cuda.device_rounds import DeviceRounds, Exchanges, concluded_by_device
-from dgraph.backend.cuda.post import PATIENCE, patience, post_of
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen import message_layout as at
+from dgraph.backend.cuda.exchange.mailbox_session import PATIENCE, patience, post_of
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.transports import Links
 from dgraph.comm import Comm
 from dgraph.errors import PeerLost
 from dgraph.graph.local import Mirrors
-
-if TYPE_CHECKING:
-    from dgraph.backend.cuda.machine import Machine
 
 FEW = 1 << 18
 """Positions that a message may list as they come."""
@@ -29,8 +26,22 @@ ACTIVE = 1
 """Bytes by which a message says whether a vertex is active."""
 
 
+class Exchanges(Protocol):
+    """The reduce and the broadcast of the next round, with the fields and peers that the plan gives them."""
+
+    def reduce(self) -> None: ...
+
+    def broadcast(self) -> None: ...
+
+
+class Rounds(Protocol):
+    """Rounds that GPUs run together without the host (``multi_gpu``)."""
+
+    def run(self, limit: int, sync: Exchanges) -> None: ...
+
+
 class Exchange:
-    """Reduce and broadcast of one program's run, for ``dgraph/sync``, which says what and between whom.
+    """Reduce and broadcast of one program's run, for ``dgraph/engine/sync``, which says what and between whom.
 
     Args:
         plans: direction → the fields and roles of its exchanges.
@@ -55,21 +66,21 @@ class Exchange:
         sizes = {peer: self._bound(peer, plans.values(), widths) for peer in self.peers}
         self.post = post_of(self.graph, comm, links, sizes)
         self.direct = self.post.boxes.direct
-        self._spoken = self.post.spoken
+        self._role_sizes = self.post.role_sizes
         self.most = _times(machine.options.small, comm.size)
         self.runs_across, self.reaches = machine.runs_across, machine.reaches
         self._timer: AbstractContextManager = record("compute")
-        self._tell_kernels(plans)
+        self._write_post(plans)
         self.pulls = plans["pull"]
         self.packs: Callable[[int], None] | None = None
         self.blocks: int | None = None
-        self._rounds = DeviceRounds(weakref.proxy(self), self.machine) if concluded_by_device(machine) else None
+        self.rounds: Rounds | None = None
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
         """The most bytes of a message to or from a peer, whatever phase and direction it belongs to."""
         sides = (self.graph.local.mine.get(peer), self.graph.local.theirs.get(peer))
         total = max(side.count for side in sides if side is not None)
-        phases = {fields for now in plans for fields in now.spoken}
+        phases = {fields for now in plans for fields in now.message_fields}
         return max(at.bound(total, [*(widths[k] for k in fields), ACTIVE], self._few) for fields in phases)
 
     @property
@@ -77,32 +88,32 @@ class Exchange:
         """Positions that may be sent as offsets without being counted first."""
         return min(max(self.machine.options.small, 0), FEW)
 
-    def _tell_kernels(self, plans: Mapping[str, Any]) -> None:
+    def _write_post(self, plans: Mapping[str, Any]) -> None:
         push = plans["push"]
         device, graph, post = self.device, self.graph, self.machine.arrays.post
         others = [*self.peers, *(r for r in range(self.comm.size) if r != self.comm.rank and r not in self.peers)]
         if self.post.table is None:
             self.post.table = device.put(np.array([self._row(peer) for peer in others], np.uint64).view(np.int64))
-        offsets, slots = graph.told
+        offsets, slots = graph.mirror_slots
         words = np.zeros(post.size, np.int64)
         words[at.POST_NUMBER], words[at.POST_STAMP] = self.post.number, self.post.stamp
-        words[at.POST_PATIENCE] = int(1e9 * patience())
+        words[at.POST_PATIENCE] = int(1e9 * patience(self.comm))
         words[at.POST_FEW], words[at.POST_MOST] = self._few, self.most
         self.pushed = words[at.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
         marked = push.frontier and self.machine.dirties
-        tell = self._asked(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)
-        self.told = words[at.POST_TELL] = tell
+        set_members = self._exchange_word(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)
+        self.broadcasts = words[at.POST_TELL] = set_members
         pull = plans["pull"]
         for word, role, reduces in (
             (0, push.reduce_role, True), (1, push.broadcast_role, False), (2, pull.reduce_role, True),
             (3, _either(pull.broadcast_role, pull.reduce_role), False),  # a mirror that is reached looks for no edge
         ):  # fmt: skip
-            words[at.POST_REACH + word] = self._asked((), role, reduces=reduces)
+            words[at.POST_REACH + word] = self._exchange_word((), role, reduces=reduces)
         device.write(post, words)
         self._seen = words
-        self.machine.kernels.tell(
+        self.machine.kernels.set_members(
             peers=device.address(self.post.table), peer_count=len(self.peers), others=len(others),
-            whole_rows=int(not self._spoken["row"]),
+            whole_rows=int(not self._role_sizes["row"]),
             next_peer=sum(peer < self.comm.rank for peer in self.peers) % max(len(self.peers), 1),
             told_offsets=device.address(offsets), told=device.address(slots),
         )  # fmt: skip
@@ -122,7 +133,7 @@ class Exchange:
     @property
     def ends_only(self) -> bool:
         """Whether all edges of every vertex are with its master, on all ranks: mirrors are ends of edges only."""
-        return self._spoken["row"] == 0 < self._spoken["column"]
+        return self._role_sizes["row"] == 0 < self._role_sizes["column"]
 
     def reduce(self, fields: tuple[str, ...], role: str, dense: bool, failed: bool) -> None:
         """Mirrors' proposals to their masters. ``dense``: of every mirror of the role."""
@@ -133,7 +144,7 @@ class Exchange:
     ) -> None:
         """Masters' values to their mirrors. ``marked``: and whether they are active; ``joins``: mirrors that hear, or
         are marked, join the frontier."""
-        asked = self._asked(fields, role, dense=dense, whole=dense, marked=marked, joins=joins, failed=failed)
+        asked = self._exchange_word(fields, role, dense=dense, whole=dense, marked=marked, joins=joins, failed=failed)
         if self._exchange(asked) and joins:
             with self._timer:
                 self.machine.settle_joined()
@@ -141,10 +152,10 @@ class Exchange:
     def across(self, limit: int, sync: Exchanges) -> bool:
         """Rounds without the host, up to the agreement on the last one; whether there were any, the same on every rank.
         The caller times them."""
-        if self._rounds is not None:
+        if self.rounds is not None:
             timer, self._timer = self._timer, nullcontext()
             try:
-                self._rounds.run(limit, sync)
+                self.rounds.run(limit, sync)
             finally:
                 self._timer = timer
         elif self.is_small():
@@ -162,20 +173,20 @@ class Exchange:
         if machine.by_trees:
             return self.runs_across and self.ends_only and self.most >= 0
         small = max(machine.total_active, machine.total_edges) <= self.most
-        looks = int(words[layout.TOTAL_LIVE]) if words[layout.WHOLE] else 0
+        looks = int(words[control_block.TOTAL_LIVE]) if words[control_block.WHOLE] else 0
         return self.runs_across and small and looks <= at.WHOLE_ACROSS * self.comm.size and machine.direction == "push"
 
     def _reducing(self, fields: tuple[str, ...], role: str, dense: bool = False, failed: bool = False) -> int:
         monoids = [self.machine.traced.fields[name].reduce for name in fields]
         whole = dense or all(monoid.idempotent for monoid in monoids if monoid)
-        return self._asked(fields, role, reduces=True, dense=dense, whole=whole, failed=failed)
+        return self._exchange_word(fields, role, reduces=True, dense=dense, whole=whole, failed=failed)
 
-    def _asked(
+    def _exchange_word(
         self, fields: tuple[str, ...], role: str, *, reduces: bool = False, dense: bool = False, whole: bool = False,
         marked: bool = False, joins: bool = False, failed: bool = False,
     ) -> int:  # fmt: skip
         """What kernels are told of an exchange; 0 if there is nobody to talk to."""
-        if not self._spoken[role]:
+        if not self._role_sizes[role]:
             return 0
         flags = (
             (at.ASKED_REDUCES, reduces), (at.ASKED_DENSE, dense), (at.ASKED_WHOLE, whole), (at.ASKED_MARKED, marked),
@@ -212,7 +223,7 @@ class Exchange:
             boxes.deliver(self.post.number & 1, {p: s for p, s in sizes.items() if boxes.chosen[p] != "p2p"}, after)
         with record("unpack"):
             self._launch("unpack", asked)
-            self.device.wait()
+            boxes.wait()
 
     def _launch(self, kernel: str, asked: int) -> None:
         self.machine.kernels.launch("phases", kernel, asked, fused=False, blocks=self.blocks)
@@ -221,14 +232,20 @@ class Exchange:
         """Take in how many exchanges there were; the host has just read it.
 
         Raises:
-            PeerLost: a GPU has waited in vain.
+            PeerLost: a GPU has waited in vain, or another rank gave up. Where it has waited for as long as the watchdog
+                lets it, the job ends instead.
         """
         words = self._words()
         if words[at.POST_LATE]:
             self.post.broken = True
+            peer, told = divmod(int(words[at.POST_LATE]) - 2, 2)
+            waited, watchdog = patience(self.comm), self.comm.watchdog
+            if not told and waited == watchdog.seconds:
+                watchdog.bite([peer], self.machine.round + 1)
             raise PeerLost(
-                f"rank {self.comm.rank} waited for a message from rank {words[at.POST_LATE] - 1} for more than "
-                f"{patience():g} s ({PATIENCE}); that rank has ended or hangs, its own message says more"
+                f"rank {self.comm.rank} waited for a message from rank {peer}"
+                + (", which gave up" if told else f" for more than {waited:g} s ({PATIENCE})")
+                + "; that rank has ended or hangs, its own message says more"
             )
         self.post.number, self.post.stamp = int(words[at.POST_NUMBER]), int(words[at.POST_STAMP])
 

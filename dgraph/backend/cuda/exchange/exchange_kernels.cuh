@@ -1,7 +1,7 @@
 // One exchange: ``pack`` for all peers, ``unpack`` from all. Between kernels of GPUs that reach each other no host is
 // needed: ``pack`` posts, ``unpack`` waits. All blocks of either run at once.
 
-DEVICE News news_now(const Asked& a) {
+DEVICE News changes_now(const Asked& a) {
     const i64* c = env.control;
     const u32* queue = is(SWAPPED) ? env.queue1 : env.queue0;
     const u64 active = (u64)KNOWN(c + ACTIVE);
@@ -14,10 +14,10 @@ KERNEL pack(i64 asked) {
     if (is_over()) return;
     const u64 began = NOW();
     const Asked a = parsed(asked);
-    const News news = news_now(a);
+    const News news = changes_now(a);
     const i64 number = KNOWN(env.post + POST_NUMBER) + 1;
     u32 due = pack_all(a, news, number, (u32)KNOWN(env.control + GATE), room);
-    meet(env.gate, due);
+    grid_barrier(env.gate, due);
     if (!a.failed && a.marked) mark_active(news, true);
     if (blockIdx.x) return;
     post_all(a, number);
@@ -33,15 +33,15 @@ KERNEL unpack(i64 asked) {
     const Asked a = parsed(asked);
     const i64 number = KNOWN(env.post + POST_NUMBER), tick = KNOWN(env.control + TICK);
     u32 due = (u32)KNOWN(env.control + GATE);
-    const bool takes = (!a.direct || all_heard(number)) && !a.failed;
+    const bool takes = (!a.direct || all_received(number)) && !a.failed;
     const u64 arrived = NOW();
-    u32(*held)[HELD] = room.staging.held[warp_in_block()];
+    u32(*held)[STAGED_VERTICES] = room.staging.held[warp_in_block()];
     if (a.reduces) {
         Visit visit;
-        visit.open(globals_now(), tick, KNOWN(env.control + PILE), held);
+        visit.open(globals_now(), tick, KNOWN(env.control + BUCKET), held);
         for (i64 p = 0; p < env.peer_count; p++) {
             if (takes) combine_from<ROWS_AT_ONCE>(peer_of(p), incoming(a, p, number), visit);
-            if (ALL) meet(env.gate, due); // floats of different ranks are added in the order of ranks
+            if (ALL) grid_barrier(env.gate, due); // floats of different ranks are added in the order of ranks
         }
         visit.close();
     } else {

@@ -71,7 +71,7 @@ DEVICE void write_listed(const Asked& a, const u32* list, u64 count, i64 number,
         for (u32 e = env.told_offsets[v]; e < env.told_offsets[v + 1]; e++)
             atomicOr(env.marks + (env.told[e] >> 5), 1u << (env.told[e] & 31));
     }
-    meet(env.gate, due);
+    grid_barrier(env.gate, due);
     for (i64 n = 0; n < env.peer_count; n++) {
         const Peer& peer = peer_of(in_turn(n));
         const Span span = span_of(peer.theirs, a.role);
@@ -97,15 +97,15 @@ DEVICE void post_bits(const Asked& a, i64 number) {
 }
 
 // What peer p says: how many positions, or COUNT_IN_HEAD where it is bits.
-DEVICE i64 said_by(i64 p, i64 number) { return (i64)(FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD); }
+DEVICE i64 sent_by(i64 p, i64 number) { return (i64)(FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD); }
 
 // Every position that peer p names: ``f(mine, position, many)`` by whole warps, of 1 or NAMED_AT_ONCE of them.
 #define NAMED_AT_ONCE 8
 
 template <class F>
-DEVICE void each_named(BitsRoom<NAMED_AT_ONCE>& room, const Asked& a, i64 p, i64 number, i64 most, const F& f) {
+DEVICE void each_labelled(BitsRoom<NAMED_AT_ONCE>& room, const Asked& a, i64 p, i64 number, i64 most, const F& f) {
     const Peer& peer = peer_of(p);
-    const i64 many = said_by(p, number);
+    const i64 many = sent_by(p, number);
     if (many != COUNT_IN_HEAD) {
         few(a, a.arriving(peer), peer.inbox[number & 1], many, most)
             .each<1>([&](const bool* mine, const i64* position, const i64*) { f(mine, position, 1); });
@@ -122,13 +122,13 @@ DEVICE void each_named(BitsRoom<NAMED_AT_ONCE>& room, const Asked& a, i64 p, i64
 }
 
 // Of lids 32 i … 32 i + 31 the mirrors that peers name; their messages are bits.
-DEVICE u32 mirrors_named(const Asked& a, i64 number, i64 i) {
+DEVICE u32 mirrors_labelled(const Asked& a, i64 number, i64 i) {
     u32 word = 0;
     for (i64 p = 0; p < env.peer_count; p++) {
         const Peer& peer = peer_of(p);
         const Span span = span_of(peer.mine, a.role);
         const i64 at = 32 * i - peer.first;
-        if (at < span.high && at + 32 > span.low && said_by(p, number))
+        if (at < span.high && at + 32 > span.low && sent_by(p, number))
             word |= window(bits_in(peer.inbox[number & 1]), span, at);
     }
     return word;

@@ -194,24 +194,26 @@ DEVICE void finish(i64 p, const Message& m, i64 stride, i64 number) {
     head[HEADER_COUNT] = m.count, head[HEADER_STRIDE] = stride;
 }
 
-// Spinning. Bounded: a rank that waits for too long tells all others, and Python raises.
+// Spinning. Bounded: a rank that waits for too long tells all others, and Python raises. ``told``: ``rank`` gave up
+// before, or cannot go on; nobody waited that long for it here.
 
-DEVICE void give_up(i64 rank) {
-    atomicCAS((u64*)(env.post + POST_LATE), 0ull, (u64)(1 + rank));
+DEVICE void abort_wait(i64 rank, bool told) {
+    atomicCAS((u64*)(env.post + POST_LATE), 0ull, (u64)(1 + rank) << 1 | told);
     for (i64 p = 0; p < env.others; p++)
         if (peer_of(p).signal) RELEASE_SYSTEM(peer_of(p).signal + SIGNAL_ABORT, 1);
 }
 
 // Whether a peer came to what ``ready`` looks for in time.
-template <class F> DEVICE bool heard(const Peer& peer, const F& ready) {
+template <class F> DEVICE bool received(const Peer& peer, const F& ready) {
     if (ready()) return true;
     const u64 began = NOW(), patience = (u64)FRESH(env.post + POST_PATIENCE);
     for (u32 looks = 0; !ready(); looks++) {
         WAIT_FOR_PEER();
         if (looks % 64) continue;
         if (FRESH(env.post + POST_LATE)) return false;
-        if (ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT) || NOW() - began > patience) {
-            give_up(peer.rank);
+        const bool told = ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT) != 0;
+        if (told || NOW() - began > patience) {
+            abort_wait(peer.rank, told);
             return false;
         }
     }
@@ -223,11 +225,11 @@ DEVICE u32 signal_word(i64 number) { return SIGNAL_NUMBER + (u32)(number & 1); }
 DEVICE u64 signal_value(i64 number, i64 count) { return (u64)number << COUNT_BITS | (u64)count; }
 
 // By every thread of a block: whether messages of all peers came.
-DEVICE bool all_heard(i64 number) {
+DEVICE bool all_received(i64 number) {
     bool late = false;
     for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
         const u64* word = peer_of(p).signals + signal_word(number);
-        late |= !heard(peer_of(p), [&]() { return ACQUIRE_SYSTEM(word) >> COUNT_BITS >= (u64)number; });
+        late |= !received(peer_of(p), [&]() { return ACQUIRE_SYSTEM(word) >> COUNT_BITS >= (u64)number; });
     }
     return !__syncthreads_or(late);
 }

@@ -99,7 +99,7 @@ DEVICE void write(const Asked& a, i64 p, i64 number) {
 APART u32 pack_all(Asked a, News news, i64 number, u32 due, PackRoom& room) {
     if (!a.failed && !a.dense) mark_listed(a, news, room);
     if (!a.failed && a.marked) mark_active(news, false);
-    meet(env.gate, due);
+    grid_barrier(env.gate, due);
     for (i64 i = 0; i < env.peer_count; i++) write(a, in_turn(i), number);
     fence_block(true);
     return due;

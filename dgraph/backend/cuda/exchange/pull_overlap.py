@@ -11,15 +11,12 @@ and the rounds' stream waits for them, so what is sent there next comes later.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
 
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.messages import HEADER
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen.message_layout import HEADER
+from dgraph.backend.cuda.exchange.exchange import Exchange, Exchanges
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES
-
-if TYPE_CHECKING:
-    from dgraph.backend.cuda.exchange import Exchange
-    from dgraph.backend.cuda.machine import Machine
 
 MUCH = 1 << 22
 """Bytes that leave a rank in a round from which on they are copied: below, more launches cost what is hidden."""
@@ -28,13 +25,7 @@ PROCESSORS_A_BLOCK = 8
 """``announce`` gets a block for so many multiprocessors, where rows of masters leave it room."""
 
 
-class Reduces(Protocol):
-    """What says which fields travel between whom."""
-
-    def reduce(self) -> None: ...
-
-
-class Copies:
+class PullOverlap:
     """Of one program's run, by this rank alone: peers find the messages that ``pack`` would have written.
 
     Attributes:
@@ -76,7 +67,7 @@ class Copies:
         """Whether the next round is pulled in two parts."""
         return self.able and self.machine.direction == "pull"
 
-    def pull(self, sync: Reduces) -> None:
+    def pull(self, sync: Exchanges) -> None:
         """The next round's edges, and its proposals to mirrors on all ranks."""
         self._part(at.OF_MIRRORS)
         self.machine.device.raw.record(self._pulled)

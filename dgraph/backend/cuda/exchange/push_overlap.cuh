@@ -51,7 +51,7 @@ KERNEL part_sums(i64) {
 }
 
 // The interior has been walked. One block.
-KERNEL walked(i64) {
+KERNEL count_visited(i64) {
     if (threadIdx.x == 0) env.post[POST_WALKED] = (i64)NOW();
 }
 

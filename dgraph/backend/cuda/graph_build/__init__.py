@@ -2,6 +2,6 @@
 it and lays them out as rows. No edge is listed, sent or seen by the host: every pass over the edges draws them again.
 """
 
-from dgraph.backend.cuda.building.graph import BuiltGraph
+from dgraph.backend.cuda.graph_build.built_graph import BuiltGraph
 
 __all__ = ["BuiltGraph"]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import layout
-from dgraph.backend.cuda.building.draft import Draft
-from dgraph.backend.cuda.text import common
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.module_text import common
+from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
+from dgraph.graph.build.weights import OCTAVES
 from dgraph.graph.generators.recipe import REAL, WHOLE
-from dgraph.graph.weigh import OCTAVES
 
 HERE = Path(__file__).parent
 
@@ -44,7 +44,7 @@ MEMBERS = [
 """Of ``env``: C++ type and name, and how many words of eight bytes."""
 
 
-def text(draft: Draft, proof: str | None = None) -> str:
+def text(draft: BuildPlan, proof: str | None = None) -> str:
     """All kernels, for one generator; 64-bit gids where 32 bits cannot number the vertices.
 
     Args:
@@ -60,8 +60,11 @@ def text(draft: Draft, proof: str | None = None) -> str:
     types = f"typedef {gid_dtype(draft.n)[1]} vertex_id;\ntypedef {proof or 'i64'} dist_t;\n"
     named += f"#define FLOATS {int(proof == 'double')}\n"
     struct = f"{types}struct Env {{\n{members}}};\nCONSTANT Env env;\n"
-    files = [(HERE / f"{name}.cuh").read_text() for name in ("edges", "place", "rows", *(["proof"] if proof else []))]
-    return "\n".join([layout.constants(), "#define PERSISTENT 0", named, common("base"), struct, *files])
+    files = [
+        (HERE / f"{name}.cuh").read_text()
+        for name in ("draw_edges", "ownership", "build_rows", *(["certificate"] if proof else []))
+    ]
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", named, common("base"), struct, *files])
 
 
 def gid_dtype(n: int) -> tuple[np.dtype, str]:
@@ -69,7 +72,7 @@ def gid_dtype(n: int) -> tuple[np.dtype, str]:
     return (np.dtype(np.uint32), "u32") if n <= 1 << 32 else (np.dtype(np.int64), "i64")
 
 
-class Kernels:
+class BuildKernels:
     """The kernels of one draft on one device. ``proof``: as of :func:`text`.
 
     Attributes:
@@ -78,7 +81,7 @@ class Kernels:
         arrays: what they work on, by name.
     """
 
-    def __init__(self, draft: Draft, device, rank: int, parts: int, proof: str | None = None):
+    def __init__(self, draft: BuildPlan, device, rank: int, parts: int, proof: str | None = None):
         self.device = device
         self._module = device.module(text(draft, proof), f"{'prove' if proof else 'build'}_{draft.formula.name}")
         self.counters = device.xp.zeros(COUNTERS, np.uint64)

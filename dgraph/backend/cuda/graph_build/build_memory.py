@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dgraph.backend.cuda.extent import WIDE
-from dgraph.backend.cuda.plan import beside
+from dgraph.backend.cuda.device_graph.graph_size import WIDE
+from dgraph.backend.cuda.memory.memory_plan import beside
 from dgraph.errors import UsageError
 
 SORTED = 1 << 26

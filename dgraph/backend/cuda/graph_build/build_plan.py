@@ -8,10 +8,10 @@ import numpy as np
 
 from dgraph.errors import UsageError
 from dgraph.graph.block import LoadFacts
+from dgraph.graph.build.weights import Rule, read_rule
 from dgraph.graph.generate import is_generator, recipe_of
 from dgraph.graph.generators.recipe import Formula
-from dgraph.graph.options import LoadOptions
-from dgraph.graph.weigh import Rule, read_rule
+from dgraph.graph.load_options import LoadOptions
 
 KNOWN = ("directed", "weights", "keep_loops", "keep_parallel", "seed", "verify")
 """The options of a load that mean something for a generated graph and do not need its edges on the host."""
@@ -21,7 +21,7 @@ MOST = 1 << 32
 
 
 @dataclass(frozen=True)
-class Draft:
+class BuildPlan:
     """A graph that is not built yet.
 
     Attributes:
@@ -58,7 +58,7 @@ class Draft:
         return self.items * (1 + self.both)
 
 
-def draft(spec: str, options: LoadOptions) -> Draft:
+def draft(spec: str, options: LoadOptions) -> BuildPlan:
     """The draft of ``NAME:SIZE…``.
 
     Raises:
@@ -78,7 +78,7 @@ def draft(spec: str, options: LoadOptions) -> Draft:
     facts.duplicates_kept = options.keep_parallel or recipe.parallel
     ruled = options.weights is not None
     rule = read_rule(options.weights, options.seed) if ruled and options.weights != "unit" else None  # type: ignore[arg-type]
-    return Draft(
+    return BuildPlan(
         recipe.n, recipe.items, recipe.formula,
         directed=directed,
         both=not (recipe.directed and directed),

@@ -93,7 +93,7 @@ DEVICE u64 bits_of_ends(u64 u, u64 v) {
     return mix(mix(env.weight_key + u) + v);
 }
 
-// The weight of an arc: a function of its ends, as graph/weigh.py and the generators have it.
+// The weight of an arc: a function of its ends, as graph/build/weights.py and the generators have it.
 DEVICE void weight_of(u64 u, u64 v, double& weight) {
     weight = smaller(env.bound[0] + env.bound[1] * fraction(bits_of_ends(u, v)), env.bound[2]);
 }
@@ -120,7 +120,7 @@ KERNEL weigh(i64) {
     });
 }
 
-// The sum over arcs of graph/fingerprint.py.
+// The sum over arcs of graph/build/fingerprint.py.
 KERNEL hash(i64) {
     u64 sum = 0;
     walk(0, env.row_end, 0, env.end, [&](u64 row, u64 e) {

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.building import kernels as at
-from dgraph.backend.cuda.building.draft import Draft
-from dgraph.backend.cuda.building.kernels import Kernels
-from dgraph.backend.cuda.building.plan import building, demand, piece
-from dgraph.backend.cuda.building.vertices import Vertices
-from dgraph.backend.cuda.extent import WIDE
+from dgraph.backend.cuda.device_graph.graph_size import WIDE
+from dgraph.backend.cuda.graph_build import build_kernels as at
+from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
+from dgraph.backend.cuda.graph_build.build_memory import building, demand, piece
+from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
+from dgraph.backend.cuda.graph_build.vertices import Vertices
 from dgraph.comm import Comm
 
 
 @dataclass
-class Built:
+class BuiltCsr:
     """The rows of a rank on its GPU, by position.
 
     Attributes:
@@ -27,7 +27,7 @@ class Built:
         longest: arcs of the longest row.
         loops, equal, equal_loops: self-loops drawn (everywhere); arcs here that were equal to others, and loops among
             them; ``kept_loops``: self-loops that are in the rows.
-        hashed: the sum over arcs of ``graph/fingerprint.py``.
+        hashed: the sum over arcs of ``graph/build/fingerprint.py``.
     """
 
     offsets: Any
@@ -43,7 +43,7 @@ class Built:
     isolated: int
 
 
-def rows(draft: Draft, vertices: Vertices, made: Kernels, comm: Comm) -> Built:
+def rows(draft: BuildPlan, vertices: Vertices, made: BuildKernels, comm: Comm) -> BuiltCsr:
     """The rows of this rank's vertices; collective, as it refuses on all ranks what fits on one of them only."""
     device, xp, size = made.device, made.device.xp, vertices.size
     with comm.together():
@@ -65,14 +65,14 @@ def rows(draft: Draft, vertices: Vertices, made: Kernels, comm: Comm) -> Built:
         return _finished(draft, vertices, made, starts[:-1], targets, arcs)
 
 
-def _more(draft: Draft, vertices: Vertices, drawn: int, longest: int, parts: int) -> int:
+def _more(draft: BuildPlan, vertices: Vertices, drawn: int, longest: int, parts: int) -> int:
     """Bytes beside what is there by now."""
     ids, weight = vertices.original.itemsize, 0 if draft.weight_type is None else draft.weight_type.itemsize
     whole = building(draft.n, vertices.size, drawn, parts, ids=ids, weight=weight, longest=longest)
     return whole - building(draft.n, vertices.size, 0, parts, ids=ids, weight=0)
 
 
-def _cleaned(made: Kernels, starts, targets, size: int, drawn: int, longest: int, keep: bool) -> int:
+def _cleaned(made: BuildKernels, starts, targets, size: int, drawn: int, longest: int, keep: bool) -> int:
     """Sort and merge every row, a piece after the other, in place; the arcs that are left."""
     device, xp = made.device, made.device.xp
     if not drawn:
@@ -121,7 +121,7 @@ def _cleaned(made: Kernels, starts, targets, size: int, drawn: int, longest: int
     return to
 
 
-def _finished(draft: Draft, vertices: Vertices, made: Kernels, starts, targets, arcs: int) -> Built:
+def _finished(draft: BuildPlan, vertices: Vertices, made: BuildKernels, starts, targets, arcs: int) -> BuiltCsr:
     """Weights, the figures of the rows, and offsets in 32 bits where they fit."""
     device, xp, size = made.device, made.device.xp, vertices.size
     neighbours = targets[:arcs]
@@ -146,7 +146,7 @@ def _finished(draft: Draft, vertices: Vertices, made: Kernels, starts, targets, 
     if arcs < WIDE:
         offsets = offsets.astype(np.uint32)
     made.take(starts=None, touched=None, targets=None, weights=None)
-    return Built(
+    return BuiltCsr(
         offsets, neighbours, weights,
         spare=targets.nbytes - neighbours.nbytes,
         longest=int(counters[at.MOST]),

@@ -6,26 +6,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from dgraph.backend.cuda.building.degrees import busiest, degrees, largest_group, order
-from dgraph.backend.cuda.building.draft import Draft, draft
-from dgraph.backend.cuda.building.kernels import Kernels, gid_dtype
-from dgraph.backend.cuda.building.local import BuiltLocal
-from dgraph.backend.cuda.building.placing import place
-from dgraph.backend.cuda.building.plan import building, renumbering
-from dgraph.backend.cuda.building.proof import Drawn
-from dgraph.backend.cuda.building.rows import Built, rows
-from dgraph.backend.cuda.building.vertices import Vertices, spread, whole
+from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels, gid_dtype
+from dgraph.backend.cuda.graph_build.build_memory import building, renumbering
+from dgraph.backend.cuda.graph_build.build_plan import BuildPlan, draft
+from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr, rows
+from dgraph.backend.cuda.graph_build.built_local import BuiltLocal
+from dgraph.backend.cuda.graph_build.certificate import EdgeCertificate
+from dgraph.backend.cuda.graph_build.degrees import busiest, degrees, largest_group, order
+from dgraph.backend.cuda.graph_build.ownership import place
+from dgraph.backend.cuda.graph_build.vertices import Vertices, spread, whole
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
-from dgraph.graph.block import EdgeBlock, Known, gid_type
-from dgraph.graph.clean import symmetrised
-from dgraph.graph.fingerprint import digest
+from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
+from dgraph.graph.build.clean import symmetrised
+from dgraph.graph.build.fingerprint import digest
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.load import load
+from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.options import LoadOptions
-from partitioning.blocks import Blocks
+from partitioning.policies.edge_cut import Blocks
 
 
 class BuiltGraph(Graph):
@@ -40,7 +40,7 @@ class BuiltGraph(Graph):
     stored = True
 
     def __init__(
-        self, plan: Draft, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None
+        self, plan: BuildPlan, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None
     ):
         self.comm, self.device = comm, device
         self.draft, self._options, self._policy, self._renumber = plan, options, policy, renumber
@@ -48,7 +48,7 @@ class BuiltGraph(Graph):
         self._both_ways = False
         self._bounds: np.ndarray | None = None
         ids, facts = ConsecutiveIds(plan.n), replace(plan.facts, notes=list(plan.facts.notes))
-        self._begin(Known(plan.n, 0, 0, plan.directed, plan.weight_type, ids, facts), None)
+        self._begin(GraphFacts(plan.n, 0, 0, plan.directed, plan.weight_type, ids, facts), None)
         self._locals[policy] = self.opened(policy)
 
     @classmethod
@@ -68,7 +68,7 @@ class BuiltGraph(Graph):
         plan, comm = self.draft, self.comm
         with comm.together():
             self.device.use()
-            made = Kernels(plan, self.device, comm.rank, comm.size)
+            made = BuildKernels(plan, self.device, comm.rank, comm.size)
         placement = place(policy, plan, made, comm)
         if isinstance(placement.owner, Blocks):
             self._bounds = placement.owner.bounds
@@ -91,7 +91,7 @@ class BuiltGraph(Graph):
         local = BuiltLocal(self._known, built, vertices, degree, self.device, planned)  # type: ignore[arg-type]
         return Partitioned(placement.policy, placement.reason, placement.warning, local)
 
-    def _whole(self, made: Kernels) -> Vertices:
+    def _whole(self, made: BuildKernels) -> Vertices:
         """All vertices; by degree where that is wanted and fits."""
         plan, renumber = self.draft, self._renumber
         if renumber is None:
@@ -100,7 +100,7 @@ class BuiltGraph(Graph):
             renumber = None if need <= self.device.free(need) else False
         return whole(plan, made, renumber)
 
-    def _learn(self, built: Built, vertices: Vertices, degree) -> None:
+    def _learn(self, built: BuiltCsr, vertices: Vertices, degree) -> None:
         """What is known of the graph once it is built: the same under every policy."""
         known, facts, both = self._known, self._known.facts, self.draft.both
         here = np.array([built.neighbours.size, built.equal, built.equal_loops, built.kept_loops], np.int64)
@@ -145,7 +145,7 @@ class BuiltGraph(Graph):
         )
 
     @property
-    def evidence(self) -> Drawn:
+    def evidence(self) -> EdgeCertificate:
         """The edges, drawn again: nothing of the rows that runs work on. A rank looks after the vertices that it owns,
         where ranks own blocks, and else after its share of them."""
         if self._bounds is None:
@@ -153,7 +153,7 @@ class BuiltGraph(Graph):
         else:
             ends = self._bounds.tolist()
         first, stop = ends[self.comm.rank : self.comm.rank + 2]
-        return Drawn(self, first, stop - first)
+        return EdgeCertificate(self, first, stop - first)
 
     def undirected(self) -> Graph:
         if not self.directed:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.building.rows import Built
-from dgraph.backend.cuda.building.vertices import Vertices
-from dgraph.backend.cuda.extent import Extent, sharing
-from dgraph.backend.cuda.graph import SOME
-from dgraph.graph.block import Known
+from dgraph.backend.cuda.device_graph.device_graph import SOME
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize, sharing
+from dgraph.backend.cuda.device_graph.row_sums import row_sums
+from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
+from dgraph.backend.cuda.graph_build.vertices import Vertices
+from dgraph.graph.block import GraphFacts
 from dgraph.graph.local import Csr, LocalGraph
 from dgraph.graph.rows import sort_rows
 
@@ -19,12 +20,12 @@ from dgraph.graph.rows import sort_rows
 class BuiltRows(Csr):
     """The rows on the host, by lid: copied when they are asked for. Sizes and the weights' figures need no copy."""
 
-    built: Built
+    built: BuiltCsr
     order: Any
     place: Any
     device: Any
 
-    def __init__(self, built: Built, vertices: Vertices, device):
+    def __init__(self, built: BuiltCsr, vertices: Vertices, device):
         self.__dict__.update(built=built, order=vertices.order, place=vertices.place, device=device)
 
     @property
@@ -42,6 +43,10 @@ class BuiltRows(Csr):
             return 0, 0, 0.0
         low, high = (self.device.get(found)[()] for found in (weights.min(), weights.max()))
         return low, high, float(weights.sum(dtype=np.float64))
+
+    def row_sums(self) -> np.ndarray:
+        sums = row_sums(self.device, self.built.offsets, self.built.weights)
+        return self.device.get(sums if self.place is None else sums[self.place])
 
     @cached_property
     def offsets(self) -> np.ndarray:
@@ -112,13 +117,13 @@ class BuiltLocal(LocalGraph):
         extent: its sizes; ``planned``: bytes that building was to take at most.
     """
 
-    def __init__(self, whole: Known, built: Built, vertices: Vertices, degree, device, planned: int):
+    def __init__(self, whole: GraphFacts, built: BuiltCsr, vertices: Vertices, degree, device, planned: int):
         self.n, self.m, self.arcs, self.directed = whole.n, whole.m, whole.arcs, whole.directed
         self.masters, self.mine, self.theirs = vertices.masters, vertices.mine, vertices.theirs
         self.built, self.vertices, self.degree, self.device = built, vertices, degree, device
         self.planned = planned
         self.out = BuiltRows(built, vertices, device)
-        self.extent = Extent(
+        self.extent = GraphSize(
             vertices.size, self.out.arcs,
             weight=0 if built.weights is None else built.weights.itemsize,
             ids=vertices.original.itemsize,

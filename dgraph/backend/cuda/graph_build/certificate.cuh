@@ -74,7 +74,7 @@ KERNEL prove_arcs(i64) {
 }
 
 // The weight of the arc from ``low`` to ``high``, into ``broken``.
-KERNEL tell_weight(i64) {
+KERNEL write_weight(i64) {
     dist_t weight;
     weight_of(env.low, env.high, weight);
     if (!THREAD) *(dist_t*)env.broken = weight;

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
-from dgraph.backend.cuda.building import kernels as at
-from dgraph.backend.cuda.building.kernels import Kernels, words
-from dgraph.backend.cuda.building.plan import demand
-
-if TYPE_CHECKING:
-    from dgraph.backend.cuda.building.graph import BuiltGraph
-    from dgraph.graph.block import EdgeBlock
+from dgraph.backend.cuda.graph_build import build_kernels as at
+from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels, words
+from dgraph.backend.cuda.graph_build.build_memory import demand
+from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
+from dgraph.comm import Comm
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.ids import VertexIds
 
 NONE = np.uint64(2**64 - 1)
 FINDINGS = {
@@ -24,7 +24,21 @@ FINDINGS = {
 """What is counted, by the names of ``dgraph/validate/tree.py``."""
 
 
-class Drawn:
+class GeneratedGraph(Protocol):
+    """What a proof reads of a graph that was drawn on GPUs (``built_graph.py``)."""
+
+    n: int
+    ids: VertexIds
+    weight_type: np.dtype | None
+    comm: Comm
+    device: Any
+    draft: BuildPlan
+
+    @property
+    def block(self) -> EdgeBlock: ...
+
+
+class EdgeCertificate:
     """The graph, as a certificate takes it in place of rows.
 
     Attributes:
@@ -32,7 +46,7 @@ class Drawn:
         first, rows: the gids whose values this rank looks after.
     """
 
-    def __init__(self, graph: BuiltGraph, first: int, rows: int):
+    def __init__(self, graph: Any, first: int, rows: int):
         self.graph, self.n, self.ids, self.first, self.rows = graph, graph.n, graph.ids, first, rows
         self.weight_type = graph.weight_type
 
@@ -68,7 +82,7 @@ class Drawn:
             device.use()
             xp = device.xp
             demand(distance.nbytes * 3 + self.rows // 4, device, "a proof")
-            made = Kernels(self.graph.draft, device, comm.rank, comm.size, "double" if real else "i64")
+            made = BuildKernels(self.graph.draft, device, comm.rank, comm.size, "double" if real else "i64")
             if not weighted:
                 made.set(rule=at.RULE_UNIT)
             broken = xp.zeros((at.PROOFS, 2), np.uint64)
@@ -99,16 +113,16 @@ class Drawn:
     def weight(self, u: int, v: int, dtype: np.dtype, weighted: bool) -> np.generic:
         """Of the arc u → v; not collective."""
         device = self.graph.device
-        made = Kernels(self.graph.draft, device, 0, 1, "double" if dtype.kind == "f" else "i64")
+        made = BuildKernels(self.graph.draft, device, 0, 1, "double" if dtype.kind == "f" else "i64")
         if not weighted:
             made.set(rule=at.RULE_UNIT)
         told = device.xp.zeros(1, dtype)
         made.take(broken=told)
         made.set(low=u, high=v)
-        made.launch("tell_weight")
+        made.launch("write_weight")
         return device.get(told)[0]
 
-    def _limit(self, made: Kernels, cutoff: float | None, real: bool) -> None:
+    def _limit(self, made: BuildKernels, cutoff: float | None, real: bool) -> None:
         if real:
             made.set(real_cutoff=math.inf if cutoff is None else cutoff)
         else:

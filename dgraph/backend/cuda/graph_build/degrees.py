@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from dgraph.backend.cuda.building.draft import Draft
-from dgraph.backend.cuda.building.kernels import Kernels
-from dgraph.backend.cuda.building.plan import renumbering, sets
-from dgraph.backend.cuda.building.rows import Built
-from dgraph.backend.cuda.building.vertices import Vertices
-from dgraph.backend.cuda.extent import SKEWED
-from dgraph.backend.cuda.graph import SOME, cuts_of, falling, groups_of
+from dgraph.backend.cuda.device_graph.device_graph import SOME, cuts_of, falling, groups_of
+from dgraph.backend.cuda.device_graph.graph_size import SKEWED
+from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
+from dgraph.backend.cuda.graph_build.build_memory import renumbering, sets
+from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
+from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
+from dgraph.backend.cuda.graph_build.vertices import Vertices
 from dgraph.comm import Comm
 from partitioning import Placement
 
@@ -24,7 +24,7 @@ NARROW = 1 << 32
 """Degrees below it are told and kept in 32 bits."""
 
 
-def degrees(built: Built, vertices: Vertices, placement: Placement, comm: Comm, device):
+def degrees(built: BuiltCsr, vertices: Vertices, placement: Placement, comm: Comm, device):
     """Out-degrees of this rank's vertices, by position; uint32 where that is enough. Collective."""
     if comm.size == 1:
         return _lengths(built, np.uint32 if built.longest < NARROW else np.int64, device.xp)
@@ -35,7 +35,7 @@ def degrees(built: Built, vertices: Vertices, placement: Placement, comm: Comm, 
     return found.astype(np.uint32 if narrow else np.int64, copy=False)
 
 
-def _lengths(built: Built, dtype: DTypeLike, xp):
+def _lengths(built: BuiltCsr, dtype: DTypeLike, xp):
     """Arcs of every row, without a second array of another dtype."""
     ends = built.offsets
     found = xp.empty(ends.size - 1, dtype)
@@ -95,7 +95,7 @@ def _sent(found, comm: Comm) -> DTypeLike:
 
 
 def order(
-    draft: Draft, vertices: Vertices, placement: Placement, made: Kernels, comm: Comm, renumber: bool | None
+    draft: BuildPlan, vertices: Vertices, placement: Placement, made: BuildKernels, comm: Comm, renumber: bool | None
 ) -> None:
     """Number the vertices of several ranks by falling degree, masters and every group of mirrors among themselves; all
     ranks or none: the two sides of a message count the same positions. Collective.
@@ -123,7 +123,7 @@ def order(
         _renumber(vertices, masters, made)
 
 
-def _counted(vertices: Vertices, made: Kernels):
+def _counted(vertices: Vertices, made: BuildKernels):
     """Arcs drawn from each vertex that lie here: uint64 by lid."""
     starts = made.device.xp.zeros(vertices.size + 2, np.uint64)
     if vertices.drawn is None:
@@ -135,7 +135,7 @@ def _counted(vertices: Vertices, made: Kernels):
     return starts[2:]
 
 
-def _fits(draft: Draft, vertices: Vertices, arcs: int, made: Kernels, parts: int) -> bool:
+def _fits(draft: BuildPlan, vertices: Vertices, arcs: int, made: BuildKernels, parts: int) -> bool:
     """Whether there is room for another numbering, beside what is there by now."""
     size, ids = vertices.size, vertices.original.itemsize
     need = renumbering(
@@ -154,14 +154,14 @@ def largest_group(vertices: Vertices) -> int:
     return max(stop - first for first, stop in pairwise(cuts_of(vertices)))
 
 
-def _falling(found, vertices: Vertices, made: Kernels) -> tuple[Any, dict[int, Any]]:
+def _falling(found, vertices: Vertices, made: BuildKernels) -> tuple[Any, dict[int, Any]]:
     """The lid at each position, here and, by peer, of the mirrors that it holds; ``found``: degrees by lid."""
     xp, lids, theirs = made.device.xp, vertices.lids, vertices.theirs
     masters = {peer: lids[peer][falling(found[lids[peer]], groups_of(theirs[peer]), xp)] for peer in lids}
     return falling(found, cuts_of(vertices), xp), masters
 
 
-def _renumber(vertices: Vertices, masters: dict[int, Any], made: Kernels) -> None:
+def _renumber(vertices: Vertices, masters: dict[int, Any], made: BuildKernels) -> None:
     xp, size = made.device.xp, vertices.size
     vertices.place = place = xp.empty(size, np.uint32)
     place[vertices.order] = xp.arange(size, dtype=np.uint32)

@@ -8,7 +8,7 @@ DEVICE void set_bit(u32* words, u64 at) {
     if (!bit(words, at)) atomicOr(words + (at >> 5), 1u << (at & 31));
 }
 
-// As partitioning/blocks.py and partitioning/hashed.py say.
+// As partitioning/policies/edge_cut.py and partitioning/policies/hashed.py say.
 DEVICE u64 owner(u64 gid) {
     if (!env.bounds) return (mix(gid + 0x9e3779b97f4a7c15ull) >> 32) * env.parts >> 32;
     u64 low = 0, high = env.parts - 1;
@@ -20,7 +20,7 @@ DEVICE u64 owner(u64 gid) {
     return low;
 }
 
-// The part that holds an arc: as partitioning/placement.py, grid.py and hybrid.py say.
+// The part that holds an arc: as partitioning/placement.py and the policies cvc.py and hvc.py say.
 DEVICE u64 holder(u64 u, u64 v) {
     switch (env.cut) {
     case CUT_INCOMING: return owner(v);

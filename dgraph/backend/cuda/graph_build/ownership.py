@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 import partitioning
-from dgraph.backend.cuda.building import kernels as at
-from dgraph.backend.cuda.building.draft import Draft
-from dgraph.backend.cuda.building.kernels import Kernels
+from dgraph.backend.cuda.graph_build import build_kernels as at
+from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
+from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from partitioning import Placement
-from partitioning.blocks import Blocks
-from partitioning.grid import Crossing
-from partitioning.hashed import Hashed
-from partitioning.hybrid import Spread
+from partitioning.policies.cvc import Crossing
+from partitioning.policies.edge_cut import Blocks
+from partitioning.policies.hashed import Hashed
+from partitioning.policies.hvc import HybridHolder
 
 ABLE = ("oec", "iec", "cvc", "hvc", "hash")
 
@@ -46,7 +46,7 @@ class Outline:
         return self.offsets
 
 
-def place(policy: str, draft: Draft, made: Kernels, comm: Comm) -> Placement:
+def place(policy: str, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Placement:
     """The placement of a policy, known to the kernels from then on; collective.
 
     Raises:
@@ -77,7 +77,7 @@ def place(policy: str, draft: Draft, made: Kernels, comm: Comm) -> Placement:
         raise UsageError(str(wrong)) from wrong
 
 
-def _auto(seen: Outline, draft: Draft, made: Kernels, comm: Comm) -> Placement:
+def _auto(seen: Outline, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Placement:
     largest = comm.largest(int(np.diff(seen.offsets).max(initial=0)))
     if largest * comm.size > HEAVY * seen.arcs:
         told = f"one vertex has {largest} of {seen.arcs} arcs: too many for one GPU's share"
@@ -90,7 +90,9 @@ def _auto(seen: Outline, draft: Draft, made: Kernels, comm: Comm) -> Placement:
     )
 
 
-def _outline(draft: Draft, made: Kernels, rank: int, parts: int, entering: bool = False, step: int = 1) -> Outline:
+def _outline(
+    draft: BuildPlan, made: BuildKernels, rank: int, parts: int, entering: bool = False, step: int = 1
+) -> Outline:
     """Degrees of this rank's equal share of the vertices; by every ``step``-th item, times ``step``.
 
     Args:
@@ -110,11 +112,11 @@ def _outline(draft: Draft, made: Kernels, rank: int, parts: int, entering: bool 
     return Outline(draft.n, 0, draft.directed, first, found)
 
 
-def _told(placement: Placement, made: Kernels, draft: Draft) -> Placement:
+def _told(placement: Placement, made: BuildKernels, draft: BuildPlan) -> Placement:
     """Tell the kernels; the placement itself."""
     device, holder = made.device, placement.holder
     cut = {"outgoing": at.CUT_OUTGOING, "incoming": at.CUT_INCOMING, "vertex": at.CUT_GRID}[placement.cut]
-    if isinstance(holder, Spread):
+    if isinstance(holder, HybridHolder):
         cut = at.CUT_HUBS
         made.take(hubs=device.put(_bits(holder.hubs, draft.n)))
     elif isinstance(holder, Crossing):

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.building.draft import MOST, Draft
-from dgraph.backend.cuda.building.kernels import RUN, VERTICES_HERE, Kernels, gid_dtype, members, words
-from dgraph.backend.cuda.building.plan import demand, sets
-from dgraph.backend.cuda.extent import SKEWED
+from dgraph.backend.cuda.device_graph.graph_size import SKEWED
+from dgraph.backend.cuda.graph_build.build_kernels import RUN, VERTICES_HERE, BuildKernels, gid_dtype, members, words
+from dgraph.backend.cuda.graph_build.build_memory import demand, sets
+from dgraph.backend.cuda.graph_build.build_plan import MOST, BuildPlan
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
-from dgraph.graph.build import mirrors_of
+from dgraph.graph.build.local_graph import mirrors_of
 from dgraph.graph.local import Mirrors
 from partitioning import Placement
-from partitioning.blocks import Blocks
+from partitioning.policies.edge_cut import Blocks
 
 
 @dataclass
@@ -27,7 +27,8 @@ class Vertices:
     Attributes:
         masters, size: how many; masters and mirrors.
         original: by position in the rows, the gid; on the device.
-        order, place: as of :class:`~dgraph.backend.cuda.graph.DeviceGraph`, where vertices are numbered by degree.
+        order, place: as of :class:`~dgraph.backend.cuda.device_graph.device_graph.DeviceGraph`, where vertices are
+            numbered by degree.
         mine, theirs: as of :class:`~dgraph.graph.local.LocalGraph`, by lid.
         lids: by peer, the masters that it mirrors, by position on both sides: uint32 on the device.
         drawn: by position, the arcs drawn from it, uint64 on the device, none from those that it leaves out; None: not
@@ -47,7 +48,7 @@ class Vertices:
     isolated: int | None = None
 
 
-def whole(draft: Draft, made: Kernels, renumber: bool | None) -> Vertices:
+def whole(draft: BuildPlan, made: BuildKernels, renumber: bool | None) -> Vertices:
     """All vertices, on the one rank: by gid, or by falling degree. ``renumber``: None: where degrees are skewed."""
     _check(draft.n)
     xp, (gids, _) = made.device.xp, gid_dtype(draft.n)
@@ -72,7 +73,7 @@ def whole(draft: Draft, made: Kernels, renumber: bool | None) -> Vertices:
     return Vertices(draft.n, draft.n, xp.arange(draft.n, dtype=gids), drawn=drawn)
 
 
-def spread(draft: Draft, placement: Placement, made: Kernels, comm: Comm) -> Vertices:
+def spread(draft: BuildPlan, placement: Placement, made: BuildKernels, comm: Comm) -> Vertices:
     """Masters of this rank and the other ends of its arcs; collective. Kernels then translate gids."""
     device, xp = made.device, made.device.xp
     count, parts = words(draft.n), comm.size
@@ -124,7 +125,7 @@ def spread(draft: Draft, placement: Placement, made: Kernels, comm: Comm) -> Ver
     return found
 
 
-def _meet(found: Vertices, made: Kernels, comm: Comm) -> None:
+def _meet(found: Vertices, made: BuildKernels, comm: Comm) -> None:
     """What peers mirror of this rank's masters: gids are told once. Collective."""
     device, xp = made.device, made.device.xp
     told, spans = [], []

@@ -1,7 +1,7 @@
 """What a rank's graph and a program will take of a GPU's memory: reckoned from sizes, before anything is allocated.
 
-The graph's part follows ``graph.py`` statement by statement: what lives at once while it is uploaded, renumbered and
-transposed. CuPy's sort keeps a copy of the keys, the order, and both again while it works.
+The graph's part follows ``device_graph.py`` statement by statement: what lives at once while it is uploaded, renumbered
+and transposed. CuPy's sort keeps a copy of the keys, the order, and both again while it works.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda import tiles
-from dgraph.backend.cuda.extent import Extent
-from dgraph.backend.cuda.graph import RENUMBERED, SOME
-from dgraph.backend.cuda.memory import STORED, held, wanted
-from dgraph.backend.cuda.messages import bound
-from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen.message_layout import bound
+from dgraph.backend.cuda.device_graph import propagation_blocking as tiles
+from dgraph.backend.cuda.device_graph.device_graph import RENUMBERED, SOME
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.memory.work_arrays import STORED, held, wanted
 from dgraph.program import Traced
 
 RENUMBERING, FOLLOWING = 28, 20
@@ -36,7 +36,7 @@ ORDERING, COUNTING, RESULT = 48, 16, 20
 
 
 @dataclass(frozen=True)
-class Plan:
+class MemoryPlan:
     """Bytes of one program on one rank's GPU.
 
     Attributes:
@@ -85,7 +85,7 @@ class Plan:
         return max(self.upload, self.rounds)
 
 
-def for_rounds(traced: Traced, extent: Extent, forced: str, options: Options, blocks: int) -> Plan:
+def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: Options, blocks: int) -> MemoryPlan:
     """The memory of a program. ``forced``: its direction; ``blocks``: multiprocessors of the GPU."""
     x, pulls = extent, may_pull(traced, forced)
     tiled = options.tiling(traced, x, pulls)
@@ -96,8 +96,8 @@ def for_rounds(traced: Traced, extent: Extent, forced: str, options: Options, bl
     put = max((np.dtype(STORED.get(dtype, dtype)).itemsize for dtype in given), default=0)
     need = _plan(x, x.directed and pulls and not tiled, arrays, RESULT if x.renumbered else put)
     each = bound(x.positions // x.peers + 1, [*widths, 1], SOME) if x.peers else 0
-    heads = 4 * x.size * (x.renumbered and (heeds(traced, pulls) or traced.program.kernel == "components"))
-    heads += _bits(x.size) if x.renumbered and heeds(traced, pulls) else 0
+    heads = 4 * x.size * (x.renumbered and (uses_row_heads(traced, pulls) or traced.program.kernel == "components"))
+    heads += _bits(x.size) if x.renumbered and uses_row_heads(traced, pulls) else 0
     need = replace(need, messages=2 * x.peers * each, heads=heads)  # two of each, by the parity of the exchange
     if tiled:
         need = replace(need, tiles=tiles.held(x.size, x.edges, blocks))
@@ -109,26 +109,26 @@ def for_rounds(traced: Traced, extent: Extent, forced: str, options: Options, bl
     return replace(need, **_parts(x)) if options.parting(traced, x) else need
 
 
-def _light(x: Extent) -> dict[str, int]:
+def _light(x: GraphSize) -> dict[str, int]:
     """Of light edges: their rows; words of bits, twice how many stand in front of each."""
     prefix = 8 if x.wide else 4
     rows = x.edges // LIGHTEST * (4 + x.weight) + prefix * (x.size + 1)
     return {"lightening": rows + (4 + 2 * prefix) * ((x.edges + 31) // 32), "light": rows}
 
 
-def _parts(x: Extent) -> dict[str, int]:
+def _parts(x: GraphSize) -> dict[str, int]:
     """Of rows in two parts: a copy of edges, and where their second parts begin."""
     copied, each = x.edges * (4 + x.weight), 4 * (x.size + 1)
     return {"parting": copied + each + max(PARTING * min(x.edges, SOME), 2 * each), "parts": copied + each}
 
 
-def for_components(extent: Extent) -> Plan:
+def for_components(extent: GraphSize) -> MemoryPlan:
     """The memory of components by hooking: a parent and a label a vertex."""
     need = _plan(extent, False, 12 * extent.size, 8 if extent.renumbered else 0)
     return replace(need, heads=4 * extent.size * extent.renumbered)
 
 
-def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
+def _plan(x: GraphSize, turns: bool, arrays: int, result: int) -> MemoryPlan:
     """``result``: bytes a vertex beside the arrays, when values come or go."""
     n, ends = x.size, x.edges * (4 + x.weight)
     place = 8 * n if x.renumbered else 0
@@ -138,7 +138,7 @@ def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
     if x.renumbered:
         moving = RENUMBERING + FOLLOWING * bool(x.weight)
         upload = max(upload, ORDERING * n, 2 * ends + 24 * n + moving * min(x.edges, RENUMBERED))
-    return Plan(
+    return MemoryPlan(
         upload=upload,
         graph=graph,
         turning=_turning(x) if turns else 0,
@@ -148,7 +148,7 @@ def _plan(x: Extent, turns: bool, arrays: int, result: int) -> Plan:
     )
 
 
-def _turning(x: Extent) -> int:
+def _turning(x: GraphSize) -> int:
     """Bytes of edges by target, and of bringing them into that order."""
     return x.rows + COUNTING * x.size + max(TURNING, MOVING + x.weight) * min(x.edges, SOME)
 
@@ -166,12 +166,12 @@ def may_pull(traced: Traced, forced: str) -> bool:
     return traced.once or traced.all or traced.program.gathers or forced in ("pull", "flip")
 
 
-def heeds(traced: Traced, pulls: bool) -> bool:
+def uses_row_heads(traced: Traced, pulls: bool) -> bool:
     """Whether pulls look at the first neighbour of a row before they do at the row."""
     return pulls and traced.once and not traced.weighted
 
 
-def pieces(extent: Extent) -> int:
+def pieces(extent: GraphSize) -> int:
     """Pieces of the longest rows, at most."""
     return extent.edges // at.CHUNK + extent.edges // at.LONG_ROW
 

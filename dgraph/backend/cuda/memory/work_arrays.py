@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import estimates_layout, messages
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.extent import Extent
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.codegen.module_text import own_arrays
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize
+from dgraph.backend.cuda.device_graph.propagation_blocking import most_pieces
+from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
-from dgraph.backend.cuda.tiles import most_pieces
 from dgraph.errors import UsageError
 from dgraph.program import Traced
 
@@ -33,7 +34,7 @@ STORED = {"bool": "uint8"}
 """dtype of a field → that of its array, where they differ: atomics need whole bytes."""
 
 
-class Arrays:
+class WorkArrays:
     """Everything that a program's rounds write.
 
     Attributes:
@@ -103,7 +104,13 @@ Wanted = dict[str, tuple[int, Any]]
 
 
 def wanted(
-    traced: Traced, extent: Extent, pieces: int, pulls: bool, options: Options, processors: int, threads: int = at.BLOCK
+    traced: Traced,
+    extent: GraphSize,
+    pieces: int,
+    pulls: bool,
+    options: Options,
+    processors: int,
+    threads: int = at.BLOCK,
 ) -> Wanted:
     """The arrays of a program: name → length and dtype.
 
@@ -114,7 +121,7 @@ def wanted(
     size, t = extent.size, traced
     prefix = np.uint64 if extent.wide else np.uint32
     frontier = 0 if t.all else size
-    piled, lists = t.priority is not None, t.apply is not None or t.priority is not None
+    bucketed, lists = t.priority is not None, t.apply is not None or t.priority is not None
     joined = t.program.kernel == "components"
     bits = (size + 31) // 32 if (pulls or options.sweeps or joined) and not t.all else 0
     row = SCHEDULES.get(options.schedule)
@@ -126,7 +133,7 @@ def wanted(
     scratch = row.scratch(sizes) if row else (0, 0, 0)
     sifted = options.sifting(t, extent, pulls)
     words = (extent.edges + 31) // 32 if sifted else 0
-    post = messages.POST_PEERS + messages.POST_PEER * extent.peers
+    post = message_layout.POST_PEERS + message_layout.POST_PEER * extent.peers
     tiled = options.tiling(t, extent, pulls)
     cut = most_pieces(extent.size, extent.edges, processors)[1] if tiled else 0
     return {
@@ -138,14 +145,14 @@ def wanted(
         "sums0": (frontier, prefix), "sums1": (frontier, prefix),
         "huge": (huge, np.uint32), "huge_sums": (huge, prefix), "scanned": (1 << 16, np.int64),
         "touched": (frontier if lists else 0, np.uint32), "mirrors": (size if extent.mirrored else 0, np.uint32),
-        "marks": (extent.chunks << messages.CHUNK_BITS >> 5, np.uint32),
+        "marks": (extent.chunks << message_layout.CHUNK_BITS >> 5, np.uint32),
         "awake": ((extent.masters + 31) // 32 if extent.peers and not t.all else 0, np.uint32),
         "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
         "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
         "hits": ((size + 31) // 32 if t.once and options.reaching(extent) > 0 and extent.mirrored else 0, np.uint32),
-        "waiting": ((size + 31) // 32 if piled else 0, np.uint32),
+        "waiting": ((size + 31) // 32 if bucketed else 0, np.uint32),
         "boundary_sums": (size + 1 if options.parting(t, extent) else 0, np.uint32),
-        "far0": (size if piled else 0, np.uint32), "far1": (size if piled else 0, np.uint32),
+        "far0": (size if bucketed else 0, np.uint32), "far1": (size if bucketed else 0, np.uint32),
         "live0": (size if t.live is not None else 0, np.uint32),
         "live1": (size if t.live is not None else 0, np.uint32),
         "bits0": (bits, np.uint32), "bits1": (bits, np.uint32),
@@ -158,7 +165,7 @@ def wanted(
         "tile_parts": (cut * at.TILE, np.uint64), "tile_words": (4 if tiled else 0, np.uint32),
         "chunk_parts": (8 * len(t.proposes) * pieces, np.uint8),
         "record": (blocks * at.BLOCK if options.record else 0, np.int64),
-        **estimates_layout.wanted(t, extent),
+        **(arrays.wanted(t, extent) if (arrays := own_arrays(t)) else {}),
     }  # fmt: skip
 
 

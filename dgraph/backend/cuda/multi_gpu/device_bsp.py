@@ -1,6 +1,6 @@
 """Rounds of several GPUs that the host starts and looks at, but does not agree on: totals go from GPU to GPU.
 
-A small round runs in the kernel of many rounds, a broad one kernel by kernel. Behind either, ``conclude`` agrees with
+A small round runs in the kernel of many rounds, a broad one kernel by kernel. Behind either, ``end_round`` agrees with
 the other GPUs and begins the next round, or leaves all ranks where the host's agreement goes on: so the host's loop
 remains the reference. The host reads one block of words a round, to choose how the next one is walked. Rounds over all
 vertices, which are all walked alike, are started several at a time; and behind a broad push what is likely to follow,
@@ -10,57 +10,60 @@ which does nothing where something else does.
 from __future__ import annotations
 
 import time
+import weakref
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
 
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda import messages
-from dgraph.backend.cuda.copies import Copies
-from dgraph.backend.cuda.options import ROUNDS_AHEAD
-from dgraph.backend.cuda.overlap import WALKER, Overlap
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import message_layout
+from dgraph.backend.cuda.exchange.exchange import Exchange, Exchanges
+from dgraph.backend.cuda.exchange.pull_overlap import PullOverlap
+from dgraph.backend.cuda.exchange.push_overlap import WALKER, PushOverlap
+from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD
+from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.comm import Comm
 
-if TYPE_CHECKING:
-    from dgraph.backend.cuda.exchange import Exchange
-    from dgraph.backend.cuda.machine import Machine
-
-DWINDLES = 8
+SHRINK_FACTOR = 8
 """So many times as many edges as small rounds have, and more: a broad round follows, else small ones."""
 
-LOOK_AROUND = messages.LOOK_AROUND / 1e9
+LOOK_AROUND = message_layout.LOOK_AROUND / 1e9
 """Seconds of rounds before a rank wants to see the host."""
-
-
-class Exchanges(Protocol):
-    """What says which fields travel between whom, in the direction of the next round."""
-
-    def reduce(self) -> None: ...
-
-    def broadcast(self) -> None: ...
 
 
 def concluded_by_device(machine: Machine) -> bool:
     """Whether GPUs agree on the ends of this program's rounds."""
     links, sums = machine.graph.links, len(machine.traced.sums)
-    fits = sums <= messages.TOTALS_WORDS - messages.TOTAL_LIGHT - 1 - messages.TOTAL_SUMS
+    fits = sums <= message_layout.TOTALS_WORDS - message_layout.TOTAL_LIGHT - 1 - message_layout.TOTAL_SUMS
     wanted = not (machine.options.host_rounds or machine.options.record)
     return wanted and fits and links is not None and links.direct
 
 
-class DeviceRounds:
+def exchange_of(machine: Machine, comm: Comm, plans: Mapping[str, Any], record: Any) -> Exchange:
+    """Make the exchange of one program's run, and the rounds that GPUs run without the host where they can."""
+    links = machine.graph.links
+    assert links is not None
+    exchange = Exchange(machine, comm, links, plans, record)
+    if concluded_by_device(machine):
+        exchange.rounds = DeviceBsp(weakref.proxy(exchange), exchange.machine)
+    return exchange
+
+
+class DeviceBsp:
     """Of one program's run. ``steady``: all its rounds are walked alike, so that none has to be looked at.
     ``ahead``: how many of those are started before the host looks. ``follows``: behind a push others may be started
     without a look: mirrors hear nothing in between, and one schedule walks what is broad."""
 
     def __init__(self, exchange: Exchange, machine: Machine):
         self.exchange, self.machine = exchange, machine
-        self.overlap, self.copies = Overlap(exchange, machine), Copies(exchange, machine)
+        self.overlap, self.copies = PushOverlap(exchange, machine), PullOverlap(exchange, machine)
         flips = int(machine.words[at.FORCED]) == at.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
         self.ahead = ROUNDS_AHEAD if self.steady else 1
         one = machine.walks_by_schedule and machine.options.schedule == "auto" and not machine.graph.wide
         passes = machine.traced.all or "whole" in (machine.traced.step or {})
-        self.follows = one and not (passes or exchange.told or self.overlap.able) and exchange.runs_across
+        self.follows = one and not (passes or exchange.broadcasts or self.overlap.able) and exchange.runs_across
 
     def run(self, limit: int, sync: Exchanges) -> None:
         """Rounds up to the agreement on the last, before round ``limit`` at most. Every rank returns at the same one.
@@ -75,7 +78,7 @@ class DeviceRounds:
         except Exception:
             self.exchange.post.broken = True
             with suppress(Exception):  # a GPU that has failed tells nobody
-                self.machine.launch(("phases", "desert", self.exchange.comm.rank))
+                self.machine.launch(("phases", "abort_peers", self.exchange.comm.rank))
                 self.machine.device.wait()
             raise
 
@@ -103,9 +106,9 @@ class DeviceRounds:
             elif ahead == at.BEFORE_SMALL:
                 self._small_rounds(end, stops)
         machine.read()
-        if machine.words[at.LEFT] == at.TO_PILES:
+        if machine.words[at.LEFT] == at.TO_BUCKETS:
             lowest, opened = (self._conclude(phase, end, stops) for phase in (at.LOWEST_FOUND, at.OPENED))
-            machine.launch(("phases", "lowest"), lowest, ("phases", "open_pile"), opened)
+            machine.launch(("phases", "lowest"), lowest, ("phases", "open_bucket"), opened)
             machine.read()
         if machine.words[at.LEFT] == at.TO_LOOK:
             machine.arrays.words[at.LEFT] = machine.words[at.LEFT] = 0
@@ -138,8 +141,8 @@ class DeviceRounds:
         """What is likely to come behind the next round, if it is started without a look."""
         if not self.follows or self.machine.direction != "push":
             return at.BEFORE_ANY
-        return at.BEFORE_BROAD if self.machine.total_edges >= DWINDLES * self.exchange.most else at.BEFORE_SMALL
+        return at.BEFORE_BROAD if self.machine.total_edges >= SHRINK_FACTOR * self.exchange.most else at.BEFORE_SMALL
 
     def _conclude(self, phase: int, end: int, stops: bool, ahead: int = at.BEFORE_ANY) -> tuple:
         asked = phase << at.CONCLUDES_AFTER | stops << at.CONCLUDES_STOPS | ahead << at.CONCLUDES_BEFORE
-        return "phases", "conclude", end | asked
+        return "phases", "end_round", end | asked

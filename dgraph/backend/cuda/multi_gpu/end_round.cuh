@@ -1,4 +1,4 @@
-// The end of a round that no host need see: what ``settle`` and ``agreed`` do, with totals that ranks write into each
+// The end of a round that no host need see: what ``settle`` and ``apply_totals`` do, with totals that ranks write into each
 // other's memory. Where the program ends, or a rank wants to see the host, nothing is concluded: LEFT says so, kernels that
 // were started ahead do nothing, and the host finds every rank behind its vertex phase.
 
@@ -15,19 +15,19 @@ DEVICE i64 total_found(int k, bool stops) {
     if (k == TOTAL_DEGREES) return c[EDGES];
     if (k == TOTAL_STOPS) return stops;
     if (k == TOTAL_WAITING) return PRIORITY && c[FAR] > 0;
-    if (k == TOTAL_LOWEST) return c[LOWEST_PILE] - FAR_BASE;
+    if (k == TOTAL_LOWEST) return c[LOWEST_BUCKET] - FAR_BASE;
     if (k == TOTAL_LIVES) return c[LIVE_COUNT];
     k -= TOTAL_SUMS;
     return k < SUMS ? FRESH(c + SUMS_HERE + k) : (i64)bits_of(FRESH(env.float_sums + k - SUMS));
 }
 
 // ``asked``: the round to stop before, the phase that is over, whether this rank stops, what was started ahead. One block.
-KERNEL conclude(i64 asked) {
+KERNEL end_round(i64 asked) {
     SHARED(ConcludeRoom, room);
     i64* c = env.control;
     const i64 phase = asked >> CONCLUDES_AFTER & 15, limit = asked & ((1ll << CONCLUDES_AFTER) - 1);
     const bool stops = asked >> CONCLUDES_STOPS & 1, opens = phase == LOWEST_FOUND || phase == OPENED;
-    if (c[DONE] || c[LEFT] != (opens ? TO_PILES : 0)) return;
+    if (c[DONE] || c[LEFT] != (opens ? TO_BUCKETS : 0)) return;
     if (phase != SETTLED) settle_after(phase, room.floats);
     __syncthreads();
     Agreement agreement = {FRESH(env.post + POST_STAMP)};
@@ -36,7 +36,7 @@ KERNEL conclude(i64 asked) {
     for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS + FLOAT_SUMS; k += BLOCK) t.mine[k] = total_found(k, stops);
     __syncthreads();
     agreement.post(t, whole);
-    const i64 waited = agreement.hear(t, whole);
+    const i64 waited = agreement.receive_from(t, whole);
     for (int i = threadIdx.x; i < FLOAT_SUMS; i += BLOCK) room.sums[i] = agreement.float_sum(t, i);
     __syncthreads();
     if (threadIdx.x) return;
@@ -44,7 +44,7 @@ KERNEL conclude(i64 asked) {
     const bool late = FRESH(env.post + POST_LATE) != 0;
     const i64 round = c[ROUND], active = t.all[TOTAL_ACTIVES], edges = t.all[TOTAL_DEGREES];
     if (phase == LOWEST_FOUND) {
-        c[LOWEST_PILE] = t.all[TOTAL_LOWEST] + FAR_BASE;
+        c[LOWEST_BUCKET] = t.all[TOTAL_LOWEST] + FAR_BASE;
         if (late || t.all[TOTAL_LOWEST] == 0) c[LEFT] = TO_HOST;
         return;
     }
@@ -54,10 +54,10 @@ KERNEL conclude(i64 asked) {
     Globals G = globals_with(t.all + TOTAL_SUMS, floats);
     G.round += 1, G.active = active;
     const Decision decision = step(G);
-    const bool piles = PRIORITY && !opens && active == 0 && t.all[TOTAL_WAITING];
-    const bool leaves = late || t.all[TOTAL_STOPS] || round + 1 >= limit || (decision.done && !piles);
-    c[LEFT] = leaves || (piles && SUMS + FLOAT_SUMS) ? TO_HOST : piles ? TO_PILES : 0;
-    c[ENDS] = decision.done && !piles && !late;
+    const bool buckets = PRIORITY && !opens && active == 0 && t.all[TOTAL_WAITING];
+    const bool leaves = late || t.all[TOTAL_STOPS] || round + 1 >= limit || (decision.done && !buckets);
+    c[LEFT] = leaves || (buckets && SUMS + FLOAT_SUMS) ? TO_HOST : buckets ? TO_BUCKETS : 0;
+    c[ENDS] = decision.done && !buckets && !late;
     if (c[ENDS]) store_globals(decision.G);
     if (c[LEFT]) return;
     i64* figure = env.ring + (round % RING) * FIGURES;
@@ -71,6 +71,6 @@ KERNEL conclude(i64 asked) {
 }
 
 // This rank cannot go on: none is to wait for it.
-KERNEL desert(i64 rank) {
-    if (threadIdx.x == 0) give_up(rank);
+KERNEL abort_peers(i64 rank) {
+    if (threadIdx.x == 0) abort_wait(rank, true);
 }

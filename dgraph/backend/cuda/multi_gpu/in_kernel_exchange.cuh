@@ -1,4 +1,4 @@
-// Exchanges and agreements inside the kernel of many rounds (across.cuh).
+// Exchanges and agreements inside the kernel of many rounds (multi_gpu_rounds.cuh).
 
 // What the first block heard, in a block's own memory: totals and sums as they lie behind POST_TOTALS, rows that came, and
 // whether a rank did not answer.
@@ -31,7 +31,7 @@ struct Takers {
 struct ExchangeRoom {
     PackRoom pack;
     Totalled totals;
-    Heard heard;
+    Heard received;
 };
 
 struct Exchanger {
@@ -55,7 +55,7 @@ struct Exchanger {
     }
 
     // Rows that came from all peers; -1: too many for one block, or not counted. By whole warps.
-    __device__ i64 few_came() const {
+    __device__ i64 few_received() const {
         i64 rows = 0;
         for (i64 p = lane_id(); p < env.peer_count; p += 32)
             rows += (i64)(FRESH(peer_of(p).signals + signal_word(number)) & COUNT_IN_HEAD);
@@ -68,9 +68,9 @@ struct Exchanger {
         __syncthreads();
         if (warp_in_block() == 0) {
             for (int k = lane_id(); totals && k < TOTAL_SUMS + 8 * SUMS; k += 32)
-                said.heard.totals[k] = FRESH(env.post + POST_TOTALS + k);
-            const i64 rows = few_came();
-            if (lane_id() == 0) said.heard.rows = rows, said.heard.late = FRESH(env.post + POST_LATE) != 0;
+                said.received.totals[k] = FRESH(env.post + POST_TOTALS + k);
+            const i64 rows = few_received();
+            if (lane_id() == 0) said.received.rows = rows, said.received.late = FRESH(env.post + POST_LATE) != 0;
         }
         __syncthreads();
     }
@@ -95,14 +95,14 @@ struct Exchanger {
             if (pending) agreement.keep(said.totals);
             __syncthreads();
             const u64 came = NOW();
-            if (few_came() > 0 && !FRESH(env.post + POST_LATE)) take({number, most_few, warp_in_block(), BLOCK / 32, true});
+            if (few_received() > 0 && !FRESH(env.post + POST_LATE)) take({number, most_few, warp_in_block(), BLOCK / 32, true});
             if (threadIdx.x) return;
-            if (LOCAL && a.reduces) env.post[POST_MIRRORS] = 0;
+            if (LOCAL_ROUNDS && a.reduces) env.post[POST_MIRRORS] = 0;
             packing += (i64)(posted - start), waiting += (i64)(came - posted), unpacking += (i64)(NOW() - came);
         });
         if (!appends && a.marked) mark_active(news, true);
         share(pending);
-        if (said.heard.rows >= 0 || said.heard.late) return false;
+        if (said.received.rows >= 0 || said.received.late) return false;
         const u64 came = NOW();
         take({number, most_few, (u32)warp_rank(), (u32)warps(), false});
         if (thread_rank() == 0) unpacking += (i64)(NOW() - came);
@@ -110,6 +110,6 @@ struct Exchanger {
     }
 
     // The totals that were shared last.
-    __device__ Totals shared_totals() const { return totals_in(said.heard.totals, said.heard.late); }
-    __device__ void with_shared(Globals& G) const { with_sums(G, said.heard.totals + TOTAL_SUMS); }
+    __device__ Totals shared_totals() const { return totals_in(said.received.totals, said.received.late); }
+    __device__ void with_shared(Globals& G) const { with_sums(G, said.received.totals + TOTAL_SUMS); }
 };

@@ -1,4 +1,4 @@
-// One rank in rounds of all GPUs together (across.cuh): what it holds, its walk over edges, its messages and totals.
+// One rank in rounds of all GPUs together (multi_gpu_rounds.cuh): what it holds, its walk over edges, its messages and totals.
 
 struct AcrossRoom : ExchangeRoom {
     Staging staging, more;
@@ -31,7 +31,7 @@ APART i64 agree_now(Agreement agreement, Totalled& t, const i64* slot, bool stop
     fill_totals(t, slot, stops, lives, threadIdx.x, BLOCK);
     __syncthreads();
     agreement.post(t, whole);
-    return agreement.hear(t, whole);
+    return agreement.receive_from(t, whole);
 }
 
 // Where a round stands, and its lists.
@@ -42,18 +42,18 @@ struct Standing {
     i64* slot; // counters of the frontier's list
 
     // ``mail``: the message that mirrors' proposals join at once.
-    __device__ void aim(Visit& visit, u32 (*held)[HELD], i64 mail) const {
+    __device__ void aim(Visit& visit, u32 (*held)[STAGED_VERTICES], i64 mail) const {
         visit.G = G, visit.stamp = (u32)tick, visit.nearest = near, visit.seen = 0;
         visit.mail = mail, visit.sent = false, visit.sums = no_sums();
         visit.neighbours = env.out_neighbours, visit.weights = env.out_weights;
         visit.aim(slot_of(tick), swapped, far_swapped, held);
-        visit.mirror_stamp = (u32)(LOCAL ? since : tick);
-        if (LOCAL) visit.second.tail = env.post + POST_MIRRORS;
+        visit.mirror_stamp = (u32)(LOCAL_ROUNDS ? since : tick);
+        if (LOCAL_ROUNDS) visit.second.tail = env.post + POST_MIRRORS;
     }
 };
 
 // What mirrors were proposed, into their masters.
-APART void take_proposals(Standing now, u32 (*held)[HELD], Takers by) {
+APART void take_proposals(Standing now, u32 (*held)[STAGED_VERTICES], Takers by) {
     const Asked a = parsed(KNOWN(env.post + POST_REDUCE));
     by.each(a, [&](const Peer& peer, const Message& m, u64 at, u64 step) {
         Visit visit;
@@ -78,11 +78,11 @@ APART void take_labels(Standing now, u32* held, Takers by) {
 // One rank's part of the rounds; every thread of its grid holds the same.
 struct AcrossRank : Exchanger, Standing {
     AcrossRoom& room;
-    Asked reduce, tell;
+    Asked reduce, signal_peers;
     u64 began;
     i64 most, limit, forced, ranks;
     i64 round, active, total, queued, edges, largest, unexplored, own_active, own_edges;
-    i64 width, pile_edges, pile_rounds;
+    i64 width, bucket_edges, bucket_rounds;
     Living living;
     bool spread; // by trees: whether labels of all have been
     bool whole, fits; // ``fits``: every mirror has a row of a short message
@@ -90,18 +90,18 @@ struct AcrossRank : Exchanger, Standing {
     __device__ void open(i64 stop) {
         const i64 *c = env.control, *post = env.post;
         began = NOW(), limit = stop;
-        reduce = parsed(KNOWN(post + POST_REDUCE)), tell = parsed(KNOWN(post + POST_TELL));
+        reduce = parsed(KNOWN(post + POST_REDUCE)), signal_peers = parsed(KNOWN(post + POST_TELL));
         begin_exchanges();
         most = KNOWN(post + POST_MOST), forced = KNOWN(c + FORCED), ranks = env.others + 1;
         tick = KNOWN(c + TICK), round = KNOWN(c + ROUND), active = KNOWN(c + TOTAL_ACTIVE), total = KNOWN(c + TOTAL_EDGES);
-        queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES), largest = KNOWN(c + LARGEST), near = KNOWN(c + PILE);
+        queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES), largest = KNOWN(c + LARGEST), near = KNOWN(c + BUCKET);
         unexplored = KNOWN(c + UNEXPLORED), own_active = own_edges = 0;
         living = {KNOWN(c + LIVE_SWAPPED) != 0, KNOWN(c + LIVE_COUNT), KNOWN(c + TOTAL_LIVE)};
-        width = KNOWN(c + WIDTH), pile_edges = KNOWN(c + PILE_EDGES), pile_rounds = KNOWN(c + PILE_ROUNDS);
+        width = KNOWN(c + WIDTH), bucket_edges = KNOWN(c + BUCKET_EDGES), bucket_rounds = KNOWN(c + BUCKET_ROUNDS);
         swapped = KNOWN(c + SWAPPED), far_swapped = KNOWN(c + FAR_SWAPPED), whole = KNOWN(c + WHOLE);
         G = load_globals(round, active);
         slot = slot_of(tick - 1);
-#if TREES
+#if UNION_FIND
         spread = round > KNOWN(env.forest + FOREST_SINCE);
 #endif
         fits = ONCE;
@@ -109,7 +109,7 @@ struct AcrossRank : Exchanger, Standing {
             fits = fits && span_of(peer_of(p).mine, reduce.role).total() <= most_few;
     }
 
-    // As ``settle`` leaves it behind a vertex phase; ``ends``: and ``conclude`` behind that, as the program ends with it.
+    // As ``settle`` leaves it behind a vertex phase; ``ends``: and ``end_round`` behind that, as the program ends with it.
     __device__ void close(bool ends) const {
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
         if (thread_rank()) return;
@@ -120,29 +120,29 @@ struct AcrossRank : Exchanger, Standing {
         c[QUEUED] = listed(slot, TAIL), c[LOCAL_EDGES] = listed_edges(slot, TAIL), c[LARGEST] = FRESH(slot + MOST);
         c[LIVE_COUNT] = living.count, c[LIVE_SWAPPED] = living.swapped, c[WHOLE] = whole;
         if (LIVE) c[TOTAL_LIVE] = living.all;
-        c[PILE] = near, c[FAR_SWAPPED] = far_swapped;
-        c[WIDTH] = width, c[PILE_EDGES] = pile_edges, c[PILE_ROUNDS] = pile_rounds;
+        c[BUCKET] = near, c[FAR_SWAPPED] = far_swapped;
+        c[WIDTH] = width, c[BUCKET_EDGES] = bucket_edges, c[BUCKET_ROUNDS] = bucket_rounds;
         for (int i = 0; i < SUMS; i++) c[SUMS_HERE + i] = FRESH(slot + SUMS_AT + 8 * i);
         store_globals(G);
         if (ends) c[ENDS] = 1, c[LEFT] = TO_HOST;
     }
 
-    __device__ u32 (*held() const)[HELD] { return room.staging.held[warp_in_block()]; }
+    __device__ u32 (*held() const)[STAGED_VERTICES] { return room.staging.held[warp_in_block()]; }
     __device__ const u32* queue() const { return swapped ? env.queue1 : env.queue0; }
-    __device__ void meet_all() { meet(env.gate, gate.due); }
+    __device__ void barrier_all_gpus() { grid_barrier(env.gate, gate.due); }
 
     // Whether what this round's edges propose to mirrors goes into messages one by one.
-    __device__ bool mails() const { return MAILS && reduce.role && (fits || edges <= MAILED); }
+    __device__ bool mailed() const { return MAIL_PROPOSALS && reduce.role && (fits || edges <= MAILED); }
 
-    __device__ void aim(Visit& visit) const { Standing::aim(visit, held(), mails() ? number + 1 : 0); }
+    __device__ void aim(Visit& visit) const { Standing::aim(visit, held(), mailed() ? number + 1 : 0); }
 
-    __device__ i64 mirrors_touched() const { return FRESH(LOCAL ? env.post + POST_MIRRORS : slot_of(tick) + MIRROR_TAIL); }
+    __device__ i64 mirrors_touched() const { return FRESH(LOCAL_ROUNDS ? env.post + POST_MIRRORS : slot_of(tick) + MIRROR_TAIL); }
 
-#if TREES
+#if UNION_FIND
     __device__ void walk() {
         if (spread) gather_listed(G, queue(), (u64)queued);
         else gather_all(G);
-        meet_all();
+        barrier_all_gpus();
         Visit visit;
         aim(visit);
         spread_labels(visit, spread);
@@ -172,17 +172,17 @@ struct AcrossRank : Exchanger, Standing {
 
     // Mirrors' proposals reach their masters.
     __device__ bool takes(bool pending) {
-        const bool sent = mails();
+        const bool sent = mailed();
         const News news = {env.mirrors, sent ? 0 : (u64)mirrors_touched(), (const u32*)0, 0};
         return exchange(reduce, news, sent, pending, [&](const Takers& by) { take_proposals(*this, held(), by); });
     }
 
     // Mirrors hear of the frontier, and join it.
-    __device__ void listen() {
-        if (!tell.role) return;
+    __device__ void poll_peers() {
+        if (!signal_peers.role) return;
         const u64 dirty = DIRTY ? (u64)FRESH(slot + DIRTY_TAIL) : (u64)own_active;
         const News news = {DIRTY ? env.dirty : queue(), dirty, queue(), (u64)own_active};
-        if (exchange(tell, news, false, false, [&](const Takers& by) { take_labels(*this, held()[0], by); })) meet_all();
+        if (exchange(signal_peers, news, false, false, [&](const Takers& by) { take_labels(*this, held()[0], by); })) barrier_all_gpus();
         look();
     }
 
@@ -210,7 +210,7 @@ struct AcrossRank : Exchanger, Standing {
         i64* figure = env.ring + (round % RING) * FIGURES;
         if (thread_rank() == 0) figure[0] = active, figure[1] = total, figure[2] = PUSH, figure[3] = 0;
         round++, active = t.active, total = t.edges, unexplored -= total;
-        if (pile_rounds++) pile_edges += total / ranks; // not what opened the pile
+        if (bucket_rounds++) bucket_edges += total / ranks; // not what opened the bucket
     }
 
     // The list that counters of this tick tell of becomes the frontier.

@@ -14,23 +14,23 @@
 DEVICE bool runs_ahead(const Globals& G, i64 forced, i64 edges, i64 unexplored, i64 most) {
     Globals next = G;
     next.round += 1, next.active = 1;
-    const i64 grown = (PEELS ? 1 : 8) * edges;
+    const i64 grown = (KCORE_PEEL ? 1 : 8) * edges;
     return AHEAD && grown <= most && direction(PUSH, forced, 1, 1, grown, unexplored) == PUSH && !step(next).done;
 }
 
 // How its rounds follow each other.
 struct Across : AcrossRank {
     // Whether the program ends with the round that came out so, where this needs no ``step``.
-    __device__ bool ends(const Totals& t) const { return AHEAD && !PEELS && !t.late && !t.active && !t.waiting; }
+    __device__ bool ends(const Totals& t) const { return AHEAD && !KCORE_PEEL && !t.late && !t.active && !t.waiting; }
 
-    // Where nothing is active: the next piles, or where they are empty the lowest of all ranks, become the frontier.
+    // Where nothing is active: the next buckets, or where they are empty the lowest of all ranks, become the frontier.
     // Whether there was one.
-    __device__ bool opens_piles(Totals& t) {
+    __device__ bool opens_buckets(Totals& t) {
         if (!PRIORITY || !t.waiting || t.stops || t.late || round + 1 >= limit) return false;
-        width = piles(width, pile_edges, pile_rounds), pile_edges = pile_rounds = 0;
+        width = buckets(width, bucket_edges, bucket_rounds), bucket_edges = bucket_rounds = 0;
         for (bool next = true; t.waiting && !t.active; next = false) {
             const u64 waiting = (u64)FRESH(env.control + FAR);
-            if (blockIdx.x == 0) clear(slot_of(tick + 1)); // the round that the pile makes counts there
+            if (blockIdx.x == 0) clear(slot_of(tick + 1)); // the round that the bucket makes counts there
             if (!next) {
                 slot = slot_of(tick);
                 lowest_pass(slot, far_swapped, waiting, near);
@@ -40,7 +40,7 @@ struct Across : AcrossRank {
             }
             const i64 opened = (next ? near + 1 : t.lowest + FAR_BASE) + larger(width, 1ll) - 1;
             open_pass(slot_of(tick), swapped, far_swapped, waiting, near, opened, room.staging);
-            meet_all();
+            barrier_all_gpus();
             turn();
             if (thread_rank() == 0) env.control[FAR] = FRESH(slot + FAR_TAIL);
             near = opened, far_swapped = !far_swapped;
@@ -58,19 +58,19 @@ struct Across : AcrossRank {
     // Rounds of this rank alone, until none of its own vertices is active or others have waited long enough. Mirrors that
     // got proposals wait; vertices that are still active are part of the next round.
     __device__ void run_locally() {
-        if (!LOCAL || tell.role) return;
-        for (i64 k = 0; k < (PRIORITY ? MOST_LOCAL_IN_PILE : MOST_LOCAL) && listed(slot_of(tick), TAIL); k++) {
+        if (!LOCAL_ROUNDS || signal_peers.role) return;
+        for (i64 k = 0; k < (PRIORITY ? MOST_LOCAL_IN_BUCKET : MOST_LOCAL) && listed(slot_of(tick), TAIL); k++) {
             turn();
             if (blockIdx.x == 0) clear(slot_of(tick + 1));
             walk();
-            meet_all();
+            barrier_all_gpus();
         }
     }
 
     // The vertex phase; ``complete``: all blocks have met since the lists were written.
     __device__ bool applied(bool complete) {
-        if (!APPLY || (PEELS && !whole)) return complete;
-        if (!complete) meet_all();
+        if (!APPLY || (KCORE_PEEL && !whole)) return complete;
+        if (!complete) barrier_all_gpus();
         i64* now = slot_of(tick);
         if (!whole && look_up(room.counted, now)[TOUCHED_TAIL] == 0) return true;
         apply_pass(G, now, whole, swapped, living, room.staging, room.more);
@@ -92,9 +92,9 @@ struct Across : AcrossRank {
     }
 
     // After a round whose totals all wait for: whether the next one is begun here.
-    __device__ bool goes_on(Totals& t) {
+    __device__ bool continues(Totals& t) {
         if (t.late || t.stops || round + 1 >= limit) return false;
-        if (t.active == 0 && ((AHEAD && !PEELS) || PRIORITY) && !opens_piles(t)) return false;
+        if (t.active == 0 && ((AHEAD && !KCORE_PEEL) || PRIORITY) && !opens_buckets(t)) return false;
         Globals next = G;
         with_shared(next);
         next.round += 1, next.active = t.active;
@@ -118,17 +118,17 @@ KERNEL_OF(1) across(i64 limit) {
     while (true) {
         all.since = all.tick;
         bool complete = true;
-        const bool idle = PEELS && all.active == 0; // all know that nobody has edges to walk
+        const bool idle = KCORE_PEEL && all.active == 0; // all know that nobody has edges to walk
         if (!idle) {
             all.walk();
-            if (!all.mails()) all.meet_all();
+            if (!all.mailed()) all.barrier_all_gpus();
             all.forget();
             all.run_locally();
         }
         if (all.reduce.role && !idle) {
             complete = !all.takes(pending);
         } else if (pending) {
-            all.gate.around([&]() { all.waiting += all.agreement.hear(room.totals, SUMS > 0); });
+            all.gate.around([&]() { all.waiting += all.agreement.receive_from(room.totals, SUMS > 0); });
             all.share(true);
         }
         if (pending) {
@@ -136,22 +136,22 @@ KERNEL_OF(1) across(i64 limit) {
             Totals t = all.shared_totals();
             const bool quiet = t.active == 0;
             pending = false;
-            const bool goes_on = !t.late && (PEELS ? all.peels_on(t) : !quiet || all.opens_piles(t));
+            const bool continues = !t.late && (KCORE_PEEL ? all.peels_on(t) : !quiet || all.opens_buckets(t));
             ends = all.ends(t);
-            if (!goes_on) break;
+            if (!continues) break;
             hurries = quiet || !(t.stops || all.is_broad(t) || all.way(t) == PULL);
             all.count_round(t);
             all.G.active = t.active;
-            if (quiet && !PEELS) {
-                all.listen();
+            if (quiet && !KCORE_PEEL) {
+                all.poll_peers();
                 continue;
             }
         }
         complete = all.applied(complete);
-        const bool ahead = hurries && !(PEELS && all.whole) && all.round + 1 < all.limit &&
+        const bool ahead = hurries && !(KCORE_PEEL && all.whole) && all.round + 1 < all.limit &&
                            runs_ahead(all.G, all.forced, all.total, all.unexplored, all.most);
         if (ahead) {
-            if (!complete) all.meet_all();
+            if (!complete) all.barrier_all_gpus();
             all.turn();
             if (blockIdx.x == 0 && warp_in_block() == TELLER) {
                 fill_totals(room.totals, all.slot, all.stops(), all.lives(), lane_id(), 32);
@@ -167,13 +167,13 @@ KERNEL_OF(1) across(i64 limit) {
             if (LIVE) all.living.all = t.lives;
             all.turn();
             if (LIVE && all.whole) all.living.turn(room.counted.word);
-            const bool goes_on = all.goes_on(t);
+            const bool continues = all.continues(t);
             ends = all.ends(t);
-            if (!goes_on) break;
+            if (!continues) break;
             hurries = true;
         }
         if (blockIdx.x == 0) clear(slot_of(all.tick + 1));
-        all.listen();
+        all.poll_peers();
     }
     all.close(ends);
 }

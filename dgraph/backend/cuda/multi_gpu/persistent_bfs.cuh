@@ -25,7 +25,7 @@ struct Reach : ReachRank {
     __device__ void reduce() {
         const Asked a = reduces(mode);
         if (!a.role) return;
-        meet_all();
+        barrier_all_gpus();
         const u64 start = NOW();
         const u64 listed_now = mode == PUSH ? (u64)FRESH(slot_of(tick) + MIRROR_TAIL) : 0;
         const bool as_bits = mode == PULL || listed_now > (u64)most_few;
@@ -33,9 +33,9 @@ struct Reach : ReachRank {
         if (as_bits && mode == PUSH) {
             const u64 words = ((u64)env.rows + 31) / 32;
             for (u64 i = env.masters / 32 + thread_rank(); i < words; i += threads()) env.hits[i] = 0;
-            meet_all();
+            barrier_all_gpus();
             set_listed(env.hits, env.mirrors, listed_now);
-            meet_all();
+            barrier_all_gpus();
         }
         if (as_bits) write_mirrors(a, env.hits, number);
         else append(a, {env.mirrors, listed_now, (const u32*)0, 0}, number, most_few);
@@ -46,7 +46,7 @@ struct Reach : ReachRank {
         Front front;
         open_list(front, true, slot_of(tick));
         for (i64 p = 0; p < env.peer_count; p++)
-            each_named(room.named, a, p, number, most_few, [&](const bool* named, const i64* position, int many) {
+            each_labelled(room.named, a, p, number, most_few, [&](const bool* named, const i64* position, int many) {
                 bool mine[NAMED_AT_ONCE];
                 u32 v[NAMED_AT_ONCE];
                 for (int k = 0; k < many; k++) mine[k] = named[k], v[k] = mine[k] ? peer_of(p).lids[position[k]] : 0;
@@ -67,14 +67,14 @@ struct Reach : ReachRank {
     }
 
     // Mirrors hear who is new, as far as the next round asks for it; they are reached, so nobody need tell their owners.
-    __device__ void tell() {
+    __device__ void signal_peers() {
         const Asked a = tells(mode);
         if (!a.role) return;
         const u64 start = NOW();
         const bool as_bits = mode == PULL || own_active > most_few;
         const News news = {queue(), (u64)own_active, queue(), (u64)own_active};
         number++;
-        if (as_bits && mode == PUSH) mark_active(news, false), meet_all();
+        if (as_bits && mode == PUSH) mark_active(news, false), barrier_all_gpus();
         if (mode == PULL && is_listed && own_active <= env.masters / LISTED_SHARE)
             write_listed(a, queue(), (u64)own_active, number, gate.due);
         else if (as_bits) write_masters(a, mode == PULL ? bits() : env.awake, number);
@@ -86,7 +86,7 @@ struct Reach : ReachRank {
         if (mode == PULL) {
             const i64 words = (env.rows + 31) / 32;
             for (i64 i = env.masters / 32 + (i64)thread_rank(); i < words; i += (i64)threads()) {
-                const u32 word = mirrors_named(a, number, i);
+                const u32 word = mirrors_labelled(a, number, i);
                 bits()[i] = (FRESH(bits() + i) & masters_in((u64)i)) | word;
                 if (word) env.seen[i] |= word;
             }
@@ -94,7 +94,7 @@ struct Reach : ReachRank {
             Front front;
             open_list(front, false, slot);
             for (i64 p = 0; p < env.peer_count; p++)
-                each_named(room.named, a, p, number, most_few, [&](const bool* mine, const i64* position, int many) {
+                each_labelled(room.named, a, p, number, most_few, [&](const bool* mine, const i64* position, int many) {
                     for (int k = 0; k < many; k++) {
                         const u32 v = mine[k] ? (u32)(peer_of(p).first + position[k]) : 0;
                         if (mine[k]) atomicOr(env.seen + (v >> 5), 1u << (v & 31));
@@ -103,7 +103,7 @@ struct Reach : ReachRank {
                 });
             front.close();
         }
-        meet_all();
+        barrier_all_gpus();
         if (mode == PUSH) look();
         unpacking += (i64)(NOW() - came);
     }
@@ -118,7 +118,7 @@ struct Reach : ReachRank {
                                       : k == TOTAL_STOPS ? (i64)(NOW() - began > LOOK_AROUND) : 0;
             __syncthreads();
             agreement.post(room.totals, false);
-            const i64 waited = agreement.hear(room.totals, false);
+            const i64 waited = agreement.receive_from(room.totals, false);
             if (threadIdx.x == 0) waiting += waited;
         });
         if (blockIdx.x) agreement.stamp++;
@@ -137,8 +137,8 @@ struct Reach : ReachRank {
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
     }
 
-    // Whether the next round is begun here: as ``conclude`` does it, which has nothing to do where ranks leave.
-    __device__ bool goes_on(const Totals& t) {
+    // Whether the next round is begun here: as ``end_round`` does it, which has nothing to do where ranks leave.
+    __device__ bool continues(const Totals& t) {
         Globals next = G;
         next.round += 1, next.active = t.active;
         const Decision decision = step(next);
@@ -164,7 +164,7 @@ struct Reach : ReachRank {
 };
 
 // ``limit``: the round to stop before.
-KERNEL_OF(REACH) reach(i64 limit) {
+KERNEL_OF(PERSISTENT_BFS) reach(i64 limit) {
     SHARED(ReachRoom, room);
     Reach all = {{room}};
     all.open(limit);
@@ -174,8 +174,8 @@ KERNEL_OF(REACH) reach(i64 limit) {
         all.reduce();
         const Totals t = all.agree();
         all.advance();
-        if (!all.goes_on(t)) break;
-        all.tell();
+        if (!all.continues(t)) break;
+        all.signal_peers();
     }
     all.close();
 }

@@ -1,4 +1,4 @@
-// One rank in a search of all GPUs (reach.cuh): what it holds, its frontier as a list and as bits, pushes and pulls.
+// One rank in a search of all GPUs (persistent_bfs.cuh): what it holds, its frontier as a list and as bits, pushes and pulls.
 
 struct ReachRoom {
     Staging staging;
@@ -60,7 +60,7 @@ struct ReachRank {
         store_globals(G);
     }
 
-    __device__ void meet_all() { meet(env.gate, gate.due); }
+    __device__ void barrier_all_gpus() { grid_barrier(env.gate, gate.due); }
     __device__ const u32* queue() const { return swapped ? env.queue1 : env.queue0; }
     __device__ u32* bits() const { return bits_swapped ? env.bits1 : env.bits0; }
     __device__ u32* next_bits() const { return bits_swapped ? env.bits0 : env.bits1; }
@@ -92,16 +92,16 @@ struct ReachRank {
             const u32 v = (u32)(32 * i) + lane_id(), reached = ballot(v < env.masters && !wants(G, v));
             if (lane_id() == 0) env.seen[i] = (FRESH(env.seen + i) & ~masters_in(i)) | reached;
         }
-        meet_all();
+        barrier_all_gpus();
     }
 
     // The first ``count`` vertices of the list as bits.
     __device__ void list_to_bits(i64 count) {
         const u64 words = ((u64)env.rows + 31) / 32;
         for (u64 i = thread_rank(); i < words; i += threads()) bits()[i] = 0;
-        meet_all();
+        barrier_all_gpus();
         set_listed(bits(), queue(), (u64)count);
-        meet_all();
+        barrier_all_gpus();
     }
 
     __device__ static void set_listed(u32* to, const u32* list, u64 count) {
@@ -118,7 +118,7 @@ struct ReachRank {
         each_of_bits(room.bits, (u64)env.masters, [&](u64 i) { return FRESH(bits() + i) & masters_in(i); },
                         [&](const bool* mine, const u32* v) { front.add(*mine, *v); });
         front.close();
-        meet_all();
+        barrier_all_gpus();
         turn();
     }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
 
 FEW, SHORT = 4, 64

@@ -14,7 +14,7 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 #define DEVICE static __device__ __forceinline__
-#if PERSISTENT && !FUSED && !REACH // a kernel so large that copies of what it does in several places take the compiler long
+#if PERSISTENT && !FUSED && !PERSISTENT_BFS // a kernel so large that copies of what it does in several places take the compiler long
 #define APART static __device__ __noinline__
 #else
 #define APART DEVICE
@@ -326,7 +326,7 @@ DEVICE void fence_block(bool wrote) {
 }
 
 // What was written before it is read behind it by FRESH loads, which no cache holds back; so no fence follows.
-DEVICE void meet(u32* arrived, u32& due) {
+DEVICE void grid_barrier(u32* arrived, u32& due) {
     due += gridDim.x;
     __syncthreads();
     if (threadIdx.x == 0) {

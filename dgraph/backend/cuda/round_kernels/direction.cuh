@@ -1,7 +1,7 @@
-// How many piles to open next, after ``rounds`` rounds with ``edges`` edges of the last ones; 0: always one.
-DEVICE i64 piles(i64 width, i64 edges, i64 rounds) {
+// How many buckets to open next, after ``rounds`` rounds with ``edges`` edges of the last ones; 0: always one.
+DEVICE i64 buckets(i64 width, i64 edges, i64 rounds) {
     if (width == 0) return 0;
-    if (edges < FEW_EDGES * rounds) return smaller(2 * width, (i64)MOST_PILES);
+    if (edges < FEW_EDGES * rounds) return smaller(2 * width, (i64)MOST_BUCKETS);
     return edges > MANY_EDGES * rounds ? larger(width / 2, 1ll) : width;
 }
 

@@ -45,7 +45,7 @@ struct EdgeList {
 };
 
 DEVICE EdgeList edge_list(bool swapped) {
-    const u64 skipped = POUR && swapped ? (u64)env.out_edges : 0;
+    const u64 skipped = EMIT_NEXT_EDGES && swapped ? (u64)env.out_edges : 0;
     return {env.scratch0 + skipped, (offset_t*)env.scratch2 + skipped};
 }
 
@@ -53,10 +53,10 @@ DEVICE EdgeList edge_list(bool swapped) {
 // ones; else a pass over what was touched does: more lists take more registers, and fewer warps would run at once.
 #define ACROSS (PERSISTENT && !FUSED)
 #define SORTS (PRIORITY && (FUSED || ACROSS))
-#define TOUCHES ((APPLY && !PEELS) || (PRIORITY && !SORTS))
+#define TOUCHES ((APPLY && !KCORE_PEEL) || (PRIORITY && !SORTS))
 
 #if ACROSS
-// Where lanes hit, what mirrors v are proposed into the message that is being written (posting.cuh); whether this lane
+// Where lanes hit, what mirrors v are proposed into the message that is being written (device_signals.cuh); whether this lane
 // wrote.
 template <int K>
 DEVICE bool send_mirrors(const bool (&hit)[K], const u32 (&v)[K], const Proposal (&p)[K], i64 number);
@@ -64,7 +64,7 @@ DEVICE bool send_mirrors(const bool (&hit)[K], const u32 (&v)[K], const Proposal
 template <int K> DEVICE bool send_mirrors(const bool (&)[K], const u32 (&)[K], const Proposal (&)[K], i64) { return false; }
 #endif
 
-// Puts v into the far pile; the bits of 32 vertices as they were before. In a small round an atomic is sooner back than
+// Puts v into the far bucket; the bits of 32 vertices as they were before. In a small round an atomic is sooner back than
 // a look and an atomic.
 DEVICE u32 last_waiting(u32 v) {
     const u32 bit = 1u << (v & 31);
@@ -72,7 +72,7 @@ DEVICE u32 last_waiting(u32 v) {
     const u32 seen = PERSISTENT ? 0 : FRESH(word);
     return seen & bit ? seen : atomicOr(word, bit);
 }
-DEVICE bool begins_to_wait(u32 v) { return !(last_waiting(v) >> (v & 31) & 1); }
+DEVICE bool marked_far(u32 v) { return !(last_waiting(v) >> (v & 31) & 1); }
 
 // In small rounds a vertex is put on a list while its value is being lowered: who found a worse one there knows that it is
 // lowered in this round, by this thread or another, and whichever is first lists it. (Broad rounds have many warps, if
@@ -90,15 +90,15 @@ struct Visit {
     const u32* bits;
     u32* culled;
     Front front;
-    List touched, second, beyond; // ``second``: mirrors; ``beyond``: vertices of farther piles
+    List touched, second, beyond; // ``second``: mirrors; ``beyond``: vertices of farther buckets
     i64 seen, mail;               // ``mail``: the message that mirrors' proposals join at once, 0: mirrors are listed
     bool sent;
-    Sums sums;                    // where PEELS
+    Sums sums;                    // where KCORE_PEEL
 
-    __device__ void open(const Globals& globals, i64 tick, i64 pile_now, u32 (*staging)[HELD]) {
+    __device__ void open(const Globals& globals, i64 tick, i64 bucket_now, u32 (*staging)[STAGED_VERTICES]) {
         i64* slot = slot_of(tick);
         const i64* c = env.control;
-        G = globals, stamp = mirror_stamp = (u32)tick, nearest = pile_now, seen = mail = 0, sent = false;
+        G = globals, stamp = mirror_stamp = (u32)tick, nearest = bucket_now, seen = mail = 0, sent = false;
         neighbours = PULLING ? env.in_neighbours : env.out_neighbours;
         weights = PULLING ? env.in_weights : env.out_weights;
         bits = active_bits();
@@ -107,7 +107,7 @@ struct Visit {
         aim(slot, swapped, far_swapped, staging);
     }
 
-    __device__ void aim(i64* slot, bool swapped, bool far_swapped, u32 (*staging)[HELD]) {
+    __device__ void aim(i64* slot, bool swapped, bool far_swapped, u32 (*staging)[STAGED_VERTICES]) {
         if (!ALL && TOUCHES) touched.open(staging[0], env.touched, slot + TOUCHED_TAIL);
         else front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
         if (!FUSED) second.open(staging[1], env.mirrors, slot + MIRROR_TAIL);
@@ -115,7 +115,7 @@ struct Visit {
     }
 
     // Whether what mirror v is proposed goes into a message by itself.
-    __device__ bool mails(u32 v) const { return MAILS && mail && v >= env.masters; }
+    __device__ bool mailed(u32 v) const { return MAIL_PROPOSALS && mail && v >= env.masters; }
 
     __device__ bool is_active(u32 u) const { return ALL || (bits[u >> 5] >> (u & 31) & 1); }
 
@@ -161,40 +161,40 @@ struct Visit {
         for (int k = 0; k < K; k++) {
             if (ACROSS && MARKED_AT_ONCE && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
             if (near[k] && (PULLING || !PICKS)) p[k] = propose(G, PULLING ? at_source(G, other[k]) : s[k], w[k], v[k]);
-            near[k] = near[k] && (SEEN || (PEELS ? !is_identity(p[k]) : improves(v[k], p[k])));
+            near[k] = near[k] && (SEEN || (KCORE_PEEL ? !is_identity(p[k]) : improves(v[k], p[k])));
         }
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
-            far[k] = SORTS && near[k] && master && pile_of(v[k], p[k]) > nearest;
+            far[k] = SORTS && near[k] && master && bucket_of(v[k], p[k]) > nearest;
             if (near[k] && SEEN) before[k] = atomicOr(env.seen + (v[k] >> 5), 1u << (v[k] & 31));
-            if (near[k] && PEELS && master) peeled[k] = peel(G, v[k], p[k]);
-            else if (near[k] && !SEEN && !(SUMMED && mails(v[k]))) claim[k] = attempt(v[k], p[k]);
+            if (near[k] && KCORE_PEEL && master) peeled[k] = peel(G, v[k], p[k]);
+            else if (near[k] && !SEEN && !(NOT_IDEMPOTENT && mailed(v[k]))) claim[k] = attempt(v[k], p[k]);
             if (far[k] && PERSISTENT) word[k] = last_waiting(v[k]);
             else if (near[k] && MARKED_AT_ONCE && marks(v[k])) mark[k] = last_mark(v[k]);
         }
         if (ALL) return;
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
-            if (PEELS && near[k] && master) count_peeled(sums, G, peeled[k]), near[k] = peeled[k].drops;
+            if (KCORE_PEEL && near[k] && master) count_peeled(sums, G, peeled[k]), near[k] = peeled[k].drops;
             else if (SEEN) near[k] = near[k] && !(before[k] >> (v[k] & 31) & 1);
             else if (MARKED_AT_ONCE && (far[k] || marks(v[k]))) near[k] = near[k] && (far[k] || mark[k] != mark_of(v[k]));
-            else if (!(SUMMED && mails(v[k]))) near[k] = near[k] && succeeded(p[k], claim[k]);
+            else if (!(NOT_IDEMPOTENT && mailed(v[k]))) near[k] = near[k] && succeeded(p[k], claim[k]);
             if (SEEN && near[k] && master) put(v[k], p[k]);
             far[k] = far[k] && near[k];
             near[k] = near[k] && !far[k];
             if (PERSISTENT) far[k] = far[k] && !(word[k] >> (v[k] & 31) & 1);
-            else near[k] = near[k] && begins_to_wait_for(v[k]), far[k] = far[k] && begins_to_wait(v[k]);
+            else near[k] = near[k] && marked_far_for(v[k]), far[k] = far[k] && marked_far(v[k]);
         }
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
             if (TOUCHES) touched.add(near[k] && master, v[k]);
             else front.add(near[k] && master, v[k]);
-            if (MAILS && mail) near[k] = near[k] && !master;
+            if (MAIL_PROPOSALS && mail) near[k] = near[k] && !master;
             else if (!FUSED) second.add(near[k] && !master, v[k]);
             if (SORTS) beyond.add(far[k], v[k]);
-            if (POUR) pour(near[k], v[k]);
+            if (EMIT_NEXT_EDGES) pour(near[k], v[k]);
         }
-        if (MAILS && mail) sent |= send_mirrors(near, v, p, mail);
+        if (MAIL_PROPOSALS && mail) sent |= send_mirrors(near, v, p, mail);
     }
 
     // Proposals from another rank into masters, K where ``mine``, which join lists where they change. As in a batch, what is
@@ -206,10 +206,10 @@ struct Visit {
         for (int k = 0; k < K; k++) {
             near[k] = mine[k] && !is_identity(p[k]);
             if (MARKED_AT_ONCE && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
-            near[k] = near[k] && (PEELS ? wants(G, v[k]) : improves(v[k], p[k]));
+            near[k] = near[k] && (KCORE_PEEL ? wants(G, v[k]) : improves(v[k], p[k]));
         }
         for (int k = 0; k < K; k++) {
-            if (PEELS && near[k]) {
+            if (KCORE_PEEL && near[k]) {
                 const Peeled peeled = peel(G, v[k], p[k]);
                 count_peeled(sums, G, peeled);
                 near[k] = peeled.drops;
@@ -219,11 +219,11 @@ struct Visit {
         }
         if (ALL) return;
         for (int k = 0; k < K; k++) {
-            near[k] = near[k] && (PEELS || MARKED_AT_ONCE || succeeded(p[k], claim[k]));
-            far[k] = SORTS && near[k] && pile_of(v[k], p[k]) > nearest;
+            near[k] = near[k] && (KCORE_PEEL || MARKED_AT_ONCE || succeeded(p[k], claim[k]));
+            far[k] = SORTS && near[k] && bucket_of(v[k], p[k]) > nearest;
             near[k] = near[k] && !far[k];
             if (near[k] && marks(v[k])) mark[k] = last_mark(v[k]);
-            far[k] = far[k] && begins_to_wait(v[k]);
+            far[k] = far[k] && marked_far(v[k]);
         }
         for (int k = 0; k < K; k++) {
             near[k] = near[k] && !(marks(v[k]) && mark[k] == mark_of(v[k]));
@@ -257,14 +257,14 @@ struct Visit {
 
     // Whether v is marked when it joins a list, as it may change again: but what is dropped is so once, and what a
     // message takes is in no list.
-    __device__ bool marks(u32 v) const { return FLAGGED && !(PEELS && (FUSED || v < env.masters)) && !mails(v); }
+    __device__ bool marks(u32 v) const { return FLAGGED && !(KCORE_PEEL && (FUSED || v < env.masters)) && !mailed(v); }
     __device__ u32 mark_of(u32 v) const { return !FUSED && v >= env.masters ? mirror_stamp : stamp; }
     __device__ u32 last_mark(u32 v) const {
         const u32 mark = mark_of(v);
         return !PERSISTENT && FRESH(env.stamps + v) == mark ? mark : atomicExch(env.stamps + v, mark);
     }
     // Whether v is not on the list of this round yet.
-    __device__ bool begins_to_wait_for(u32 v) const { return !marks(v) || last_mark(v) != mark_of(v); }
+    __device__ bool marked_far_for(u32 v) const { return !marks(v) || last_mark(v) != mark_of(v); }
 
     __device__ void close() {
         if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += seen;
@@ -276,6 +276,6 @@ struct Visit {
         if (TOUCHES) touched.put(touched.staged, at_touched);
         if (!FUSED) second.put(second.staged, at_second);
         if (SORTS) beyond.put(beyond.staged, at_beyond);
-        if (PEELS) flush_sums(front.slot, sums);
+        if (KCORE_PEEL) flush_sums(front.slot, sums);
     }
 };

@@ -13,7 +13,7 @@ DEVICE void open_visit(Visit& visit, EdgesRoom& room) {
         __syncthreads();
     }
     visit.culled = room.culled;
-    visit.open(load_globals(KNOWN(c + ROUND), KNOWN(c + TOTAL_ACTIVE)), KNOWN(c + TICK), KNOWN(c + PILE),
+    visit.open(load_globals(KNOWN(c + ROUND), KNOWN(c + TOTAL_ACTIVE)), KNOWN(c + TICK), KNOWN(c + BUCKET),
                room.staging.held[warp_in_block()]);
 }
 

@@ -1,4 +1,4 @@
-"""A machine's frontier, far pile and control words, off the GPU for a checkpoint and back onto one."""
+"""A machine's frontier, far bucket and control words, off the GPU for a checkpoint and back onto one."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.memory import Arrays
-from dgraph.backend.standing import Standing
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.memory.work_arrays import WorkArrays
+from dgraph.backend.program_machine import ProgramMachine
 
 
-class Resumable(Standing):
-    """What :class:`Standing` asks of a machine whose arrays lie on a GPU, by position where vertices are renumbered."""
+class GpuSnapshot(ProgramMachine):
+    """Snapshots of a machine whose arrays lie on a GPU, by position where vertices are renumbered."""
 
     layout = at
     graph: DeviceGraph
-    arrays: Arrays
+    arrays: WorkArrays
     device: Any
     all_words: np.ndarray
     _phase: Callable[..., None]

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda import text
-from dgraph.backend.cuda.memory import Arrays
-from dgraph.backend.cuda.plan import heeds
-from dgraph.backend.cuda.record import Record
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.codegen import module_text
+from dgraph.backend.cuda.memory.memory_plan import uses_row_heads
+from dgraph.backend.cuda.memory.work_arrays import WorkArrays
+from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
+from dgraph.backend.cuda.round_kernels.profiling import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.backend.cuda.sources import Name, Sources
 
-ONE_BLOCK = ("settle", "agreed", "conclude", "desert", "walked", "rejoin")
+ONE_BLOCK = ("settle", "apply_totals", "end_round", "abort_peers", "count_visited", "rejoin")
 TOGETHER = (
-    "rounds", "across", "reach", "pack", "unpack", "estimate", "estimate_across", "tell_inside", "name_inside"
+    "rounds", "across", "reach", "pack", "unpack", "estimate", "estimate_across", "send_inside", "label_inside"
 )  # fmt: skip
 """Kernels whose blocks wait for each other."""
 
@@ -28,7 +28,7 @@ MOST_RESIDENT = 4
 """Blocks a multiprocessor of those that move much and meet seldom."""
 
 
-class Kernels:
+class Launcher:
     """Compiled kernels, loaded when first launched.
 
     Attributes:
@@ -39,13 +39,13 @@ class Kernels:
         record: what launches did, where that was asked for.
     """
 
-    def __init__(self, sources: Sources, arrays: Arrays):
+    def __init__(self, sources: ModuleSet, arrays: WorkArrays):
         self.sources, self.arrays = sources, arrays
         self.traced, self.graph = sources.traced, sources.graph
         self.device, self.options = device, options = sources.device, sources.options
         self.loaded = self.poured = False
         self.record = Record(device, options, arrays.record) if options.record or options.timed else None
-        self._members = text.environment(self.traced)
+        self._members = module_text.environment(self.traced)
         self._values = self._environment()
         self._modules: dict[Name, object] = {}
         self.compiling = 0.0
@@ -122,8 +122,8 @@ class Kernels:
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
         """The launches that walk a round's edges by a schedule."""
-        row, way = SCHEDULES[schedule], self._way(schedule, pulling, fused, int(words[at.LOCAL_EDGES]))
-        name, whole = f"{schedule}:{way}", pulling or self.traced.all or self.options.sweeps
+        row, traversal = SCHEDULES[schedule], self._direction_of(schedule, pulling, fused, int(words[at.LOCAL_EDGES]))
+        name, whole = f"{schedule}:{traversal}", pulling or self.traced.all or self.options.sweeps
         calls: list[tuple] = []
         if self.graph.wide and row.sums and not whole:
             calls += [(name, "scan_parts", at.TAIL), (name, "scan_fill", at.TAIL)]
@@ -132,10 +132,10 @@ class Kernels:
         largest = self.graph.longest(pulling) if whole else max(int(words[at.LARGEST]), at.LOW_DEGREE)
         aside = bool(row.huge) and (whole or largest > number or number < at.LOW_DEGREE)
         if row.plain and not aside and self.record is None:
-            return [(f"{row.plain}:{way}", "edges", 0)]
-        if not (way == "pour" and self.poured) and (number or not row.optional):
+            return [(f"{row.plain}:{traversal}", "edges", 0)]
+        if not (traversal == "pour" and self.poured) and (number or not row.optional):
             calls += [(name, kernel, number) for kernel in row.before]
-        self.poured = way == "pour"
+        self.poured = traversal == "pour"
         if row.sweeps:
             few = 4 * self.device.threads
             sweeps = min(-(-largest // number), edges // (few * number) + 2)
@@ -148,7 +148,7 @@ class Kernels:
             calls.append((name, "edges_huge"))
         return calls
 
-    def _way(self, schedule: str, pulling: bool, fused: bool, edges: int) -> str:
+    def _direction_of(self, schedule: str, pulling: bool, fused: bool, edges: int) -> str:
         """Whether a round pulls, pushes, or pushes and hands on the edges of new vertices at once."""
         if pulling:
             return "pull"
@@ -169,7 +169,7 @@ class Kernels:
         threads = blocks * at.BLOCK
         return max(HUGE_LEAST, min(edges // blocks, threads)) if value == "auto" else threads
 
-    def tell(self, **values: int) -> None:
+    def set_members(self, **values: int) -> None:
         """Members of ``env`` that are known later."""
         self._values.update(values)
         self._token, self._words = object(), None
@@ -179,7 +179,7 @@ class Kernels:
         parts = [lids, *([] if positions is None else [positions]), *values]
         self._sent = tuple(self.device.put(np.ascontiguousarray(part)) for part in parts)
         names = ["lids", *([] if positions is None else ["positions"]), *(f"inbox{i}" for i in range(len(values)))]
-        self.tell(**{k: self.device.address(a) for k, a in zip(names, self._sent, strict=True)})
+        self.set_members(**{k: self.device.address(a) for k, a in zip(names, self._sent, strict=True)})
 
     def _told(self, name: str, fused: bool):
         """A module whose ``env`` is this machine's."""
@@ -215,7 +215,7 @@ class Kernels:
         }  # fmt: skip
         if self.traced.weighted:
             known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
-        if heeds(self.traced, arrays.pulls) and graph.incoming_heads is not None:
+        if uses_row_heads(self.traced, arrays.pulls) and graph.incoming_heads is not None:
             known |= {"in_heads": address(graph.incoming_heads), "in_many": address(graph.incoming_many)}
         if pulls and local.directed:
             known["in_some"] = address(graph.incoming_some)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dgraph.backend.cuda.graph import Rows
-from dgraph.backend.cuda.plan import LIGHTEST
-from dgraph.backend.cuda.sieve import Sifting
+from dgraph.backend.cuda.device_graph.device_graph import Rows
+from dgraph.backend.cuda.memory.memory_plan import LIGHTEST
+from dgraph.backend.cuda.round_kernels.edge_filter import EdgeFilter
 
 
-class Lightened(Sifting):
+class LightEdgesMachine(EdgeFilter):
     """Their rows stay with the graph, for the next run that asks for edges of the same weights."""
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
@@ -25,7 +25,7 @@ class Lightened(Sifting):
             graph.light = heaviest, rows
         if rows is not None:
             address = self.device.address
-            self.kernels.tell(
+            self.kernels.set_members(
                 out_offsets=address(rows.offsets),
                 out_neighbours=address(rows.neighbours),
                 out_weights=address(rows.weights),
@@ -41,15 +41,15 @@ class Lightened(Sifting):
             return None
         bits = xp.empty((graph.edges + 31) // 32, np.uint32)
         sums = xp.empty(len(bits), out.offsets.dtype)
-        self.kernels.tell(sieve=address(bits), sieve_sums=address(sums))
-        self._sift("mark_light", int(np.float64(heaviest).view(np.int64)))
-        self._sift("count_marked")
+        self.kernels.set_members(sieve=address(bits), sieve_sums=address(sums))
+        self._launch_filter("mark_light", int(np.float64(heaviest).view(np.int64)))
+        self._launch_filter("count_marked")
         sums[...] = xp.cumsum(sums, dtype=sums.dtype)
         count = int(self.device.get(sums[-1:])[0])
         if count > graph.extent.edges // LIGHTEST:
             return None
         offsets = xp.empty_like(out.offsets)
         neighbours, weights = xp.empty(max(count, 1), np.uint32), xp.empty(max(count, 1), out.weights.dtype)
-        self.kernels.tell(kept=address(neighbours), kept_weights=address(weights), kept_offsets=address(offsets))
-        self._sift("keep_marked")
+        self.kernels.set_members(kept=address(neighbours), kept_weights=address(weights), kept_offsets=address(offsets))
+        self._launch_filter("keep_marked")
         return Rows(offsets, neighbours[:count], weights[:count])

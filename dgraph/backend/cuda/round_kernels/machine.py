@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.choose import schedule
-from dgraph.backend.cuda.columns import Column
-from dgraph.backend.cuda.exchange import Exchange
-from dgraph.backend.cuda.fields import Fields
-from dgraph.backend.cuda.graph import DeviceGraph
-from dgraph.backend.cuda.kernels import Kernels
-from dgraph.backend.cuda.memory import Arrays
-from dgraph.backend.cuda.options import ROUNDS_AHEAD, Options
-from dgraph.backend.cuda.plan import may_pull
-from dgraph.backend.cuda.resumable import Resumable
+from dgraph.backend.compile_flags import TOP
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
+from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD, Options
+from dgraph.backend.cuda.memory.memory_plan import may_pull
+from dgraph.backend.cuda.memory.work_arrays import WorkArrays
+from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
+from dgraph.backend.cuda.round_kernels.gpu_snapshot import GpuSnapshot
+from dgraph.backend.cuda.round_kernels.launcher import Launcher
+from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
+from dgraph.backend.cuda.round_kernels.round_log import RoundLog
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.backend.cuda.sources import Name, Sources
-from dgraph.backend.cuda.telling import Telling
-from dgraph.backend.note import Note
-from dgraph.backend.paths import TOP
+from dgraph.backend.round_stats import RoundStats
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.program import Traced
@@ -31,19 +30,33 @@ COUNTED = 16
 """Rounds of a call while edges are counted: their counts are held on the host until the call ends."""
 
 
-class Machine(Telling, Resumable):
+class DeviceExchange(Protocol):
+    """The exchange between GPUs, as far as a machine knows it (``exchange/exchange.py``)."""
+
+    comm: Comm
+    direct: bool
+
+    @property
+    def ends_only(self) -> bool: ...
+
+    def check(self) -> None: ...
+
+
+class Machine(RoundLog, GpuSnapshot):
     """State and kernels of one program; the same contract as the CPU's.
 
     Attributes:
-        state: field → :class:`Column`, by lid.
+        state: field → :class:`FieldView`, by lid.
         dirties: whether mirrors must hear of masters that are not active.
-        courier: the exchange between GPUs; None: fields pass through host memory (``dgraph/sync``).
+        courier: the exchange between GPUs; None: fields pass through host memory (``dgraph/engine/sync``).
         walks_by_schedule: whether its rounds walk edges, so that others that do may take their place.
         by_trees: whether they spread labels by trees.
-        sifts: whether it has the kernels that mark edges and copy them into rows of their own.
+        filters_edges: whether it has the kernels that mark edges and copy them into rows of their own.
+        make_exchange: makes ``courier``; the backend sets it.
     """
 
-    walks_by_schedule, by_trees, sifts = True, False, False
+    walks_by_schedule, by_trees, filters_edges = True, False, False
+    make_exchange: Callable[[Machine, Comm, Mapping[str, Any], Any], DeviceExchange] | None = None
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
         if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:
@@ -52,20 +65,21 @@ class Machine(Telling, Resumable):
         self.local = graph.local
         self.dirties, self.minima = bool(traced.dirty), len(traced.minima)
         self.pulls = may_pull(traced, forced)
-        self.arrays = Arrays(traced, graph, device, self.pulls, options)
-        kind = (self.walks_by_schedule, self.by_trees, self.sifts)
-        self.sources = Sources(traced, graph, device, options, self.pulls, *kind)
-        self.kernels = Kernels(self.sources, self.arrays)
-        self.state = {k: Column(device, v, graph.place) for k, v in self.arrays.fields.items()}
-        self.courier: Exchange | None = None
-        self._begin_telling()
+        self.arrays = WorkArrays(traced, graph, device, self.pulls, options)
+        kind = (self.walks_by_schedule, self.by_trees, self.filters_edges)
+        self.sources = ModuleSet(traced, graph, device, options, self.pulls, *kind)
+        self.kernels = Launcher(self.sources, self.arrays)
+        self.state = {k: FieldView(device, v, graph.place) for k, v in self.arrays.fields.items()}
+        self.device_exchange: DeviceExchange | None = None
+        self._begin_log()
         self._fill_controls(forced)
 
-    def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> Exchange | None:
+    def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> DeviceExchange | None:
         """Messages that go from GPU to GPU, where the backend has transports; ``plans``: by direction. Collective."""
         if self.graph.links is not None:
-            self.courier = Exchange(self, comm, self.graph.links, plans, record)
-        return self.courier
+            assert self.make_exchange is not None
+            self.device_exchange = self.make_exchange(self, comm, plans, record)
+        return self.device_exchange
 
     def _fill_controls(self, forced: str) -> None:
         words = np.zeros(self.arrays.words.size, np.int64)
@@ -128,7 +142,7 @@ class Machine(Telling, Resumable):
     def start(self, given: Mapping[str, np.ndarray]) -> None:
         """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
         self.kernels.set_environments(self._names)
-        if self.courier is not None and self.courier.direct:
+        if self.device_exchange is not None and self.device_exchange.direct:
             self.launch(("phases", "wake"))
         self._fill(given)
         self.kernels.poured = False
@@ -143,11 +157,11 @@ class Machine(Telling, Resumable):
     def edge(self) -> None:
         """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
         name, calls = self.walks()
-        if self.courier is None:
+        if self.device_exchange is None:
             self._phase(at.EDGES_VISITED, *calls)
         else:
             self.launch(*calls)
-        self._notes.append(Note(name, self._walked()))
+        self._notes.append(RoundStats(name, self._walked()))
 
     def walks(self) -> tuple[str, list[tuple]]:
         """The schedule of the next round's edges, and its launches."""
@@ -164,8 +178,8 @@ class Machine(Telling, Resumable):
     def vertex(self) -> None:
         """One vertex phase; the new frontier of masters is :meth:`frontier`."""
         self._phase(at.APPLIED, *self.works())
-        if self.courier is not None:
-            self.courier.check()
+        if self.device_exchange is not None:
+            self.device_exchange.check()
 
     def works(self) -> list[tuple]:
         """The launches of a vertex phase."""
@@ -239,7 +253,7 @@ class Machine(Telling, Resumable):
             totals[-self.minima :] ^= TOP
         return totals, words[at.CONTROLS : at.CONTROLS + floats].view(np.float64).copy()
 
-    def agreed(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
+    def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Take in the totals of all ranks: ``step``, the end, the next direction."""
         arrays, words = self.arrays, self.words
         if words[at.ENDS] and not starting:
@@ -256,27 +270,27 @@ class Machine(Telling, Resumable):
             self.device.write(arrays.totals, message)
             if floats.size:
                 self.device.write(arrays.words[at.CONTROLS : at.CONTROLS + floats.size], floats)
-        self.kernels.launch("phases", "agreed", int(starting) + 2 * own, blocks=1, fused=False)
+        self.kernels.launch("phases", "apply_totals", int(starting) + 2 * own, blocks=1, fused=False)
         self.read()
 
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
         words = self.all_words
         return words[self.arrays.integers_at :], words.view(np.float64)[self.arrays.floats_at :]
 
-    def fields(self) -> Fields:
+    def fields(self) -> LazyFields:
         """Masters' values of every field."""
         columns = {name: column[: self.local.masters] for name, column in self.state.items()}
-        return Fields(self.device, columns, self.graph.degree, self.graph.original)
+        return LazyFields(self.device, columns, self.graph.degree, self.graph.original)
 
-    def lowest_pile(self) -> int:
-        """The lowest pile that a vertex waits in; a number past every pile if none does."""
+    def lowest_bucket(self) -> int:
+        """The lowest bucket that a vertex waits in; a number past every bucket if none does."""
         self._phase(at.LOWEST_FOUND, ("phases", "lowest"))
-        return int(self.words[at.LOWEST_PILE])
+        return int(self.words[at.LOWEST_BUCKET])
 
-    def open_pile(self, pile: int) -> None:
+    def open_bucket(self, bucket: int) -> None:
         """Vertices that wait in it join the frontier."""
-        self.arrays.words[at.LOWEST_PILE] = pile
-        self._phase(at.OPENED, ("phases", "open_pile"))
+        self.arrays.words[at.LOWEST_BUCKET] = bucket
+        self._phase(at.OPENED, ("phases", "open_bucket"))
 
     # what the synchronisation asks for
 

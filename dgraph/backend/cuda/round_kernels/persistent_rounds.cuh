@@ -28,14 +28,14 @@ KERNEL_OF(1) rounds(i64 asked) {
     i64* c = env.control;
     u32 due = (u32)KNOWN(c + GATE);
     i64 tick = KNOWN(c + TICK), mode = KNOWN(c + MODE), round = KNOWN(c + ROUND), active = KNOWN(c + TOTAL_ACTIVE);
-    i64 queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES), largest = KNOWN(c + LARGEST), near = KNOWN(c + PILE);
+    i64 queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES), largest = KNOWN(c + LARGEST), near = KNOWN(c + BUCKET);
     i64 unexplored = KNOWN(c + UNEXPLORED);
     Living living = {KNOWN(c + LIVE_SWAPPED) != 0, KNOWN(c + LIVE_COUNT), 0};
     bool swapped = KNOWN(c + SWAPPED), bits_swapped = KNOWN(c + BITS_SWAPPED), far_swapped = KNOWN(c + FAR_SWAPPED);
     bool whole = KNOWN(c + WHOLE), done = KNOWN(c + DONE);
     bool valid = KNOWN(c + BITS), pending = asked >> TAKEN_BY != 0;
     const i64 limit = asked & ((1ll << TAKEN_BY) - 1), forced = KNOWN(c + FORCED);
-    i64 width = KNOWN(c + WIDTH), pile_edges = KNOWN(c + PILE_EDGES), pile_rounds = KNOWN(c + PILE_ROUNDS);
+    i64 width = KNOWN(c + WIDTH), bucket_edges = KNOWN(c + BUCKET_EDGES), bucket_rounds = KNOWN(c + BUCKET_ROUNDS);
     const i64 most_edges = KNOWN(c + SMALL_EDGES), most_queued = KNOWN(c + SMALL_QUEUE);
     if (done || round >= limit) return;
     Globals G = load_globals(round, active);
@@ -56,15 +56,15 @@ KERNEL_OF(1) rounds(i64 asked) {
                 else if (WIDE) twc(visit, work, room.twc);
                 else warp_search(visit, work, room.search);
                 visit.close();
-                meet(env.gate, due);
+                grid_barrier(env.gate, due);
                 met = true;
             }
-            if (APPLY && !ALL && (whole || (!PEELS && look_up(room.counted, slot)[TOUCHED_TAIL] > 0))) {
+            if (APPLY && !ALL && (whole || (!KCORE_PEEL && look_up(room.counted, slot)[TOUCHED_TAIL] > 0))) {
                 apply_pass(G, slot, whole, swapped, living, room.staging, room.more);
-                meet(env.gate, due);
+                grid_barrier(env.gate, due);
                 met = true;
             }
-            if (!met) meet(env.gate, due);
+            if (!met) grid_barrier(env.gate, due);
         }
         const i64 was = active, was_edges = edges, was_mode = mode;
         const i64* found = look_up(room.counted, slot);
@@ -82,25 +82,25 @@ KERNEL_OF(1) rounds(i64 asked) {
         pending = false;
         tick++;
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
-        pile_edges += edges, pile_rounds++;
+        bucket_edges += edges, bucket_rounds++;
         i64 waiting = PRIORITY ? room.counted.waiting : 0;
         with_sums(G, found + SUMS_AT);
         if (PRIORITY && queued == 0 && waiting > 0)
-            width = piles(width, pile_edges, pile_rounds), pile_edges = pile_rounds = 0;
-        // The next pile is rarely empty: only where it is, the lowest is looked for.
+            width = buckets(width, bucket_edges, bucket_rounds), bucket_edges = bucket_rounds = 0;
+        // The next bucket is rarely empty: only where it is, the lowest is looked for.
         for (bool next = true; PRIORITY && queued == 0 && waiting > 0; next = false) {
             i64* now = slot_of(tick);
             if (!next) {
                 lowest_pass(now, far_swapped, (u64)waiting, near);
-                meet(env.gate, due);
+                grid_barrier(env.gate, due);
             }
             const i64 opened = (next ? near + 1 : FRESH(now + FAR_MIN) + FAR_BASE) + larger(width, 1ll) - 1;
             open_pass(now, swapped, far_swapped, (u64)waiting, near, opened, room.staging);
-            meet(env.gate, due);
+            grid_barrier(env.gate, due);
             queued = listed(now, TAIL), edges = front_edges(now), largest = FRESH(now + MOST);
             near = opened, swapped = !swapped, far_swapped = !far_swapped, waiting = FRESH(now + FAR_TAIL);
             if (thread_rank() == 0) c[FAR] = waiting;
-            meet(env.gate, due);
+            grid_barrier(env.gate, due);
             tick++;
             if (blockIdx.x == 0) clear(slot_of(tick + 1));
         }
@@ -120,21 +120,21 @@ KERNEL_OF(1) rounds(i64 asked) {
         if (!ALL && was_mode == PULL && mode == PUSH && valid && !done) {
             i64* now = slot_of(tick);
             expand_bits(bits_swapped ? env.bits1 : env.bits0, now, swapped, room.staging);
-            meet(env.gate, due);
+            grid_barrier(env.gate, due);
             largest = FRESH(now + MOST), swapped = !swapped, valid = false;
             tick++;
             if (blockIdx.x == 0) clear(slot_of(tick + 1));
         }
         if (done || round >= limit || ALL || mode == PULL || queued > most_queued || edges > most_edges) break;
     }
-    meet(env.gate, due);
+    grid_barrier(env.gate, due);
     if (thread_rank() == 0) {
         c[GATE] = due, c[TICK] = tick, c[MODE] = mode, c[ROUND] = round, c[TOTAL_ACTIVE] = active;
-        c[QUEUED] = c[ACTIVE] = queued, c[EDGES] = c[TOTAL_EDGES] = edges, c[LARGEST] = largest, c[PILE] = near;
+        c[QUEUED] = c[ACTIVE] = queued, c[EDGES] = c[TOTAL_EDGES] = edges, c[LARGEST] = largest, c[BUCKET] = near;
         c[UNEXPLORED] = unexplored, c[LIVE_COUNT] = living.count;
         c[SWAPPED] = swapped, c[BITS_SWAPPED] = bits_swapped, c[FAR_SWAPPED] = far_swapped;
         c[LIVE_SWAPPED] = living.swapped, c[WHOLE] = whole, c[DONE] = done, c[BITS] = valid;
-        c[LOCAL_EDGES] = edges, c[WIDTH] = width, c[PILE_EDGES] = pile_edges, c[PILE_ROUNDS] = pile_rounds;
+        c[LOCAL_EDGES] = edges, c[WIDTH] = width, c[BUCKET_EDGES] = bucket_edges, c[BUCKET_ROUNDS] = bucket_rounds;
         store_globals(G);
     }
 }

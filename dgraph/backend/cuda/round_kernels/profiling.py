@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.options import Options
-from dgraph.backend.note import Spent
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.round_stats import Spent
 
 SHARED = ("phases", "rounds", "across")
 """Modules that serve every schedule."""

@@ -3,7 +3,7 @@
 #define ALONE 32
 
 // Whether nothing farther on in the row matters: of neighbours in ascending order the first has the smallest id.
-DEVICE bool says_all(const Proposal& a) { return BY_ID && !is_identity(a); }
+DEVICE bool all_ready(const Proposal& a) { return BY_ID && !is_identity(a); }
 
 DEVICE Proposal fold_warp(Proposal a) {
     for (u32 mask = 16; mask; mask >>= 1) a = fold(a, from_lane_xor(a, mask));
@@ -37,7 +37,7 @@ struct Puller {
         for (offset_t at = first; at < last; at += 32) {
             const offset_t e = at + lane_id();
             if (e < last) hit |= take(e, streamed(env.in_neighbours + e), v, mine);
-            if ((ONCE && ballot(hit)) || (BY_ID && ballot(says_all(mine)))) break;
+            if ((ONCE && ballot(hit)) || (BY_ID && ballot(all_ready(mine)))) break;
         }
         a = fold_warp(mine);
         return ballot(hit) != 0;
@@ -45,7 +45,7 @@ struct Puller {
 };
 
 // Who looks back, before ``end``: each of ``many`` lanes has a word of vertices, the first lane's is the ``first``-th.
-DEVICE u32 who_looks(const Puller& puller, u64 first, u32 many, u64 end) {
+DEVICE u32 lane_that_looks(const Puller& puller, u64 first, u32 many, u64 end) {
     const u64 i = first + lane_id();
     const u32 inside = lane_id() < many ? bits_before(i, end) : 0;
     const u32 able = inside && env.in_some ? inside & env.in_some[i] : inside;
@@ -82,7 +82,7 @@ template <class F> DEVICE void each_looking(u32 own, const F& f) {
 
 // Each lane walks a few edges of its vertex alone, then the warp walks the rest of the long rows together. Whether this
 // lane's was proposed to, and what. ``after``: how many of its first edges were looked at.
-DEVICE bool look_back(const Puller& puller, bool looks, u32 v, u32 after, Proposal& a) {
+DEVICE bool scan_in_edges(const Puller& puller, bool looks, u32 v, u32 after, Proposal& a) {
     a = identity();
     bool hit = false;
     const offset_t last = looks ? env.in_offsets[v + 1] : 0;
@@ -118,7 +118,7 @@ DEVICE void pull_first_hits(const Puller& puller, PullRoom& room, u64 pulled, co
         };
         kept[lane_id()] = 0;
         __syncwarp();
-        u32 rest = who_looks(puller, first, many, pulled);
+        u32 rest = lane_that_looks(puller, first, many, pulled);
         if (heeds) { // rows lie far apart, but their first neighbours side by side
             each_looking(rest, [&](u32 lane, u32 bit, bool looks, bool dense) {
                 const u32 v = (u32)(32 * (first + lane)) + bit, head = looks ? env.in_heads[v] : NO_HEAD;
@@ -131,7 +131,7 @@ DEVICE void pull_first_hits(const Puller& puller, PullRoom& room, u64 pulled, co
         each_looking(rest, [&](u32 lane, u32 bit, bool looks, bool dense) {
             const u32 v = (u32)(32 * (first + lane)) + bit;
             Proposal a;
-            mark(lane, bit, dense, look_back(puller, looks, v, heeds, a) && found(v, a));
+            mark(lane, bit, dense, scan_in_edges(puller, looks, v, heeds, a) && found(v, a));
         });
         __syncwarp();
         if (lane_id() < many && first + lane_id() < words) keep(first + lane_id(), kept[lane_id()]);
@@ -145,7 +145,7 @@ template <class F, class E> DEVICE void pull_whole_rows(const Puller& puller, u6
         const u32 v = (u32)(32 * i) + lane_id();
         const bool able = v < pulled && (!env.in_some || env.in_some[i] >> lane_id() & 1);
         Proposal a;
-        const bool hit = look_back(puller, able && (!COND || wants(puller.G, v)), v, 0, a);
+        const bool hit = scan_in_edges(puller, able && (!COND || wants(puller.G, v)), v, 0, a);
         const u32 word = ballot(hit && found(v, a));
         if (lane_id() == 0) keep(i, word);
     }
@@ -233,7 +233,7 @@ DEVICE void pull_rows(const Puller& puller, i64 of, u64 at, u64 all) {
         const offset_t first = env.in_offsets[v], last = env.in_offsets[v + 1];
         if (last - first > SHORT_ROW || first == last || (COND && !wants(puller.G, (u32)v))) continue;
         Proposal a = identity();
-        for (offset_t e = first; e < last && !says_all(a); e++) puller.take(e, (u32)v, a);
+        for (offset_t e = first; e < last && !all_ready(a); e++) puller.take(e, (u32)v, a);
         commit((u32)v, a);
     }
 }

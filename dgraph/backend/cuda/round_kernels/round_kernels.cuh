@@ -1,4 +1,4 @@
-// One phase a launch: what the reference loop calls, and the broad rounds between launches of rounds.cuh.
+// One phase a launch: what the reference loop calls, and the broad rounds between launches of persistent_rounds.cuh.
 
 DEVICE Globals globals_now() { return load_globals(KNOWN(env.control + ROUND), KNOWN(env.control + TOTAL_ACTIVE)); }
 DEVICE i64* slot_now() { return slot_of(KNOWN(env.control + TICK)); }
@@ -48,6 +48,7 @@ KERNEL start(i64) {
     flush_sums(slot, sums);
 }
 
+// Sparse frontier (queue) to bitmap. Any grid.
 KERNEL set_bits(i64) {
     const u32* queue = is(SWAPPED) ? env.queue1 : env.queue0;
     u32* bits = is(BITS_SWAPPED) ? env.bits1 : env.bits0;
@@ -92,15 +93,15 @@ KERNEL join_rows(i64) {
     join_chunks(puller, OF_ALL);
 }
 
-// What a pull left in bits, as the lists that a push would have made. Vertices stand side by side: so near ones and far ones
-// are told apart sooner than while they are lowered.
+// Frontier bitmap of a pull to the lists that a push would have made. Vertices of near and of far buckets are separated here,
+// where neighbours in memory are looked at together, and not while their values are lowered.
 KERNEL expand(i64) {
     SHARED(PhaseRoom, room);
     const i64 tick = KNOWN(env.control + TICK);
     const u32* bits = is(BITS_SWAPPED) ? env.bits0 : env.bits1;
-    const i64 nearest = KNOWN(env.control + PILE);
+    const i64 nearest = KNOWN(env.control + BUCKET);
     i64* slot = slot_now();
-    u32(*held)[HELD] = room.staging.held[warp_in_block()];
+    u32(*held)[STAGED_VERTICES] = room.staging.held[warp_in_block()];
     Front front;
     List touched, mirrors, far;
     front.open(held[0], is(SWAPPED) ? env.queue0 : env.queue1, is(SWAPPED) ? env.sums0 : env.sums1, slot, TAIL);
@@ -109,12 +110,12 @@ KERNEL expand(i64) {
     far.open(held[BEYOND], is(FAR_SWAPPED) ? env.far1 : env.far0, env.control + FAR);
     each_set_bit((u64)env.rows, [&](u64 i) { return bits[i]; }, [&](bool mine, u32 v) {
         const bool master = FUSED || v < env.masters;
-        const bool waits = PRIORITY && mine && master && pile(v) > nearest, near = mine && !waits;
+        const bool waits = PRIORITY && mine && master && bucket(v) > nearest, near = mine && !waits;
         if (near && FLAGGED) env.stamps[v] = (u32)tick;
         if (APPLY) touched.add(near && master, v);
         else front.add(near && master, v);
         if (!FUSED) mirrors.add(near && !master, v);
-        if (PRIORITY) far.add(waits && begins_to_wait(v), v);
+        if (PRIORITY) far.add(waits && marked_far(v), v);
     });
     if (APPLY) touched.close();
     else front.close();
@@ -136,28 +137,28 @@ VERTEX_KERNEL vertex_phase(i64) {
     i64* slot = slot_now();
     const bool swapped = is(SWAPPED);
     if (APPLY && ALL) apply_all(G, slot, room.floats);
-    else if (APPLY && (!PEELS || is(WHOLE)))
+    else if (APPLY && (!KCORE_PEEL || is(WHOLE)))
         apply_pass(G, slot, is(WHOLE), swapped, living_now(), room.staging, room.more);
-    else if (PRIORITY) sort_pass(slot, swapped, is(FAR_SWAPPED), KNOWN(env.control + PILE), room.staging);
+    else if (PRIORITY) sort_pass(slot, swapped, is(FAR_SWAPPED), KNOWN(env.control + BUCKET), room.staging);
 }
 
 KERNEL lowest(i64) {
     if (PRIORITY)
-        lowest_pass(slot_now(), is(FAR_SWAPPED), (u64)KNOWN(env.control + FAR), KNOWN(env.control + PILE));
+        lowest_pass(slot_now(), is(FAR_SWAPPED), (u64)KNOWN(env.control + FAR), KNOWN(env.control + BUCKET));
 }
 
-KERNEL open_pile(i64) {
+KERNEL open_bucket(i64) {
     SHARED(PhaseRoom, room);
     if (PRIORITY)
-        open_pass(slot_now(), is(SWAPPED), is(FAR_SWAPPED), (u64)KNOWN(env.control + FAR), KNOWN(env.control + PILE),
-                  KNOWN(env.control + LOWEST_PILE) + larger(KNOWN(env.control + WIDTH), 1ll) - 1, room.staging);
+        open_pass(slot_now(), is(SWAPPED), is(FAR_SWAPPED), (u64)KNOWN(env.control + FAR), KNOWN(env.control + BUCKET),
+                  KNOWN(env.control + LOWEST_BUCKET) + larger(KNOWN(env.control + WIDTH), 1ll) - 1, room.staging);
 }
 
 // Proposals that mirrors made on other ranks, into their masters.
 KERNEL combine(i64 count) {
     SHARED(PhaseRoom, room);
     Visit visit;
-    visit.open(globals_now(), KNOWN(env.control + TICK), KNOWN(env.control + PILE), room.staging.held[warp_in_block()]);
+    visit.open(globals_now(), KNOWN(env.control + TICK), KNOWN(env.control + BUCKET), room.staging.held[warp_in_block()]);
     for (u64 i = thread_rank(); i - lane_id() < (u64)count; i += threads()) {
         const bool mine = i < (u64)count;
         const bool some[] = {mine};
@@ -207,13 +208,13 @@ DEVICE void settle_after(i64 phase, FloatRoom& room) {
             c[LIVE_COUNT] = living.count, c[LIVE_SWAPPED] = living.swapped;
         }
         if (phase == LOWEST_FOUND) {
-            c[LOWEST_PILE] = FRESH(slot + FAR_MIN) + FAR_BASE;
-            c[WIDTH] = piles(c[WIDTH], c[PILE_EDGES], c[PILE_ROUNDS]);
-            c[PILE_EDGES] = c[PILE_ROUNDS] = 0;
+            c[LOWEST_BUCKET] = FRESH(slot + FAR_MIN) + FAR_BASE;
+            c[WIDTH] = buckets(c[WIDTH], c[BUCKET_EDGES], c[BUCKET_ROUNDS]);
+            c[BUCKET_EDGES] = c[BUCKET_ROUNDS] = 0;
         }
         if (phase == OPENED) {
             c[FAR] = FRESH(slot + FAR_TAIL), c[FAR_SWAPPED] = !c[FAR_SWAPPED];
-            c[PILE] = c[LOWEST_PILE] + larger(c[WIDTH], 1ll) - 1;
+            c[BUCKET] = c[LOWEST_BUCKET] + larger(c[WIDTH], 1ll) - 1;
         }
         if (phase == STARTED || phase == APPLIED || phase == OPENED || phase == JOINED) {
             const i64 queued = ALL ? env.masters : (i64)listed(slot, TAIL), most = FRESH(slot + MOST);
@@ -246,9 +247,9 @@ DEVICE void begin_round(const Globals& G, i64 active, i64 edges, bool starting) 
     const i64 was = c[TOTAL_ACTIVE], unexplored = c[UNEXPLORED], before = starting ? PUSH : c[MODE];
     c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = edges;
     if (!starting) {
-        const i64 rounds = c[PILE_ROUNDS];
-        c[ROUND] = c[ROUND] + 1, c[PILE_ROUNDS] = rounds + 1;
-        if (rounds) c[PILE_EDGES] = c[PILE_EDGES] + edges / (env.others + 1); // not what opened the pile
+        const i64 rounds = c[BUCKET_ROUNDS];
+        c[ROUND] = c[ROUND] + 1, c[BUCKET_ROUNDS] = rounds + 1;
+        if (rounds) c[BUCKET_EDGES] = c[BUCKET_EDGES] + edges / (env.others + 1); // not what opened the bucket
     }
     store_globals(G);
     const i64 mode = direction(before, c[FORCED], active, starting ? 0 : was, edges, unexplored);
@@ -258,7 +259,7 @@ DEVICE void begin_round(const Globals& G, i64 active, i64 edges, bool starting) 
 
 // Totals that all ranks agreed on, after ``init`` (how & 1) or after a round; or this rank's own (how & 2).
 // One block.
-KERNEL agreed(i64 how) {
+KERNEL apply_totals(i64 how) {
     i64* c = env.control;
     const bool starting = how & 1, own = how & 2;
     if (threadIdx.x || blockIdx.x) return;

@@ -6,31 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import layout as at
-from dgraph.backend.cuda.kernels import Kernels
-from dgraph.backend.cuda.memory import Arrays
-from dgraph.backend.cuda.options import Options
+from dgraph.backend.cuda.codegen import control_block as at
+from dgraph.backend.cuda.gpu_options import Options
+from dgraph.backend.cuda.memory.work_arrays import WorkArrays
+from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.cuda.schedules.queues import by_queue
-from dgraph.backend.note import Note, Spent
+from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.graph.local import LocalGraph
 
 NAMES = ("persistent", *SCHEDULES)
 """Of what walks edges, by the number that a kernel leaves."""
 
 
-class Telling:
-    """That part of a :class:`~dgraph.backend.cuda.machine.Machine`."""
+class RoundLog:
+    """That part of a :class:`~dgraph.backend.cuda.round_kernels.machine.Machine`."""
 
     local: LocalGraph
-    arrays: Arrays
-    kernels: Kernels
+    arrays: WorkArrays
+    kernels: Launcher
     options: Options
     device: Any
     round: Any
 
-    def _begin_telling(self) -> None:
-        self._notes: list[Note] = []
+    def _begin_log(self) -> None:
+        self._notes: list[RoundStats] = []
         self._untold: int | None = None
         self._loads: list[dict[str, np.ndarray]] = []
         self._ring_read = -1, -1
@@ -40,17 +40,17 @@ class Telling:
         pulled; int64 (rounds, 3)."""
         return self._ring(first)[:, :3]
 
-    def notes(self) -> list[Note]:
+    def notes(self) -> list[RoundStats]:
         """Of all rounds since the last call: their schedules, and edges by thread where they are counted."""
         if self._untold is not None:
             numbers = self._ring(self._untold)[:, 3]
             if self._loads:
-                self._notes += map(Note, map(_schedule, numbers.tolist()), self._loads)
+                self._notes += map(RoundStats, map(_schedule, numbers.tolist()), self._loads)
             else:
                 first = np.flatnonzero(np.diff(numbers, prepend=-1))
                 rounds = np.diff(first, append=len(numbers)).tolist()
                 names = map(_schedule, numbers[first].tolist())
-                self._notes += [Note(name, rounds=count) for name, count in zip(names, rounds, strict=True)]
+                self._notes += [RoundStats(name, rounds=count) for name, count in zip(names, rounds, strict=True)]
             self._loads, self._untold = [], None
         taken, self._notes = self._notes, []
         return taken
@@ -88,7 +88,7 @@ class Telling:
 
     def note(self, name: str, rounds: int) -> None:
         """What walked the last rounds."""
-        self._notes.append(Note(name, rounds=rounds))
+        self._notes.append(RoundStats(name, rounds=rounds))
 
 
 def _schedule(number: int) -> str:

@@ -1,4 +1,4 @@
-// Passes over vertices: init, apply, and the far pile.
+// Passes over vertices: init, apply, and the far bucket.
 
 struct FloatRoom {
     double part[BLOCK / 32][FLOAT_SUMS ? FLOAT_SUMS : 1];
@@ -55,7 +55,7 @@ struct Living {
     __device__ u32* next() const { return swapped ? env.live0 : env.live1; }
 
     // Whether a pass over all wrote a new list; the length of the one that there is now.
-    __device__ bool anew(const i64* slot) const { return !PEELS || FRESH(slot + ANEW) != 0; }
+    __device__ bool anew(const i64* slot) const { return !KCORE_PEEL || FRESH(slot + ANEW) != 0; }
     __device__ i64 after(const i64* slot) const { return anew(slot) ? FRESH(slot + LIVE_TAIL) : count; }
     __device__ void turn(const i64* slot) { count = after(slot), swapped = swapped != anew(slot); }
 };
@@ -64,7 +64,7 @@ struct VertexPass {
     Front front;
     List dirty, live;
 
-    __device__ void open(i64* slot, bool swapped, const Living& living, u32 (*staging)[HELD], u32 (*more)[HELD]) {
+    __device__ void open(i64* slot, bool swapped, const Living& living, u32 (*staging)[STAGED_VERTICES], u32 (*more)[STAGED_VERTICES]) {
         front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
         if (DIRTY && !FUSED) dirty.open(staging[1], env.dirty, slot + DIRTY_TAIL);
         if (LIVE) live.open(more[0], living.next(), slot + LIVE_TAIL);
@@ -77,7 +77,7 @@ struct VertexPass {
     }
 };
 
-#if PEELS
+#if KCORE_PEEL
 // Vertices that a thread looks up together.
 #define PEELED_AT_ONCE 8
 
@@ -106,7 +106,7 @@ DEVICE void peel_pass(const Globals& G, i64* slot, VertexPass& pass, const Livin
             const bool stays = rest[k] > level;
             const bool drops = !stays && rest[k] >= (first ? 0 : lowest_of(G, zero[k]));
             if (drops || stays) count_peeled(sums, G, {drops, rest[k] - zero[k]});
-#if STEPS
+#if KCORE_LEVELS
             if (drops || stays) env.f_start[v[k]] = rest[k];
             if (drops) env.f_core[v[k]] = level;
 #endif
@@ -126,7 +126,7 @@ DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, co
                        Staging& more) {
     VertexPass pass;
     pass.open(slot, swapped, living, staging.held[warp_in_block()], more.held[warp_in_block()]);
-    if (PEELS) return peel_pass(G, slot, pass, living);
+    if (KCORE_PEEL) return peel_pass(G, slot, pass, living);
     Sums sums = no_sums();
     const u32* list = !whole ? env.touched : LIVE ? living.list() : (const u32*)0;
     const u64 count = !whole ? (u64)FRESH(slot + TOUCHED_TAIL) : LIVE ? (u64)living.count : (u64)env.masters;
@@ -172,71 +172,71 @@ DEVICE void apply_all(const Globals& G, i64* slot, FloatRoom& room) {
     flush_sums(slot, sums);
 }
 
-// Vertices whose piles a thread looks up together: they lie far apart, and are under way at once.
-#define PILES_AT_ONCE 8
+// Vertices whose buckets a thread looks up together: they lie far apart, and are under way at once.
+#define BUCKETS_AT_ONCE 8
 
-// Vertices ``i``, ``i + threads()`` … of a list, and their piles; one past the end is in NO_PILE.
-#define NO_PILE (-FAR_BASE)
+// Vertices ``i``, ``i + threads()`` … of a list, and their buckets; one past the end is in NO_BUCKET.
+#define NO_BUCKET (-FAR_BASE)
 struct Piled {
-    u32 v[PILES_AT_ONCE];
-    i64 at[PILES_AT_ONCE];
+    u32 v[BUCKETS_AT_ONCE];
+    i64 at[BUCKETS_AT_ONCE];
 
     __device__ Piled(const u32* list, u64 i, u64 count) {
-        for (int k = 0; k < PILES_AT_ONCE; k++) {
+        for (int k = 0; k < BUCKETS_AT_ONCE; k++) {
             const u64 j = i + k * threads();
             v[k] = j < count ? FRESH(list + j) : 0, at[k] = j < count;
         }
-        for (int k = 0; k < PILES_AT_ONCE; k++) at[k] = at[k] ? pile(v[k]) : NO_PILE;
+        for (int k = 0; k < BUCKETS_AT_ONCE; k++) at[k] = at[k] ? bucket(v[k]) : NO_BUCKET;
     }
 };
 
-// Changed vertices into the near pile, which is the next frontier, and the far one.
+// Changed vertices into the near bucket, which is the next frontier, and the far one.
 DEVICE void sort_pass(i64* slot, bool swapped, bool far_swapped, i64 nearest, Staging& staging) {
     Front front;
     List far;
-    u32(*held)[HELD] = staging.held[warp_in_block()];
+    u32(*held)[STAGED_VERTICES] = staging.held[warp_in_block()];
     front.open(held[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
     far.open(held[1], far_swapped ? env.far1 : env.far0, env.control + FAR);
     const u64 count = (u64)FRESH(slot + TOUCHED_TAIL);
-    for (u64 i = thread_rank(); i - lane_id() < count; i += PILES_AT_ONCE * threads()) {
+    for (u64 i = thread_rank(); i - lane_id() < count; i += BUCKETS_AT_ONCE * threads()) {
         const Piled some(env.touched, i, count);
-        for (int k = 0; k < PILES_AT_ONCE; k++) {
-            const bool mine = some.at[k] > NO_PILE, near = mine && some.at[k] <= nearest;
+        for (int k = 0; k < BUCKETS_AT_ONCE; k++) {
+            const bool mine = some.at[k] > NO_BUCKET, near = mine && some.at[k] <= nearest;
             front.add(near, some.v[k]);
-            far.add(mine && !near && begins_to_wait(some.v[k]), some.v[k]);
+            far.add(mine && !near && marked_far(some.v[k]), some.v[k]);
         }
     }
     front.close();
     far.close();
 }
 
-// The lowest pile above the current one that a waiting vertex is in.
+// The lowest bucket above the current one that a waiting vertex is in.
 APART void lowest_pass(i64* slot, bool far_swapped, u64 count, i64 current) {
     const u32* far = far_swapped ? env.far1 : env.far0;
     i64 low = 0;
-    for (u64 i = thread_rank(); i < count; i += PILES_AT_ONCE * threads()) {
+    for (u64 i = thread_rank(); i < count; i += BUCKETS_AT_ONCE * threads()) {
         const Piled some(far, i, count);
-        for (int k = 0; k < PILES_AT_ONCE; k++)
+        for (int k = 0; k < BUCKETS_AT_ONCE; k++)
             if (some.at[k] > current) low = smaller(low, some.at[k] - FAR_BASE);
     }
     low = warp_least(low);
     if (low && lane_id() == 0) atomicMin(slot + FAR_MIN, low);
 }
 
-// Vertices of pile ``opened`` join the frontier; those below it have been through since they began to wait.
+// Vertices of bucket ``opened`` join the frontier; those below it have been through since they began to wait.
 APART void open_pass(i64* slot, bool swapped, bool far_swapped, u64 count, i64 current, i64 opened, Staging& staging) {
     Front front;
     List rest;
-    u32(*held)[HELD] = staging.held[warp_in_block()];
+    u32(*held)[STAGED_VERTICES] = staging.held[warp_in_block()];
     front.open(held[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
     rest.open(held[1], far_swapped ? env.far0 : env.far1, slot + FAR_TAIL);
     const u32* far = far_swapped ? env.far1 : env.far0;
-    for (u64 i = thread_rank(); i - lane_id() < count; i += PILES_AT_ONCE * threads()) {
+    for (u64 i = thread_rank(); i - lane_id() < count; i += BUCKETS_AT_ONCE * threads()) {
         const Piled some(far, i, count);
-        for (int k = 0; k < PILES_AT_ONCE; k++) {
+        for (int k = 0; k < BUCKETS_AT_ONCE; k++) {
             const u32 v = some.v[k];
             const i64 at = some.at[k];
-            if (at > NO_PILE && at <= opened) atomicAnd(env.waiting + (v >> 5), ~(1u << (v & 31)));
+            if (at > NO_BUCKET && at <= opened) atomicAnd(env.waiting + (v >> 5), ~(1u << (v & 31)));
             front.add(at > current && at <= opened, v);
             rest.add(at > opened, v);
         }

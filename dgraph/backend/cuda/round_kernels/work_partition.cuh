@@ -1,7 +1,7 @@
 // What the schedules of broad rounds share: the work of a round, and ways to walk pieces of it.
 
 // ``number``: of the schedule's option; below 0, the part of a frontier in two parts, whose sums are those of its interior
-// by now (overlap.cuh).
+// by now (push_overlap.cuh).
 DEVICE Work frontier_work(i64 number) {
     const i64* c = env.control;
     if (PULLING) return {(const u32*)0, (const prefix_t*)0, env.in_offsets, (u64)env.rows, (u64)env.in_edges, number};

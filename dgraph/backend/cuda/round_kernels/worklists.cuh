@@ -2,9 +2,9 @@
 // word are done one after the other, a nanosecond each.
 
 #define STAGED (2 + (PRIORITY && !FUSED))
-#define SPILL (HELD - 32)
+#define SPILL (STAGED_VERTICES - 32)
 struct Staging {
-    u32 held[BLOCK / 32][STAGED][HELD];
+    u32 held[BLOCK / 32][STAGED][STAGED_VERTICES];
 };
 
 // What of it far vertices are staged in, where mirrors may be listed as well.
@@ -16,10 +16,10 @@ DEVICE bool is_over() { return (KNOWN(env.control + DONE) | KNOWN(env.control + 
 DEVICE i64* slot_of(i64 tick) { return env.counters + (tick & 3) * SLOT; }
 // Where a vertex takes one proposal and no more, and all of them are here or its kernel keeps account of them, a bit a
 // vertex says whether it has: the bits of a graph of 2**27 vertices stay in a large GPU's cache, its fields do not.
-#define SEEN (ONCE && (FUSED || REACH))
+#define SEEN (ONCE && (FUSED || PERSISTENT_BFS))
 DEVICE bool is_seen(u32 v) { return LOAD(env.seen + (v >> 5)) >> (v & 31) & 1; }
 
-// A slot's counters, and how many vertices wait in the far pile, in a block's own memory: read by one warp, since words
+// A slot's counters, and how many vertices wait in the far bucket, in a block's own memory: read by one warp, since words
 // that all warps of a GPU ask for are handed to them one after the other.
 struct Counted {
     i64 word[SLOT], waiting;

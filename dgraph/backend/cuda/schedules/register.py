@@ -31,7 +31,7 @@ def _nothing(sizes: Sizes) -> tuple[int, int, int]:
 
 
 def _edge_list(sizes: Sizes) -> tuple[int, int, int]:
-    """``EdgeList`` of ``visit.cuh``: sources, and positions of 32 bits or 64."""
+    """``EdgeList`` of ``edge_operator.cuh``: sources, and positions of 32 bits or 64."""
     return sizes.edges, 0, sizes.edges if sizes.wide else sizes.edges // 2 + 1
 
 
@@ -47,7 +47,7 @@ class Schedule:
         sums: whether it searches the prefix sums of degrees.
         before: kernels of its file that prepare a round, in order.
         optional: whether they are only launched where the option's number is not 0.
-        option: the option (``dgraph.backend.choices``) whose number its kernels get; "" for none.
+        option: the option (``dgraph.backend.schedule_options``) whose number its kernels get; "" for none.
         huge: the function of a second kernel, for the vertices that the first puts aside; "" for none.
         plain: the schedule that walks the same edges by the same threads in a round where none is put aside.
         sweeps: whether its kernel is launched again and again, for at most ``option`` edges of every vertex.

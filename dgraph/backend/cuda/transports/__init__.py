@@ -1,5 +1,5 @@
-"""How messages get from GPU to GPU: chosen for each pair of ranks (``choice.py``), tested at the start
-(``selftest.py``), one interface for all (``mailboxes.py``). ``dgraph/backend/connect.py`` lists the transports."""
+"""Transports of messages between GPUs: chosen for each pair of ranks (``choice.py``), tested at the start
+(``selftest.py``), behind one interface (``mailboxes.py``). ``dgraph/backend/transport_names.py`` lists them."""
 
 from dgraph.backend.cuda.transports.choice import compare, connect, joined
 from dgraph.backend.cuda.transports.links import Links

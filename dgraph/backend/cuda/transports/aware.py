@@ -24,7 +24,7 @@ PATIENCE = 60
 CHILD = """
 import sys
 from dgraph.comm.mpi import send_to_myself
-from dgraph.backend.cuda.device import cupy
+from dgraph.backend.cuda.device.device import cupy
 xp = cupy()
 xp.cuda.Device(int(sys.argv[1])).use()
 sent, received = xp.arange(4096, dtype=xp.uint64), xp.zeros(4096, xp.uint64)

@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dgraph.backend.connect import AUTO, TRANSPORTS
 from dgraph.backend.cuda.transports import aware
 from dgraph.backend.cuda.transports.links import Links
 from dgraph.backend.cuda.transports.nccl import Group
 from dgraph.backend.cuda.transports.selftest import selftest
+from dgraph.backend.transport_names import AUTO, TRANSPORTS
 from dgraph.comm import Comm
 from dgraph.comm.hosts import FAKE, hosts
 from dgraph.errors import DgraphError, InternalError, UsageError, unknown
@@ -65,7 +65,7 @@ class _Choice:
             raise unknown("transport", transport, (AUTO, *TRANSPORTS))
         self.device, self.comm = device, comm
         self.pairs = [(a, b) for b in range(comm.size) for a in range(b)]
-        self.links = Links(comm.twin(), {})
+        self.links = Links(comm.duplicate(), {})
         self._look(transport)
 
     def _look(self, transport: str) -> None:

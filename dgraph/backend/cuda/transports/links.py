@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.connect import TRANSPORTS
+from dgraph.backend.transport_names import TRANSPORTS
 from dgraph.comm import Comm
 
 MOST_PAIRS, MOST_REASONS = 16, 3

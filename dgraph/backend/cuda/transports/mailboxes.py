@@ -97,7 +97,7 @@ class Mailboxes:
             if mine:
                 leaving, arriving = ({p: sizes.get(p, 0) for p in mine} for sizes in (self._leaving, self._arriving))
                 self._carriers.append(carrier(self.raw, self.links, leaving, arriving))
-        self._now = self.raw.event()
+        self._now, self._through = self.raw.event(), self.raw.event()
 
     def outbox(self, peer: int, parity: int) -> int:
         """Where kernels write the message to a peer: in its memory under p2p, else in this GPU's."""
@@ -157,6 +157,12 @@ class Mailboxes:
         for carrier in self._carriers:
             received |= carrier.end()
         return received
+
+    def wait(self) -> None:
+        """Return when the current stream is through. It may wait for peers, by messages that the GPU itself brings: so
+        the host looks after them meanwhile."""
+        through = self.packed(self._through)
+        self.comm.wait(lambda: self.raw.reached(through))
 
     def close(self) -> None:
         """Give the memory back; collective, so that no peer still writes into it. Else garbage collection does."""

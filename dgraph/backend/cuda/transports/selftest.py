@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda import layout
-from dgraph.backend.cuda.text import common
+from dgraph.backend.cuda.codegen import control_block
+from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.transports.links import Links
 from dgraph.backend.cuda.transports.mailboxes import Mailboxes
 from dgraph.comm import Comm
@@ -36,7 +36,7 @@ FOUND = 4
 
 def text() -> str:
     """The kernels."""
-    return "\n".join([layout.constants(), "#define PERSISTENT 0", common("base"), common("probe")])
+    return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), common("transport_selftest")])
 
 
 def selftest(
@@ -181,7 +181,7 @@ class Trial:
     def _prepare(
         self, box: int = 0, size: int = 0, seed: int = 0, signal: int = 0, echo: int = 0, answer: int = 0
     ) -> None:  # fmt: skip
-        """What the next kernel works on, as ``Env`` in ``probe.cuh``."""
+        """What the next kernel works on, as ``Env`` in ``transport_selftest.cuh``."""
         self.found[...] = self.device.put(np.array([0, 2**63, 0, 0], np.uint64))
         found = self.device.address(self.found)
         words = np.array([box, size // 8, seed, signal, self.sequence, found, echo, answer, TURNS, PATIENCE], np.uint64)

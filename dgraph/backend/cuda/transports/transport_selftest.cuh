@@ -2,16 +2,16 @@
 // other end, and signals to and fro. ``env`` names one pair of mailboxes.
 
 #ifndef EMULATED
-DEVICE void tell(u64* p, u64 x) { asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory"); }
-DEVICE u64 heard(const u64* p) {
+DEVICE void signal_peers(u64* p, u64 x) { asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory"); }
+DEVICE u64 received(const u64* p) {
     u64 x;
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(x) : "l"(p) : "memory");
     return x;
 }
 #define FENCE_ALL() __threadfence_system()
 #else
-DEVICE void tell(u64* p, u64 x) { __atomic_store_n(p, x, __ATOMIC_RELEASE); }
-DEVICE u64 heard(const u64* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+DEVICE void signal_peers(u64* p, u64 x) { __atomic_store_n(p, x, __ATOMIC_RELEASE); }
+DEVICE u64 received(const u64* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 #define FENCE_ALL() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
@@ -36,7 +36,7 @@ DEVICE u64 pattern(u64 i) {
 }
 
 DEVICE bool came(const u64* p, u64 least) {
-    for (u64 looks = 0; heard(p) < least; looks++) {
+    for (u64 looks = 0; received(p) < least; looks++) {
         if (looks >= env.patience) return false;
         WAIT();
     }
@@ -50,7 +50,7 @@ KERNEL fill(i64) {
     __syncthreads();
     if (threadIdx.x == 0 && atomicAdd(env.found + 2, 1ull) == gridDim.x - 1) {
         FENCE_ALL();
-        tell(env.signal, env.sequence);
+        signal_peers(env.signal, env.sequence);
     }
 }
 
@@ -72,7 +72,7 @@ KERNEL turns(i64) {
     if (blockIdx.x || threadIdx.x) return;
     bool lost = env.answer == nullptr;
     for (u64 turn = 1; turn <= env.turns; turn++) {
-        if (env.echo) tell(env.echo, env.sequence + turn);
+        if (env.echo) signal_peers(env.echo, env.sequence + turn);
         if (lost || came(env.answer, env.sequence + turn)) continue;
         lost = true;
         atomicAdd(env.found + 3, 1ull);

@@ -1,0 +1,1 @@
+"""Programs to generated Python that Numba compiles."""

@@ -1,0 +1,1 @@
+"""One round on CPU threads: the machine, its state, and the phases that Numba compiles."""

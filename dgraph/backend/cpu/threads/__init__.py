@@ -1,0 +1,1 @@
+"""Teams of threads, how many a round gets, and atomics."""

@@ -1,0 +1,1 @@
+"""Programs to CUDA C++: operators, module texts, the control block."""

@@ -1,0 +1,1 @@
+"""The graph on a GPU: CSR and CSC, propagation blocking, fields of vertices."""

@@ -1,0 +1,1 @@
+"""Exchange between GPUs: message layout, packing, mailboxes, overlap with compute."""

@@ -1,0 +1,164 @@
+"""Calls of the public API: one at a time in a process, and the same one on every rank.
+
+Thread teams, GPU modules and communicators belong to the process, so a call waits until the call of another thread has
+ended. Ranks that take overlapping calls in different orders would wait for each other for ever: on several ranks such
+calls are refused. :func:`collective` marks the functions that this holds for.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import threading
+import zlib
+from collections.abc import Callable
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, ParamSpec, TypeVar
+
+from dgraph.comm import world
+from dgraph.comm.base import Comm
+from dgraph.comm.forks import refuse_forked
+from dgraph.errors import PeerLost, UsageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+BY_RANK = ("checkpoint", "gpus", "graph", "path", "resume", "spec", "threads", "transport")
+"""Arguments that may differ between ranks: hosts have folders, GPUs and cores of their own."""
+
+lock = threading.RLock()
+"""Held during a call, and while a column of an earlier result is fetched from a GPU."""
+
+_running: list[Comm] = []
+"""The communicator of the running call."""
+
+
+def collective(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function of the public API wait for calls of other threads, and begin on all ranks together.
+
+    The function has a parameter ``comm``, or one of its first two arguments an attribute of that name (a graph, a
+    result). Calls that it makes itself belong to it.
+
+    Raises:
+        UsageError: this process was forked after MPI or CUDA began; on several ranks, on all of them: calls of two
+            threads overlapped, or ranks called different functions or gave different arguments.
+        PeerLost: an interrupt ended the last call on several ranks.
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        refuse_forked()
+        given = _given(args, kwargs)
+        if isinstance(given, Comm) and given.in_threads:
+            return function(*args, **kwargs)
+        waited = not lock.acquire(blocking=False)
+        if waited:
+            _refuse_other(given)
+            lock.acquire()
+        try:
+            if _running:
+                return function(*args, **kwargs)
+            comm = world.communicator(given)
+            _running.append(comm)
+            try:
+                if comm.size > 1:
+                    _open(comm, waited, _described(signature, function, args, kwargs))
+                return function(*args, **kwargs)
+            except Exception:
+                raise
+            except BaseException as error:
+                comm.interrupted = type(error).__name__
+                raise
+            finally:
+                _running.pop()
+        finally:
+            lock.release()
+
+    return called
+
+
+def _open(comm: Comm, waited: bool, text: str) -> None:
+    """Agree with the other ranks on the call that begins; collective.
+
+    Args:
+        waited: True if another thread's call ran when this one came.
+        text: the call, as :func:`_described`.
+    """
+    if comm.interrupted:
+        raise PeerLost(
+            f"{comm.interrupted} ended the last call on these ranks, and its messages may still be under way; start "
+            "the ranks again"
+        )
+    error = None
+    if waited:
+        error = UsageError(
+            f"{text} was called while another thread's call ran on several ranks; ranks may take overlapping calls in "
+            "different orders and wait for each other for ever: make such calls one after the other"
+        )
+    number = zlib.crc32(text.encode())
+    least, most = comm.agree(error, number, -number)
+    if least != -most:
+        texts = comm.allgather_json(text)
+        other = next(rank for rank, each in enumerate(texts) if each != texts[0])
+        raise UsageError(
+            f"rank 0 called {texts[0]}, and rank {other} {texts[other]}; all ranks have to make the same calls with "
+            "the same arguments, in the same order"
+        )
+
+
+def _refuse_other(given: object) -> None:
+    """End all ranks where this call and the running one have two communicators of several ranks each.
+
+    Neither can wait for the other: another rank may have them in the other order.
+    """
+    running = _running[0] if _running else None
+    mine = world.known(given)
+    if running is None or running.size == 1 or mine is running or (mine is not None and mine.size == 1):
+        return
+    print(
+        "dgraph: error: two threads made calls on two communicators of several ranks at the same time, and may wait "
+        "for each other for ever; make such calls one after the other. This ends all ranks",
+        file=sys.stderr,
+        flush=True,
+    )
+    running.abort(UsageError.exit_code)
+
+
+def _given(args: tuple, kwargs: dict[str, Any]) -> object:
+    """The communicator that a call was given, or that of its graph or result; None: the world."""
+    for argument in args[:2]:
+        if isinstance(found := getattr(argument, "comm", None), Comm):
+            return found
+    return kwargs.get("comm")
+
+
+def _described(signature: inspect.Signature, function: Callable, args: tuple, kwargs: dict[str, Any]) -> str:
+    """The call with its scalar arguments, as text that is the same on every rank."""
+    given = signature.bind(*args, **kwargs).arguments
+    named = given | given.get("options", {}) | given.get("loading", {})
+    parts = [f"{name}={_plain(value)!r}" for name, value in named.items() if name not in BY_RANK and _is_plain(value)]
+    return f"{function.__qualname__}({', '.join(parts)})"
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, (str, Real))
+
+
+def _plain(value: Any) -> object:
+    """A scalar without its NumPy type."""
+    if isinstance(value, (str, bool)):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def _in_child() -> None:
+    """A forked child has no other thread, so nothing will release the lock that one held."""
+    global lock
+    lock = threading.RLock()
+    _running.clear()
+
+
+os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,1 @@
+"""The engine: rounds of programs, mirror synchronisation, checkpoints."""

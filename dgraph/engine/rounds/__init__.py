@@ -1,0 +1,1 @@
+"""Rounds: the loop, the context that an algorithm works with, timings and progress."""

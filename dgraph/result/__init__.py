@@ -1,0 +1,1 @@
+"""Results: columns by vertex, and the files that they are written to."""

@@ -1,0 +1,1 @@
+"""Tools beside a run: doctor, estimate, balance, fetch."""

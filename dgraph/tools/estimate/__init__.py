@@ -1,0 +1,7 @@
+"""What a run will need of each rank's memory, before anything is loaded."""
+
+from dgraph.tools.estimate.against import against
+from dgraph.tools.estimate.plan import RunPlan, estimate
+from dgraph.tools.estimate.shape import Shape, shape_of
+
+__all__ = ["RunPlan", "Shape", "against", "estimate", "shape_of"]

@@ -1,0 +1,1 @@
+"""Array functions of the policies: arcs, sets of vertex ids, compiled loops."""

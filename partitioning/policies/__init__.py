@@ -1,0 +1,1 @@
+"""The policies, one idea a file; importing a file registers its policies."""

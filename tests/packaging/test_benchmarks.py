@@ -1,0 +1,118 @@
+"""Benchmarks go through public names, so that one script times two commits; the names beside ``dgraph.run`` are in
+``dgraph/tools/benchmarking.py``, which runs here on an emulated GPU."""
+
+import ast
+import re
+from importlib import import_module
+
+import numpy as np
+import pytest
+from children import ROOT
+from devices import device_of, on_devices
+
+import dgraph
+from dgraph.errors import UsageError
+from dgraph.tools import benchmarking
+
+pytestmark = pytest.mark.mpi_skip
+FOLDER = ROOT / "benchmarks"
+FILES = sorted(FOLDER.glob("*.py"))
+PUBLIC = ("dgraph", "dgraph.program", "dgraph.report", "dgraph.tools.benchmarking", "partitioning")
+UNREACHED = 2**31 - 1
+OURS = re.compile(r"(dgraph|partitioning|launch|tests)\b")
+
+
+def imported(text):
+    """Every import of ours in this Python, and in programs that it holds as strings: (module, name or "")."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from ((each.name, "") for each in node.names if OURS.match(each.name))
+        elif isinstance(node, ast.ImportFrom) and OURS.match(node.module or ""):
+            for each in node.names:
+                module = f"{node.module}.{each.name}"
+                yield (module, "") if module in PUBLIC else (node.module, each.name)
+        elif isinstance(node, ast.Constant) and re.search(r"^ *(import|from) .*dgraph", str(node.value), re.MULTILINE):
+            yield from imported(node.value)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_benchmark_imports_public_names_alone(file):
+    for module, name in imported(file.read_text()):
+        assert module in PUBLIC, f"{file.name} imports {module}"
+        assert not name or name in import_module(module).__all__, f"{file.name} imports {name} of {module}"
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            assert getattr(node.value, "id", "") == "self", f"{file.name}:{node.lineno} uses {node.attr}"
+
+
+def test_imports_in_functions_and_in_strings_are_seen():
+    text = 'def f():\n    from dgraph.engine import x\nP = """\nimport dgraph.run\n"""'
+    assert [*imported(text)] == [("dgraph.engine", "x"), ("dgraph.run", "")]
+    assert len(FILES) > 15
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_benchmark_can_be_imported_without_a_gpu(file):
+    import_module(f"benchmarks.{file.stem}")
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return dgraph.Graph.load("rmat:6,symmetric", weights="1..9")
+
+
+def on_gpu(device, loaded):
+    """The rows of a graph as a benchmark puts them on a GPU."""
+    rows = (loaded.block.offsets, loaded.block.targets.astype(np.int32), loaded.block.weights)
+    return benchmarking.GpuGraph(benchmarking.Gpu(device=device), *map(device.put, rows), directed=False)
+
+
+@on_devices
+@pytest.mark.parametrize(("work", "parameters"), [("bfs", {"source": 0}), ("cc", {})])
+def test_rounds_run_again_and_again_to_the_answer_of_a_call(device, work, parameters, loaded):
+    graph = on_gpu(device_of(device), loaded)
+    assert (graph.n, graph.arcs, graph.has_hubs) == (loaded.n, loaded.arcs, False)
+    column = dgraph.run(work, loaded, backend="cpu", **parameters).columns["labels" if work == "cc" else "distance"]
+    for _ in range(2):
+        solver = benchmarking.Rounds(graph, benchmarking.program(work, **parameters))
+        assert solver.seconds() > 0
+        assert solver.done
+        with pytest.raises(UsageError, match="another Rounds"):
+            solver.start()
+        (found,) = solver.fields().values()
+        np.testing.assert_array_equal(np.minimum(found, UNREACHED), np.minimum(column, UNREACHED))
+
+
+@on_devices
+def test_rounds_one_by_one_tell_their_frontier_and_the_edges_of_blocks(device, loaded):
+    graph = on_gpu(device_of(device), loaded)
+    solver = benchmarking.Rounds(
+        graph, benchmarking.program("bfs", source=0), "push", schedule="twc", record=True, limit=-1
+    )
+    solver.start()
+    degree, edges = int(loaded.block.offsets[1]), 0
+    assert solver.frontier() | {"largest": 0} == {"vertices": 1, "edges": degree, "largest": 0}
+    while not solver.done:
+        edges += solver.frontier()["edges"]
+        before = solver.rounds
+        solver.go(1)
+        assert solver.rounds == before + 1
+    assert solver.edges_by_block().sum() == edges
+    assert solver.queues() == {}
+    assert solver.bytes > 0
+
+
+def test_edge_lists_are_those_of_the_generator():
+    pieces = [*benchmarking.edge_lists("uniform", 6, 50, edge_factor=2, seed=1, symmetric=False)]
+    assert [count for count, _ in pieces] == [50, 50, 28]
+    lines = b"".join(lines for _, lines in pieces).splitlines()
+    edges = np.array([line.split() for line in lines], np.int64)
+    graph = dgraph.Graph.load("uniform:6,edge_factor=2,seed=1", keep_loops=True, keep_parallel=True)
+    counted = np.bincount(edges[:, 0], minlength=64)
+    np.testing.assert_array_equal(counted, np.diff(graph.block.offsets))
+
+
+def test_a_part_is_built_as_by_a_call():
+    graph = dgraph.Graph.load("grid:8x8")
+    part = benchmarking.build_part(graph, "oec")
+    assert (part.masters, part.out.arcs) == (graph.n, graph.arcs)

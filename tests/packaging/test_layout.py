@@ -1,0 +1,189 @@
+"""The tree of the product: sizes of folders, READMEs, names of files, imports without a cycle.
+
+Imports are read from the syntax tree. Those inside functions, those under ``TYPE_CHECKING`` and ``import_module`` of a
+literal count. That a module's import also runs the ``__init__.py`` of each package above it does not count.
+"""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
+PRODUCT = ("dgraph", "partitioning", "launch")
+MOST_AT_THE_TOP, MOST_SOURCES, FEW_FILES, README_LINES = 17, 25, 10, 15
+FOUND_BY_FOLDER = {"__init__.py", "__main__.py", "base.py", "register.py"}
+
+
+def files(root, *names):
+    """The files of packages; caches are not, and so leftovers of folders that moved are not."""
+    found = (path for top in names for path in sorted((root / top).rglob("*")) if path.is_file())
+    return [path for path in found if "__pycache__" not in path.parts]
+
+
+def by_folder(root, *names):
+    """Folder → its files."""
+    grouped = defaultdict(list)
+    for path in files(root, *names):
+        grouped[path.parent].append(path)
+    return grouped
+
+
+def modules(root, *names):
+    """Dotted name → file of every module."""
+    found = {}
+    for top in names:
+        for path in (root / top).rglob("*.py"):
+            parts = path.relative_to(root).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(name, known):
+    """The known modules that a module imports, wherever in its file."""
+    path = known[name]
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    dotted = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Import():
+                dotted += [alias.name for alias in node.names]
+            case ast.ImportFrom():
+                above = package.rsplit(".", node.level - 1)[0] if node.level else ""
+                base = ".".join(part for part in (above, node.module) if part)
+                dotted += [f"{base}.{alias.name}" for alias in node.names]
+            case ast.Call(
+                func=ast.Name(id="import_module") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(target)), *_],
+            ):
+                dotted.append(package + target if target.startswith(".") else target)
+    return {module for each in dotted if (module := nearest(each, known))} - {name}
+
+
+def nearest(dotted, known):
+    """The module that a dotted name names or lies in, "" where none is known."""
+    while dotted and dotted not in known:
+        dotted = dotted.rpartition(".")[0]
+    return dotted
+
+
+def graph_of_imports(root, *names):
+    known = modules(root, *names)
+    return {name: imports(name, known) for name in known}
+
+
+def reachable(graph, start):
+    """The modules that ``start`` imports, and what those import; ``start`` among them only where it is on a cycle."""
+    found, waiting = set(), [start]
+    while waiting:
+        for module in graph[waiting.pop()] - found:
+            found.add(module)
+            waiting.append(module)
+    return found
+
+
+def cycles(graph):
+    """Strongly connected components of more than one module, each as a sorted list."""
+    after = {name: reachable(graph, name) for name in graph}
+    components = {tuple(sorted(m for m in after[name] if name in after[m])) for name in graph if name in after[name]}
+    return sorted(map(list, components))
+
+
+def test_entries_at_the_top():
+    entries = {path.relative_to(ROOT / "dgraph").parts[0] for path in files(ROOT, "dgraph")} - {"README.md"}
+    assert {"__init__.py", "run.py", "graph"} <= entries
+    assert len(entries) <= MOST_AT_THE_TOP, sorted(entries)
+
+
+def test_sources_in_a_folder():
+    counts = {
+        str(folder.relative_to(ROOT)): sum(path.suffix in (".py", ".cuh") for path in paths)
+        for folder, paths in by_folder(ROOT, "dgraph").items()
+    }
+    assert max(counts.values()) > FEW_FILES
+    assert {folder: count for folder, count in counts.items() if count > MOST_SOURCES} == {}
+
+
+def test_large_folders_have_a_readme():
+    lacking, long = [], {}
+    for folder, paths in by_folder(ROOT, *PRODUCT).items():
+        page = folder / "README.md"
+        if len(set(paths) - {page}) > FEW_FILES and page not in paths:
+            lacking.append(str(folder.relative_to(ROOT)))
+        if page in paths and (lines := len(page.read_text().splitlines())) > README_LINES:
+            long[str(page.relative_to(ROOT))] = lines
+    assert (lacking, long) == ([], {})
+
+
+def empty(root, *names):
+    """Folders without a file of their own or below, ``__init__.py`` and READMEs aside."""
+    full = set()
+    for path in files(root, *names):
+        if path.name not in ("__init__.py", "README.md"):
+            full.update(path.parents)
+    return sorted(set(by_folder(root, *names)) - full)
+
+
+def test_no_folder_is_empty():
+    assert empty(ROOT, *PRODUCT) == []
+
+
+def test_an_empty_folder_is_seen(tmp_path):
+    for path in ("pkg/a/code.py", "pkg/a/__init__.py", "pkg/b/__init__.py", "pkg/c/__pycache__/d.pyc"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    assert empty(tmp_path, "pkg") == [tmp_path / "pkg/b"]
+
+
+def test_no_import_cycle():
+    assert cycles(graph_of_imports(ROOT, *PRODUCT)) == []
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from pkg import a",
+        "from pkg.a import name",
+        "import pkg.a",
+        "from .. import a",
+        "from ..a import name",
+        "def f():\n    import pkg.a as other",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pkg.a import Name",
+        "import importlib\ndef f():\n    return importlib.import_module('pkg.a')",
+        "from importlib import import_module\nx = import_module('pkg.a')",
+    ],
+)
+def test_a_cycle_is_seen(back, tmp_path):
+    (tmp_path / "pkg/sub").mkdir(parents=True)
+    (tmp_path / "pkg/__init__.py").touch()
+    (tmp_path / "pkg/sub/__init__.py").write_text("from pkg.sub.b import x\n")
+    (tmp_path / "pkg/a.py").write_text("import json\nfrom pkg import sub\n")
+    (tmp_path / "pkg/sub/b.py").write_text("import os\n")
+    assert cycles(graph_of_imports(tmp_path, "pkg")) == []
+    (tmp_path / "pkg/sub/b.py").write_text(back + "\n")
+    assert cycles(graph_of_imports(tmp_path, "pkg")) == [["pkg.a", "pkg.sub", "pkg.sub.b"]]
+
+
+def test_backends_import_no_algorithm():
+    graph = graph_of_imports(ROOT, *PRODUCT)
+    backends = [name for name in graph if name.startswith("dgraph.backend")]
+    assert {"dgraph.backend.kernel_register", "dgraph.backend.cuda.backend"} <= set(backends)
+    hits = {(name, m) for name in backends for m in graph[name] if f"{m}.".startswith("dgraph.algorithms.")}
+    assert hits == set()
+
+
+def told_apart(paths):
+    """Whether the folders of files of one name tell them apart, as far as the layout has a rule for it."""
+    tops = sorted("/".join(path.parts[: 3 if path.parts[1] == "backend" else 2]) for path in paths)
+    return tops in (["dgraph/backend/cpu", "dgraph/backend/cuda"], ["dgraph/algorithms", "dgraph/validate"])
+
+
+def test_names_of_files_are_unique():
+    by_name = defaultdict(list)
+    for path in files(ROOT, "dgraph"):
+        if path.suffix in (".py", ".cuh") and path.name not in FOUND_BY_FOLDER:
+            by_name[path.name].append(path.relative_to(ROOT))
+    assert {"machine.py", "bfs.py", "lb.cuh"} <= set(by_name)
+    clashes = [paths for paths in by_name.values() if len(paths) > 1 and not told_apart(paths)]
+    assert [" ".join(map(str, paths)) for paths in clashes] == []

@@ -1,0 +1,81 @@
+"""The wheel has every file that the packages need: it is built from the checkout, installed in an empty folder, and
+used from there. In a checkout, a file that the wheel lacks is found all the same."""
+
+import json
+import shutil
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from children import ROOT, run
+
+PACKAGES = ("dgraph", "partitioning")
+
+READ = """
+import json, sys
+from hashlib import sha256
+from pathlib import Path
+import dgraph, partitioning
+place = Path(sys.argv[1])
+found = [Path(package.__file__).parents[1] for package in (dgraph, partitioning)]
+assert found == [place, place], f"imported from {found}, and the wheel is installed in {place}"
+files = [place / name for name in json.loads(Path(sys.argv[2]).read_text())]
+print(json.dumps([sha256(file.read_bytes()).hexdigest() if file.exists() else None for file in files]))
+"""
+
+TEXT = """
+from dgraph.algorithms.bfs import Levels
+from dgraph.backend.cuda.codegen.module_text import Variant, edges, phases
+from dgraph.program import trace
+traced = trace(Levels(source=0), None)
+print(phases(traced, Variant(fused=False)), edges(traced, Variant(), "twc"))
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder in which nothing but the wheel of this checkout is installed."""
+    folder = tmp_path_factory.mktemp("wheel")
+    copy, place = folder / "checkout", folder / "installed"
+    copy.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    for name in (*PACKAGES, "launch"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--no-index", "--no-deps"]
+    done = run([*pip, "--no-build-isolation", "--no-compile", "--target", place, copy], folder / "pip", timeout=100)
+    assert done.code == 0, done.story()
+    return place
+
+
+def data_files():
+    """Every file of the packages that is not Python."""
+    files = (file for package in PACKAGES for file in (ROOT / package).rglob("[!.]*") if file.is_file())
+    return [file for file in files if file.suffix not in (".py", ".md") and file.parent.name != "__pycache__"]
+
+
+def used(installed, folder, *argv):
+    """What a Python prints that finds the packages where they are installed, and not in this checkout."""
+    done = run([sys.executable, *argv], folder, timeout=60, extra={"PYTHONPATH": str(installed)})
+    assert done.code == 0, done.story()
+    return done.logs()[0]
+
+
+@pytest.mark.starts_children
+def test_every_data_file_is_in_the_wheel_and_is_read_from_there(installed, tmp_path):
+    wanted = {str(file.relative_to(ROOT)): sha256(file.read_bytes()).hexdigest() for file in data_files()}
+    assert {Path(name).suffix for name in wanted} >= {".cuh", ".js", ".css", ".html", ".json"}
+    (tmp_path / "names").write_text(json.dumps([*wanted]))
+    read = json.loads(used(installed, tmp_path / "read", "-c", READ, installed, tmp_path / "names"))
+    lacking = [name for name, digest in zip(wanted, read, strict=True) if wanted[name] != digest]
+    if lacking:
+        pytest.fail(f"not in the wheel: {lacking}; see [tool.setuptools.package-data] in pyproject.toml")
+
+
+@pytest.mark.starts_children
+def test_the_wheel_makes_the_text_of_kernels_and_lists_what_it_has(installed, tmp_path):
+    assert "__global__" in used(installed, tmp_path / "text", "-c", TEXT)
+    told = used(installed, tmp_path / "list", "-m", "dgraph", "list")
+    assert "pagerank" in told
+    assert "oec" in told
