@@ -51,7 +51,7 @@ ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp"), "overlap": ("bfs", "sssp",
 SYMMETRIC = ("cc", "kcore")
 """What is left out on directed graphs of the peers, which have no such figures."""
 
-PARTS = ("compute", "pack", "exchange", "unpack", "agree")
+PARTS = ("compute", "pack", "exchange", "unpack", "idle")
 HIDDEN = "hidden"
 """Seconds of exchanges beside edges; no part, since nobody waited for them."""
 
@@ -96,7 +96,7 @@ def measure(
                     continue
                 more = SETTINGS.get(algorithm, {}) | VARIANTS.get(variant, {"variant": variant})
                 more = {} if work in PROGRAMS else more
-                more["backend"] = gpu.backend(**WAYS[traversal])
+                more["device"] = gpu.backend(**WAYS[traversal])
                 each = [{"source": source} for source in sources] if algorithm in ("bfs", "sssp") else [{}]
                 row = {"graph": name, "policy": policy, "algorithm": work, "way": traversal}
                 row |= _measured(graph, PROGRAMS.get(work, algorithm), policy, more, each, repeat)
@@ -126,12 +126,14 @@ def _graph(name: str, policy: str, count: int, gpu, comm) -> tuple[dgraph.Graph,
 def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: list[dict], repeat: int) -> dict:
     """Of all sources: the median run of the slowest, the medians, and a digest of the answers."""
     found, digest = [], 0
+    more = dict(more)
+    placed = graph.on(policy=policy, device=more.pop("device"))
     for source in each:
         runs, calls = [], []
         for _ in range(repeat + 1):
             graph.comm.barrier()
             began = time.perf_counter()
-            runs.append(dgraph.run(algorithm, graph, policy=policy, **source, **more))
+            runs.append(dgraph.run(algorithm, placed, **source, **more))
             calls.append(time.perf_counter() - began)
         call = float(graph.comm.allreduce(np.array([statistics.median(calls[1:])]), "max")[0])
         digest = (31 * digest + _digest(runs[0])) % 2**64

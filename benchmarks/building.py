@@ -48,22 +48,20 @@ def _row(spec: str, words: str, algorithm: str, policy: str, weights: str | None
     comm.barrier()
     began = time.perf_counter()
     graph = dgraph.build_on_gpus(spec, comm=comm, policy=policy, **({"weights": weights} if weights else {}))
-    graph.device.wait()
+    graph.built_on.wait()
     comm.barrier()
-    built, peak, stays = time.perf_counter() - began, graph.device.peak, graph.device.used()
+    built, peak, stays = time.perf_counter() - began, graph.built_on.peak, graph.built_on.used()
     planned = planned_bytes(graph, policy)
     if algorithm in ("bfs", "sssp"):
         more["source"] = graph.hub()
-    runs = [
-        dgraph.run(algorithm, graph, policy=policy, validate=turn > repeat, **more).report for turn in range(repeat + 2)
-    ]
+    runs = [dgraph.run(algorithm, graph, validate=turn > repeat, **more).report for turn in range(repeat + 2)]
     seconds = [max(sum(rank["seconds"].get(part, 0) for part in PARTS) for rank in run["ranks"]) for run in runs[1:-1]]
     row = {
-        "gpu": graph.device.name,
+        "gpu": graph.built_on.name,
         "graph": spec, "words": words, "algorithm": algorithm, "policy": policy, "ranks": comm.size, "n": graph.n,
         "arcs": graph.arcs, "fingerprint": graph.fingerprint(), "build": built,
         "peak": comm.largest(peak), "stays": comm.largest(stays), "planned": comm.largest(planned),
-        "solve": statistics.median(seconds or [0]), "run_peak": comm.largest(graph.device.peak),
+        "solve": statistics.median(seconds or [0]), "run_peak": comm.largest(graph.built_on.peak),
         "validate": max(rank["seconds"].get("validate", 0) for rank in runs[-1]["ranks"]),
         "validation": runs[-1]["outcome"]["validation"], "host": comm.largest(peak_memory()),
     }  # fmt: skip
@@ -72,7 +70,7 @@ def _row(spec: str, words: str, algorithm: str, policy: str, weights: str | None
     return row
 
 
-PARTS = ("compute", "pack", "exchange", "unpack", "agree")
+PARTS = ("compute", "pack", "exchange", "unpack", "idle")
 
 
 def _line(row: dict) -> str:

@@ -36,7 +36,7 @@ def _run(algorithm: str, arrays, threads: int | None) -> float:
     asked = SETTINGS.get(algorithm, {}) | ({"source": arrays.sources[0]} if algorithm in ("bfs", "sssp") else {})
     graph = arrays.unweighted if algorithm == "pagerank" else arrays.graph
     began = time.perf_counter()
-    dgraph.run(algorithm, graph, threads=threads, **asked)
+    dgraph.run(algorithm, graph.on(device=dgraph.Cpu(threads)), **asked)
     return time.perf_counter() - began
 
 

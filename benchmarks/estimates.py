@@ -17,7 +17,7 @@ GRAPHS = {
 }  # fmt: skip
 PARTS = (1, 2, 4)
 FEW = 1 << 18
-"""Edges of fallen vertices up to which a part goes on alone; as ``SMALL_ACROSS`` of the GPU backend."""
+"""Edges of fallen vertices up to which a part goes on alone; as ``SMALL_MULTI_GPU`` of the GPU backend."""
 
 
 def measure(graphs: list[str], folder: Path) -> None:

@@ -15,7 +15,7 @@ from benchmarks.cpu import ALGORITHMS
 from benchmarks.graphs import GRAPHS
 
 RANKS = (1, 2, 4)
-PARTS = ("compute", "pack", "exchange", "unpack", "agree")
+PARTS = ("compute", "pack", "exchange", "unpack", "idle")
 PARAMETERS: dict[str, dict] = {
     "bfs": {"return_predecessors": False},
     "sssp": {"return_predecessors": False},

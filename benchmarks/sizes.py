@@ -72,7 +72,7 @@ def _rounds() -> dict[str, float]:
             ]
             subprocess.run([str(word) for word in words], check=True)
             told = json.loads(report.read_text())
-        parts = ("compute", "pack", "exchange", "unpack", "agree")
+        parts = ("compute", "pack", "exchange", "unpack", "idle")
         spent = max(sum(rank["seconds"][part] for part in parts) for rank in told["ranks"])
         costs[str(ranks)] = 1e6 * spent / told["rounds"]["count"]
     return costs

@@ -1,9 +1,14 @@
-"""Distributed graph analytics. ``dgraph.run("sssp", "road.gr", source=1)`` on one process, or under mpirun on many."""
+"""Distributed graph analytics on CPUs and NVIDIA GPUs, alone or under mpirun.
+
+Load a graph with ``graph = dgraph.Graph.load("road.gr")``; then call ``dgraph.sssp(graph, source=1)`` or, by name,
+``dgraph.run("sssp", graph, source=1)``.
+"""
 
 import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from dgraph._support.cache import keep_kernels
 from dgraph._support.version import __version__
@@ -19,9 +24,126 @@ from dgraph.errors import (
     ValidationFailed,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+    from typing import Literal, TypeAlias
+
+    from dgraph.algorithms import Algorithm, Answer, Parameter, algorithm
+    from dgraph.backend.build import build_on_gpus
+    from dgraph.comm import Comm, communicator
+    from dgraph.engine.checkpoint import Checkpoint
+    from dgraph.engine.run_options import Options
+    from dgraph.graph.devices import Auto, Cpu, Cuda
+    from dgraph.graph.stored_graph import Graph
+    from dgraph.program import (
+        ADD,
+        ALL,
+        CHANGED,
+        INF,
+        MAX,
+        MIN,
+        OR,
+        Field,
+        Global,
+        Program,
+        maximum,
+        minimum,
+        mixed,
+        where,
+    )
+    from dgraph.result.result import Result
+    from dgraph.run import run
+
+    GraphLike: TypeAlias = str | PathLike | Graph
+    Vertices: TypeAlias = Sequence[int | str] | Mapping[int | str, float]
+
+    # Made by dgraph/algorithms/signatures.py; a test compares them with the register.
+    def bfs(
+        graph: GraphLike,
+        source: int | str,
+        *,
+        depth_limit: int | None = None,
+        return_predecessors: bool = True,
+        variant: Literal[
+            "direction-optimizing",
+            "topology",
+            "edge-topology",
+            "matrix",
+            "queue",
+            "expand-contract",
+            "contract-expand",
+            "two-phase",
+            "hybrid",
+            "bfs-4k",
+            "expand-gather",
+            "expand-balanced",
+            "expand-hybrid",
+        ] = "direction-optimizing",
+        without: str | None = None,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def cc(
+        graph: GraphLike,
+        *,
+        variant: Literal["union-find", "label-propagation"] = "union-find",
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def color(
+        graph: GraphLike,
+        *,
+        variant: Literal["jones-plassmann", "degree", "hybrid", "steal"] = "jones-plassmann",
+        switch_round: int | None = None,
+        random_state: int = 1,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def kcore(
+        graph: GraphLike,
+        *,
+        k: int | None = None,
+        variant: Literal["auto", "peeling", "shells", "estimates"] = "auto",
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def pagerank(
+        graph: GraphLike,
+        *,
+        alpha: float = 0.85,
+        tol: float = 1e-06,
+        max_iter: int = 100,
+        personalization: Vertices | None = None,
+        precision: Literal["double", "single"] = "double",
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+    def sssp(
+        graph: GraphLike,
+        source: int | str,
+        *,
+        cutoff: float | None = None,
+        delta: float | None = None,
+        variant: Literal["auto", "buckets", "gather"] = "auto",
+        return_predecessors: bool = True,
+        options: Options | None = None,
+        validate: bool = False,
+        checkpoint: Checkpoint | str | None = None,
+    ) -> Result: ...
+
+
 HOMES = {
     "run": "dgraph.run",
     "build_on_gpus": "dgraph.backend.build",
+    "Checkpoint": "dgraph.engine.checkpoint",
+    "Options": "dgraph.engine.run_options",
+    **dict.fromkeys(("Auto", "Cpu", "Cuda"), "dgraph.graph.devices"),
     "Graph": "dgraph.graph.stored_graph",
     "Result": "dgraph.result.result",
     "Comm": "dgraph.comm",
@@ -33,22 +155,28 @@ HOMES = {
     **dict.fromkeys(
         ("ADD", "ALL", "CHANGED", "INF", "MAX", "MIN", "OR", "Field", "Global", "Program"), "dgraph.program"
     ),
-    **dict.fromkeys(("maximum", "minimum", "where"), "dgraph.program"),
+    **dict.fromkeys(("maximum", "minimum", "mixed", "where"), "dgraph.program"),
 }
 """Public names and the modules that hold them: imported at first use, so that ``import dgraph`` is quick."""
 
+FUNCTIONS = ("bfs", "cc", "color", "kcore", "pagerank", "sssp")
+"""Algorithms that are functions of this module."""
+
 __all__ = [
     "Checkpointed", "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError", "PeerLost",
-    "UsageError", "ValidationFailed", "__version__", *HOMES,
+    "UsageError", "ValidationFailed", "__version__", *HOMES, *FUNCTIONS,
 ]  # fmt: skip
 
 keep_kernels(Path(__file__).parent)
 
 
 def __getattr__(name: str):
-    if name not in HOMES:
+    if name in FUNCTIONS:
+        value = import_module("dgraph.run").function_of(name)
+    elif name in HOMES:
+        value = getattr(import_module(HOMES[name]), name)
+    else:
         raise AttributeError(f"module 'dgraph' has no attribute {name!r}")
-    value = getattr(import_module(HOMES[name]), name)
     globals()[name] = value
     return value
 

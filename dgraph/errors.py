@@ -1,7 +1,7 @@
-"""What goes wrong, said so that the reader can act: what was got, why it cannot be, what to do.
+"""Exceptions of dgraph. A message says what was given, why it cannot be used, and what to do.
 
-Every class carries the exit code of the command line. An error found on one rank is raised on all of them by
-:meth:`dgraph.comm.Comm.together`; the command line prints it once.
+Every class carries the exit code of the command line. :meth:`dgraph.comm.Comm.together` raises an error of one rank on
+all ranks; the command line prints it once.
 """
 
 
@@ -12,53 +12,59 @@ class DgraphError(Exception):
 
 
 class UsageError(DgraphError):
-    """The request cannot be carried out as it stands: unknown name, missing source, options that contradict."""
+    """The request is invalid: an unknown name, a missing source, options that contradict each other."""
 
     exit_code = 2
 
 
 class DataError(DgraphError):
-    """The input is not what it says it is: a bad line, a wrong count, a weight that the algorithm cannot take."""
+    """The input is malformed: a bad line, a wrong count, a weight that the algorithm cannot use."""
 
     exit_code = 65
 
 
 class OutputError(DgraphError):
-    """Reading or writing failed at the system's end: a full disk, a missing permission."""
+    """The system failed to read or write: a full disk, a missing permission."""
 
     exit_code = 74
 
 
 class InternalError(DgraphError):
-    """A fault of dgraph itself; please report it with the command line and the text."""
+    """A bug in dgraph; please report it with the command line and the message."""
 
     exit_code = 70
 
 
 class PeerLost(InternalError):
-    """Another rank does not answer: it has ended, hangs, or gave up itself and says why."""
+    """Another rank does not respond: it has ended, hangs, or gave up itself and reported why."""
 
 
 class ValidationFailed(DgraphError):
-    """The answer was checked and is wrong. The text names the rule, and the first vertex or arc that breaks it."""
+    """The result was checked and is wrong. The message names the rule and the first vertex or arc that breaks it."""
 
     exit_code = 1
 
 
 class Checkpointed(DgraphError):
-    """The run was asked to stop, and a complete checkpoint lies where it can go on from."""
+    """The run was asked to stop, and wrote a complete checkpoint from which it can resume."""
 
     exit_code = 75
 
 
 class NotConverged(DgraphError):
-    """A tolerance or round limit was not met. The result is complete as far as it went."""
+    """A tolerance or round limit was not met. The result holds the values reached by then."""
 
     exit_code = 3
 
 
 def unknown(kind: str, name: str, known) -> UsageError:
-    """The error for a name that no register holds; lists the known ones, the likeliest first."""
+    """Make the error for an unregistered name; it suggests the closest known name and lists all of them.
+
+    Args:
+        kind: noun for the message, such as "policy".
+        name: name that was given.
+        known: names that exist.
+    """
     import difflib
 
     known = sorted(known)

@@ -1,4 +1,4 @@
-"""Starting dgraph elsewhere: batch scripts for Slurm (``scripts/``), and ``python -m launch``, which writes others.
+"""Batch scripts that start dgraph under Slurm: ready-made ones in ``scripts/``, others from ``python -m launch``.
 
-Standard library only, so that it runs on a login node that has nothing else.
+It uses only the standard library, so that it runs on a bare login node.
 """

@@ -12,8 +12,8 @@ from launch.once import once
 from launch.slurm import MPI, READY, Job, script
 
 DESCRIPTION = (
-    "A batch script for Slurm on stdout. What stands after -- is dgraph's command line; without it the script runs "
-    "the words that follow it in sbatch. Ready-made ones: python -m launch scripts DIR."
+    "Write a batch script for Slurm to stdout. The words after -- are dgraph's command line; without them the script "
+    "runs the words that follow it in sbatch. Ready-made scripts: python -m launch scripts DIR."
 )
 
 EXAMPLES = """\
@@ -25,7 +25,7 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command line; the exit code."""
+    """Run the command line and return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     ours, theirs = words, []
     if "--" in words:
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _slurm(commands.add_parser("slurm", help="a batch script for Slurm", description=DESCRIPTION, epilog=EXAMPLES,
                                formatter_class=argparse.RawDescriptionHelpFormatter))  # fmt: skip
     ready = commands.add_parser("scripts", help="the ready-made batch scripts", description=", ".join(READY))
-    ready.add_argument("output", type=Path, metavar="DIR", help="where they are written")
+    ready.add_argument("output", type=Path, metavar="DIR", help="folder to write them to")
     given = vars(parser.parse_args(ours))
     output: Path | None = given.pop("output", None)
     try:
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """What was not given is absent from what was parsed: its default is :class:`Job`'s."""
+    """Parser whose result omits options that were not given, so that :class:`Job` supplies the defaults."""
 
     def __init__(self, **options: Any):
         super().__init__(argument_default=argparse.SUPPRESS, **options)
@@ -67,25 +67,25 @@ class _Parser(argparse.ArgumentParser):
 
 def _slurm(parser: argparse.ArgumentParser) -> None:
     add, default = parser.add_argument, Job()
-    add("--nodes", type=int, metavar="N", help=f"nodes (default {default.nodes})")
-    add("--ranks", type=int, metavar="N", help=f"ranks a node (default {default.ranks})")
-    add("--cpus", type=int, metavar="N", help="cores a rank (default: Slurm's)")
-    add("--gpus", type=int, metavar="N", help=f"GPUs a node (default {default.gpus})")
-    add("--time", help=f"at most: minutes, HH:MM:SS or DAYS-HH (default {default.time})")
-    add("--name", help=f"of the job (default {default.name})")
-    add("--partition", help="Slurm's, a queue")
-    add("--account", help="whom it is charged to")
-    add("--array", metavar="TASKS", help="0-9%%2: a task for each line of a list of sources, two at a time")
-    add("--requeue", action="store_true", help="stop with a checkpoint before the time is up, queue again, go on")
+    add("--nodes", type=int, metavar="N", help=f"number of nodes (default {default.nodes})")
+    add("--ranks", type=int, metavar="N", help=f"ranks per node (default {default.ranks})")
+    add("--cpus", type=int, metavar="N", help="cores per rank (default: Slurm's)")
+    add("--gpus", type=int, metavar="N", help=f"GPUs per node (default {default.gpus})")
+    add("--time", help=f"time limit: minutes, HH:MM:SS or DAYS-HH (default {default.time})")
+    add("--name", help=f"job name (default {default.name})")
+    add("--partition", help="Slurm partition (queue)")
+    add("--account", help="Slurm account to charge")
+    add("--array", metavar="TASKS", help="0-9%%2: one task per line of a list of sources, two at a time")
+    add("--requeue", action="store_true", help="stop with a checkpoint before the time limit, requeue, and resume")
     add("--image", metavar="FILE.sif", help="run in an Apptainer image")
     add("--mpi", choices=MPI, help=f"pmi2: MPICH, pmix: Open MPI (default {default.mpi})")
     add(
         "--setup",
         action="append",
         metavar="LINE",
-        help="a shell line before the start, such as module load; give it again for another",
+        help="shell line to run before the start, such as module load; may be given several times",
     )
-    add("-o", "--output", type=Path, metavar="FILE", help="write it here, not on stdout")
+    add("-o", "--output", type=Path, metavar="FILE", help="write the script to FILE, not to stdout")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""argparse options that are given at most once: ``--source 1 --source 2`` is refused, in place of keeping the last.
+"""argparse options that may be given once: ``--source 1 --source 2`` is an error, where argparse keeps the last value.
 
-:func:`once` changes a parser so; the command lines of dgraph, partitioning and launch all use it. It needs a parser
-whose ``argument_default`` is ``argparse.SUPPRESS``: a value that is present was given.
+:func:`once` changes a parser accordingly; the command lines of dgraph, partitioning and launch use it. The parser's
+``argument_default`` must be ``argparse.SUPPRESS``, so that a value is present only if it was given.
 """
 
 from __future__ import annotations
@@ -11,17 +11,27 @@ from typing import Any
 
 
 class Once(argparse.Action):
-    """Store the value of an option; refuse a second one."""
+    """Action that stores the value of an option and refuses a second one."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
+        """Store ``values``.
+
+        Raises:
+            ArgumentError: the option was given before.
+        """
         _refuse(self, namespace, option, f"and {values!r}")
         setattr(namespace, self.dest, values)
 
 
 class Switch(argparse.BooleanOptionalAction):
-    """``--name`` and ``--no-name``, of which the same may be given again."""
+    """Action for ``--name`` and ``--no-name``: repeating one is accepted, giving both is refused."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
+        """Store True or False.
+
+        Raises:
+            ArgumentError: the opposite was given before.
+        """
         value = not str(option).startswith("--no-")
         if getattr(namespace, self.dest, value) != value:
             _refuse(self, namespace, option, f"by {option}")
@@ -29,7 +39,7 @@ class Switch(argparse.BooleanOptionalAction):
 
 
 def once(parser: argparse.ArgumentParser) -> None:
-    """Let the options of ``parser`` that take a value, in groups and subcommands too, be given at most once."""
+    """Make options of ``parser`` that take a value, also in groups and subcommands, refuse a second occurrence."""
     for name in (None, "store"):
         parser.register("action", name, Once)
 

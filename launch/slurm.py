@@ -1,4 +1,4 @@
-"""Batch scripts for Slurm: a :class:`Job` to the text that ``sbatch`` takes."""
+"""Batch scripts for Slurm: :func:`script` renders a :class:`Job` as the text that ``sbatch`` takes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MPI = ("pmi2", "pmix", "mpirun")
-"""How ranks are started: srun for MPICH (pip's mpich too), srun for Open MPI, or the MPI's own launcher."""
+"""Start of ranks: srun for MPICH (also pip's mpich), srun for Open MPI, or the MPI's own launcher."""
 
 MOST_RESTARTS = 20
+"""Maximum number of requeues."""
+
 NOTICE = 120
-"""Seconds before the end at which Slurm asks the job to stop: rounds, writing and the end of ranks must fit in."""
+"""Seconds before the time limit at which Slurm sends the signal: enough for a round, the checkpoint and the exit."""
 
 STOPPED = 75
-"""Exit code of dgraph: it stopped with a complete checkpoint."""
+"""Exit code of dgraph when it has stopped with a complete checkpoint."""
 
 TIME = re.compile(r"(\d+-)?\d+(:\d\d){0,2}")
 ARRAY = re.compile(r"\d+(-\d+(:\d+)?)?(,\d+(-\d+(:\d+)?)?)*(%\d+)?")
@@ -23,20 +25,24 @@ ARRAY = re.compile(r"\d+(-\d+(:\d+)?)?(,\d+(-\d+(:\d+)?)?)*(%\d+)?")
 
 @dataclass(frozen=True)
 class Job:
-    """What a batch script asks Slurm for, and what it runs.
+    """Resources that a batch script requests from Slurm, and the command that it runs.
 
     Attributes:
-        nodes, ranks: nodes, and ranks on each of them.
-        cpus: cores a rank; None: Slurm's default.
-        gpus: GPUs a node. Ranks choose among them: bound by Slurm, they could not reach each other's memory.
-        time: Slurm's, such as 30 (minutes), 04:00:00 or 1-12.
+        nodes: number of nodes.
+        ranks: ranks per node.
+        cpus: cores per rank; None: Slurm's default.
+        gpus: GPUs per node. Ranks select their own; GPUs bound by Slurm could not access each other's memory.
+        time: Slurm's time limit, such as 30 (minutes), 04:00:00 or 1-12.
+        name: job name.
+        partition: Slurm partition; None: the default.
+        account: Slurm account; None: the default.
         array: task numbers such as 0-9%2. Task i runs the sources on line i + 1 of the list, the script's first word.
-        requeue: on SIGUSR1, which Slurm sends before the time is up or the nodes are taken back, stop with a
-            checkpoint, queue again, and go on; ``MOST_RESTARTS`` times at most.
-        image: an Apptainer image that dgraph runs in.
+        requeue: on SIGUSR1, which Slurm sends before the time limit or a preemption, stop with a checkpoint, requeue
+            and resume; at most ``MOST_RESTARTS`` times.
+        image: Apptainer image that dgraph runs in; None: no container.
         mpi: a word of ``MPI``.
-        setup: shell lines that make ``python`` the right one, such as ``module load mpich``.
-        words: dgraph's command line; without, the words that follow the script in ``sbatch SCRIPT …``.
+        setup: shell lines that select the right ``python``, such as ``module load mpich``.
+        words: dgraph's command line; empty: the words that follow the script in ``sbatch SCRIPT …``.
     """
 
     nodes: int = 1
@@ -81,11 +87,11 @@ READY = {
     "requeue": Job(requeue=True),
     "apptainer": Job(image="dgraph.sif"),
 }
-"""The scripts that lie in ``launch/scripts``, as they are."""
+"""Jobs of the ready-made scripts in ``launch/scripts``."""
 
 
 def script(job: Job) -> str:
-    """The batch script of a job."""
+    """Render the batch script of a job."""
     return "\n".join(_lines(job)) + "\n"
 
 
@@ -115,7 +121,7 @@ def _lines(job: Job) -> Iterator[str]:
 
 
 def _again(job: Job) -> Iterator[str]:
-    """Run, and queue again where the run stopped with a checkpoint."""
+    """Yield the lines that run dgraph and requeue the job if it stopped with a checkpoint."""
     yield "job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}"
     yield "job=${job:-$SLURM_JOB_ID}  # of an array this task: one task's number can be the whole array's"
     yield "checkpoints=${DGRAPH_CHECKPOINTS:-checkpoints}/$job"

@@ -1,7 +1,7 @@
-"""Partitioning: a policy looks at a distributed graph and says who owns each vertex and who holds each arc.
+"""Partitioning: a policy assigns each vertex an owner and each arc a holder, given a distributed graph.
 
-Knows arrays and a communicator, and nothing of dgraph. ``docs/partitioning.md`` describes the policies and how to add
-one.
+The package depends on arrays and a communicator, not on dgraph. :func:`plan` is the entry. ``docs/partitioning.md``
+describes the policies and how to add one.
 """
 
 from partitioning.placement import Placement, PolicyError

@@ -1,6 +1,6 @@
-"""``python -m partitioning GRAPH -n PARTS``: what a policy makes of a graph, alone or under mpirun.
+"""``python -m partitioning GRAPH -n PARTS``: partition a graph and print the quality, alone or under mpirun.
 
-The one file here that uses dgraph: to read and generate graphs, to end all ranks together, and to write stores.
+This is the only file of the package that uses dgraph: to load graphs, to end all ranks together, and to write stores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.load import describe
 from dgraph.graph.load_options import load_options
-from dgraph.graph.stored.write import available, chunks_a_part, write
+from dgraph.graph.stored.write import check_writable, chunks_a_part, write
 from dgraph.graph.stored_graph import Graph
 from partitioning import POLICIES, Placement, PolicyError, choose, plan, quality
 from partitioning.compare import recommended, table
@@ -37,7 +37,7 @@ examples:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Run the command line on every rank; the exit code, equal on all."""
+    """Run the command line on every rank; return the exit code, equal on all."""
     words = sys.argv[1:] if words is None else words
     return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
 
@@ -45,18 +45,18 @@ def main(words: list[str] | None = None) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="python -m partitioning",
-        description="Partition a graph, and say how good the parts are.",
+        description="Partition a graph, and report the quality of the partition.",
         epilog=EXAMPLES,
     )
     parser.add_argument("graph", metavar="GRAPH", help="a file or a generator, as for python -m dgraph")
-    parser.add_argument("-n", "--parts", type=int, metavar="N", help="how many parts (default: one a rank)")
+    parser.add_argument("-n", "--parts", type=int, metavar="N", help="number of parts (default: one per rank)")
     parser.add_argument("--policy", metavar="NAME[,option=value...]", help=f"{', '.join(POLICIES)} (default auto)")
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="write a store: a folder that dgraph opens")
     parser.add_argument(
         "--chunks", type=int, metavar="K", help="pieces of a store that can go to other ranks (default 4 N)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a store of that name")
-    parser.add_argument("--compare", action="store_true", help="run every policy, and recommend one (-o takes it)")
+    parser.add_argument("--compare", action="store_true", help="run every policy, and recommend one (-o writes it)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but the result and errors")
     parser.add_argument("--traceback", action="store_true", help="show where in the code an error was raised")
@@ -66,60 +66,60 @@ def _parser() -> Parser:
 
 def _command(words: list[str], comm: Comm) -> int:
     try:
-        asked = _parser().parsed(words)
-    except HelpRequested as said:
+        given = _parser().parsed(words)
+    except HelpRequested as help_text:
         if comm.rank == 0:
-            print(said)
+            print(help_text)
         return 0
-    parts = asked.get("parts", comm.size)
+    parts = given.get("parts", comm.size)
     with comm.together():
-        _check(asked, parts)
+        _check(given, parts)
     began = time.perf_counter()
-    compared = [name for name in POLICIES if name != "auto"] if "compare" in asked else []
-    names = list(dict.fromkeys([asked["policy"], *compared] if "policy" in asked else compared or ["auto"]))
-    with progress_for(comm.rank, "quiet" in asked, began) as progress:
-        progress.phase("load", asked["graph"])
-        graph = Graph.load(asked["graph"], comm=comm, **load_options(asked))
+    compared = [name for name in POLICIES if name != "auto"] if "compare" in given else []
+    names = list(dict.fromkeys([given["policy"], *compared] if "policy" in given else compared or ["auto"]))
+    with progress_for(comm.rank, "quiet" in given, began) as progress:
+        progress.phase("load", given["graph"])
+        graph = Graph.load(given["graph"], comm=comm, **load_options(given))
         show_warnings(graph)
         progress.line(describe(graph))
         rows, placements = [], {}
         for name in names:
             progress.phase("partition", f"{name} into {parts}")
-            row, placement = _row(name, graph, parts, refuse="compare" not in asked)
+            row, placement = _row(name, graph, parts, refuse="compare" not in given)
             rows.append(row)
             placements[row["policy"]] = placement
-        told: dict[str, Any] = {
+        report: dict[str, Any] = {
             "graph": {"name": graph.facts.name, "fingerprint": graph.fingerprint(), "vertices": graph.n,
                       "edges": graph.m, "arcs": graph.arcs, "directed": graph.directed},
             "parts": parts, "ranks": comm.size, "policies": rows,
         }  # fmt: skip
-        if "compare" in asked:
-            told["recommended"] = dict(zip(("policy", "reason"), recommended(rows), strict=True))
-        if "output" in asked:
-            taken = next(row for row in rows if row["policy"] == told.get("recommended", rows[0])["policy"])
-            progress.phase("write", f"{asked['output']}: {taken['policy']}")
-            told["store"] = _write(asked, graph, placements[taken["policy"]], taken)
+        if "compare" in given:
+            report["recommended"] = dict(zip(("policy", "reason"), recommended(rows), strict=True))
+        if "output" in given:
+            taken = next(row for row in rows if row["policy"] == report.get("recommended", rows[0])["policy"])
+            progress.phase("write", f"{given['output']}: {taken['policy']}")
+            report["store"] = _write(given, graph, placements[taken["policy"]], taken)
     peak = comm.allgather(np.array([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10], np.int64))
-    told |= {"seconds": time.perf_counter() - began, "peak_memory_bytes": peak[:, 0].tolist()}
+    report |= {"seconds": time.perf_counter() - began, "peak_memory_bytes": peak[:, 0].tolist()}
     if comm.rank == 0:
-        print(json.dumps(told, indent=1) if "json" in asked else _text(told))
+        print(json.dumps(report, indent=1) if "json" in given else _text(report))
     return 0
 
 
-def _check(asked: dict[str, Any], parts: int) -> None:
+def _check(given: dict[str, Any], parts: int) -> None:
     if parts < 1:
         raise UsageError(f"got -n {parts}, but a graph has 1 part or more")
     try:
-        choose(asked.get("policy", "auto"))
-        if "output" in asked:
-            chunks_a_part(asked.get("chunks"), parts)
-            available(asked["output"], "overwrite" in asked)
+        choose(given.get("policy", "auto"))
+        if "output" in given:
+            chunks_a_part(given.get("chunks"), parts)
+            check_writable(given["output"], "overwrite" in given)
     except PolicyError as wrong:
         raise UsageError(str(wrong)) from wrong
 
 
 def _row(name: str, graph: Graph, parts: int, refuse: bool) -> tuple[dict[str, Any], Placement | None]:
-    """A policy's figures, and its placement; a refusal among several policies is a row too."""
+    """Return a policy's figures and its placement; with several policies a refusal is a row, too."""
     try:
         if name == "metis" and not refuse and graph.n + graph.arcs > MOST:
             raise PolicyError("it would take minutes; to compare it too, add --policy metis,seed=1")
@@ -135,16 +135,16 @@ def _row(name: str, graph: Graph, parts: int, refuse: bool) -> tuple[dict[str, A
     }, placement  # fmt: skip
 
 
-def _write(asked: dict[str, Any], graph: Graph, placement: Placement | None, row: dict[str, Any]) -> dict[str, Any]:
+def _write(given: dict[str, Any], graph: Graph, placement: Placement | None, row: dict[str, Any]) -> dict[str, Any]:
     if placement is None:
         raise UsageError(f"nothing to write: {row['policy']}: {row['refused']}")
     began = time.perf_counter()
     figures = {name: row[name] for name in row if name not in ("policy", "kind", "reason", "warning")}
     write(
-        asked["output"], graph.block, placement, graph.comm,
-        fingerprint=graph.fingerprint(), quality=figures, chunks=asked.get("chunks"), overwrite="overwrite" in asked,
+        given["output"], graph.block, placement, graph.comm,
+        fingerprint=graph.fingerprint(), quality=figures, chunks=given.get("chunks"), overwrite="overwrite" in given,
     )  # fmt: skip
-    return {"path": str(asked["output"]), "policy": row["policy"], "seconds": time.perf_counter() - began}
+    return {"path": str(given["output"]), "policy": row["policy"], "seconds": time.perf_counter() - began}
 
 
 def _placed(name: str, graph: Graph, parts: int) -> tuple[Placement, float]:
@@ -153,23 +153,23 @@ def _placed(name: str, graph: Graph, parts: int) -> tuple[Placement, float]:
     return placement, graph.comm.largest(int(1e6 * (time.perf_counter() - began))) / 1e6
 
 
-def _text(told: dict[str, Any]) -> str:
-    graph, rows = told["graph"], told["policies"]
+def _text(report: dict[str, Any]) -> str:
+    graph, rows = report["graph"], report["policies"]
     lines = [
-        f"{graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs in {told['parts']} parts", "",
+        f"{graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs in {report['parts']} parts", "",
         table(rows), "",
     ]  # fmt: skip
     lines += [f"{row['policy']}: {row['reason']}" for row in rows if len(rows) == 1]
     lines += [f"warning: {row['warning']}" for row in rows if row.get("warning")]
-    if "recommended" in told:
-        lines.append(f"take {told['recommended']['policy']}: {told['recommended']['reason']}")
-    if "store" in told:
-        store = told["store"]
+    if "recommended" in report:
+        lines.append(f"take {report['recommended']['policy']}: {report['recommended']['reason']}")
+    if "store" in report:
+        store = report["store"]
         lines.append(
-            f"{store['path']}: {told['parts']} parts by {store['policy']}, written in {store['seconds']:.2f} s"
+            f"{store['path']}: {report['parts']} parts by {store['policy']}, written in {store['seconds']:.2f} s"
         )
-    most, ranks = max(told["peak_memory_bytes"]) / 2**30, told["ranks"]
-    lines.append(f"{told['seconds']:.1f} s on {ranks} rank{'s'[: ranks != 1]}; {most:.2f} GiB in use at most on one")
+    most, ranks = max(report["peak_memory_bytes"]) / 2**30, report["ranks"]
+    lines.append(f"{report['seconds']:.1f} s on {ranks} rank{'s'[: ranks != 1]}; {most:.2f} GiB in use at most on one")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Several policies side by side: their figures as a table, and which of them to take."""
+"""Compare policies: a table of their figures, and a recommendation."""
 
 from __future__ import annotations
 
@@ -8,44 +8,43 @@ from typing import Any
 from partitioning.quality import LABELS
 
 EVEN_EDGES, EVEN_VERTICES = 1.2, 2.0
-"""Times the mean that the fullest part may hold of a placement that is recommended: rounds wait for it."""
+"""Largest imbalance of arcs, and of vertices, of a recommended placement: rounds wait for the fullest part."""
 
 ALIKE = 1.05
-"""Placements that send less than this times the fewest bytes are alike: then the one made soonest is taken."""
+"""Placements within this factor of the fewest bytes are equivalent; the one computed fastest is chosen."""
 
 MEASURE = "pagerank"
-"""The algorithm whose bytes are compared: every label crosses in every round."""
+"""Algorithm whose bytes are compared: every mirror is exchanged in every round."""
 
 Row = Mapping[str, Any]
 
 
 def recommended(rows: Sequence[Row]) -> tuple[str, str]:
-    """The policy to take and why.
+    """Return the recommended policy and the reason.
 
     Args:
-        rows: for each policy what ``quality`` gives, with ``policy`` and ``seconds``; those with ``refused`` are out.
+        rows: the figures of ``quality`` for each policy, with ``policy`` and ``seconds``; rows with ``refused`` are
+            skipped.
     """
     possible = [row for row in rows if "refused" not in row]
     if not possible:
         return "", "every policy was refused"
     even = [row for row in possible if row["edge_balance"] <= EVEN_EDGES and row["vertex_balance"] <= EVEN_VERTICES]
-    among = (
-        f"those that load no part with more than {EVEN_EDGES} × the mean of the arcs or {EVEN_VERTICES} × of vertices"
-    )
+    among = f"policies with at most {EVEN_EDGES} × the mean of the arcs and {EVEN_VERTICES} × of the vertices in a part"
     if not even:
         least = min(row["edge_balance"] for row in possible)
         even = [row for row in possible if row["edge_balance"] <= ALIKE * least]
-        among = f"those that balance best, though their fullest part holds about {least:.2f} × the mean of the arcs"
+        among = f"the best balanced policies, whose fullest part holds about {least:.2f} × the mean of the arcs"
     name, unit = _unit(possible)
     sent = {row["policy"]: row["round_bytes"][MEASURE] / unit for row in even}
     alike = [row for row in even if sent[row["policy"]] <= ALIKE * min(sent.values())]
     best = min(alike, key=lambda row: row["seconds"])["policy"]
-    why = f"of {among}, it sends {'least' if len(alike) == 1 else 'about as little as any, and is made soonest'}"
+    why = f"of {among}, it sends {'least' if len(alike) == 1 else 'about as little as any, and is computed fastest'}"
     return best, f"{why}: {sent[best]:.2f} {name} a round of {MEASURE}, others up to {max(sent.values()):.2f}"
 
 
 def table(rows: Sequence[Row]) -> str:
-    """One line a policy. ``cut`` in per cent of the arcs, bytes a round over all parts."""
+    """Return one line a policy. ``cut`` is in per cent of the arcs, bytes are per round over all parts."""
     name, unit = _unit(rows)
     heads = ["policy", "cut %", "repl.", "v-bal.", "e-bal.", "mirrors", *LABELS, "seconds"]
     lines = [[_cell(row, head, unit) for head in heads] for row in rows if "refused" not in row]
@@ -64,7 +63,7 @@ def _line(cells: Sequence[str], width: Sequence[int]) -> str:
 
 
 def _unit(rows: Sequence[Row]) -> tuple[str, int]:
-    """A unit of bytes in which the figures are neither all below 1 nor all long."""
+    """Return a unit of bytes that suits the largest figure, and its size."""
     most = max((max(row["round_bytes"].values()) for row in rows if "refused" not in row), default=0)
     return ("MiB", 1 << 20) if most >= 1 << 20 else ("KiB", 1 << 10)
 

@@ -1,4 +1,4 @@
-"""Placement: who owns a vertex, who holds an arc. What every policy returns."""
+"""``Placement``: the owner of each vertex and the holder of each arc, as functions. Every policy returns one."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from typing import Any
 import numpy as np
 
 CUTS = ("outgoing", "incoming", "vertex")
+"""Kinds of placement: see :class:`Placement`."""
 ASKED = "asked for"
+"""Reason of a placement that the user chose."""
 
 
 class PolicyError(ValueError):
-    """A policy that is unknown, or that cannot place this graph: what was got, why it cannot be, what to do.
+    """Policy that is unknown, or that cannot place this graph: what was got, why it cannot be, what to do.
 
     Raised on every rank alike.
     """
 
 
 class LookUp:
-    """A look-up that takes gids of any integer dtype, and gives parts that exist, int32; all of this package's do."""
+    """Function from gids of any integer dtype to existing parts, int32; all look-ups of this package are such."""
 
 
 class Checked(LookUp):
-    """A look-up of any other kind, such as a user's: it gets int64 gids, whatever the graph's, and is checked.
+    """Wrapper of any other look-up, such as a user's: passes int64 gids, and checks the result.
 
-    Raises, where it is called:
+    Raises, when called:
         PolicyError: the look-up gives something other than one part for each vertex or arc.
     """
 
@@ -35,6 +37,7 @@ class Checked(LookUp):
         self.of, self.policy, self.parts = of, policy, parts
 
     def __call__(self, *gids: np.ndarray) -> np.ndarray:
+        """Return the checked parts, int32, of vertices or of arcs (sources, targets)."""
         wide = [np.asarray(each).astype(np.int64, copy=False) for each in gids]
         found, what = np.asarray(self.of(*wide)), "an arc" if len(wide) == 2 else "a vertex"
         if found.shape != wide[0].shape or found.dtype.kind not in "iu":
@@ -54,19 +57,19 @@ class Checked(LookUp):
 
 @dataclass(frozen=True)
 class Placement:
-    """Two pure look-ups; any rank may ask about any vertex or arc, without communication.
+    """Two pure functions that any rank may call for any vertex or arc, without communication.
 
-    Whoever asks may have gids of any integer dtype. A look-up that is not a :class:`LookUp` of this package is wrapped
-    (:class:`Checked`): it gets int64 arrays.
+    Callers may pass gids of any integer dtype. A look-up that is not a :class:`LookUp` of this package is wrapped in
+    :class:`Checked`, and gets int64 arrays.
 
     Attributes:
-        policy: name of the policy taken, with its options; ``auto`` gives the name of the one it chose.
-        cut: ``outgoing``, every arc lies at its source's owner; ``incoming``, at its target's; ``vertex``, elsewhere.
-        parts: how many parts there are; they are numbered from 0.
+        policy: name of the policy, with its options; for ``auto`` that of the policy chosen.
+        cut: ``outgoing``, every arc is at its source's owner; ``incoming``, at its target's; ``vertex``, elsewhere.
+        parts: number of parts, numbered from 0.
         owner: gids, int64 (k,), to parts, integers (k,).
-        holder: source gids and target gids, both int64 (k,), to parts, integers (k,). Belongs to ``vertex`` only.
-        reason: why, in one sentence.
-        warning: what a user should know before he takes the answer's speed for granted; empty if nothing.
+        holder: source gids and target gids, both int64 (k,), to parts, integers (k,). Only for ``vertex``.
+        reason: reason for this placement, in one sentence.
+        warning: performance warning for the user; empty if there is none.
     """
 
     policy: str
@@ -88,19 +91,19 @@ class Placement:
                 object.__setattr__(self, name, Checked(given, self.policy, self.parts))
 
     def because(self, reason: str, warning: str = "") -> Placement:
-        """The same, for a reason other than that it was asked for."""
+        """Return the same placement with another reason."""
         return replace(self, reason=reason + self.reason.removeprefix(ASKED), warning=warning)
 
     def edge_owner(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
-        """The parts that hold these arcs, int32 (k,)."""
+        """Return the parts that hold these arcs, int32 (k,)."""
         if self.holder is not None:
             return self.holder(src, dst)
         return self.owner(src if self.cut == "outgoing" else dst)
 
 
 @contextmanager
-def agreed(comm: Any) -> Iterator[None]:
-    """Local work in which a look-up may be refused on some ranks: then all ranks raise the first one's PolicyError.
+def errors_on_all_ranks(comm: Any) -> Iterator[None]:
+    """Run local work; if look-ups are refused on some ranks, raise the first one's PolicyError on all ranks.
 
     The block must not communicate.
     """
@@ -109,6 +112,6 @@ def agreed(comm: Any) -> Iterator[None]:
         yield
     except PolicyError as wrong:
         refused = str(wrong)
-    told = [text for text in comm.allgather_json(refused) if text]
-    if told:
-        raise PolicyError(told[0])
+    refusals = [text for text in comm.allgather_json(refused) if text]
+    if refusals:
+        raise PolicyError(refusals[0])

@@ -1,4 +1,4 @@
-"""The register of policies, their options, and ``plan``, which looks one up and asks it."""
+"""Register of policies and their options. :func:`policy` registers, :func:`choose` parses, :func:`plan` places."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from partitioning.placement import Placement, PolicyError
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a policy, as its function's signature has it."""
+    """One option of a policy, from its function's signature."""
 
     name: str
     type: type
@@ -24,7 +24,7 @@ class Option:
     choices: tuple[str, ...] = ()
 
     def value(self, text: str) -> Any:
-        """The value that a command line's text stands for; ValueError if it is none."""
+        """Convert a command line's text to a value; raise ValueError if it is invalid."""
         if self.choices and text not in self.choices:
             raise ValueError
         if self.type is bool:
@@ -37,7 +37,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Policy:
-    """A way to place a graph: ``place(edges, parts, comm, **options) -> Placement``, collective."""
+    """Registered policy: ``place(edges, parts, comm, **options) -> Placement``, collective."""
 
     name: str
     help: str
@@ -50,7 +50,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A policy with the options that were given for it."""
+    """Policy with the options given for it."""
 
     policy: Policy
     given: Mapping[str, Any]
@@ -63,12 +63,13 @@ POLICIES: dict[str, Policy] = {}
 
 
 def policy(name: str, help: str):
-    """Decorator: register ``place(edges, parts, comm, *, option=default, …) -> Placement`` under ``name``.
+    """Register ``place(edges, parts, comm, *, option=default, …) -> Placement`` under ``name``; a decorator.
 
     The keyword-only parameters are the policy's options: annotate them ``int``, ``float``, ``bool``, ``str`` or
     ``Literal["one", "other"]``.
 
     Args:
+        name: of the policy.
         help: one line.
     """
 
@@ -80,10 +81,10 @@ def policy(name: str, help: str):
 
 
 def choose(text: str) -> Chosen:
-    """The policy that ``NAME[,option=value…]`` names; ``NAME`` is registered, or ``MODULE:NAME`` and imported.
+    """Return the policy that ``NAME[,option=value…]`` names; ``NAME`` is registered, or ``MODULE:NAME`` and imported.
 
     Raises:
-        PolicyError: the policy, an option or a value is unknown; the text lists the known ones.
+        PolicyError: an unknown policy, option or value; the text lists the known ones.
     """
     name, *words = text.split(",")
     found = _imported(name) if ":" in name else POLICIES.get(name)
@@ -104,7 +105,7 @@ def choose(text: str) -> Chosen:
             wanted = " or ".join(option.choices) or {"int": "an integer", "float": "a number", "bool": "1 or 0"}.get(
                 option.type.__name__, "text"
             )
-            raise PolicyError(f"policy {name!r}: {word!r} will not do; {key} is {wanted}") from None
+            raise PolicyError(f"policy {name!r}: {word!r} is not valid; {key} is {wanted}") from None
     return Chosen(found, given)
 
 
@@ -115,20 +116,20 @@ def plan(name: str, edges, parts: int, comm) -> Placement:
         name: ``NAME[,option=value…]``, see :func:`choose`.
         edges: this rank's rows: anything with ``n, arcs, first, offsets, targets, directed`` as in
             ``dgraph.graph.block.EdgeBlock``.
-        parts: how many, 1 or more; as many as ranks for a run, any number for a store.
+        parts: number of parts, 1 or more; one a rank for a run, any number for a store.
         comm: the ranks: anything with the methods of ``dgraph.comm.Comm``.
 
     Raises:
         PolicyError: the name or an option is unknown, or the policy cannot place this graph.
     """
-    asked = choose(name)
+    chosen = choose(name)
     if parts < 1:
-        raise PolicyError(f"{parts} parts are none; ask for 1 or more")
+        raise PolicyError(f"got {parts} parts; a graph has 1 or more")
     if parts == 1:
-        taken = "oec" if asked.policy.name == "auto" else asked.policy.name
+        taken = "oec" if chosen.policy.name == "auto" else chosen.policy.name
         return Placement(taken, "outgoing", 1, _part_zero, reason="one rank holds everything")
-    placement = asked.policy.place(edges, parts, comm, **asked.given)
-    return replace(placement, policy=str(asked)) if placement.policy == asked.policy.name else placement
+    placement = chosen.policy.place(edges, parts, comm, **chosen.given)
+    return replace(placement, policy=str(chosen)) if placement.policy == chosen.policy.name else placement
 
 
 def _part_zero(gids: np.ndarray) -> np.ndarray:
@@ -147,7 +148,7 @@ def _options(place: Callable[..., Placement]) -> dict[str, Option]:
 
 
 def _imported(name: str) -> Policy:
-    """The policy ``MODULE:NAME``: a function of that module, or what the module registered under that name."""
+    """Import the policy ``MODULE:NAME``: a function of that module, or the policy it registered under that name."""
     module, _, member = name.partition(":")
     try:
         found = getattr(importlib.import_module(module), member, None)

@@ -1,25 +1,25 @@
-"""How good a placement is: what it cuts, what it copies, how evenly it loads the parts, what a round would send."""
+"""Quality of a placement: cut arcs, mirrors, balance, and the bytes of a round."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from partitioning.arrays import arcs
-from partitioning.placement import Placement, agreed
+from partitioning.placement import Placement, errors_on_all_ranks
 
 ROOM = 1 << 29
-"""Bytes of marks that a rank holds at a time: two bits a part and vertex. For more, arcs are walked again."""
+"""Bytes of mark bits that a rank holds at a time: two bits a part and vertex. Beyond, arcs are traversed again."""
 
 LABELS = {"bfs": (4, 1 / 8), "sssp": (8, 8 + 1 / 8), "cc": (8, 8 + 1 / 8), "pagerank": (8, 8), "kcore": (8, 1 / 8)}
-"""Bytes that a round sends for a mirror that arcs enter (its proposal, to the master) and for one that arcs leave (what
-edges read there, and whether it is active; from the master), while edges are pushed."""
+"""Bytes that a push round sends per mirror, by algorithm: (for its proposal to the master, for the master's value).
+
+The first counts for mirrors that arcs enter. The second counts for mirrors that arcs leave: the fields that edges read
+there, and 1/8 byte for the active bit.
+"""
 
 
 def quality(edges, placement: Placement, comm) -> dict:
-    """Figures of a placement; collective, and equal on every rank.
-
-    Raises:
-        PolicyError: a look-up gives something other than a part of the placement.
+    """Compute figures of a placement; collective, and equal on every rank.
 
     Returns:
         ``cut``: share of the arcs whose ends have different owners, 0 .. 1.
@@ -27,11 +27,14 @@ def quality(edges, placement: Placement, comm) -> dict:
         ``mirrors_entered``, ``mirrors_left``: those that arcs enter, those that arcs leave; some do both.
         ``replication_factor``: (masters + mirrors) / vertices.
         ``vertex_balance``, ``edge_balance``: masters, and arcs, of the fullest part over the mean.
-        ``round_bytes``: by algorithm, what one push round sends over all parts if every label changes.
+        ``round_bytes``: by algorithm, bytes of one push round over all parts if every label changes.
+
+    Raises:
+        PolicyError: a look-up gives something other than a part of the placement.
     """
     parts = placement.parts
     rows = np.arange(edges.first, edges.first + len(edges.offsets) - 1, dtype=np.int64)
-    with agreed(comm):
+    with errors_on_all_ranks(comm):
         owners = placement.owner(rows)
     masters = comm.allreduce(np.bincount(owners, minlength=parts))
     held, crossing = np.zeros(parts, np.int64), 0
@@ -39,7 +42,7 @@ def quality(edges, placement: Placement, comm) -> dict:
     group = max(1, min(parts, ROOM // (2 * (edges.n // 8 + 8))))
     for low in range(0, parts, group):
         marks = _Marks(edges.n, low, min(low + group, parts))
-        with agreed(comm):
+        with errors_on_all_ranks(comm):
             for start in range(0, len(edges.targets), arcs.CHUNK):
                 src, dst, of_src, of_dst = _owned(edges, placement, start)
                 owner = of_src if placement.cut == "outgoing" else of_dst
@@ -65,7 +68,7 @@ def quality(edges, placement: Placement, comm) -> dict:
 
 
 def cut(edges, placement: Placement, comm) -> float:
-    """Share of the arcs whose ends have different owners; collective."""
+    """Return the share of the arcs whose ends have different owners; collective."""
     crossing = 0
     for start in range(0, len(edges.targets), arcs.CHUNK):
         *_, of_src, of_dst = _owned(edges, placement, start)
@@ -74,7 +77,7 @@ def cut(edges, placement: Placement, comm) -> float:
 
 
 def edge_balance(edges, placement: Placement, comm) -> float:
-    """Arcs on the fullest part over the mean; collective."""
+    """Return the arcs on the fullest part over the mean; collective."""
     held = np.zeros(placement.parts, np.int64)
     for src, dst in arcs.pieces(edges):
         held = held + np.bincount(placement.edge_owner(src, dst), minlength=placement.parts)
@@ -82,7 +85,7 @@ def edge_balance(edges, placement: Placement, comm) -> float:
 
 
 def _owned(edges, placement, start):
-    """Ends of the piece of arcs from ``start`` on, and the owners of both: a row's owner is asked for once."""
+    """Return the ends of the piece of arcs from ``start`` on, and the owners of both; each row is looked up once."""
     stop = min(start + arcs.CHUNK, len(edges.targets))
     low, high, lengths = arcs.rows(edges, start, stop)
     gids = np.arange(edges.first + low, edges.first + high, dtype=edges.targets.dtype)
@@ -91,27 +94,31 @@ def _owned(edges, placement, start):
 
 
 class _Marks:
-    """Which vertices have a mirror on parts ``low .. high - 1`` that arcs leave, and one that arcs enter."""
+    """Bitmaps of vertices with a mirror on parts ``low .. high - 1`` that arcs leave, and that arcs enter."""
 
     def __init__(self, n: int, low: int, high: int):
         self.low = low
         self.bits = np.zeros((2, high - low, n // 64 + 1), np.uint64)
 
     def add(self, src, dst, of_src, of_dst, holder) -> None:
+        """Set the bits of the mirrors of these arcs."""
         from partitioning.arrays.kernels import mark
 
         mark(self.bits, self.low, src, dst, of_src, of_dst, holder)
 
     def counts(self, comm) -> np.ndarray:
-        """Mirrors that arcs leave, that arcs enter, that they do either; each rank counts a share of the words."""
+        """Count mirrors that arcs leave, that arcs enter, and either; collective.
+
+        Each rank counts a share of the words.
+        """
         from partitioning.arrays.kernels import ones
 
         flat = self.bits.reshape(2, -1)
         cuts = np.arange(comm.size + 1) * flat.shape[1] // comm.size
         shares = []
         for bits in flat:
-            told = comm.alltoallv([bits[cuts[r] : cuts[r + 1]] for r in range(comm.size)])
-            shares.append(np.bitwise_or.reduce(told))
+            received = comm.alltoallv([bits[cuts[r] : cuts[r + 1]] for r in range(comm.size)])
+            shares.append(np.bitwise_or.reduce(received))
         return comm.allreduce(np.array([ones(shares[0]), ones(shares[1]), ones(shares[0] | shares[1])], np.int64))
 
 

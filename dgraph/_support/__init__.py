@@ -1,1 +1,1 @@
-"""Support that needs nothing of a graph: the cache folder, compiled code, interrupts, the version."""
+"""Utilities that know nothing of graphs: cache folder, compiled code, interrupts, version."""

@@ -1,4 +1,4 @@
-"""The folder of generated code and machine code. Only its owner can write it: what lies in it is executed."""
+"""Folder for generated source and machine code. Only its owner may write it, because its files are executed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from dgraph.errors import OutputError
 
 @cache
 def folder() -> Path:
-    """``DGRAPH_CACHE_DIR``, else the user's cache folder, else, where that cannot be written, a node-local one.
+    """Return the cache folder, created with mode 700 if it is missing.
+
+    It is ``DGRAPH_CACHE_DIR`` if that is set; otherwise the user's cache folder, or a node-local one if the user's
+    cannot be written.
 
     Raises:
-        OutputError: others can write the folder, or there is none that this process can write.
+        OutputError: other users can write the folder, or this process can write none of the candidates.
     """
     wanted = os.environ.get("DGRAPH_CACHE_DIR")
     for path in [Path(wanted)] if wanted else _usual():
@@ -39,8 +42,8 @@ def folder() -> Path:
 
 
 def publish(path: Path, content: bytes) -> None:
-    """Write a file that appears as a whole, and only once: the machine code of a file that is replaced is stale."""
-    import tempfile  # not at the top: ``import dgraph`` comes through here
+    """Create a file atomically; keep an existing one, since replacing it would make its cached machine code stale."""
+    import tempfile  # imported here to keep ``import dgraph`` fast
 
     handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
@@ -52,28 +55,28 @@ def publish(path: Path, content: bytes) -> None:
             os.link(draft, path)
         except FileExistsError:
             return
-        except OSError:  # a file system without links
+        except OSError:  # a file system without hard links
             os.replace(draft, path)
     finally:
         Path(draft).unlink(missing_ok=True)
 
 
 def _usual() -> list[Path]:
-    import tempfile  # not at the top: ``import dgraph`` comes through here
+    import tempfile  # imported here to keep ``import dgraph`` fast
 
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return [home / "dgraph", Path(tempfile.gettempdir()) / f"dgraph-{os.getuid()}"]
 
 
 def keep_kernels(package: Path) -> None:
-    """Have Numba keep the machine code of a ``package`` that is not writable in our folder, before it is imported.
+    """Make Numba cache machine code in our folder if ``package`` is not writable; call it before importing the package.
 
-    Numba keeps it beside the source where it can. Where it cannot, and the user's home is read-only as well, Numba
-    refuses to define the function; ``NUMBA_CACHE_DIR`` stands above both, and a user's own is left as it is.
+    Numba caches beside the source if it can, otherwise in the user's home. If both are read-only it refuses to define
+    the function. ``NUMBA_CACHE_DIR`` overrides both; a value set by the user is kept.
     """
     if os.access(package, os.W_OK) or os.environ.get("NUMBA_CACHE_DIR"):
         return
-    with contextlib.suppress(OutputError):  # a run will tell it
+    with contextlib.suppress(OutputError):  # a later run raises this error to the user
         os.environ["NUMBA_CACHE_DIR"] = str(folder() / "kernels")
-        if "numba" in sys.modules:  # it has read its environment
+        if "numba" in sys.modules:  # Numba has read its environment already
             sys.modules["numba"].config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]

@@ -1,5 +1,8 @@
-"""Numba's ``njit``, for processes that start together: one of them compiles a function, the others wait and load its
-machine code. Four ranks on two cores would else compile everything four times, side by side."""
+"""Numba's ``njit`` with one compilation per node: one process compiles a function, the others load its machine code.
+
+Without it four ranks that start together on two cores would each compile every function. A process takes a byte-range
+lock in the cache folder before it compiles; the others wait for the lock and then find the cached code.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ from dgraph._support.cache import folder
 from dgraph.errors import OutputError
 
 PATIENCE = 120.0
-"""Seconds to wait for another process, which may have been stopped, before this one compiles for itself."""
+"""Seconds to wait for the process that compiles; it may be stopped. After that this process compiles for itself."""
 
 
 def njit(*function, **options) -> Any:
-    """``numba.njit``. With ``cache=True`` one of the processes that share a cache folder compiles for given types."""
+    """Wrap ``numba.njit``; with ``cache=True`` only one of the processes that share a cache folder compiles."""
     made = numba.njit(*function, **options)
     return _shared(made) if function else lambda python_function: _shared(made(python_function))
 
@@ -34,7 +37,7 @@ def _shared(dispatcher):
 
 
 class _OneCompiles:
-    """A dispatcher's cache on disk, which locks what is missing until it was compiled and kept."""
+    """Dispatcher's on-disk cache that holds a file lock from a cache miss until the compiled code is saved."""
 
     def __init__(self, kept, function):
         self._kept = kept
@@ -67,7 +70,7 @@ class _OneCompiles:
 
 @cache
 def _file() -> int | None:
-    """Locks are of bytes of one file; None where there is no place for it."""
+    """Open the file whose bytes are the locks; None if there is no writable cache folder."""
     try:
         return os.open(folder() / "compiling.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except (OSError, OutputError):
@@ -75,7 +78,7 @@ def _file() -> int | None:
 
 
 def _lock(place: int) -> bool:
-    """Whether it is locked now, maybe after another process had it; not where the file system has no locks."""
+    """Return True if this process now holds lock ``place``; False after ``PATIENCE`` or without file locks."""
     end = time.monotonic() + PATIENCE
     while (file := _file()) is not None and time.monotonic() < end:
         try:

@@ -1,7 +1,7 @@
-"""Ctrl-C between rounds and not within one: a SIGINT that comes while rounds run waits for :func:`check`.
+"""Ctrl-C between rounds: a SIGINT that arrives while rounds run is held until :func:`check`.
 
-``KeyboardInterrupt`` may otherwise be raised between the start of a team's threads and the wait for their end, and the
-next call would find them at work on the last one's arrays.
+Otherwise ``KeyboardInterrupt`` could be raised between starting a team's threads and joining them. The threads would
+then still write to the arrays of the interrupted call when the next call starts.
 """
 
 from __future__ import annotations
@@ -12,50 +12,50 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class _Waits:
-    """A handler that remembers the signal for the handler before it."""
+class _Deferred:
+    """Signal handler that records a SIGINT for the previous handler."""
 
     def __init__(self, before: Callable):
-        self.before, self.came = before, False
+        self.before, self.pending = before, False
 
     def __call__(self, number, frame) -> None:
-        self.came = True
+        self.pending = True
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Let SIGINT wait for :func:`check`, or for the end of the block."""
+    """Hold SIGINT back until :func:`check` or the end of the block."""
     before = signal.getsignal(signal.SIGINT)
     main = threading.current_thread() is threading.main_thread()
-    if not main or not callable(before) or isinstance(before, _Waits):
+    if not main or not callable(before) or isinstance(before, _Deferred):
         yield
         return
-    signal.signal(signal.SIGINT, _Waits(before))
+    signal.signal(signal.SIGINT, _Deferred(before))
     try:
         yield
     finally:
         handler = signal.signal(signal.SIGINT, before)
-        if isinstance(handler, _Waits) and handler.came:
+        if isinstance(handler, _Deferred) and handler.pending:
             before(signal.SIGINT, None)
 
 
 def check() -> None:
-    """Act on a SIGINT that came since :func:`deferred`.
+    """Deliver a SIGINT that arrived since :func:`deferred`.
 
     Raises:
-        KeyboardInterrupt: it came, and the handler is Python's own.
+        KeyboardInterrupt: one arrived, and the handler is Python's own.
     """
     handler = signal.getsignal(signal.SIGINT)
-    if isinstance(handler, _Waits) and handler.came:
-        handler.came = False
+    if isinstance(handler, _Deferred) and handler.pending:
+        handler.pending = False
         handler.before(signal.SIGINT, None)
 
 
 @contextmanager
 def immediate() -> Iterator[None]:
-    """Let SIGINT interrupt at once again: a compiler takes seconds, and leaves nothing half done."""
+    """Let SIGINT interrupt at once again, for compilation: it takes seconds and can be interrupted anywhere."""
     handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not isinstance(handler, _Waits):
+    if threading.current_thread() is not threading.main_thread() or not isinstance(handler, _Deferred):
         yield
         return
     check()

@@ -1,3 +1,3 @@
-"""The version, for the package's metadata, reports and ``--version``."""
+"""Version number, for the package's metadata, reports and ``--version``."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,7 @@
-"""Algorithms, one file each. The register is filled by the import of its members, last."""
+"""Algorithms, one file each, and their register :data:`ALGORITHMS`.
+
+An algorithm registers itself when its module is imported, which happens at the end of this file.
+"""
 
 from dgraph.algorithms.base import ALGORITHMS, Algorithm, Answer, Parameter, ProgramAlgorithm, algorithm
 

@@ -1,4 +1,8 @@
-"""What an algorithm is: parameters, what it needs of a graph, and ``run``, which drives programs."""
+"""Algorithm: parameters, requirements on the graph, and ``run``, which drives vertex programs.
+
+Subclass :class:`Algorithm` and decorate it with :func:`algorithm` to register it; :func:`dgraph.run` and the command
+line find it by name. A user's bare :class:`~dgraph.program.Program` is wrapped in :class:`ProgramAlgorithm`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dgraph.comm import Comm
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 from dgraph.graph.names import Names
@@ -24,11 +28,16 @@ from dgraph.result.columns import UNREACHED, Column
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of an algorithm: a keyword of :func:`dgraph.run`, an option of the command line.
+    """One parameter of an algorithm: a keyword of :func:`dgraph.run` and an option of the command line.
 
     Attributes:
+        name: keyword; the option is ``--name`` with hyphens for underscores.
         type: int, float, bool, str, or "vertices": original ids, or a dict of id → number.
-        least: the smallest number that makes sense.
+        default: value if the parameter is left out.
+        help: text of ``--help``.
+        choices: allowed values; None: any of the type.
+        aliases: other keywords for the parameter.
+        least: smallest allowed number; None: no bound.
     """
 
     name: str
@@ -40,12 +49,17 @@ class Parameter:
     least: int | None = None
 
     def check(self, value: Any, of: str) -> None:
-        """Raise a :class:`UsageError` for a number or a switch that makes no sense; ``of``: the algorithm's name."""
+        """Raise a :class:`UsageError` for a value of the wrong type or below ``least``.
+
+        Args:
+            value: the value that was given.
+            of: name of the algorithm, for the message.
+        """
         right, wanted = KINDS.get(self.type, (object, "anything"))
         wrong = not isinstance(value, right) or (isinstance(value, (bool, np.bool_)) and self.type is not bool)
         if wrong or (self.type is float and math.isnan(value)) or (self.least is not None and value < self.least):
             more = "" if self.least is None else f", {self.least} or more"
-            raise UsageError(f"{self.name} = {value!r} will not do for {of}: give {wanted}{more}, or leave it out")
+            raise UsageError(f"{self.name} = {value!r} is not valid for {of}: give {wanted}{more}, or leave it out")
 
 
 KINDS: dict[Any, tuple[Any, str]] = {
@@ -53,20 +67,21 @@ KINDS: dict[Any, tuple[Any, str]] = {
     float: ((int, float, np.integer, np.floating), "a number"),
     bool: ((bool, np.bool_), "True or False"),
 }
-"""Of a parameter's type: the types of Python that will do, and what they are called."""
+"""Type of a parameter → the Python types that it accepts, and their description for messages."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """This rank's part of an answer.
+    """This rank's part of an algorithm's result.
 
     Attributes:
-        columns: name → array, shape (masters,), in the order of masters; or a function that makes it, which is called
-            when somebody asks for the column.
-        summary: figures of the whole answer.
-        finished: False if a limit ended the run; ``limit`` says which.
-        arcs: of a search: edges that leave the vertices reached, on all ranks.
-        vertices: those of ``columns`` that hold vertices, if they are there.
+        columns: name → array, shape (masters,), in the order of masters; or a function that returns it, called when the
+            column is first read.
+        summary: global figures by name, equal on every rank.
+        finished: False if a limit ended the run.
+        limit: the limit that ended the run, in words; None if it finished.
+        arcs: for a search, out-edges of the reached vertices over all ranks; None for other algorithms.
+        vertices: names of ``columns`` that hold vertex ids.
     """
 
     columns: Mapping[str, Column]
@@ -78,16 +93,19 @@ class Answer:
 
 
 class Algorithm(ABC):
-    """Base of every algorithm: construct it with its parameters, then ``run(ctx) -> Answer`` on every rank.
+    """Base class of algorithms: construct it with its parameters, then call ``run(ctx) -> Answer`` on every rank.
 
-    Class attributes:
-        name: on the command line.
-        parameters: name → Parameter.
-        needs_source: takes ``source``, an original id.
-        weighted: uses edge weights where the graph has some: exactly where NetworkX's function of that name does.
-        wants_weights: tells little without weights: the command line gives a default graph some, and warns where a
-            named graph has none.
-        undirected: needs an undirected graph; a directed one is made so.
+    Attributes:
+        name: name in the register and on the command line.
+        parameters: name → :class:`Parameter`.
+        needs_source: True if it takes ``source``, an original vertex id.
+        weighted: True if it uses edge weights where the graph has some, as NetworkX's function of that name does.
+        wants_weights: True if it is of little use without weights. The command line then draws weights for generated
+            graphs, and warns about a named graph that has none.
+        undirected: True if it needs an undirected graph; a directed one is symmetrised.
+
+    Raises:
+        UsageError: from the constructor, for an unknown parameter or a value that it cannot have.
     """
 
     name: ClassVar[str] = ""
@@ -114,15 +132,17 @@ class Algorithm(ABC):
 
     @classmethod
     def on_gpus(cls, ranks: int) -> Mapping[str, Any]:
-        """Parameters that those left out may come to on so many GPUs where there are hubs: ``estimate`` and ``warmup``
-        reckon with them."""
+        """Return the parameter values that "auto" may choose on ``ranks`` GPUs for a graph with hubs.
+
+        ``estimate`` and ``warmup`` plan memory and compilation for them.
+        """
         return {}
 
     def numbered(self, names: Names, comm: Comm) -> Algorithm:
-        """The same, where parameters call vertices by words, with their numbers; collective.
+        """Return a copy in which vertex names in parameters are replaced by their numbers; collective.
 
         Raises:
-            UsageError: a word that is no vertex's name.
+            UsageError: a name that no vertex has.
         """
         out = copy(self)
         for name, parameter in self.parameters.items():
@@ -132,30 +152,43 @@ class Algorithm(ABC):
 
     @property
     def traversal(self) -> Traversal | None:
-        """How its rounds want to be walked; None: as the run likes."""
+        """Traversal strategy of the chosen variant; None: the run decides."""
         return None
 
     @abstractmethod
     def run(self, ctx: Context) -> Answer:
-        """Solve on every rank; this rank's part of the answer."""
+        """Solve the problem and return this rank's part of the answer; collective.
+
+        Args:
+            ctx: the graph, the communicator, and ``ctx.run(program, state)``.
+        """
 
     def settings(self) -> dict[str, Any]:
-        """Parameters as they were given."""
+        """Return the values of all parameters by name."""
         return {name: getattr(self, name) for name in self.parameters}
 
 
 ALGORITHMS: dict[str, type[Algorithm]] = {}
+"""Registered algorithms by name."""
 
 
 def algorithm(name: str, *parameters: Parameter):
-    """Decorator: register a subclass of :class:`Algorithm` under its name on the command line."""
+    """Return a decorator that registers a subclass of :class:`Algorithm`.
+
+    Args:
+        name: name of the algorithm, on the command line and in :func:`dgraph.run`.
+        *parameters: its parameters.
+
+    Raises:
+        UsageError: the name is taken, or a parameter has the name of a load option.
+    """
 
     def register(cls: type[Algorithm]) -> type[Algorithm]:
         if name in ALGORITHMS:
             raise UsageError(f"two algorithms are named {name!r}; rename one")
         for parameter in parameters:
             if parameter.name in LOAD_OPTIONS:
-                raise UsageError(f"{name}: {parameter.name} is an option of loading; rename it")
+                raise UsageError(f"{name}: the parameter {parameter.name} is also a load option; rename it")
         cls.name, cls.parameters = name, {p.name: p for p in parameters}
         ALGORITHMS[name] = cls
         return cls
@@ -164,30 +197,33 @@ def algorithm(name: str, *parameters: Parameter):
 
 
 class ProgramAlgorithm(Algorithm):
-    """A user's own program as an algorithm: its fields are the columns."""
+    """Adapter that runs one user-written program; each field becomes a column, each global a figure of the summary."""
 
     def __init__(self, program: Program):
         self.program, self.name = program, type(program).__name__.lower()  # type: ignore[misc]
 
     def run(self, ctx: Context) -> Answer:
+        """Run the program to its end or to the round limit; collective."""
         state = ctx.run(self.program)
         limit = None if state.finished else f"{state.rounds} rounds"
         columns = {name: partial(state.__getitem__, name) for name in state.fields}
         return Answer(columns, dict(state.globals), state.finished, limit, vertices=())
 
     def settings(self) -> dict[str, Any]:
+        """Return the program's parameters by name."""
         return dict(self.program.parameters)
 
 
 class OnePass(Program):
-    """A program of one round: every active vertex is asked once."""
+    """Base of programs that run a single round."""
 
     def step(self, g):
+        """End the run after the first round."""
         return {"done": True}
 
 
 def _numbers(vertices: Any, names: Names, comm: Comm) -> Any:
-    """A vertex, several, or a number by vertex: numbers in place of words."""
+    """Replace vertex names by numbers in one vertex, a sequence of vertices, or a dict with vertices as keys."""
     if isinstance(vertices, str):
         return names.find([vertices], comm)[0]
     words = [word for word in vertices if isinstance(word, str)] if isinstance(vertices, (dict, list, tuple)) else []
@@ -200,27 +236,33 @@ def _numbers(vertices: Any, names: Names, comm: Comm) -> Any:
 
 
 SOURCE = Parameter("source", int, None, "vertex to start from, by its original id")
+"""Parameter ``source`` of searches."""
 
 
 def check_source(ctx: Context, source: int | None, name: str) -> int:
-    """The source, if it is a vertex; refused on all ranks if not."""
+    """Return the source as an int if it is a vertex of the graph; collective.
+
+    Raises:
+        UsageError: on every rank, for a source that is missing, not an integer, or not a vertex.
+    """
     if source is None:
         raise UsageError(f"{name} starts from a vertex and none was given; pass source=, one of the graph's ids")
     if isinstance(source, bool) or not isinstance(source, (int, np.integer)):
         raise UsageError(
-            f"source {source!r} is no integer, and vertices of this graph are called by integers; pass one of them "
-            "(names of vertices are words where the graph was loaded with ids='string')"
+            f"source {source!r} is not an integer, and the vertices of this graph are integers; pass one of them "
+            "(vertices have names if the graph is loaded with ids='string')"
         )
     if not ctx.total(ctx.local.owns(source)):
         original = ctx.local.original[: ctx.local.masters]
         low = int(ctx.comm.allreduce(np.array([original.min(initial=UNREACHED)]), "min")[0])
         high = ctx.largest(int(original.max(initial=-1)))
         raise UsageError(
-            f"source {source} is no vertex of the graph: its {ctx.local.n} ids lie between {low} and {high}; pick one"
+            f"source {source} is not a vertex of the graph: its {ctx.local.n} ids lie between {low} and {high}; "
+            "pick one of them"
         )
     return int(source)
 
 
 def limited(finished: bool, rounds: int) -> str | None:
-    """What a run that did not finish says of its limit."""
+    """Return the round limit in words for :attr:`Answer.limit`; None for a finished run."""
     return None if finished else f"{rounds} rounds"

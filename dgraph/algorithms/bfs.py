@@ -1,4 +1,9 @@
-"""Breadth-first search.   [Beamer et al., SC 2012: direction-optimising]"""
+"""Breadth-first search: hops from a source and, on request, predecessors.
+
+Levels are found by a direction-optimising search [Beamer et al., SC 2012], or by one of the variants of
+``bfs_variants.py``. A second, single-round program then finds each vertex's smallest valid predecessor, so that the
+tree does not depend on backend or rank count.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +20,18 @@ from dgraph.algorithms.base import (
     limited,
 )
 from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
-from dgraph.algorithms.distances import measured
+from dgraph.algorithms.distances import summarize
 from dgraph.program import ALL, INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
 
 
 class Levels(Program):
-    """Hops from the source. What an edge proposes is the round's number, so no value travels, only who is new."""
+    """Level-synchronous BFS. An edge proposes the round number, so messages carry the reached vertices and no values.
+
+    Attributes:
+        source: original id.
+        limit: deepest level to visit.
+    """
 
     source: int = 0
     limit: int = UNREACHED
@@ -29,21 +39,30 @@ class Levels(Program):
     level = Field("int32", reduce=MIN)
 
     def init(self, v, g):
+        """Put the source on level 0."""
         here = v.id == self.source
         return {"level": where(here, 0, INF), "active": here & (self.limit > 0)}
 
     def cond(self, v, g):
+        """Accept one proposal per vertex."""
         return v.level == INF
 
     def edge(self, u, e, v, g):
+        """Propose the level of this round."""
         return {"level": g.round + 1}
 
     def step(self, g):
+        """End when no vertex was reached, or at the depth limit."""
         return {"done": (g.active == 0) | (g.round >= self.limit)}
 
 
 class Hops(Program):
-    """The same where ranks run ahead of each other: a level that was set may still fall."""
+    """Label-correcting BFS for ranks that run local rounds between exchanges: a level may still fall.
+
+    Attributes:
+        source: original id.
+        limit: deepest level to visit.
+    """
 
     source: int = 0
     limit: int = UNREACHED
@@ -52,17 +71,20 @@ class Hops(Program):
     level = Field("int32", reduce=MIN)
 
     def init(self, v, g):
+        """Put the source on level 0."""
         here = v.id == self.source
         return {"level": where(here, 0, INF), "active": here & (self.limit > 0)}
 
     def edge(self, u, e, v):
+        """Propose the source's level plus one, up to the depth limit."""
         return {"level": where(u.level < self.limit, u.level + 1, INF)}
 
 
-class Above(OnePass):
-    """The smallest original id among the neighbours one level up.
+class ParentSearch(OnePass):
+    """Smallest original id among the in-neighbours one level up, in one round.
 
-    At neighbours levels are read in 8 bits, so that more of them are at hand; deep ones want ``retype(hops="int32")``.
+    Levels are read from ``hops``, an 8-bit copy, so that more of them fit the cache; levels above :data:`DEEPEST` need
+    ``retype(hops="int32")``.
     """
 
     level = Field("int32", given=True)
@@ -70,39 +92,47 @@ class Above(OnePass):
     parent = Field("int64", reduce=MIN)
 
     def init(self, v, g):
+        """Copy the level into ``hops``."""
         return {"hops": where(v.level == INF, INF, v.level)}
 
     def edge(self, u, e, v):
+        """Propose ``u`` if it is one level up."""
         return {"parent": where(u.hops + 1 == v.hops, u.id, INF)}
 
 
-class Parents(Above):
-    """Every vertex past the source's neighbours looks back; where neighbours stand in order, up to the first that will
-    do."""
+class Parents(ParentSearch):
+    """Pull variant: every vertex below level 1 scans its in-edges, up to the first valid parent if they are sorted.
+
+    Attributes:
+        source: original id, the parent of all vertices on level 1.
+    """
 
     source: int = 0
     domain = ALL
     monotone = True
 
     def init(self, v, g):
+        """Set the parent of vertices on level 1."""
         return super().init(v, g) | {"parent": where(v.level == 1, self.source, INF)}
 
     def cond(self, v, g):
+        """Skip unreached vertices and those with a known parent."""
         return (v.hops > 1) & (v.hops != INF)
 
 
-class PushedParents(Above):
-    """Every vertex with a level tells its neighbours, where there are no edges by target."""
+class PushedParents(ParentSearch):
+    """Push variant, for ranks without in-edges (CSC): every reached vertex proposes itself to its neighbours."""
 
     directions = ("push",)
 
     def init(self, v, g):
+        """Activate the reached vertices."""
         return super().init(v, g) | {"active": v.level != INF}
 
 
 DEEPEST, MEAN = 253, 8
-"""The deepest level that is read in 8 bits: 255 means none, so no level's next may be that; edges a vertex from which
-on searches are likely to be no deeper."""
+"""Deepest level that fits ``hops`` in 8 bits (255 is INF, so a level plus one must stay below), and the mean degree
+from which a search is expected not to exceed it."""
 
 
 @algorithm(
@@ -111,23 +141,29 @@ on searches are likely to be no deeper."""
     Parameter(
         "depth_limit", int, None, "visit vertices up to this many hops (default: all)", aliases=("cutoff",), least=0
     ),
-    Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
-    Parameter("variant", str, "direction-optimizing", "how it walks; most are about GPUs", choices=tuple(VARIANTS)),
-    Parameter("without", str, None, f"features of bfs-4k left out, comma-separated: {', '.join(FEATURES)}"),
+    Parameter("return_predecessors", bool, True, "also return each vertex's predecessor: the smallest valid id"),
+    Parameter("variant", str, "direction-optimizing", "traversal strategy; most need GPUs", choices=tuple(VARIANTS)),
+    Parameter("without", str, None, f"features of bfs-4k to switch off, comma-separated: {', '.join(FEATURES)}"),
 )
 class Bfs(Algorithm):
-    """Breadth-first search: hops from a source, and parents."""
+    """Breadth-first search: hops from a source, and predecessors.
+
+    Columns: ``distance`` (int64, ``UNREACHED`` without a path) and ``predecessor`` (-1 if there is none).
+    """
 
     needs_source = True
 
     @property
     def traversal(self):
+        """Traversal strategy of the variant."""
         return traversal(self.variant, self.without)
 
     def check(self):
+        """Refuse unknown variants and features."""
         traversal(self.variant, self.without)
 
     def run(self, ctx):
+        """Find the levels, then the predecessors; collective."""
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
         levels = Levels(source=source, limit=limit).with_traversal(self.traversal)
@@ -139,8 +175,8 @@ class Bfs(Algorithm):
         if self.return_predecessors:
             ctx.ahead(above)
         state = ctx.run(Hops(source=source, limit=limit) if apart else levels)
-        found = measured(state, "level", ctx.local)
-        reached, depth, arcs = found.of_all(ctx.comm)
+        found = summarize(state, "level", ctx.local)
+        reached, depth, arcs = found.over_ranks(ctx.comm)
         columns = {"distance": found.column}
         if self.return_predecessors:
             tree = ctx.run(above if depth <= DEEPEST else above.retype(hops="int32"), {"level": state.raw("level")})
@@ -150,5 +186,5 @@ class Bfs(Algorithm):
 
 
 def parents(found: np.ndarray) -> np.ndarray:
-    """A column of predecessors: -1 where there is none."""
+    """Return a column of predecessors, with -1 for ``UNREACHED``."""
     return np.where(found == UNREACHED, -1, found)

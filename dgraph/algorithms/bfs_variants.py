@@ -1,4 +1,4 @@
-"""Ways to search breadth-first, each of a paper: which frontier, which schedule, what is culled, which direction."""
+"""Variants of breadth-first search from the literature: frontier, GPU schedule, culling and direction of each."""
 
 from __future__ import annotations
 
@@ -8,44 +8,55 @@ from dgraph.errors import UsageError, unknown
 from dgraph.program.traversal import EVERY, Traversal
 
 BOTH = ("warp", "hash")
+"""Both culling filters of Merrill et al."""
+
 FEATURES = ("dynamic-warps", "dynamic-parallelism", "edge-discover", "single-block", "hash64")
-"""Of BFS-4K, each a switch."""
+"""Features of BFS-4K that can be switched off."""
 
 VARIANTS = {
-    "direction-optimizing": Traversal("direction-optimizing", anywhere=True),
+    "direction-optimizing": Traversal("direction-optimizing", on_cpu=True),
     "topology": Traversal("topology", "push", "vertex", sweeps=True),
     "edge-topology": Traversal("edge-topology", "push", "edge", sweeps=True),
-    "matrix": Traversal("matrix", "pull", "virtual_warp", {"warp_size": 32}, anywhere=True),
-    "queue": Traversal("queue", "push", "vertex", anywhere=True),
+    "matrix": Traversal("matrix", "pull", "virtual_warp", {"warp_size": 32}, on_cpu=True),
+    "queue": Traversal("queue", "push", "vertex", on_cpu=True),
     "expand-contract": Traversal("expand-contract", "push", "twc", culling=BOTH),
-    "contract-expand": Traversal("contract-expand", "push", "edge", pours=EVERY, culling=BOTH),
+    "contract-expand": Traversal("contract-expand", "push", "edge", emit_limit=EVERY, culling=BOTH),
     "two-phase": Traversal("two-phase", "push", "edge", culling=BOTH),
-    "hybrid": Traversal("hybrid", "push", "edge", pours=1 << 20, culling=BOTH),
+    "hybrid": Traversal("hybrid", "push", "edge", emit_limit=1 << 20, culling=BOTH),
     "bfs-4k": Traversal("bfs-4k", "push", "bfs-4k", features=FEATURES),
     "expand-gather": Traversal("expand-gather", "push", "expand_gather"),
     "expand-balanced": Traversal("expand-balanced", "push", "expand_balanced"),
     "expand-hybrid": Traversal("expand-hybrid", "push", "expand_hybrid"),
 }
-"""Name → way.
+"""Variant → traversal strategy.
 
-topology: Harish & Narayanan 2007. edge-topology: a thread an edge of the whole graph. matrix: every row times the
-frontier as a vector of bits, a warp a row. queue: Luo et al. 2010. expand-contract, contract-expand, two-phase, hybrid:
-Merrill et al. 2012. bfs-4k: Busato & Bombieri 2015. expand-…: 004. direction-optimizing: Beamer et al. 2012.
+- direction-optimizing: Beamer et al., SC 2012
+- topology: Harish & Narayanan, HiPC 2007
+- edge-topology: one thread per edge of the whole graph
+- matrix: sparse matrix times the frontier as a bit vector, one warp per row
+- queue: Luo et al., DAC 2010
+- expand-contract, contract-expand, two-phase, hybrid: Merrill et al., PPoPP 2012
+- bfs-4k: Busato & Bombieri, TPDS 2015
+- expand-gather, expand-balanced, expand-hybrid: paper 004 of ``docs/gpu.md``
 """
 
 
 def traversal(variant: str, without: str | None) -> Traversal:
-    """The way of a variant, ``without`` some features of BFS-4K, separated by commas.
+    """Return the traversal strategy of a variant.
+
+    Args:
+        variant: key of :data:`VARIANTS`.
+        without: features of BFS-4K to switch off, separated by commas; None: all stay on.
 
     Raises:
-        UsageError: a variant or feature that is not known, features of another variant.
+        UsageError: an unknown variant or feature, or features for a variant other than bfs-4k.
     """
     if variant not in VARIANTS:
         raise unknown("variant of bfs", variant, VARIANTS)
     found = VARIANTS[variant]
     if without:
         if variant != "bfs-4k":
-            raise UsageError(f"--without switches features of bfs-4k off, and the variant is {variant}; leave it out")
+            raise UsageError(f"--without switches off features of bfs-4k, but the variant is {variant}; leave it out")
         names = without.split(",")
         for name in names:
             if name not in FEATURES:

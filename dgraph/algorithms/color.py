@@ -1,4 +1,10 @@
-"""Vertex colouring by local maxima.   [Jones & Plassmann 1993; Che et al., "Graph Coloring on the GPU" (003)]"""
+"""Vertex colouring by local maxima [Jones & Plassmann 1993; Che et al., "Graph Coloring on the GPU" (003)].
+
+Vertices have a total priority order. In each round, every uncoloured vertex without an uncoloured neighbour of higher
+priority takes the round's colour. Paper 003 searches the largest uncoloured neighbour anew in every round; here each
+vertex counts its neighbours of higher priority once and decrements the count as they are coloured. An edge is then
+visited twice in the whole run, and the colours are the same.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +13,22 @@ from collections.abc import Callable
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
-from dgraph.engine.rounds.driver import State
+from dgraph.engine.rounds.state import State
 from dgraph.errors import UsageError
 from dgraph.program import ADD, Field, Program, mixed, where
 from dgraph.program.traversal import Traversal
 
 
 class Coloring(Program):
-    """Whoever has no neighbour left that is ahead of it takes the round's colour, and tells those that it is ahead of.
+    """Base of the colouring programs; subclasses define the priority order in :meth:`ahead`.
 
-    003's rounds find the largest of each vertex's uncoloured neighbours anew; here ``left`` counts those ahead, once
-    for all, and falls as they get their colours, so that an edge is looked at twice and the colours are the same.
-
-    ``first`` is the colour of the first round. It ends when fewer than ``few`` got a colour, or after ``limit`` rounds.
+    Attributes:
+        first: colour of the first round.
+        few: the run ends after a round that colours fewer vertices than this.
+        limit: the run ends after this many rounds.
+        color: colour of the vertex; -1 without one.
+        waiting: uncoloured neighbours of higher priority.
+        notices: neighbours of higher priority, in the first round; later, those coloured in the last round.
     """
 
     first: int = 0
@@ -28,94 +37,114 @@ class Coloring(Program):
     monotone = True
 
     color = Field("int32")
-    left = Field("int64")
-    told = Field("int64", reduce=ADD)
+    waiting = Field("int64")
+    notices = Field("int64", reduce=ADD)
 
     def init(self, v, g):
-        return {"color": -1, "left": 0, "active": True}
+        """Activate all vertices, so that the first round counts neighbours of higher priority."""
+        return {"color": -1, "waiting": 0, "active": True}
 
     def ahead(self, u, v):
-        """Whether ``u`` takes its colour before ``v`` may."""
+        """Return the condition that ``u`` is coloured before ``v``."""
         raise UsageError(f"{type(self).__name__} has no ahead(self, u, v)")
 
     def cond(self, v, g):
+        """Skip coloured vertices."""
         return v.color < 0
 
     def edge(self, u, e, v):
-        return {"told": where(self.ahead(u, v), 1, 0)}
+        """Notify neighbours of lower priority."""
+        return {"notices": where(self.ahead(u, v), 1, 0)}
 
     def apply(self, v, g):
-        """In the first round everybody tells, later those that got the last round's colour."""
-        left = where(g.round == 0, v.told, v.left - v.told)
-        free = (v.color < 0) & (left == 0)
-        return {"left": left, "color": where(free, self.first + g.round, v.color), "active": free}
+        """Colour the vertex if it waits for no neighbour; only newly coloured vertices notify in the next round."""
+        waiting = where(g.round == 0, v.notices, v.waiting - v.notices)
+        free = (v.color < 0) & (waiting == 0)
+        return {"waiting": waiting, "color": where(free, self.first + g.round, v.color), "active": free}
 
     def over(self, g):
-        """Whether the last round was to be the last; ``g.active``: how many it coloured."""
+        """Return the condition that ends the run early; ``g.active`` vertices were coloured in the last round."""
         return (g.active < self.few) | (g.round >= self.limit)
 
     def step(self, g):
+        """End when a round coloured no vertex, or early; the first ``apply`` visits all vertices."""
         return {"whole": False, "done": (g.active == 0) | self.over(g)}
 
 
 class ByKey(Coloring):
-    """The larger key goes first, a random number that no other vertex has."""
+    """Colour by random priorities: a larger ``key`` goes first. Keys are pairwise different.
+
+    Attributes:
+        random_state: seed of the keys.
+    """
 
     random_state: int = 1
 
     key = Field("int64")
 
     def init(self, v, g):
+        """Draw the key from the original id."""
         return super().init(v, g) | {"key": mixed(v.id, self.random_state)}
 
     def ahead(self, u, v):
+        """Compare keys."""
         return u.key > v.key
 
 
 class ByDegree(ByKey):
-    """The larger degree goes first, the larger key between equal ones."""
+    """Colour by degree, larger first; ties are broken by keys."""
 
     def ahead(self, u, v):
+        """Compare degrees, then keys."""
         return (u.out_degree > v.out_degree) | ((u.out_degree == v.out_degree) & super().ahead(u, v))
 
 
-class Rest(ByKey):
-    """Those that have no colour yet."""
+class KeyPhase(ByKey):
+    """Second phase of ``hybrid``: colour the remaining vertices by random priorities."""
 
     color = Field("int32", given=True)
 
     def init(self, v, g):
-        return {"left": 0, "key": mixed(v.id, self.random_state), "active": v.color < 0}
+        """Activate the uncoloured vertices."""
+        return {"waiting": 0, "key": mixed(v.id, self.random_state), "active": v.color < 0}
 
 
-class Tallest(Coloring):
-    """Who has a neighbour left of its own degree is never coloured: 003's first phase."""
+class DegreePhase(Coloring):
+    """First phase of ``hybrid``: colour by degree alone; a vertex waits for neighbours of equal degree, too."""
 
     def ahead(self, u, v):
+        """Compare degrees; loops do not count."""
         return (u.out_degree >= v.out_degree) & (u.id != v.id)
 
 
 VARIANTS = {
-    "jones-plassmann": Traversal("color --variant jones-plassmann", anywhere=True),
-    "degree": Traversal("color --variant degree", anywhere=True),
-    "hybrid": Traversal("color --variant hybrid", anywhere=True),
+    "jones-plassmann": Traversal("color --variant jones-plassmann", on_cpu=True),
+    "degree": Traversal("color --variant degree", on_cpu=True),
+    "hybrid": Traversal("color --variant hybrid", on_cpu=True),
     "steal": Traversal("color --variant steal", "push", "steal"),
 }
-"""jones-plassmann: by random numbers. degree: by degrees, and random numbers between equal ones. hybrid: 003's two
-phases, by degrees while those tell neighbours apart, then by random numbers. steal: the first, by queues of blocks."""
+"""Variant → traversal strategy.
+
+jones-plassmann: random priorities. degree: degrees, ties broken at random. hybrid: the two phases of paper 003, by
+degrees first, then by random priorities. steal: jones-plassmann with work stealing between thread blocks.
+"""
 
 FEW = 1024
-"""The first phase of ``hybrid`` ends when fewer than one vertex in so many got a colour."""
+"""The first phase of ``hybrid`` ends after a round that colours fewer than one vertex in this many."""
 
 
 @algorithm(
     "color",
-    Parameter("variant", str, "jones-plassmann", "who goes first; steal is for GPUs", choices=tuple(VARIANTS)),
+    Parameter("variant", str, "jones-plassmann", "priority order; steal needs a GPU", choices=tuple(VARIANTS)),
     Parameter("switch_round", int, None, "hybrid: rounds by degree (default: while they colour 1 vertex in 1024)"),
-    Parameter("random_state", int, 1, "seed of the random numbers"),
+    Parameter("random_state", int, 1, "seed of the random priorities"),
 )
 class Color(Algorithm):
-    """Vertex colouring: neighbours have different colours, counted from 0. Loops are not heeded."""
+    """Vertex colouring: neighbours have different colours, numbered from 0. Loops are ignored.
+
+    Column: ``color`` (int64). ``switch_round`` may also be a function of ``g`` that returns the condition that ends the
+    first phase; see :meth:`Coloring.over`.
+    """
 
     variant: str
     switch_round: int | Callable | None
@@ -124,33 +153,36 @@ class Color(Algorithm):
 
     @property
     def traversal(self):
+        """Traversal strategy of the variant."""
         return VARIANTS[self.variant]
 
     def check(self):
+        """Refuse a seed that does not fit 64 bits, and ``switch_round`` without hybrid or below 0."""
         if self.switch_round is not None and self.variant != "hybrid":
-            raise UsageError(f"switch_round is about variant hybrid, and this one is {self.variant}; leave it out")
+            raise UsageError(f"switch_round is for the variant hybrid, and this one is {self.variant}; leave it out")
         if not -(2**63) <= self.random_state < 2**63:
             raise UsageError(f"random_state = {self.random_state} does not fit 64 bits; give another one")
         if isinstance(self.switch_round, int) and self.switch_round < 0:
-            raise UsageError(f"switch_round = {self.switch_round} is no number of rounds; give 0 or more")
+            raise UsageError(f"switch_round = {self.switch_round} is not a number of rounds; give 0 or more")
 
     def run(self, ctx):
+        """Colour the graph in one phase, or in the two of ``hybrid``; collective."""
         if self.variant != "hybrid" or self.switch_round == 0:
             kind = ByDegree if self.variant == "degree" else ByKey
             return self._answer(ctx, ctx.run(kind(random_state=self.random_state).with_traversal(self.traversal)))
-        begun = ctx.run(self._tallest(ctx.local.n).with_traversal(self.traversal))
-        if not begun.finished:
-            return self._answer(ctx, begun)
-        rest = Rest(first=self._largest(ctx, begun) + 1, random_state=self.random_state)
-        return self._answer(ctx, ctx.run(rest.with_traversal(self.traversal), {"color": begun.raw("color")}))
+        partial = ctx.run(self._degree_phase(ctx.local.n).with_traversal(self.traversal))
+        if not partial.finished:
+            return self._answer(ctx, partial)
+        rest = KeyPhase(first=self._largest(ctx, partial) + 1, random_state=self.random_state)
+        return self._answer(ctx, ctx.run(rest.with_traversal(self.traversal), {"color": partial.raw("color")}))
 
-    def _tallest(self, n: int) -> Program:
-        """The first phase, which ends as it was asked to."""
+    def _degree_phase(self, n: int) -> Program:
+        """Return the first phase of ``hybrid`` with the end that ``switch_round`` asks for."""
         if self.switch_round is None:
-            return Tallest(few=max(n // FEW, 1))
+            return DegreePhase(few=max(n // FEW, 1))
         if isinstance(self.switch_round, int):
-            return Tallest(limit=self.switch_round)
-        program = Tallest()
+            return DegreePhase(limit=self.switch_round)
+        program = DegreePhase()
         program.__dict__["over"] = self.switch_round
         return program
 
@@ -161,7 +193,7 @@ class Color(Algorithm):
 
     @staticmethod
     def _largest(ctx, state: State) -> int:
-        """The largest colour so far, -1 where there is none."""
+        """Return the largest colour over all ranks, -1 if no vertex has one; collective."""
         counted = state.counted("largest", "color")
         if counted is None:
             return ctx.largest(int(state["color"].max(initial=-1)))

@@ -1,4 +1,4 @@
-"""The compiled part of ``distances.py``."""
+"""Compiled loops of ``distances.py``: one pass over a rank's masters."""
 
 import numpy as np
 
@@ -8,6 +8,11 @@ from dgraph.result.columns import UNREACHED
 
 @njit(cache=True, nogil=True)
 def widen(values, end, out_degree, column):
+    """Write integer distances as int64 into ``column``, with ``UNREACHED`` for ``end``.
+
+    Returns:
+        Reached vertices, their largest distance (0 if there are none), and the sum of their out-degrees.
+    """
     reached, farthest, arcs = 0, 0, 0
     for v in range(len(values)):  # without branches, so that it becomes vector instructions
         here = values[v] != end
@@ -20,6 +25,7 @@ def widen(values, end, out_degree, column):
 
 @njit(cache=True, nogil=True)
 def finite(values, out_degree):
+    """Return the number of finite distances, the largest of them, and the sum of their vertices' out-degrees."""
     reached, farthest, arcs = 0, 0.0, 0
     for v in range(len(values)):
         if np.isfinite(values[v]):

@@ -1,4 +1,4 @@
-"""Distances as users get them, and what is said of them, in one pass over a rank's masters."""
+"""Distance columns and their summary (reached vertices, farthest, out-edges), in one pass over a rank's masters."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from dgraph.result.columns import UNREACHED, Column
 
 if TYPE_CHECKING:
     from dgraph.comm import Comm
-    from dgraph.engine.rounds.driver import State
+    from dgraph.engine.rounds.state import State
     from dgraph.graph.local import LocalGraph
 
 
 @dataclass(frozen=True)
 class Distances:
-    """This rank's distances.
+    """This rank's distances and their summary.
 
     Attributes:
-        column: shape (masters,); integers as int64, ``UNREACHED`` where there is no path; floats as they were. Or what
-            makes it.
+        column: array of shape (masters,), or a function that returns it. Integers are int64, with ``UNREACHED`` for
+            vertices without a path; floats keep their dtype.
         reached: vertices with a path.
-        farthest: the largest distance among them; 0 if there are none.
-        arcs: edges that leave them, in the whole graph.
+        farthest: their largest distance; 0 if there are none.
+        arcs: sum of their out-degrees in the whole graph.
     """
 
     column: Column
@@ -32,17 +32,17 @@ class Distances:
     farthest: float
     arcs: int
 
-    def of_all(self, comm: Comm) -> tuple[int, float, int]:
-        """``reached``, ``farthest`` and ``arcs`` of all ranks; collective."""
+    def over_ranks(self, comm: Comm) -> tuple[int, float, int]:
+        """Reduce ``reached``, ``farthest`` and ``arcs`` over all ranks; collective."""
         kind = type(self.farthest)
         farthest = np.array([self.farthest], np.float64 if kind is float else np.int64)
-        told = comm.allgather(np.array([self.reached, farthest.view(np.int64)[0], self.arcs]))
-        farthest = np.ascontiguousarray(told[:, 1]).view(farthest.dtype)
-        return int(told[:, 0].sum()), farthest.max().item(), int(told[:, 2].sum())
+        parts = comm.allgather(np.array([self.reached, farthest.view(np.int64)[0], self.arcs]))
+        farthest = np.ascontiguousarray(parts[:, 1]).view(farthest.dtype)
+        return int(parts[:, 0].sum()), farthest.max().item(), int(parts[:, 2].sum())
 
 
-def measured(state: State, name: str, local: LocalGraph) -> Distances:
-    """Of a field that a program left: where a GPU has it, it need not come to the host for this."""
+def summarize(state: State, name: str, local: LocalGraph) -> Distances:
+    """Return the distances in field ``name`` of a program's final state; a GPU computes the summary in place."""
     known = state.counted("reached", name)
     if known is None:
         return distances(state[name], local.out_degree)
@@ -50,7 +50,7 @@ def measured(state: State, name: str, local: LocalGraph) -> Distances:
 
 
 def widened(values: np.ndarray) -> np.ndarray:
-    """The column of :func:`distances`, for which nothing has to be counted any more."""
+    """Return the column of :func:`distances` without the summary."""
     if values.dtype.kind == "f":
         return values
     column = values.astype(np.int64)
@@ -59,9 +59,10 @@ def widened(values: np.ndarray) -> np.ndarray:
 
 
 def distances(values: np.ndarray, out_degree: np.ndarray) -> Distances:
-    """Of ``values`` (masters,), whose dtype's largest value, or infinity, means that there is no path.
+    """Convert ``values`` to a column and summarise them.
 
     Args:
+        values: shape (masters,); the dtype's largest value, or infinity, marks a vertex without a path.
         out_degree: int64 (masters,), in the whole graph.
     """
     from dgraph.algorithms.distance_kernels import finite, widen  # loads the compiler

@@ -1,7 +1,8 @@
-"""PageRank, dangling mass spread evenly or by the personalisation, as NetworkX and LDBC Graphalytics have it.
+"""PageRank by power iteration, with the conventions of NetworkX and LDBC Graphalytics.
 
-A vertex passes its rank on along its out-edges: in proportion to their weights where the graph has some, as NetworkX
-does; else in equal parts, as LDBC Graphalytics does on every graph.
+The rank of dangling vertices is spread evenly, or by the personalisation. Other vertices pass their rank along their
+out-edges: in proportion to the weights if the graph has some, as in NetworkX; else in equal parts, as in LDBC
+Graphalytics.
 """
 
 from __future__ import annotations
@@ -15,20 +16,38 @@ from dgraph.graph.build.out_weights import out_weights
 from dgraph.program import ADD, ALL, Field, Global, Program, where
 
 SINGLE = dict.fromkeys(("rank", "share", "inflow"), "float32")
-"""For :meth:`Program.retype`: fields take half as much memory, and as many bytes between ranks."""
+"""Dtypes of single precision, for :meth:`Program.retype`: half the memory and half the bytes between ranks."""
 
 LEAST = 2.0**-23
-"""Ranks that are float32 may each be rounded by 2⁻²⁴ of themselves, and sum to 1: so much they may go on changing."""
+"""Smallest useful ``tol`` in single precision.
 
-NEED = "pagerank follows an edge with a chance in proportion to its weight, and no chance is below 0"
+Each float32 rank may be rounded by 2⁻²⁴ of itself and ranks sum to 1, so rounding alone may change the vector by this.
+"""
+
+NEED = "pagerank follows edges with a probability in proportion to their weights, so weights must be ≥ 0"
+"""Reason in the error for a negative weight."""
 
 SUMS = {"double": (2.0**-1022, 2.0**960), "single": (2.0**-126, 2.0**90)}
-"""By precision, between what a vertex's weights may sum to: a rank divided by such a sum is neither infinite nor
-rounded to a subnormal number, ranks being at least 0.15 · 2⁻³² where all vertices are jumped to."""
+"""Precision → range of the sum of a vertex's out-weights.
+
+A rank divided by a sum in this range is neither infinite nor subnormal. Without personalisation ranks are at least
+0.15 · 2⁻³².
+"""
 
 
 class PageRank(Program):
-    """Power iteration in float64; ``tol`` bounds the L1 change of the whole vector. What crosses edges is ``share``."""
+    """Power iteration over all vertices until the L1 change of the rank vector falls below ``tol``.
+
+    Attributes:
+        alpha: damping factor: the probability to follow an edge.
+        tol: bound of the L1 change.
+        max_iter: most rounds.
+        rank: PageRank of the vertex; ranks sum to 1.
+        share: rank sent along each out-edge.
+        inflow: sum of the shares of in-neighbours.
+        dangling: total rank of vertices without out-edges.
+        change: L1 change of the rank vector in the last round.
+    """
 
     alpha: float = 0.85
     tol: float = 1e-6
@@ -42,55 +61,72 @@ class PageRank(Program):
     change = Global("float64", reduce=ADD)
 
     def leaving(self, v):
-        """What a vertex divides its rank by; 0: it has no edge to follow."""
+        """Return the divisor of the vertex's rank; 0 marks a dangling vertex."""
         return v.out_degree
 
     def state(self, v, rank):
+        """Return the fields and the dangling term of a vertex with this rank."""
         leaving = self.leaving(v)
         sink = leaving == 0
         return {"rank": rank, "share": where(sink, 0.0, rank / leaving), "dangling": where(sink, rank, 0.0)}
 
     def teleport(self, v, g):
+        """Return the probability that a jump ends at ``v``."""
         return 1.0 / g.n
 
     def init(self, v, g):
+        """Start from equal ranks."""
         return self.state(v, 1.0 / g.n)
 
     def edge(self, u, e, v):
+        """Add the share of the source."""
         return {"inflow": u.share}
 
     def apply(self, v, g):
+        """Compute the new rank from jumps, in-neighbours and dangling vertices."""
         jump = self.teleport(v, g)
         rank = (1.0 - self.alpha) * jump + self.alpha * (v.inflow + g.dangling * jump)
         return self.state(v, rank) | {"change": abs(rank - v.rank)}
 
     def step(self, g):
+        """End at the tolerance or at ``max_iter`` rounds."""
         return {"done": (g.change < self.tol) | (g.round >= self.max_iter)}
 
 
 class PersonalizedPageRank(PageRank):
-    """The same, jumping to vertices in proportion to ``weight`` (which sums to 1)."""
+    """PageRank whose jumps follow a given distribution.
+
+    Attributes:
+        weight: given: the probability that a jump ends at the vertex; sums to 1.
+    """
 
     weight = Field("float64", given=True)
 
     def teleport(self, v, g):
+        """Return the given probability."""
         return v.weight
 
 
 class WeightedPageRank(PageRank):
-    """The same, where an edge is followed in proportion to its weight. ``share`` is a rank by the sum of weights."""
+    """PageRank that follows edges in proportion to their weights; ``share`` is rank per unit of weight.
+
+    Attributes:
+        out_weight: given: the sum of the vertex's out-weights.
+    """
 
     out_weight = Field("float64", given=True)
 
     def leaving(self, v):
+        """Return the sum of the vertex's out-weights."""
         return v.out_weight
 
     def edge(self, u, e, v):
+        """Add the share of the source, times the weight."""
         return {"inflow": u.share * e.weight}
 
 
 class WeightedPersonalizedPageRank(WeightedPageRank, PersonalizedPageRank):
-    """Both: edges are followed by their weights, jumps are made by ``weight``."""
+    """PageRank with weighted edges and a given jump distribution."""
 
 
 PROGRAMS: dict[tuple[bool, bool], type[PageRank]] = {
@@ -99,31 +135,37 @@ PROGRAMS: dict[tuple[bool, bool], type[PageRank]] = {
     (False, True): WeightedPageRank,
     (True, True): WeightedPersonalizedPageRank,
 }
-"""By whether jumps are weighted, and whether edges are."""
+"""(personalised, weighted edges) → program."""
 
 
 @algorithm(
     "pagerank",
-    Parameter("alpha", float, 0.85, "damping: the chance to follow an edge", aliases=("damping",)),
-    Parameter("tol", float, 1e-6, "stop when the whole vector changes by less (L1); 0: run max_iter rounds"),
-    Parameter("max_iter", int, 100, "rounds at most"),
-    Parameter("personalization", "vertices", None, "vertices to jump to, all alike or id=weight (default: every one)"),
+    Parameter("alpha", float, 0.85, "damping factor: probability to follow an edge", aliases=("damping",)),
+    Parameter("tol", float, 1e-6, "stop when the L1 change of the rank vector is below this; 0: run max_iter rounds"),
+    Parameter("max_iter", int, 100, "most rounds"),
+    Parameter(
+        "personalization", "vertices", None, "vertices to jump to, with equal probability or id=weight (default: all)"
+    ),
     Parameter(
         "precision",
         str,
         "double",
-        "of ranks: single takes half the memory, and half the bytes between ranks",
+        "precision of ranks; single halves memory and message sizes",
         choices=("double", "single"),
     ),
 )
 class Pagerank(Algorithm):
-    """PageRank: the share of time a random walk spends at each vertex."""
+    """PageRank: the share of time that a random walk with jumps spends at each vertex.
+
+    Column: ``pagerank`` (float64, or float32 in single precision), which sums to 1.
+    """
 
     weighted = True
 
     precision: str
 
     def run(self, ctx):
+        """Iterate to the tolerance or the round limit; collective."""
         settings = {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
         fields = SINGLE if self.precision == "single" else {}
         given = {} if self.personalization is None else {"weight": self._jumps(ctx)}
@@ -140,8 +182,9 @@ class Pagerank(Algorithm):
         return Answer({"pagerank": lambda: state["rank"]}, summary, met and state.finished, limit)
 
     def check(self):
+        """Refuse parameters with which the iteration is undefined or cannot end."""
         if not 0 <= self.alpha <= 1:
-            raise UsageError(f"alpha = {self.alpha} is no probability; give 0 … 1")
+            raise UsageError(f"alpha = {self.alpha} is not a probability; give 0 … 1")
         if not self.tol >= 0:
             raise UsageError(f"tol = {self.tol} can never be met; give a number ≥ 0")
         if self.precision == "single" and 0 < self.tol < LEAST:
@@ -153,7 +196,11 @@ class Pagerank(Algorithm):
             raise UsageError(f"max_iter = {self.max_iter} leaves nothing to do; give 1 or more")
 
     def _out_weights(self, ctx) -> np.ndarray:
-        """What the weights of the edges that leave each master sum to; refused where ranks cannot be divided by it."""
+        """Return the sum of the out-weights of each master; collective.
+
+        Raises:
+            DataError: a sum by which ranks cannot be divided, or a negative or infinite weight.
+        """
         largest_and_mean(ctx, NEED)
         sums = out_weights(ctx.local, ctx.comm)
         low, high = SUMS[self.precision]
@@ -169,7 +216,11 @@ class Pagerank(Algorithm):
         return sums
 
     def _jumps(self, ctx) -> np.ndarray:
-        """This rank's part of the jump vector."""
+        """Return this rank's part of the jump distribution, float64 (masters,); collective.
+
+        Raises:
+            UsageError: a vertex that the graph does not have, or weights that are negative, not finite or all 0.
+        """
         given = self.settings()["personalization"]
         pairs = dict(given) if isinstance(given, dict) else dict.fromkeys(np.atleast_1d(given).tolist(), 1.0)
         ids = np.array(sorted(pairs), np.int64)

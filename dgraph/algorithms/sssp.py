@@ -1,4 +1,16 @@
-"""Single-source shortest paths: near and far buckets.   [Davidson et al., IPDPS 2014; Meyer & Sanders 2003]"""
+"""Single-source shortest paths for weights ≥ 0.
+
+``buckets`` is near-far Δ-stepping [Meyer & Sanders 2003; Davidson et al., IPDPS 2014]: :class:`Distances` relaxes the
+vertices of the current bucket and keeps farther ones waiting.
+
+``gather``, for graphs with hubs on GPUs, splits the run in two [Chakaravarthy et al., IPDPS 2014]. Most edges lead out
+of the few vertices near the source, hubs among them. The first programs settle those vertices along light edges only,
+those that weigh no more than a bucket is wide. :class:`FarDistances` then pulls once: every other vertex scans its
+in-edges for settled sources. The remaining distances follow by Δ-stepping.
+
+Integer distances are computed in 32 bits and recomputed in 64 if they may be too large. Predecessors are found
+afterwards, by programs of one round.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +29,28 @@ from dgraph.algorithms.base import (
     limited,
 )
 from dgraph.algorithms.bfs import parents
-from dgraph.algorithms.distances import measured
+from dgraph.algorithms.distances import summarize
 from dgraph.algorithms.weight_checks import largest_and_mean
-from dgraph.engine.rounds.driver import State
+from dgraph.engine.rounds.state import State
 from dgraph.errors import DataError, UsageError
 from dgraph.program import ALL, INF, MIN, Field, Global, Program, where
 from dgraph.result.columns import UNREACHED, Column
 
 NARROW = np.iinfo(np.int32).max
-"""A 32-bit distance where there is no path."""
+"""INF of a 32-bit distance."""
 
 NEED = "sssp needs weights ≥ 0, since a negative one may make paths shorter without end"
+"""Reason in the error for a negative weight."""
 
 
 class Distances(Program):
-    """Relax the edges of vertices whose distance fell; vertices of a farther bucket wait until the nearer are done."""
+    """Δ-stepping: relax the edges of vertices whose distance fell, one bucket after the other.
+
+    Attributes:
+        source: original id.
+        delta: width of a bucket, in units of the weights.
+        dist: distance; INF without a path.
+    """
 
     source: int = 0
     delta: float = 1.0
@@ -39,52 +58,75 @@ class Distances(Program):
     dist = Field("int64", reduce=MIN)
 
     def init(self, v, g):
+        """Start at the source."""
         here = v.id == self.source
         return {"dist": where(here, 0, INF), "active": here}
 
     def edge(self, u, e, v):
+        """Relax the edge."""
         return {"dist": u.dist + e.weight}
 
     def priority(self, v):
+        """Return the bucket of the distance."""
         return v.dist / self.delta
 
 
 class LimitedDistances(Distances):
-    """The same, up to a distance."""
+    """Δ-stepping up to a distance.
+
+    Attributes:
+        cutoff: largest distance to find.
+    """
 
     cutoff: float = 0.0
 
     def edge(self, u, e, v):
+        """Relax the edge if the new distance is within the cutoff."""
         dist = u.dist + e.weight
         return {"dist": where(dist <= self.cutoff, dist, INF)}
 
 
-class Outset(Distances):
-    """The same until more than ``crowd`` vertices are active at once, as they are where a hub is near."""
+class UntilHub(Distances):
+    """Δ-stepping until more than ``most`` vertices are active at once, the sign that a hub was reached.
 
-    crowd: int = 0
+    Attributes:
+        most: frontier size after which to stop.
+        stopped: 1 if the run stopped there.
+    """
 
-    crowded = Global("int64")
+    most: int = 0
+
+    stopped = Global("int64")
 
     def step(self, g):
-        many = g.active > self.crowd
-        return {"done": (g.active == 0) | many, "crowded": where(many, 1, 0)}
+        """End when the frontier is empty, or too large."""
+        many = g.active > self.most
+        return {"done": (g.active == 0) | many, "stopped": where(many, 1, 0)}
 
 
-class Onward(LimitedDistances):
-    """Distances up to a limit, from those of vertices nearer than ``base``, whose edges were all walked."""
+class ContinuedDistances(LimitedDistances):
+    """Δ-stepping up to a cutoff that continues from given distances.
+
+    Attributes:
+        base: all edges of vertices nearer than this are relaxed already.
+    """
 
     base: float = 0.0
 
     dist = Field("int64", reduce=MIN, given=True)
 
     def init(self, v, g):
+        """Activate the vertices between ``base`` and the cutoff."""
         return {"active": (v.dist >= self.base) & (v.dist <= self.cutoff)}
 
 
-class Beyond(Distances):
-    """From the distances of all vertices up to ``near``, and what is known of others, those of all others, which look
-    back for them at once: most edges lead out of the near ones, few into others.   [Chakaravarthy et al., IPDPS 2014]
+class FarDistances(Distances):
+    """Compute the distances beyond ``near``, given final ones up to ``near`` and upper bounds of the others.
+
+    The first round pulls: vertices that are not settled scan their in-edges [Chakaravarthy et al., IPDPS 2014].
+
+    Attributes:
+        near: distances up to this one are final.
     """
 
     near: float = 0.0
@@ -92,135 +134,168 @@ class Beyond(Distances):
     dist = Field("int64", reduce=MIN, given=True)
 
     def init(self, v, g):
+        """Activate all vertices with a distance."""
         return {"active": v.dist != INF}
 
     def cond(self, v, g):
+        """Skip settled vertices."""
         return v.dist > self.near
 
 
-class BeyondTold(Beyond):
-    """The same where mirrors look back, too: they know no distance of their own, and those of near vertices, hubs among
-    them, would search their rows in vain."""
+class FarDistancesFlagged(FarDistances):
+    """:class:`FarDistances` for partitions in which mirrors pull.
+
+    A mirror has no current distance, so ``far`` says if its master is settled. Without it, mirrors of settled hubs
+    would scan their long rows in vain.
+
+    Attributes:
+        far: True if the vertex was beyond ``near`` at the start.
+    """
 
     monotone = True
 
     far = Field("bool")
 
     def init(self, v, g):
+        """Flag unsettled vertices and activate all with a distance."""
         return {"far": v.dist > self.near, "active": v.dist != INF}
 
     def cond(self, v, g):
+        """Skip settled vertices."""
         return v.far
 
 
 class Nearer(OnePass):
-    """The smallest original id among strictly nearer neighbours that a shortest path can come from."""
+    """Smallest original id among strictly nearer in-neighbours on a shortest path, in one round."""
 
     dist = Field("int64", given=True)
     parent = Field("int64", reduce=MIN)
 
     def edge(self, u, e, v):
+        """Propose ``u`` if the edge is tight and ``u`` is nearer."""
         tight = (u.dist + e.weight == v.dist) & (u.dist < v.dist)
         return {"parent": where(tight, u.id, INF)}
 
 
 class NearerParents(Nearer):
-    """Every vertex with a distance looks back, up to the first neighbour that will do."""
+    """Pull variant: every vertex with a distance scans its in-edges, up to the first valid parent if sorted."""
 
     domain = ALL
     monotone = True
 
     def cond(self, v, g):
+        """Skip vertices without a path."""
         return v.dist != INF
 
 
 class PushedNearerParents(Nearer):
-    """Every vertex with a distance tells its neighbours."""
+    """Push variant: every vertex with a distance proposes itself to its neighbours."""
 
     directions = ("push",)
 
     def init(self, v, g):
+        """Activate the vertices with a path."""
         return {"active": v.dist != INF}
 
 
 class PlateauHops(Program):
-    """Hops inside a plateau, vertices of one distance joined by edges that add nothing, from those with a parent."""
+    """Hops inside a plateau from its vertices that have a parent.
+
+    A plateau is a set of vertices with equal distance, connected by edges of weight 0 (or too small to change it).
+
+    Attributes:
+        settled: given: True if the vertex has a parent.
+    """
 
     dist = Field("int64", given=True)
     settled = Field("bool", given=True)
     hop = Field("int64", reduce=MIN)
 
     def init(self, v, g):
+        """Start from the vertices with a parent."""
         return {"hop": where(v.settled, 0, INF), "active": v.settled}
 
     def edge(self, u, e, v):
+        """Propose one hop more inside the plateau."""
         tight = (u.dist + e.weight == v.dist) & (u.dist == v.dist)
         return {"hop": where(tight, u.hop + 1, INF)}
 
 
 class PlateauParents(OnePass):
-    """The smallest original id among plateau neighbours one hop nearer to a vertex with a parent: so no cycles."""
+    """Smallest original id among plateau neighbours one hop nearer to a vertex with a parent, which excludes cycles."""
 
     dist = Field("int64", given=True)
     hop = Field("int64", given=True)
     parent = Field("int64", reduce=MIN)
 
     def init(self, v, g):
+        """Activate the vertices with a hop count."""
         return {"active": v.hop != INF}
 
     def edge(self, u, e, v):
+        """Propose ``u`` if it is one hop nearer."""
         tight = (u.dist + e.weight == v.dist) & (u.dist == v.dist) & (u.hop + 1 == v.hop)
         return {"parent": where(tight, u.id, INF)}
 
 
 class Overflowed(OnePass):
-    """Edges from a reached vertex to one that is not: there are some only where a sum passed the field's range."""
+    """Detection of overflow: an edge from a reached vertex to an unreached one exists only if a sum saturated.
+
+    Attributes:
+        via: smallest reached in-neighbour of an unreached vertex.
+    """
 
     dist = Field("int64", given=True)
-    beyond = Field("int64", reduce=MIN)
+    via = Field("int64", reduce=MIN)
 
     def init(self, v, g):
+        """Activate the reached vertices."""
         return {"active": v.dist != INF}
 
     def edge(self, u, e, v):
-        return {"beyond": where(v.dist == INF, u.id, INF)}
+        """Propose ``u`` to an unreached neighbour."""
+        return {"via": where(v.dist == INF, u.id, INF)}
 
 
 NEAR, FAR = 0.75, 16.0
-"""For ``gather``, in buckets: how far vertices are near, and the width of the other buckets if these have few edges."""
+"""Parameters of ``gather`` in units of Δ: the near distance, and the bucket width beyond it if few edges remain."""
 
 HUB, MEAN = 1024, 8
-"""The largest degree, and the mean one, from which "auto" may be ``gather``."""
+"""Largest degree and mean degree from which "auto" may choose ``gather``."""
 
 SLACK, MARGIN = 1e-6, 0.01
-"""Allowances for rounded sums: how far below its bucket the next distance may lie, as a share of it, and by how much
-light edges may weigh more than the width of a bucket, as a share of it."""
+"""Relative allowances for rounded sums: the distance by which the next vertex may lie below its bucket, and the excess
+of a light edge over the bucket width."""
 
 CROWD = 2048
-"""One in so many vertices are more than are active before a hub is."""
+"""A frontier of more than one vertex in this many shows that a hub was reached."""
 
 
 @algorithm(
     "sssp",
     SOURCE,
-    Parameter("cutoff", float, None, "find distances up to this one (default: all)", least=0),
+    Parameter("cutoff", float, None, "largest distance to find (default: all)", least=0),
     Parameter(
         "delta",
         float,
         None,
-        "width of a bucket, in units of the weights (default: 4 · mean weight / mean degree, more in small rounds)",
+        "bucket width in units of the weights (default: 4 · mean weight / mean degree, wider while rounds are small)",
     ),
     Parameter(
         "variant",
         str,
         "auto",
-        "how; gather is for graphs with hubs",
+        "method; gather is for graphs with hubs",
         choices=("auto", "buckets", "gather"),
     ),
-    Parameter("return_predecessors", bool, True, "also give each vertex the smallest id among its possible parents"),
+    Parameter("return_predecessors", bool, True, "also return each vertex's predecessor: the smallest valid id"),
 )
 class Sssp(Algorithm):
-    """Single-source shortest paths over weights that are not negative."""
+    """Single-source shortest paths for weights ≥ 0.
+
+    Columns: ``distance`` (int64 or the dtype of float weights; ``UNREACHED`` or infinity without a path) and
+    ``predecessor`` (-1 if there is none).
+    """
 
     needs_source = True
     weighted = wants_weights = True
@@ -231,20 +306,23 @@ class Sssp(Algorithm):
 
     @classmethod
     def on_gpus(cls, ranks):
+        """Return the variant that "auto" may choose on GPUs."""
         return {"variant": "gather"}
 
     def check(self):
+        """Refuse parameters of Δ-stepping with ``gather``."""
         if self.variant == "gather" and (self.cutoff is not None or self.delta is not None):
             raise UsageError(
-                "--variant gather goes to the end, in buckets of its own widths; leave delta and cutoff out"
+                "--variant gather finds all distances with bucket widths of its own; leave delta and cutoff out"
             )
 
     def run(self, ctx):
+        """Find the distances, then the predecessors; collective."""
         source = check_source(ctx, self.source, "sssp")
         most, mean = largest_and_mean(ctx, NEED)
         delta = self.delta if self.delta is not None else _delta(ctx, mean)
         if not delta > 0:
-            raise UsageError(f"delta = {delta} is no width of a bucket; give a number above 0")
+            raise UsageError(f"delta = {delta} is not a bucket width; give a number above 0")
         settings = {"source": source, "delta": float(delta)}
         if self.cutoff is None:
             program = Distances(**settings)
@@ -256,12 +334,12 @@ class Sssp(Algorithm):
         for dtype in _dtypes(ctx, most):
             following = [nearer.retype(dist=dtype)] if nearer else []
             if gathers:
-                state = _gathered(ctx, source, delta, dtype, following)
+                state = _gather(ctx, source, delta, dtype, following)
             else:
                 ctx.ahead(*following)
                 state = ctx.run(program.retype(dist=dtype))
-            found = measured(state, "dist", ctx.local)
-            reached, farthest, arcs = found.of_all(ctx.comm)
+            found = summarize(state, "dist", ctx.local)
+            reached, farthest, arcs = found.over_ranks(ctx.comm)
             if dtype != "int32" or farthest + most < NARROW:
                 break
             ctx.record.choose("distances", "64 bits", "some may pass 32: they were found again")
@@ -275,11 +353,11 @@ class Sssp(Algorithm):
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
     def _chosen(self, ctx) -> str:
-        """What "auto" comes to."""
+        """Return the variant that "auto" stands for."""
         if self.variant != "auto":
             return self.variant
         asked = self.cutoff is not None or self.delta is not None or ctx.local.out.weight_type is None
-        free = ctx.backend.name == "cuda" and ctx.direction == "auto" and not (asked or ctx.keeper)
+        free = ctx.backend.name == "cuda" and ctx.direction == "auto" and not (asked or ctx.checkpoints)
         if not (free and has_hubs(ctx.local.n, ctx.local.arcs, ctx.largest(ctx.local.largest_degree))):
             return "buckets"
         ctx.record.choose("variant", "gather", "a GPU, and vertices of many edges")
@@ -287,73 +365,84 @@ class Sssp(Algorithm):
 
 
 def has_hubs(n: int, arcs: int, largest: int) -> bool:
-    """Whether vertices near by may have most edges: by the largest degree and the mean one."""
+    """Return True if degrees are skewed enough for ``gather``."""
     return largest >= HUB and arcs >= MEAN * n
 
 
-def _gathered(ctx, source: int, delta: float, dtype: str, following: Sequence[Program]) -> State:
-    """Vertices near hubs by edges that are light enough; all others look back for those. ``following``: what is run
-    behind that.
+def _gather(ctx, source: int, delta: float, dtype: str, following: Sequence[Program]) -> State:
+    """Run the variant ``gather`` and return the final state; collective.
 
-    Vertices up to the bucket in which hubs are relax all their edges first: from there on a shortest path to a vertex
-    less than a bucket farther has light edges alone. Not on a CPU, where that saves little, nor with checkpoints.
+    Δ-stepping runs up to the bucket that holds the first hub. From there, a shortest path to a vertex less than one
+    bucket farther has light edges only, so the next program skips heavy ones. A last program pulls the rest. The first
+    step is left out on a CPU, where it saves little, with checkpoints, and if the source is a hub.
+
+    Args:
+        ctx: context of the algorithm.
+        source: original id.
+        delta: bucket width.
+        dtype: dtype of distances.
+        following: programs that run afterwards, to be compiled ahead.
     """
     width = NEAR * delta if dtype[0] == "f" else max(np.floor(NEAR * delta), 1.0)
-    at, plain = ctx.local.lid(source), ctx.keeper is not None or ctx.backend.name != "cuda"
+    at, plain = ctx.local.lid(source), ctx.checkpoints is not None or ctx.backend.name != "cuda"
     light = width * (1 + MARGIN)
-    kind = BeyondTold if ctx.largest(int(ctx.local.mirrors_pull)) else Beyond
+    kind = FarDistancesFlagged if ctx.largest(int(ctx.local.mirrors_pull)) else FarDistances
 
-    def beyond(near: float, bucket: float, gathers: bool) -> Program:
+    def far_program(near: float, bucket: float, gathers: bool) -> Program:
         outer = kind(source=source, near=_limit(near, dtype), delta=bucket).retype(dist=dtype)
         outer.gathers = gathers
         return outer
 
-    following = (beyond(0.0, delta, not ctx.local.directed), *following)
+    following = (far_program(0.0, delta, not ctx.local.directed), *following)
     if plain or ctx.total(ctx.local.degree_of(at) if at is not None else 0) >= HUB:
         near, given = width, {}
         inner: Program = LimitedDistances(source=source, cutoff=_limit(near, dtype), delta=2 * near)
         ctx.ahead(*following)
     else:
         eps = np.finfo(dtype if dtype[0] == "f" else "float64").eps
-        outset = Outset(source=source, delta=width, crowd=ctx.local.n // CROWD).retype(dist=dtype)
-        outset.widens = False
-        onward = Onward(source=source, base=0.0, cutoff=_limit(0.0, dtype), delta=1.0).retype(dist=dtype)
-        ctx.ahead(onward.with_light_edges(light), *following)
-        state = ctx.run(outset)
-        if not (state.finished and state.globals["crowded"]):
+        first = UntilHub(source=source, delta=width, most=ctx.local.n // CROWD).retype(dist=dtype)
+        first.widens = False
+        second = ContinuedDistances(source=source, base=0.0, cutoff=_limit(0.0, dtype), delta=1.0).retype(dist=dtype)
+        ctx.ahead(second.with_light_edges(light), *following)
+        state = ctx.run(first)
+        if not (state.finished and state.globals["stopped"]):
             return state
-        if state.bucket * eps > MARGIN / 10:  # an edge that is no light one could lead to a distance that is near
+        if state.bucket * eps > MARGIN / 10:  # rounding: a heavy edge could lead to a near distance
             return ctx.run(Distances(source=source, delta=delta).retype(dist=dtype))
         base = state.bucket * width * (1 - SLACK)
         near, given = base + width, {"dist": state.raw("dist")}
-        inner = Onward(source=source, base=base, cutoff=_limit(near, dtype), delta=2 * near)
+        inner = ContinuedDistances(source=source, base=base, cutoff=_limit(near, dtype), delta=2 * near)
     inner.widens = False
     state = ctx.run(inner.retype(dist=dtype).with_light_edges(light), given)
     if not state.finished:
         return state
-    _, _, arcs = measured(state, "dist", ctx.local).of_all(ctx.comm)
+    _, _, arcs = summarize(state, "dist", ctx.local).over_ranks(ctx.comm)
     most = 2 * arcs > ctx.local.arcs
     wide = (FAR if most else 1.0) * delta
-    gathers = not ctx.local.directed or ctx.affords(beyond(near, wide, True))
-    return ctx.run(beyond(near, wide, gathers), {"dist": state.raw("dist")})
+    gathers = not ctx.local.directed or ctx.affords(far_program(near, wide, True))
+    return ctx.run(far_program(near, wide, gathers), {"dist": state.raw("dist")})
 
 
 def _limit(distance: float, dtype: str) -> float | int:
-    """What distances of a dtype are compared with, to lie no farther than ``distance``: integers with an integer."""
+    """Return ``distance`` as a bound for distances of this dtype: integers are compared with an integer."""
     return distance if dtype[0] == "f" else int(np.floor(distance))
 
 
 def _delta(ctx, mean: float) -> float:
-    """Δ = 4 · mean weight / mean degree, and at least what keeps buckets apart. Wide buckets relax edges in vain; where
-    narrow ones make small rounds, the rounds open several."""
+    """Return the default Δ = 4 · mean weight / mean degree, above 0.
+
+    Wide buckets relax edges repeatedly; narrow ones make small rounds, which then open several buckets at once.
+    """
     degree = max(ctx.local.arcs / max(ctx.local.n, 1), 1.0)
     return max(4 * mean / degree, 1e-300)
 
 
 def _dtypes(ctx, most: float) -> tuple[str, ...]:
-    """What distances are kept in: sums of integers in 32 bits, and once more in 64 where they turn out too large for
-    that. A sum that passes the end of a dtype stays there, as no path at all: so the last vertex before the first on a
-    shortest path that was lost has a distance within one weight of the end."""
+    """Return the dtypes to compute distances in, one after the other until the distances fit.
+
+    Integer sums are tried in 32 bits first. A sum that exceeds the dtype saturates and counts as no path, so its
+    predecessor on a shortest path lies within one weight of the end: the largest distance shows the overflow.
+    """
     kind = ctx.local.out.weight_type
     if kind is not None and kind.kind == "f":
         return (kind.name,)
@@ -361,25 +450,31 @@ def _dtypes(ctx, most: float) -> tuple[str, ...]:
 
 
 def _refuse_overflow(ctx, dist: np.ndarray) -> None:
-    beyond = ctx.run(Overflowed(), {"dist": dist})["beyond"]
-    at = int(ctx.comm.allreduce(np.array([beyond.min(initial=UNREACHED)]), "min")[0])
+    """Raise a :class:`DataError` if a distance exceeds int64; collective."""
+    via = ctx.run(Overflowed(), {"dist": dist})["via"]
+    at = int(ctx.comm.allreduce(np.array([via.min(initial=UNREACHED)]), "min")[0])
     if at != UNREACHED:
         raise DataError(f"a distance through vertex {at} passes 2**63 - 1; store the weights as floats")
 
 
 def _nearer(ctx) -> Nearer:
-    """Looking back pays: the first neighbour that will do may be the end, and nobody writes but to itself."""
-    back = NearerParents()
-    pulls = not ctx.local.directed or ctx.direction in ("pull", "flip") or ctx.affords(back)
-    return back if pulls else PushedNearerParents()
+    """Return the predecessor program. Pull is preferred: it can stop at the first valid parent and needs no atomics."""
+    pull = NearerParents()
+    pulls = not ctx.local.directed or ctx.direction in ("pull", "flip") or ctx.affords(pull)
+    return pull if pulls else PushedNearerParents()
 
 
 def _parents(ctx, program: Program, source: int, state: State, dtype: str, reached: int) -> Column:
-    """Predecessors: strictly nearer where there are some, else through the plateau of equal distances.
+    """Return the predecessor column: a strictly nearer vertex if there is one, else one of the same plateau.
 
     Args:
-        program: who finds those that are nearer.
-        reached: vertices of this rank with a distance. Of all of them the source alone has nobody nearer.
+        ctx: context of the algorithm.
+        program: program that finds strictly nearer predecessors.
+        source: original id.
+        state: final state of the distances.
+        dtype: dtype of distances.
+        reached: vertices of this rank with a distance. If all but the source have a nearer predecessor, no plateau is
+            searched.
     """
     nearer = ctx.run(program, {"dist": state.raw("dist")})
     counted = nearer.counted("reached", "parent")

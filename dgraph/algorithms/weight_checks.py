@@ -1,20 +1,21 @@
-"""What algorithms ask of the edges' weights before they use them."""
+"""Checks of edge weights that algorithms make before they use them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 
 
 def largest_and_mean(ctx: Context, need: str) -> tuple[float, float]:
-    """Return the largest and the mean weight of all edges, 1 and 1.0 where the graph has no weights; collective.
+    """Return the largest and the mean weight of all edges, or 1 and 1.0 if the graph has no weights; collective.
 
     Args:
-        need: of the error: which algorithm needs weights ≥ 0, and why.
+        ctx: context of the algorithm.
+        need: part of the error message: the algorithm that needs weights ≥ 0, and why.
 
     Raises:
-        DataError: on every rank, for a weight that is negative or infinite, with the lowest such edge.
+        DataError: on every rank, for a negative or infinite weight; names the edge with the lowest ids.
     """
     kind = ctx.local.out.weight_type
     if kind is None:

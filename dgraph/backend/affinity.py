@@ -1,4 +1,4 @@
-"""Cores: those that a rank may use, its share of them, and a launcher that leaves it too few."""
+"""CPU affinity: the cores that a rank may use, its fair share of the node, and warnings about launcher bindings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LAUNCHERS = ("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted")
-"""Names of Open MPI's processes above a rank."""
+"""Process names of Open MPI's launchers."""
 
 
 def mask() -> int:
-    """The cores that this process may use, a bit each."""
+    """Return the cores that this process may use, as a bit mask."""
     return _mask(0)
 
 
@@ -22,12 +22,12 @@ def _mask(process: int) -> int:
 
 
 def cores() -> int:
-    """How many they are."""
+    """Return the number of cores that this process may use."""
     return mask().bit_count()
 
 
 def quota() -> float | None:
-    """Cores' worth of time that this control group has, version 2 or 1; None where it is not limited."""
+    """Return the CPU time limit of the control group (v2 or v1) in cores; None without a limit."""
     for path in ("/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us"):
         try:
             words = Path(path).read_text().split()
@@ -40,12 +40,13 @@ def quota() -> float | None:
 
 
 def share(masks: Sequence[int], mine: int) -> int:
-    """Threads that a rank can run side by side with its node's others: each core is divided among those that may use
-    it, and the time that a control group allows among all.
+    """Return the number of threads that a rank can run in parallel with the other ranks of its node, at least 1.
+
+    A core is divided among the ranks that may use it; the limit of a control group is divided among all.
 
     Args:
-        masks: of all ranks of the node, this one's too.
-        mine: this rank's.
+        masks: core masks of all ranks of the node, including this one.
+        mine: core mask of this rank.
     """
     worth = sum(1 / sum(other >> core & 1 for other in masks) for core in range(mine.bit_length()) if mine >> core & 1)
     limit = quota()
@@ -54,8 +55,13 @@ def share(masks: Sequence[int], mine: int) -> int:
     return max(1, int(worth + 1e-6))
 
 
-def withheld(masks: Sequence[int], mine: int) -> str:
-    """What to say where Open MPI, which binds ranks to cores unasked, leaves this one less than its share; else ""."""
+def binding_warning(masks: Sequence[int], mine: int) -> str:
+    """Return a warning if Open MPI's default binding leaves this rank fewer cores than its share, else "".
+
+    Args:
+        masks: core masks of all ranks of the node.
+        mine: core mask of this rank.
+    """
     if "OMPI_COMM_WORLD_SIZE" not in os.environ:
         return ""
     every, here = _launcher_cores(), mine.bit_count()
@@ -69,7 +75,7 @@ def withheld(masks: Sequence[int], mine: int) -> str:
 
 
 def _launcher_cores() -> int:
-    """Cores of the launcher's process above this one, which it does not bind; 0 where none is found."""
+    """Return the number of cores of the launcher process, which is not bound; 0 if none is found."""
     process = os.getppid()
     while process > 1:
         try:

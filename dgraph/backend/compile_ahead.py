@@ -1,4 +1,4 @@
-"""What is compiled ahead, beside what is compiled now."""
+"""Compilation of the programs that follow, in parallel with that of the current one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 @contextmanager
 def compile_alongside(calls: Sequence[Callable[[], None]]) -> Iterator[None]:
-    """Run others in threads of their own; where one fails, that is raised at the end."""
+    """Run each call in a thread while the body of the ``with`` runs; wait for all, and raise the first error."""
     if not calls:
         yield
         return
-    from concurrent.futures import ThreadPoolExecutor  # not at the top: most runs find what was compiled before
+    from concurrent.futures import ThreadPoolExecutor  # not at the top: most runs find everything in the cache
 
     with ThreadPoolExecutor(len(calls)) as pool:
-        begun = [pool.submit(call) for call in calls]
+        futures = [pool.submit(call) for call in calls]
         yield
-        for one in begun:
-            one.result()
+        for future in futures:
+            future.result()

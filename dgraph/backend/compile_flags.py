@@ -1,19 +1,24 @@
-"""What of a program chooses the paths of the rounds' text, on every backend."""
+"""Compile-time constants of a program, by which the round code of every backend is specialised."""
 
 from __future__ import annotations
 
 from dgraph.program import Traced
 
 LAST_BUCKET = 4 * 10**18
-"""Below ``FAR_BASE`` of either layout; vertices beyond it share one bucket."""
+"""Largest bucket number, which all farther vertices share; below ``FAR_BASE`` of both backends."""
 
 TOP = 2**63 - 1
-"""A minimum is counted as ``x ^ TOP``: how far x lies below TOP, a number without a sign. The least x is the farthest,
-and a cleared counter, 0, says that there was none."""
+"""Largest int64. A minimum is kept as ``x ^ TOP``, the distance of x below TOP as an unsigned number: the minimum of x
+becomes a maximum, and a cleared counter, 0, means that there was no value."""
 
 
 def constants(t: Traced) -> dict[str, bool | int]:
-    """Names that the text of the rounds asks for, and their values."""
+    """Return the constants of a program by name, as the round code spells them.
+
+    Booleans: ONCE, FLAGGED, WEIGHTED, PREFILTERS, SMALLEST and DIRTY are properties of :class:`Traced`. APPLY, COND,
+    PRIORITY and LIVE say which operators exist; WHOLE_PASSES if ``step`` returns ``whole``; ALL is the domain. Counts:
+    SUMS (integer, minima included), MINIMA, FLOAT_SUMS.
+    """
     return {
         "ONCE": t.once,
         "FLAGGED": t.flagged,
@@ -27,7 +32,7 @@ def constants(t: Traced) -> dict[str, bool | int]:
         "DIRTY": bool(t.dirty),
         "CAN_PULL": "pull" in t.program.directions,
         "GATHERS": t.program.gathers,
-        "PICKS": t.picks,
+        "PREFILTERS": t.prefilters,
         "SMALLEST": t.smallest,
         "SUMS": len(t.integer_sums),
         "MINIMA": len(t.minima),

@@ -1,6 +1,8 @@
-"""The contract of a backend, and of the machine that it gives a program on one rank's graph.
+"""Interfaces of a backend and of its machines.
 
-What is not abstract is optional: its default says that there is nothing of the kind.
+A :class:`Backend` creates one :class:`Machine` per program and rank; the machine holds the program's state and runs its
+rounds. A :class:`SharedMachine` also runs single phases, between which ranks exchange values of mirrors. Methods that
+are not abstract are optional, and their defaults stand for "none".
 """
 
 from __future__ import annotations
@@ -23,15 +25,17 @@ if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
 
 NO_BUCKET = np.iinfo(np.int64).max
-"""A number past every bucket."""
+"""Bucket number above all others: no vertex waits."""
 
 
 class Machine(ABC):
-    """One program's rounds on one rank, as many a call as it likes: all that a graph on a single rank asks for.
+    """State and rounds of one program on one rank; sufficient for a graph on a single rank.
 
     Attributes:
-        state: field → values by lid, masters before mirrors; NumPy arrays, or what can be indexed and assigned so.
-        minima: how many of the last integers of :meth:`totals` are the least over ranks, and no sums.
+        traced: the program.
+        state: field → values by lid, masters before mirrors; NumPy arrays, or objects that are indexed and assigned
+            like them.
+        minima: number of integers at the end of :meth:`totals` that ranks reduce by minimum instead of sum.
     """
 
     traced: Traced
@@ -40,125 +44,145 @@ class Machine(ABC):
 
     @property
     def compiling(self) -> float:
-        """Seconds that machine code took by now: a GPU's of a schedule is made when a round takes it first."""
+        """Seconds spent on compilation so far; a GPU compiles a schedule when a round first uses it."""
         return 0.0
 
     @property
     @abstractmethod
     def direction(self) -> str:
-        """Of the next round: push or pull."""
+        """Direction of the next round: "push" or "pull"."""
 
     @property
     @abstractmethod
     def done(self) -> bool:
-        """Whether the program's own end was reached."""
+        """True if the program has ended."""
 
     @property
     @abstractmethod
     def round(self) -> int:
-        """Rounds finished."""
+        """Number of finished rounds."""
 
     @property
     @abstractmethod
     def total_active(self) -> int:
-        """Masters in the next frontier, on all ranks."""
+        """Vertices in the next frontier, over all ranks."""
 
     @property
     @abstractmethod
     def total_edges(self) -> int:
-        """Edges that leave them, in the whole graph."""
+        """Out-edges of the next frontier, over all ranks."""
 
     @property
     def bucket(self) -> int:
-        """The lowest bucket that was opened last."""
+        """Bucket that the rounds are in; its number is the highest of those opened last."""
         return 0
 
     @property
     @abstractmethod
     def compiled(self) -> bool:
-        """Whether :meth:`compile`, which is called before the start, finds the program's machine code."""
+        """True if the machine code is available, so that :meth:`compile` only loads it."""
 
     @abstractmethod
     def compile(self) -> None:
-        """Compile, or load from the cache folder, everything that the rounds will call."""
+        """Compile everything that the rounds call, or load it from the cache folder; called before :meth:`start`."""
 
     @abstractmethod
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
+        """Run ``init`` on masters and set mirrors to identities.
+
+        Args:
+            given: initial values of the masters for fields declared with ``given=True``.
+        """
 
     def begin(self) -> None:  # noqa: B027 - most machines have nothing to do
-        """Before the first round of a sparse program, when mirrors hold what edges read."""
+        """Prepare the first round of a sparse program; mirrors already hold the values that edges read."""
 
     @abstractmethod
     def fused(self, limit: int) -> int:
-        """Up to ``limit`` whole rounds of a graph without mirrors, no more than :meth:`figures` remembers; how many."""
+        """Run whole rounds of a graph without mirrors; return their number.
+
+        Args:
+            limit: most rounds to run; no more are run than :meth:`figures` keeps.
+        """
 
     @abstractmethod
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """This rank's part of the round's totals: integers [active, edges, sums …, minima …], float sums."""
+        """Return this rank's part of the round's totals: int64 [active, edges, sums …, minima …], and float64 sums."""
 
     @abstractmethod
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
-        """Take in the totals of all ranks: ``step``, the end, the next direction."""
+        """Run ``step`` on the reduced totals of all ranks; sets globals, the end and the next direction.
+
+        Args:
+            integers: reduced integers of :meth:`totals`.
+            floats: reduced float sums.
+            starting: True after :meth:`start`, False after a round.
+        """
 
     @abstractmethod
     def figures(self, first: int) -> np.ndarray:
-        """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
-        pulled; int64 (rounds, 3)."""
+        """Return figures of the fused rounds from ``first`` on, or of the last ones if there are too many.
+
+        Returns:
+            int64 (rounds, 3): frontier vertices, frontier edges, and 1 if the round pulled.
+        """
 
     @abstractmethod
     def fields(self) -> Mapping[str, np.ndarray]:
-        """Masters' values of every field, on the host once they are asked for."""
+        """Return the masters' values of every field by name; values on a GPU are copied when they are read."""
 
     @abstractmethod
     def globals(self) -> dict[str, int | float]:
-        """The globals' values, the same on every rank."""
+        """Return the values of the globals by name, equal on every rank."""
 
     @abstractmethod
     def restore(self, kept: Snapshot) -> None:
-        """Stand where ``kept`` says. Call it after :meth:`start`, before a round."""
+        """Resume from a snapshot; call it after :meth:`start` and before the first round."""
 
-    def portable(self) -> Snapshot | None:
-        """Where the rounds stand, between two of them; None where they cannot be stopped here, on all ranks alike."""
+    def snapshot(self) -> Snapshot | None:
+        """Return the state between two rounds, or None, on all ranks alike, if the machine cannot stop here."""
         return None
 
     @property
     def waiting(self) -> int:
-        """Vertices in the far bucket; some may be stale. Only programs with ``priority`` have one."""
+        """Vertices in the far bucket, stale entries included; 0 for programs without ``priority``."""
         return 0
 
     def lowest_bucket(self) -> int:
-        """The lowest bucket that a vertex waits in; :data:`NO_BUCKET` if none does."""
+        """Return the lowest bucket in which a vertex waits; :data:`NO_BUCKET` if none does."""
         return NO_BUCKET
 
     def open_bucket(self, bucket: int) -> None:  # noqa: B027, without buckets there is nothing to do
-        """Vertices that wait in it join the frontier."""
+        """Move the vertices that wait in ``bucket`` to the frontier."""
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record: Any) -> Any:
-        """A courier of this backend's own, that carries fields in place of ``dgraph/engine/sync``; None: there is none.
+        """Return an exchange of this backend that replaces ``dgraph/engine/sync``, or None; collective.
 
-        Collective. ``plans``: direction → what is exchanged.
+        Args:
+            comm: communicator of the run.
+            plans: direction → synchronisation plan.
+            record: recorder of times and bytes.
         """
         return None
 
     def notes(self) -> list[RoundStats]:
-        """What is told of all rounds since the last call, beside their figures; most tell nothing."""
+        """Return statistics of the rounds since the last call; empty unless recording is on."""
         return []
 
     def spent(self) -> list[Spent]:
-        """Seconds by kernel so far, where they are measured."""
+        """Return the time of each kernel so far; empty unless it is measured."""
         return []
 
     def tasks(self) -> dict[str, float]:
-        """What a schedule's queues came to, where that is recorded."""
+        """Return figures of a schedule's task queues by name; empty unless they are recorded."""
         return {}
 
 
 class SharedMachine(Machine):
-    """A machine that also runs single phases, between which ranks tell each other of vertices that they share.
+    """Machine that also runs single phases, between which ranks exchange the values of shared vertices.
 
     Attributes:
-        dirties: whether mirrors must hear of masters that are not active.
+        dirties: True if values of inactive masters may need a broadcast.
         mirrors_current: True if mirrors hold their masters' values when rounds begin.
     """
 
@@ -167,47 +191,55 @@ class SharedMachine(Machine):
 
     @abstractmethod
     def edge(self) -> None:
-        """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
+        """Run one edge phase; :meth:`take_mirrors` then returns the mirrors with proposals."""
 
     @abstractmethod
     def vertex(self) -> None:
-        """One vertex phase; the new frontier of masters is :meth:`frontier`."""
+        """Run one vertex phase; :meth:`frontier` then returns the active masters."""
 
     @abstractmethod
     def frontier(self) -> np.ndarray:
-        """lids of active masters (uint32)."""
+        """Return the lids of active masters, uint32."""
 
     @abstractmethod
     def dirty(self) -> np.ndarray:
-        """lids of masters that mirrors must hear of: active, or with a field that edges read changed."""
+        """Return the lids of masters to broadcast: active, or with a changed field that edges read."""
 
     @abstractmethod
     def take_mirrors(self) -> np.ndarray:
-        """lids of mirrors that got a proposal in this round; their marks are cleared."""
+        """Return the lids of mirrors that got a proposal in this round, and clear their flags."""
 
     @abstractmethod
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
-        """Mirrors' proposals into masters ``lids[positions]``."""
+        """Combine proposals of mirrors into the masters ``lids[positions]``.
+
+        Args:
+            lids: lids of masters, in the order agreed with the sending rank.
+            positions: positions in ``lids``, one per proposal.
+            values: proposed values, one array per proposed field.
+        """
 
     @abstractmethod
     def join(self, lids: np.ndarray) -> None:
-        """Mirrors join the frontier."""
+        """Add mirrors to the frontier."""
 
     @abstractmethod
     def reset(self, lids: np.ndarray | slice) -> None:
-        """Accumulators whose values were sent go back to their identity, unless combining twice does no harm."""
+        """Set sent accumulators back to their identity; those of idempotent monoids keep their values."""
 
 
 class Backend(ABC):
-    """What runs a program's rounds on one rank.
+    """Execution of programs on one rank: CPU threads or a GPU.
 
     Attributes:
-        name: of ``dgraph.backend.BACKENDS``.
-        threads: threads of this rank; ``reason``: why that many, or which GPU.
-        why: why this backend.
-        warning: for the user; "" where there is nothing to say.
-        keeps: whether it has something of a graph that would save the next run time.
+        name: key in ``dgraph.backend.BACKENDS``.
+        threads: threads of this rank.
+        reason: why that many threads, or which GPU.
+        why: why this backend was chosen.
+        warning: message for the user, or "".
+        keeps: True if it holds data of a graph that saves time in the next run.
         compiles_in_parallel: True if one process compiles several programs at a time.
+        transport, share: as of :class:`~dgraph.Cuda`, for a backend that is the device of a graph.
     """
 
     name: str
@@ -215,49 +247,56 @@ class Backend(ABC):
     reason: str
     warning: str
     keeps = compiles_in_parallel = False
+    transport, share = "auto", False
     why = ""
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
-        """Agree on what all ranks must do alike with their parts of a graph; collective."""
+        """Make the decisions about a graph that must be equal on all ranks; collective."""
         return
 
     @abstractmethod
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
-        """A machine for one program on this rank's graph, a :class:`SharedMachine` where ranks share vertices.
+        """Return a machine for one program on this rank's graph, a :class:`SharedMachine` if ranks share vertices.
 
         Args:
-            direction: auto, push, pull or flip.
+            traced: the program.
+            local: this rank's part of the graph.
+            direction: "auto", "push", "pull" or "flip".
 
         Raises:
-            UsageError: the program, or its memory, is nothing for this backend.
+            UsageError: the backend cannot run the program, or has too little memory for it.
         """
 
     def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None] | None:
-        """What compiles a program for runs that follow, taking no memory for them; None where nothing does."""
+        """Return a call that compiles a later program without allocating its arrays, or None."""
         return None
 
     def build(self, spec: str, comm: Comm, policy: str, options: LoadOptions) -> Graph:
-        """The graph of ``NAME:SIZE…``, drawn where the rounds will run, and placed there by a policy; collective.
+        """Generate the graph ``NAME:SIZE…`` on the devices and partition it there; collective.
 
         Raises:
-            UsageError: this backend has no such build, or not of this graph.
+            UsageError: the backend cannot build graphs, or not this one.
         """
         raise UsageError("--build device is about GPUs, and this run has none; leave it out, or give --backend cuda")
 
     @property
     def local_rounds(self) -> bool:
-        """Whether ranks run rounds of their own between exchanges, where a program's values only ever improve."""
+        """True if ranks run several local rounds between exchanges, for programs whose values only improve."""
         return False
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
-        """Whether what a program's rounds want beside the graph, but can do without, pays on this rank, and fits."""
+        """Return True if the in-edges (CSC) that a program's pull would use are worth their cost and fit in memory."""
         return False
 
     @property
     def ranges(self) -> Any:
-        """Where phases are named for a profiler (``push``, ``pop``); None where nobody looks."""
+        """Named ranges for a profiler, with methods ``push`` and ``pop``; None if none is attached."""
         return None
 
+    def release(self) -> None:
+        """Give back the memory that graphs of earlier runs take on the device."""
+        return
+
     def memory(self) -> dict[str, int | bool] | None:
-        """What the run took of a device's memory, in bytes; None where there is none."""
+        """Return the device memory that the run used, in bytes by name; None without a device."""
         return None

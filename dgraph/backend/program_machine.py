@@ -1,4 +1,4 @@
-"""What every machine of a program's own rounds says of itself, off words that compiled rounds leave."""
+"""ProgramMachine: the part of a machine that reads its state from the control block that compiled rounds write."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ SHARED = {
     "round": "ROUND", "pull": "MODE", "active": "TOTAL_ACTIVE", "edges": "TOTAL_EDGES", "unexplored": "UNEXPLORED",
     "bucket": "BUCKET", "width": "WIDTH", "whole": "WHOLE", "done": "DONE",
 }  # fmt: skip
-"""Of :attr:`Portable.shared`, the control words that they are."""
+"""Key of :attr:`Snapshot.shared` → name of its entry in the control block."""
 
 
 class ProgramMachine(SharedMachine):
-    """The part of a machine that is the same on every backend.
+    """Machine base shared by all backends, for programs without a hand-written kernel.
 
     Attributes:
-        layout: where numbers lie in ``words``.
-        words: control words (int64) as they were when the last call ended.
-        pulls: whether it can walk edges backwards.
+        layout: module with the indices of the control block.
+        local: this rank's part of the graph.
+        words: control block, int64, as of the end of the last call.
+        pulls: True if it can pull.
     """
 
     layout: ModuleType
@@ -37,43 +38,51 @@ class ProgramMachine(SharedMachine):
 
     @property
     def direction(self) -> str:
+        """Direction of the next round: "push" or "pull"."""
         return "pull" if self.words[self.layout.MODE] == self.layout.PULL else "push"
 
     @property
     def done(self) -> bool:
+        """True if the program has ended."""
         return bool(self.words[self.layout.DONE])
 
     @property
     def round(self) -> int:
+        """Number of finished rounds."""
         return int(self.words[self.layout.ROUND])
 
     @property
     def active(self) -> int:
-        """Masters in the next frontier, on this rank."""
+        """Masters of this rank in the next frontier."""
         return self.local.masters if self.traced.all else int(self.words[self.layout.ACTIVE])
 
     @property
     def edges(self) -> int:
-        """Edges that leave them, in the whole graph."""
+        """Their out-edges in the whole graph."""
         return int(self.words[self.layout.EDGES])
 
     @property
     def bucket(self) -> int:
+        """Highest bucket opened so far."""
         return int(self.words[self.layout.BUCKET])
 
     @property
     def total_active(self) -> int:
+        """Vertices in the next frontier, over all ranks."""
         return int(self.words[self.layout.TOTAL_ACTIVE])
 
     @property
     def total_edges(self) -> int:
+        """Out-edges of the next frontier, over all ranks."""
         return int(self.words[self.layout.TOTAL_EDGES])
 
     @property
     def waiting(self) -> int:
+        """Masters in the far bucket, stale entries included."""
         return int(self.words[self.layout.FAR])
 
     def globals(self) -> dict[str, int | float]:
+        """Return the values of the globals by name."""
         integers, floats = self._globals()
         return {
             name: float(floats[i]) if g.dtype == "float64" else int(integers[i])
@@ -82,9 +91,10 @@ class ProgramMachine(SharedMachine):
 
     @abstractmethod
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where they lie on the host, one word each in either array: int64, float64."""
+        """Return the globals on the host: int64 and float64 arrays with one entry per global each."""
 
-    def portable(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
+        """Return the state between two rounds."""
         integers, floats = self._globals()
         count = max(len(self.traced.globals), 1)
         shared: dict[str, Any] = {name: int(self.words[getattr(self.layout, word)]) for name, word in SHARED.items()}
@@ -97,6 +107,7 @@ class ProgramMachine(SharedMachine):
         return Snapshot(dict(self.fields()), active, waiting, shared)
 
     def restore(self, kept: Snapshot) -> None:
+        """Resume from a snapshot, in a direction that this run allows."""
         at, masters = self.layout, self.local.masters
         for name, values in kept.fields.items():
             self.state[name][:masters] = values
@@ -109,42 +120,50 @@ class ProgramMachine(SharedMachine):
             words[at.MODE] = at.PULL
         integers = np.array(kept.shared["integers"], np.int64)
         floats = np.array([float.fromhex(text) for text in kept.shared["floats"]])
-        self._stand(words, integers, floats, np.flatnonzero(kept.waiting).astype(np.uint32))
+        self._set_state(words, integers, floats, np.flatnonzero(kept.waiting).astype(np.uint32))
         if not self.traced.all:
-            self._wake(np.flatnonzero(kept.active).astype(np.uint32))
+            self._set_frontier(np.flatnonzero(kept.active).astype(np.uint32))
 
     @abstractmethod
     def _active(self) -> np.ndarray:
-        """lids of active masters, however the frontier is held."""
+        """Return the lids of active masters, from the queue or the bitmap."""
 
     @abstractmethod
     def _waiting(self) -> np.ndarray:
-        """lids of masters in the far bucket."""
+        """Return the lids of masters in the far bucket."""
 
     @abstractmethod
-    def _stand(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
-        """Take in control words, globals, and lids for the far bucket."""
+    def _set_state(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
+        """Set entries of the control block, the globals, and the far bucket to ``waiting`` (lids)."""
 
     @abstractmethod
-    def _wake(self, lids: np.ndarray) -> None:
-        """These masters, and no others, are the frontier."""
+    def _set_frontier(self, lids: np.ndarray) -> None:
+        """Make these masters the whole frontier."""
 
     def reset(self, lids: np.ndarray | slice) -> None:
+        """Set sent accumulators back to their identity; those of idempotent monoids keep their values."""
         for name in self.traced.proposes:
             field = self.traced.fields[name]
             if not field.reduce.idempotent:  # type: ignore[union-attr]
                 self.state[name][lids] = field.identity
 
-    def _fill(self, given: Mapping[str, np.ndarray]) -> None:
-        """Masters get ``given`` values of fields declared so, mirrors identities; before ``init``."""
+    def _fill_given(self, given: Mapping[str, np.ndarray]) -> None:
+        """Write the ``given`` fields of masters and the identities of mirrors, before ``init`` runs.
+
+        Raises:
+            UsageError: a field with ``given=True`` has no values.
+        """
         masters = self.local.masters
         for name, field in self.traced.fields.items():
             if field.given and name not in self.traced.init:
                 if name not in given:
-                    raise UsageError(f"{type(self.traced.program).__name__}.{name} is given=True, but no state has it")
+                    raise UsageError(
+                        f"{type(self.traced.program).__name__}.{name} is given=True, but has no values; "
+                        "pass them as state= of ctx.run"
+                    )
                 self.state[name][:masters] = given[name][:masters]
             if self.local.mirrors:
-                self._empty_mirrors(name, field.identity)
+                self._reset_mirrors(name, field.identity)
 
-    def _empty_mirrors(self, name: str, identity: int | float) -> None:
+    def _reset_mirrors(self, name: str, identity: int | float) -> None:
         self.state[name][self.local.masters :] = identity

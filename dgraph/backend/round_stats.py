@@ -1,4 +1,4 @@
-"""What a backend may tell of a round beside its figures."""
+"""Optional statistics of rounds and kernels, which a backend collects for reports."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class RoundStats:
-    """Rounds in a row, on one rank (``machine.notes()``).
+    """Statistics of consecutive rounds with one schedule on one rank (``machine.notes()``).
 
     Attributes:
-        schedule: what spread their edges over threads.
-        edges: of one round, kernel → edges that each thread visited, int64 (blocks, threads of a block); empty where
-            nobody counted.
-        rounds: how many.
+        schedule: schedule that assigned their edges to threads.
+        edges: of a single round, kernel → edges visited by each thread, int64 (blocks, threads per block); empty if
+            they were not recorded.
+        rounds: number of rounds.
     """
 
     schedule: str
@@ -26,14 +26,14 @@ class RoundStats:
 
 
 class Spent(NamedTuple):
-    """One kernel's launches (``machine.spent()``).
+    """Launches of one kernel (``machine.spent()``).
 
     Attributes:
-        schedule: whose kernel it is; "" where it serves all of them.
-        kernel: its name.
-        walks: whether it visits edges; the others are what a schedule costs beside that.
-        launches: how many.
-        seconds: from before to after each, on the GPU, added up.
+        schedule: schedule that the kernel belongs to; "" for a kernel of all schedules.
+        kernel: name of the kernel.
+        walks: True if it visits edges; other kernels are the overhead of the schedule.
+        launches: number of launches.
+        seconds: total time on the GPU.
     """
 
     schedule: str

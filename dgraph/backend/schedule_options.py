@@ -1,11 +1,16 @@
-"""What a user may choose about schedules: one row an option. ``--help``, ``list`` and :func:`dgraph.run` read them."""
+"""Options of schedules, of rounds between GPUs and of graph construction, for ``--help``, ``list`` and ``Options``.
+
+A schedule is written ``NAME[,option=value…]``, as a policy is. :func:`parse_schedule` and :func:`parse_rounds` turn the
+words of a user into keywords of the GPU backend.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, unknown
 
 
 @dataclass(frozen=True)
@@ -13,16 +18,18 @@ class Choice:
     """One option of some schedules.
 
     Attributes:
-        name: a keyword of :func:`dgraph.run`; on the command line with dashes.
-        schedules: those that have it.
-        help: what it says, in one line.
-        default: what holds where it is not given.
-        words: words that it may be.
-        least, most: numbers that it may be, where it may be a number.
-        power: whether a number must be a power of two.
+        name: keyword of the GPU backend, unique among all options.
+        option: what a user writes behind the schedule's name; several schedules may use one word.
+        schedules: names of the schedules that have the option.
+        help: its meaning, in one line.
+        default: the value where the option is not given.
+        words: words that are values.
+        least, most: range of numbers that are values; ``least`` None: no number is.
+        power: True if a number must be a power of two.
     """
 
     name: str
+    option: str
     schedules: tuple[str, ...]
     help: str
     default: str | int
@@ -33,12 +40,12 @@ class Choice:
 
     @property
     def flag(self) -> str:
-        """As the command line has it."""
-        return f"--{self.name.replace('_', '-')}"
+        """Command line of the option, under the first schedule that has it."""
+        return f"--schedule {self.schedules[0]},{self.option}="
 
     @property
     def form(self) -> str:
-        """What it may be."""
+        """Values of the option, as a help text shows them."""
         return "|".join([*self.words, *([] if self.least is None else [self._numbers()])])
 
     def _numbers(self) -> str:
@@ -47,10 +54,10 @@ class Choice:
         return f"{self.least}…{self.most}"
 
     def checked(self, value: object) -> str | int:
-        """The value as a word or a number.
+        """Return the value as a word or a number.
 
         Raises:
-            UsageError: it is neither that it may be.
+            UsageError: the option has no such value.
         """
         text = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
         if text in self.words:
@@ -60,55 +67,63 @@ class Choice:
             if self.least <= number <= most and not (self.power and number & (number - 1)):
                 return number
         kind = ", a power of two" if self.power else ""
-        raise UsageError(f"{self.flag} {text!r} is none of {self.form}{kind}; give one of them, or leave it out")
+        raise UsageError(f"{self.flag}{text} is none of {self.form}{kind}; give one of them, or leave it out")
 
 
 HOST, DEVICE = "host", "device"
 BUILDS = {
     "auto": HOST,
-    HOST: "ranks read or draw edges on CPUs, exchange them, and bring their parts to GPUs",
-    DEVICE: "each GPU draws the edges of a generated graph and keeps those that lie on it (docs/partitioning.md)",
+    HOST: "ranks read or generate edges on CPUs, exchange them, and copy their parts to GPUs",
+    DEVICE: "each GPU generates the edges of its own part of a generated graph",
 }
-"""Where a graph is built: name → what that means."""
+"""Builders of a graph: name → meaning."""
 
 ROUNDS = {
-    "local_rounds": "GPUs run rounds of their own between exchanges: for roads; the same answers",
-    "host_rounds": "hosts agree on the ends of broad rounds, even where GPUs reach each other and do without",
-    "overlap": "messages of broad rounds that push travel while edges inside ranks are walked",
-    "across_limit": "vertices and edges a rank of the rounds that run in one kernel of all GPUs (default 1,048,576)",
+    "auto": "GPUs that reach each other's memory run rounds without the host",
+    "local": "GPUs run rounds of their own between exchanges, where values only improve: for roads; the same answers",
+    "host": "an MPI allreduce ends each large round, even where GPUs reach each other's memory",
+    "overlap": "messages of a large push round travel while edges inside the rank are processed",
+    "limit=N": "largest frontier (vertices or edges a rank) that stays in the persistent kernel of all GPUs",
 }
-"""How rounds of several GPUs run: keywords of :func:`dgraph.run` → what they mean."""
+"""Words of ``--rounds``: rounds of several GPUs."""
+
+_ROUND_KEYWORDS = {"local": "local_rounds", "host": "host_rounds", "overlap": "overlap"}
 
 CHOICES = {
     row.name: row
     for row in (
         Choice(
-            "alb_threshold", ("alb",),
-            "degree above which a vertex is huge: auto (a block's share of a round), threads (as many as are launched)",
+            "alb_threshold", "threshold", ("alb",),
+            "degree above which a vertex is huge: auto (a block's share of the round's edges), threads (as many as are "
+            "launched)",
             "auto", ("auto", "threads"), 0,
         ),
         Choice(
-            "alb_distribution", ("alb", "lb"), "how edges are dealt out to threads", "cyclic", ("cyclic", "blocked")
+            "alb_distribution", "distribution", ("alb", "lb"), "distribution of edges over threads",
+            "cyclic", ("cyclic", "blocked"),
         ),
         Choice(
-            "edge_chunk", ("edge",), "one reservation in the list of edges a vertex, in place of one an edge",
+            "edge_chunk", "chunk", ("edge",), "one reservation in the list of edges a vertex, in place of one an edge",
             "on", ("on", "off"),
         ),
         Choice(
-            "mdt", ("split", "hierarchical"),
+            "mdt", "mdt", ("split", "hierarchical"),
             "edges of a vertex that a thread takes at most; auto: from the histogram of degrees", "auto", ("auto",), 1,
         ),
-        Choice("warp_size", ("virtual_warp",), "lanes that share a vertex", 8, least=2, most=32, power=True),
         Choice(
-            "grid_threshold", ("dynamic_parallelism",), "degree above which a vertex gets a grid of its own",
-            4096, least=0,
+            "warp_size", "warp_size", ("virtual_warp",), "lanes that share a vertex", 8, least=2, most=32, power=True,
         ),
         Choice(
-            "merge_by", ("merge_path",), "where a thread's share goes: through its registers, or a list in memory that "
-            "a second kernel gathers", "registers", ("registers", "memory"),
+            "grid_threshold", "threshold", ("dynamic_parallelism",),
+            "degree above which a vertex gets a grid of its own", 4096, least=0,
         ),
         Choice(
-            "expand_factor", ("expand_hybrid",),
+            "merge_by", "by", ("merge_path",),
+            "where a thread's share goes: through its registers, or a list in memory that a second kernel gathers",
+            "registers", ("registers", "memory"),
+        ),
+        Choice(
+            "expand_factor", "factor", ("expand_hybrid",),
             "edges a vertex from which on redistribution is balanced, and not gathering", 10, least=0,
         ),
     )
@@ -117,7 +132,7 @@ CHOICES = {
 
 
 def checked(schedule: str, given: Mapping[str, object]) -> dict[str, str | int]:
-    """Every option's value under a schedule: as given, else its default.
+    """Return every option's value under a schedule: the given one, else its default.
 
     Raises:
         UsageError: an option of another schedule, or a value that it cannot have.
@@ -128,7 +143,54 @@ def checked(schedule: str, given: Mapping[str, object]) -> dict[str, str | int]:
         if schedule not in row.schedules:
             owners = " or ".join(row.schedules)
             raise UsageError(
-                f"{row.flag} is an option of the schedule {owners}, and the schedule is {schedule}; "
-                f"give --schedule {row.schedules[0]}, or leave the option out"
+                f"{row.option}= is an option of the schedule {owners}, and the schedule is {schedule}; "
+                f"give {row.flag}{value}, or leave the option out"
             )
     return {name: row.checked(given[name]) if name in given else row.default for name, row in CHOICES.items()}
+
+
+def options_of(schedule: str) -> dict[str, Choice]:
+    """Return the options of a schedule by the word that a user writes."""
+    return {row.option: row for row in CHOICES.values() if schedule in row.schedules}
+
+
+def parse_schedule(text: str) -> dict[str, Any]:
+    """Return keywords of the GPU backend from ``NAME[,option=value…]``; "auto" gives none.
+
+    Raises:
+        UsageError: an option that the schedule does not have, one without a value, or a wrong value.
+    """
+    name, *words = (word.strip() for word in text.split(","))
+    known, found = options_of(name), {}
+    for word in words:
+        option, equals, value = word.partition("=")
+        if option not in known:
+            if not known:
+                raise UsageError(f"schedule {text!r}: the schedule {name} has no options; leave {word!r} out")
+            raise unknown(f"option of the schedule {name}", option, known)
+        if not equals or not value:
+            raise UsageError(f"schedule {text!r}: {option} has no value; write {option}={known[option].form}")
+        if known[option].name in found:
+            raise UsageError(f"schedule {text!r}: {option} stands there twice; leave one out")
+        found[known[option].name] = known[option].checked(value)
+    return found if name == "auto" else {"schedule": name, **found}
+
+
+def parse_rounds(text: str) -> dict[str, Any]:
+    """Return keywords of the GPU backend from words of ``ROUNDS`` with commas between them; "auto" gives none.
+
+    Raises:
+        UsageError: an unknown word, or a limit that is not a number of 0 or more.
+    """
+    found: dict[str, Any] = {}
+    for word in (word.strip() for word in text.split(",")):
+        name, equals, value = word.partition("=")
+        if word in _ROUND_KEYWORDS:
+            found[_ROUND_KEYWORDS[word]] = True
+        elif name == "limit" and equals:
+            if not value.isdecimal():
+                raise UsageError(f"rounds {text!r}: limit={value} is not a number; give limit=N with N of 0 or more")
+            found["across_limit"] = int(value)
+        elif word != "auto":
+            raise unknown("word of --rounds", word, ROUNDS)
+    return found

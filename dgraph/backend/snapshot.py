@@ -1,4 +1,4 @@
-"""Where a program's rounds stand, in arrays that any backend can take up on any number of ranks."""
+"""Snapshot: the state of a program between two rounds, in a form that any backend and rank count can resume."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from dgraph.program import Traced
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a machine gives between two rounds (``machine.portable()``) and takes (``machine.restore(portable)``).
+    """State of a program between two rounds: the result of ``machine.snapshot()``, the input of ``machine.restore()``.
 
-    Hand-written rounds give and take what the program's own rounds would, so that each goes on where the other
-    stopped. Where ``portable()`` is None it is asked for again after the next round. Mirrors are not in it: after
-    ``restore`` the first broadcast tells them everything.
+    Hand-written kernels produce and accept the state that the program's own rounds would have, so that one can resume
+    the other. Mirrors are not part of it: after ``restore`` the first broadcast sends all values. A machine that cannot
+    stop at this point returns None, and is asked again after the next round.
 
     Attributes:
-        fields: name → values of masters, shape (masters,); a field that is left out has its identity everywhere.
-        active: uint8 (masters,): who is in the next frontier; all 0 where a program works on all vertices.
-        waiting: uint8 (masters,): who waits in the far bucket.
-        shared: JSON-able, the same on every rank: ``integers`` and ``floats`` (globals, in their order in both; floats
-            as hexadecimal text), ``round``, ``pull`` (the next direction), ``active`` and ``edges`` (totals of the next
-            frontier), ``unexplored``, ``bucket``, ``width``, ``whole``, ``done``.
+        fields: name → values of masters, shape (masters,); a missing field has its identity everywhere.
+        active: uint8 (masters,), 1 for vertices of the next frontier; all 0 for programs with ``domain = ALL``.
+        waiting: uint8 (masters,), 1 for vertices in the far bucket.
+        shared: JSON-serialisable, equal on every rank: ``integers`` and ``floats`` (one entry per global in both, in
+            declaration order; floats as hexadecimal text), ``round``, ``pull`` (next direction), ``active`` and
+            ``edges`` (totals of the next frontier), ``unexplored``, ``bucket``, ``width``, ``whole``, ``done``.
     """
 
     fields: dict[str, np.ndarray]
@@ -37,11 +37,14 @@ class Snapshot:
 def between_rounds(
     traced: Traced, round: int, active: int, edges: int, arcs: int, values: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
-    """:attr:`Portable.shared` of rounds that push, have no buckets and are not through.
+    """Return :attr:`Snapshot.shared` for an unfinished program that pushes and has no buckets.
 
     Args:
-        active, edges: totals of the next frontier; none: the next round looks at every vertex.
-        arcs: of the whole graph.
+        traced: the program.
+        round: rounds finished.
+        active: vertices in the next frontier, over all ranks; 0: the next round visits every vertex.
+        edges: their out-edges.
+        arcs: arcs of the whole graph.
         values: integer globals by name; the others are 0.
     """
     integers = [int((values or {}).get(name, 0)) for name in traced.globals] or [0]

@@ -1,4 +1,4 @@
-"""How the ranks of a run are joined: agreed once, before anything is exchanged."""
+"""Names of the transports, and the choice of one for a run before its first exchange."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 
 AUTO, MPI_HOST = "auto", "mpi-host"
+"""Automatic choice, and the transport that always works."""
+
 TRANSPORTS = {
-    "p2p": "kernels write into the peer's memory (CUDA IPC): GPUs of one host that reach each other",
-    "nccl": "NCCL's grouped sends and receives: a rank a GPU, any hosts",
-    "mpi-device": "MPI is given addresses on the GPU: only one that is CUDA-aware, tried in a child process first",
-    MPI_HOST: "through pinned host memory and MPI, in pieces that overlap: everywhere",
+    "p2p": "kernels write into the peer's memory (CUDA IPC): peer-accessible GPUs of one host",
+    "nccl": "NCCL's grouped sends and receives: one rank per GPU, any hosts",
+    "mpi-device": "device addresses are passed to MPI: needs a CUDA-aware MPI, tested in a child process first",
+    MPI_HOST: "pinned host memory and MPI, in pieces that overlap: everywhere",
 }
-"""Name → how it carries messages between GPUs; the fastest first."""
+"""Transport → description, the fastest first."""
 
 
 @dataclass
 class Connection:
-    """What was chosen.
+    """Transport of a run.
 
     Attributes:
-        transport, reason: for the report.
-        gpus: of every rank, as ``cuda/device/gpu_assignment.py`` tells them; empty where some have none.
-        warnings: for the user.
+        transport: its name.
+        reason: why it was chosen, for the report.
+        gpus: one description per rank, from ``cuda/device/gpu_assignment.py``; empty if a rank has no GPU.
+        warnings: messages for the user.
     """
 
     transport: str
@@ -34,20 +37,26 @@ class Connection:
 
 
 def connect(engine, comm: Comm, transport: str = AUTO, allow_gpu_sharing: bool = False) -> Connection:
-    """Join the ranks whose backend is ``engine``; collective, and the same on every rank.
+    """Choose and set up the transport between the ranks; collective, equal on every rank.
+
+    Args:
+        engine: backend of this rank.
+        comm: communicator of the run.
+        transport: name of a transport, or "auto".
+        allow_gpu_sharing: True to allow several ranks on one GPU.
 
     Raises:
-        UsageError: on every rank; a transport that is not known or cannot be, or GPUs that ranks share unasked.
+        UsageError: on every rank: an unknown or unusable transport, or ranks that share a GPU without permission.
     """
     if transport not in (AUTO, *TRANSPORTS):
         raise unknown("transport", transport, (AUTO, *TRANSPORTS))
-    names = comm.allgather_lasting("backend", lambda: engine.name)
+    names = comm.allgather_cached("backend", lambda: engine.name)
     without = [rank for rank, name in enumerate(names) if name != "cuda"]
     if not without:
         return engine.connect(comm, transport, allow_gpu_sharing)
     if transport not in (AUTO, MPI_HOST):
         raise UsageError(
-            f"transport {transport} joins GPUs, and rank {without[0]} computes on the {names[without[0]]}; "
+            f"transport {transport} connects GPUs, but rank {without[0]} computes on the {names[without[0]]}; "
             "leave --transport out, or run with --backend cuda"
         )
     if names[comm.rank] == "cuda":

@@ -1,17 +1,40 @@
-"""The command line: argv → request → load once → a run, a file and a report for each source.
+"""Command line: argv → request → one load → a run, an output file and a report for each source.
 
-Every rank reads the same words and takes the same steps; rank 0 speaks.
+Every rank reads the same words and takes the same steps; rank 0 prints. :func:`console` is the whole program,
+:func:`main` a call inside another one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["console", "main"]
+
+
+def console() -> int:
+    """Run this process as the command line: ``python -m dgraph`` and the command ``dgraph``. Returns the exit code."""
+    import gc
+    import sys
+
+    from dgraph.cli.arguments import search_working_folder
+
+    # Imports create many objects and no garbage: at Python's default threshold, collection takes a tenth of a start.
+    gc.set_threshold(50_000)
+    # Numba imports scipy.linalg, if installed, for matrix products, which dgraph has none of: 0.2 s a rank.
+    sys.modules.setdefault("scipy.linalg.cython_blas", None)  # type: ignore[arg-type]
+    search_working_folder()
+    return main()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line ``argv`` (``sys.argv[1:]``) on every rank; the exit code, equal on all."""
+    """Run a command line on every rank.
+
+    Args:
+        argv: its words; None: ``sys.argv[1:]``.
+
+    Returns:
+        The exit code, equal on all ranks.
+    """
     import sys
 
     from dgraph.cli.exit_codes import end_together
@@ -31,13 +54,13 @@ def _command(words: list[str], comm) -> int:
     from dgraph.cli.parser import Request, parse
 
     with comm.together():
-        asked = parse(words, ALGORITHMS)
-    if isinstance(asked, Request):
+        parsed = parse(words, ALGORITHMS)
+    if isinstance(parsed, Request):
         from dgraph.cli.solve import solve
 
-        return solve(asked, comm)
-    if isinstance(asked, Task):
-        return asked.do(comm)
+        return solve(parsed, comm)
+    if isinstance(parsed, Task):
+        return parsed.do(comm)
     if comm.rank == 0:
-        print(asked)
+        print(parsed)
     return 0

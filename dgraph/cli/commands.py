@@ -1,4 +1,4 @@
-"""The commands that are no algorithm: a file here each, and a line of help."""
+"""Register of the commands that are not algorithms: a module and a line of help for each."""
 
 from __future__ import annotations
 
@@ -9,48 +9,47 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dgraph.cli.arguments import Parser, flag
+from dgraph.cli.arguments import PROGRAM, Parser, flag
 
 if TYPE_CHECKING:
     from dgraph.graph.stored_graph import Graph
 
-PROGRAM = "python -m dgraph"
 COMMANDS = {
-    "list": "Algorithms with their parameters, policies, formats, generators (--json).",
-    "warmup": "Compile ahead what runs will need, of all algorithms or of those named: minutes, once a machine.",
-    "convert": "Read a graph and write it in another format: .csv .el .gr .mtx .npz .parquet .sg .txt .wel .wsg.",
-    "info": "Show a graph: its file, degrees, components, diameter (at least); what representations cost.",
-    "doctor": "Look at this machine, this launch and its GPUs: what is well, what to mend (--json).",
-    "balance": "Compare load-balancing schedules on a GPU: time, memory, edges by thread block, warp and thread.",
-    "estimate": "How much memory runs will need of each rank, by algorithm, policy and number of ranks.",
-    "fetch": "Download real graphs by name; without a name, what there is.",
-    "report": "Show and compare the reports of runs; as a page (--html) or a trace (--trace).",
+    "list": "List algorithms with their parameters, policies, schedules, generators, formats (--json).",
+    "info": "Show a graph: file, degrees, components, a lower bound of the diameter, representations.",
+    "convert": "Read a graph and write it in another format (.el .gr .mtx .npz .parquet .sg .wel …).",
+    "fetch": "Download real graphs by name; without a name, list them.",
+    "estimate": "Estimate the memory of each rank and GPU by algorithm, policy and number of ranks.",
+    "doctor": "Check this machine, this launch and its GPUs, and say how to repair what fails (--json).",
+    "warmup": "Compile the kernels of runs ahead, for all algorithms or those named: minutes, once a machine.",
+    "balance": "Compare load-balancing schedules on a GPU: time, memory, edges by block, warp and thread.",
+    "report": "Show and compare reports of runs, as text, as a page (--html) or as a trace (--trace).",
 }
-FILES = {"list": "listing"}
-"""Where a command's file has another name than the command."""
+MODULES = {"list": "listing"}
+"""Modules whose name is not that of their command."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a command asks for: ``do`` it on every rank; the exit code."""
+    """Work of a command: ``do(comm)`` runs on every rank and returns the exit code."""
 
     do: Callable[[Any], int]
 
 
 def task_of(command: str, words: Sequence[str]) -> Task | str:
-    """What the words behind a command ask for; or the text that answers them."""
-    return import_module(f"dgraph.cli.{FILES.get(command, command)}").task(words)
+    """Return the work that the words behind a command ask for, or the text that answers them."""
+    return import_module(f"dgraph.cli.{MODULES.get(command, command)}").task(words)
 
 
 def command_parser(name: str) -> Parser:
-    """A parser for one of ``COMMANDS``."""
+    """Return a parser for one of ``COMMANDS``."""
     parser = Parser(prog=f"{PROGRAM} {name}", description=COMMANDS[name])
     parser.add_argument("--traceback", **flag(), help=argparse.SUPPRESS)
     return parser
 
 
 def show_warnings(graph: Graph) -> None:
-    """Print what was decided about the input and may be wrong, on rank 0's stderr, also where ``--quiet`` was given."""
+    """Print the warnings about an input on rank 0's stderr, under ``--quiet`` too."""
     if graph.comm.rank == 0:
         for text in graph.facts.warnings:
             print(f"dgraph: warning: {graph.facts.name}: {text}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""``python -m dgraph convert A B``: a graph from a file or a generator into a file of another format, by all ranks."""
+"""``python -m dgraph convert A B``: write a graph in another format, or as a store, with all ranks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dgraph.cli.run_options import add_load_options
 from dgraph.comm import Comm
 from dgraph.graph.load import describe
 from dgraph.graph.load_options import load_options
-from dgraph.graph.stored.write import available
+from dgraph.graph.stored.write import check_writable
 from dgraph.graph.stored_graph import Graph
-from dgraph.result.files.graph_writers import OTHERS, save_graph, writer_for
+from dgraph.result.files.graph_writers import NAMED_FORMATS, save_graph, writer_for
 
 STORE = "store"
 EXAMPLES = """\
@@ -26,15 +26,15 @@ examples:
 
 
 def task(words: Sequence[str]) -> Task:
-    """Read the command's words."""
+    """Parse the words behind ``convert``."""
     parser = command_parser("convert")
     parser.epilog = EXAMPLES
-    parser.add_argument("graph", metavar="A", help="a graph: a file, or a generator NAME:SIZE")
-    parser.add_argument("file", type=Path, metavar="B", help="the file to write; its suffix says the format")
+    parser.add_argument("graph", metavar="A", help="graph: a file, or a generator NAME:SIZE")
+    parser.add_argument("file", type=Path, metavar="B", help="file to write; its suffix names the format")
     parser.add_argument(
         "--to",
-        choices=(*OTHERS, STORE),
-        help="which of the formats that share a suffix (.gr: dimacs); store: a folder, parted for as many ranks",
+        choices=(*NAMED_FORMATS, STORE),
+        help="format, where several share a suffix (.gr: dimacs); store: a folder with one part a rank",
     )
     add_load_options(parser.add_argument_group("graph"))
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
@@ -47,7 +47,7 @@ def _convert(comm: Comm, given: dict[str, Any]) -> int:
     to, file = given.get("to"), given["file"]
     with comm.together():
         if to == STORE:
-            available(file)
+            check_writable(file)
         else:
             writer_for(file, to)
     graph = Graph.load(given["graph"], comm=comm, **load_options(given))
@@ -67,4 +67,4 @@ def _convert(comm: Comm, given: dict[str, Any]) -> int:
 def _save_store(graph: Graph, path: Path) -> list[str]:
     graph.save_store(path)
     parts = "part" if graph.comm.size == 1 else "parts"
-    return [f"{graph.comm.size} {parts}; python -m partitioning writes any number, and says how good they are"]
+    return [f"{graph.comm.size} {parts}; python -m partitioning writes any number, and reports their quality"]

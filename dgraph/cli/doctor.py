@@ -1,4 +1,4 @@
-"""``python -m dgraph doctor``: what is well here and what to mend, also under mpirun."""
+"""``python -m dgraph doctor``: check this machine and this launch, alone or under mpirun."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ FOUND_A_FAULT = 1
 
 
 def task(words: Sequence[str]) -> Task:
-    """Read the command's words."""
+    """Parse the words behind ``doctor``."""
     as_json, quiet = _options(words)
     return Task(lambda comm: _do(comm, as_json, quiet))
 
 
 def without_ranks(words: Sequence[str]) -> int | None:
-    """The exit code where ranks cannot find each other, which is what a doctor is asked about; else None."""
+    """Examine one process where ranks cannot find each other, which ends every other command.
+
+    Returns:
+        The exit code; None if ranks find each other, and :func:`task` works.
+    """
     try:
         world()
         return None
@@ -37,15 +41,15 @@ def without_ranks(words: Sequence[str]) -> int | None:
     if not any(os.environ.get(name, "0") != "0" for name in PROCESS_NUMBER):
         first = Finding(FAIL, "launcher", str(broken), "see docs/launching.md, the wrong launcher")
         rest = [found for found in examine(SerialComm()) if found.what not in ("launcher", "mpi", "ranks")]
-        _tell([first, *rest], as_json, quiet)
+        _print_findings([first, *rest], as_json, quiet)
     return FOUND_A_FAULT
 
 
 def _options(words: Sequence[str]) -> tuple[bool, bool]:
     parser = command_parser("doctor")
-    parser.epilog = "exit codes: 0 nothing that keeps dgraph from working; 1 something does"
-    parser.add_argument("--json", **flag(), help="a list of findings, as JSON")
-    parser.add_argument("-q", "--quiet", **flag(), help="print only what is not OK")
+    parser.epilog = "exit codes: 0 dgraph works here; 1 a check failed"
+    parser.add_argument("--json", **flag(), help="findings as JSON")
+    parser.add_argument("-q", "--quiet", **flag(), help="print only findings that are not OK")
     given = parser.parsed(words)
     return "json" in given, "quiet" in given
 
@@ -55,11 +59,11 @@ def _do(comm: Comm, as_json: bool, quiet: bool) -> int:
 
     findings = examine(comm)
     if comm.rank == 0:
-        _tell(findings, as_json, quiet)
+        _print_findings(findings, as_json, quiet)
     return FOUND_A_FAULT if any(finding.level == FAIL for finding in findings) else 0
 
 
-def _tell(findings, as_json: bool, quiet: bool) -> None:
+def _print_findings(findings, as_json: bool, quiet: bool) -> None:
     shown = [finding for finding in findings if not quiet or finding.level != "OK"]
     if as_json:
         print(json.dumps([asdict(finding) for finding in shown], indent=1))

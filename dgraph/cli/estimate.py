@@ -1,4 +1,4 @@
-"""``python -m dgraph estimate``: memory of each rank, before a job is queued."""
+"""``python -m dgraph estimate``: memory of each rank and GPU, before a job is queued."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from dgraph.backend.schedule_options import BUILDS, DEVICE
+from dgraph.backend.schedule_options import BUILDS, DEVICE, parse_rounds
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.terminal_progress import progress_for
 from dgraph.comm import Comm
-from dgraph.engine.rounds.driver import DIRECTIONS
+from dgraph.engine.run_options import Options
 from dgraph.errors import UsageError, unknown
 from dgraph.report.text_lines import aligned, size
 
@@ -31,49 +31,52 @@ examples:
   python -m dgraph estimate all 24e6,58e6 -n 1,2,4 --policy metis --undirected
   python -m dgraph estimate pagerank rmat:28 -n 4 --gpu-memory 139GiB
 
-Programs that have not been compiled yet are, as for a run: that takes some seconds. Mirrors of R-MAT are counted by its
-bits, else as if the ends of edges were drawn from all vertices: most graphs have fewer.
+Programs that are not compiled yet are compiled, which takes some seconds. Mirrors of R-MAT graphs are computed from its
+probabilities; other graphs count as uniformly random, and most of them have fewer mirrors.
 
-exit codes: 0 it fits, or no limit was named; 1 some plan does not fit."""
+exit codes: 0 every plan fits, or no limit was given; 1 a plan does not fit."""
 
 
 def task(words: Sequence[str]) -> Task:
-    """Read the command's words."""
+    """Parse the words behind ``estimate``."""
     parser = command_parser("estimate")
     parser.epilog = EXAMPLES
-    parser.add_argument("algorithm", metavar="ALGORITHM", help="its name, or all")
-    parser.add_argument("graph", metavar="GRAPH", help="a generator, VERTICES,EDGES, or a file (which is read)")
-    parser.add_argument("-n", "--ranks", metavar="P", help="ranks: one number or several, 1,2,4 (default 1)")
-    parser.add_argument("--policy", metavar="NAME", help="how the graph is spread; several: oec,cvc; or all")
+    parser.add_argument("algorithm", metavar="ALGORITHM", help="name, or all")
+    parser.add_argument("graph", metavar="GRAPH", help="a generator, VERTICES,EDGES, or a file, which is read")
+    parser.add_argument("-n", "--ranks", metavar="P", help="numbers of ranks: 4, or 1,2,4 (default 1)")
+    parser.add_argument("--policy", metavar="NAME", help="partitioning policy (default auto); several: oec,cvc; or all")
     parser.add_argument("--weights", metavar="RULE", help="as for a run")
-    traversal = parser.add_mutually_exclusive_group()
-    traversal.add_argument("--directed", **flag(), help="as for a run")
-    traversal.add_argument("--undirected", **flag(False, "directed"), help="as for a run")
-    parser.add_argument("--build", choices=BUILDS, help="as for a run: device counts what building takes of a GPU")
-    parser.add_argument("--direction", choices=DIRECTIONS, help="as for a run: push needs no edges by target")
-    parser.add_argument("--variant", metavar="NAME", help="as for a run of bfs or kcore: what it takes of a GPU")
+    directed = parser.add_mutually_exclusive_group()
+    directed.add_argument("--directed", **flag(), help="as for a run")
+    directed.add_argument("--undirected", **flag(False, "directed"), help="as for a run")
+    parser.add_argument(
+        "--build", choices=BUILDS, help="as for a run; device counts the memory of construction on GPUs"
+    )
+    parser.add_argument("--direction", choices=Options.DIRECTIONS, help="as for a run; push needs no in-edges")
+    parser.add_argument("--variant", metavar="NAME", help="as for a run of bfs or kcore")
     parser.add_argument(
         "--no-return-predecessors",
         **flag(False, "return_predecessors"),
-        help="as for a run of bfs or sssp: distances alone",
+        help="as for a run of bfs or sssp",
     )
-    parser.add_argument("--overlap", **flag(), help="as for a run: GPUs keep edges once more")
-    parser.add_argument("--memory", metavar="SIZE", help="of a rank, such as 16GiB: does it fit?")
-    parser.add_argument("--gpu-memory", metavar="SIZE", help="of a rank's GPU: does the run fit?")
-    parser.add_argument("--json", **flag(), help="the plans, as JSON")
-    parser.add_argument("-q", "--quiet", **flag(), help="do not say what is read and compiled meanwhile")
+    parser.add_argument("--rounds", metavar="WORD,...", help="as for a run; overlap keeps edges on GPUs twice")
+    parser.add_argument("--memory", metavar="SIZE", help="limit of a rank, such as 16GiB")
+    parser.add_argument("--gpu-memory", metavar="SIZE", help="limit of a rank's GPU, such as 80GiB")
+    parser.add_argument("--json", **flag(), help="plans as JSON")
+    parser.add_argument("-q", "--quiet", **flag(), help="print no progress")
     given = parser.parsed(words)
     for name in ("memory", "gpu_memory"):
         if name in given:
             given[name] = _bytes(given[name])
+    given["overlap"] = parse_rounds(given.get("rounds", "auto")).get("overlap", False)
     return Task(lambda comm: _do(comm, given))
 
 
 def _bytes(text: str) -> int:
-    """``139GiB``, ``64G`` and ``1e9`` in bytes."""
+    """Return ``139GiB``, ``64G`` or ``1e9`` in bytes."""
     found = re.fullmatch(r"(\d+(?:\.\d*)?(?:e\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not found:
-        raise UsageError(f"{text!r} is no size; write bytes, or 16GiB")
+        raise UsageError(f"{text!r} is not a size; write bytes, or 16GiB")
     return int(float(found[1]) * 2 ** UNITS[found[2].upper()])
 
 
@@ -81,11 +84,11 @@ def _do(comm: Comm, given: dict[str, Any]) -> int:
     code = 0
     with comm.together():
         if comm.rank == 0:
-            code = _tell(given)
+            code = _print_plans(given)
     return comm.largest(code)
 
 
-def _tell(given: dict[str, Any]) -> int:
+def _print_plans(given: dict[str, Any]) -> int:
     from dgraph.algorithms import ALGORITHMS
     from dgraph.tools.estimate import shape_of
     from partitioning import POLICIES
@@ -108,11 +111,11 @@ def _tell(given: dict[str, Any]) -> int:
         plans = [*_plans(names, policies, [int(text) for text in counts], shape, given)]
     fits = [_within(plan.peak, memory) and _within(plan.gpu.whole, gpu_memory) for plan in plans]
     if "json" in given:
-        told = [
+        rows = [
             asdict(plan) | {"peak": plan.peak, "gpu": plan.gpu.facts(), "fits": fit}
             for plan, fit in zip(plans, fits, strict=True)
         ]
-        print(json.dumps({"shape": asdict(shape), "plans": told}, indent=1))
+        print(json.dumps({"shape": asdict(shape), "plans": rows}, indent=1))
     else:
         limited = memory is not None or gpu_memory is not None
         print(_table(shape, plans, fits if limited else None))
@@ -138,7 +141,7 @@ def _plans(
         yield estimate(
             name, shape, ranks, policy, parameters=parameters, undirected=algorithm.undirected,
             direction=given.get("direction", "auto"), gpu_memory=given.get("gpu_memory"),
-            drawn=given.get("build") == DEVICE, overlap="overlap" in given,
+            drawn=given.get("build") == DEVICE, overlap=given["overlap"],
         )  # fmt: skip
 
 
@@ -147,7 +150,7 @@ def _within(need: int, limit: int | None) -> bool:
 
 
 def _table(shape, plans, fits: list[bool] | None) -> str:
-    traversal = "directed" if shape.directed else "undirected"
+    directed = "directed" if shape.directed else "undirected"
     head = ["algorithm", "policy", "ranks", "masters", "mirrors", "arcs", "load", "build", "rounds", "peak", "on a GPU"]
     lines: list[list[str] | None] = [head + ["fits"] * (fits is not None), None]
     for number, plan in enumerate(plans):
@@ -160,18 +163,20 @@ def _table(shape, plans, fits: list[bool] | None) -> str:
         row += [size(x) for x in (plan.load, plan.build, plan.rounds, plan.peak, plan.gpu.peak)]
         lines.append(row + ([] if fits is None else ["yes" if fits[number] else "NO"]))
     weights = f", weights of {shape.weight} bytes" if shape.weight else ""
-    told = [f"{shape.n:,} vertices, {shape.edges:,} edges at most, {traversal}{weights}", "\n".join(aligned(lines))]
+    parts = [f"{shape.n:,} vertices, {shape.edges:,} edges at most, {directed}{weights}", "\n".join(aligned(lines))]
     return "\n\n".join(
-        [*told, f"a rank's, at most; peak is the fullest phase and {size(plans[0].base)} of Python and libraries"]
+        [*parts, f"upper bounds per rank; peak: the largest phase plus {size(plans[0].base)} of Python and libraries"]
     )
 
 
 def _gpu_table(plans, limit: int) -> str:
-    """Where each plan's bytes on a GPU go."""
+    """Return the parts of each plan's memory on a GPU, as a table."""
     parts = ("upload", "graph", "incoming", "state", "messages", "peak", "whole")
     lines: list[list[str] | None] = [["algorithm", "policy", "ranks", *parts, "of the GPU"], None]
     for plan in plans:
         figures = [size(plan.gpu.facts()[part]) for part in parts]
         lines.append([plan.algorithm, plan.policy, str(plan.ranks), *figures, f"{plan.gpu.whole / limit:.0%}"])
-    note = "a GPU's, at most; peak is upload or building, or graph to messages; whole is that and what the driver takes"
+    note = (
+        "upper bounds per GPU; peak: the largest of upload, construction and graph to messages; whole adds the driver"
+    )
     return "\n".join([*aligned(lines), "", note])

@@ -1,7 +1,7 @@
-"""How a job ends: all ranks together with one exit code and one message, or at once if a rank is lost.
+"""End of a job: all ranks together, with one exit code and one message; at once if a rank is lost.
 
-An error that every rank knows ends in a plain exit on each, which every launcher reports faithfully. A fault of one
-rank aborts the job, because its peers wait for messages that will not come.
+An error that every rank raises ends in a plain exit on each, which every launcher reports. A fault of one rank aborts
+the job, because its peers wait for messages that will not come. :func:`end_together` is the entry.
 """
 
 from __future__ import annotations
@@ -21,19 +21,23 @@ from dgraph.comm import Comm, world
 from dgraph.errors import Checkpointed, DgraphError, InternalError, PeerLost
 
 GRACE = 10.0
-"""Seconds in which the other ranks must come to the same end as a rank that failed."""
+"""Seconds within which the other ranks must end, too, after one rank failed."""
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 PROCESS_NUMBER = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID")
-"""Where launchers tell a process its number, for when MPI cannot."""
+"""Variables in which launchers give a process its rank, for when MPI cannot."""
 
 
 def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
-    """``work(comm)`` on every rank, and the exit code for all of them.
+    """Run ``work(comm)`` on every rank, and return the exit code of all.
 
-    A :class:`~dgraph.errors.DgraphError` is printed once and gives its exit code; ``traceback`` adds where it was
-    raised. Anything else is a fault of this rank: its traceback is printed and the job aborted with code 70.
+    A :class:`~dgraph.errors.DgraphError` is printed once and gives its exit code. Any other exception is a fault of
+    this rank: its traceback is printed and the job aborted with code 70.
+
+    Args:
+        work: function that returns the exit code of this rank.
+        traceback: True also prints where a ``DgraphError`` was raised.
     """
     with contextlib.suppress(AttributeError, ValueError):  # no such signal here, or not the main thread
         faulthandler.register(signal.SIGUSR2, all_threads=True)
@@ -43,7 +47,7 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
         if not any(os.environ.get(name, "0") != "0" for name in PROCESS_NUMBER):
             _print(_message(error, traceback))
         return error.exit_code
-    ending = comm.duplicate()  # so that a rank at its end is not taken for one that is still at work
+    ending = comm.duplicate()  # its barrier cannot match one of a rank that still works
     code, message = 0, None
     try:
         code = work(comm)
@@ -59,7 +63,7 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
         code = INTERRUPTED
         if not isinstance(fault, KeyboardInterrupt):
             code = InternalError.exit_code
-            time.sleep(min(0.05 * comm.rank, 1.0))  # a fault of all ranks is told by the first
+            time.sleep(min(0.05 * comm.rank, 1.0))  # of a fault on all ranks, rank 0 prints and aborts first
             _print(f"{_place(comm)} {''.join(tracebacks.format_exception(fault))}".rstrip())
         if comm.size > 1:
             comm.abort(code)
@@ -67,20 +71,24 @@ def end_together(work: Callable[[Comm], int], traceback: bool = False) -> int:
 
 
 def _agree_on_code(comm: Comm, code: int, message: str | None) -> int:
-    """The largest code of all ranks; the first rank with a message prints it. Aborts if a failed rank stays alone."""
-    lonely = threading.Timer(GRACE + 0.1 * comm.rank, _abort, (comm, code, message))  # one tells for all that wait
-    lonely.daemon = True
+    """Return the largest code of all ranks; the lowest rank with a message prints it.
+
+    Aborts the job if the other ranks do not arrive within ``GRACE`` of a failed one.
+    """
+    # Of several waiting ranks the lowest aborts first.
+    alone = threading.Timer(GRACE + 0.1 * comm.rank, _abort, (comm, code, message))
+    alone.daemon = True
     if message is not None:
-        lonely.start()
+        alone.start()
     try:
         comm.barrier()
     except PeerLost as lost:
-        time.sleep(min(0.2 * comm.rank, 2.0))  # all that are left found the same: the first ends the others
+        time.sleep(min(0.2 * comm.rank, 2.0))  # all remaining ranks see the loss: the lowest aborts the job
         _print(f"{_place(comm)} {message or _message(lost, False)}")
         comm.abort(code or InternalError.exit_code)
-    lonely.cancel()
-    speaker = -comm.largest(-comm.rank if message is not None else -comm.size)
-    if comm.rank == speaker and message:
+    alone.cancel()
+    printer = -comm.largest(-comm.rank if message is not None else -comm.size)
+    if comm.rank == printer and message:
         _print(message)
     return comm.largest(code)
 

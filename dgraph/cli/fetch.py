@@ -1,4 +1,4 @@
-"""``python -m dgraph fetch``: real graphs by name."""
+"""``python -m dgraph fetch``: download real graphs by name; rank 0 does it."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from dgraph.cli.arguments import flag
-from dgraph.cli.commands import PROGRAM, Task, command_parser
+from dgraph.cli.arguments import PROGRAM, flag, program
+from dgraph.cli.commands import Task, command_parser
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 from dgraph.tools.fetch import DATASETS, fetch
 
 
 def task(words: Sequence[str]) -> Task | str:
-    """Read the command's words; without a name the table is the answer."""
+    """Parse the words behind ``fetch``; without a name the table is the answer."""
     parser = command_parser("fetch")
-    parser.epilog = f"Without a name: the table. {PROGRAM} sssp data/USA-road-d.USA.gr.gz reads what came as it is."
-    parser.add_argument("names", nargs="*", metavar="NAME", help="which; without, all are listed")
-    parser.add_argument("--to", type=Path, metavar="DIR", help="the folder (default: data)")
-    parser.add_argument("--json", **flag(), help="the table, as JSON")
+    parser.epilog = f"Runs read the files as they are: {PROGRAM} sssp data/USA-road-d.USA.gr.gz"
+    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets; without a name, all are listed")
+    parser.add_argument("--to", type=Path, metavar="DIR", help="folder (default: data)")
+    parser.add_argument("--json", **flag(), help="the list as JSON")
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but the paths and errors")
     given = parser.parsed(words)
     names = given.get("names") or []
     if "json" in given:
         if names:
-            raise UsageError("--json gives the table; leave the names out")
+            raise UsageError("--json lists the data sets; leave the names out")
         return json.dumps({name: asdict(dataset) for name, dataset in DATASETS.items()}, indent=1)
     for name in names:
         if name not in DATASETS:
@@ -48,13 +48,13 @@ def _do(comm: Comm, names: Sequence[str], folder: Path, quiet: bool) -> int:
 def _one(name: str, folder: Path, quiet: bool) -> None:
     dataset = DATASETS[name]
 
-    def told(text: str) -> None:
+    def show(text: str) -> None:
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
-    told(f"{name}: {dataset.url}")
-    path = fetch(dataset, folder, told)
-    told(f"licence: {dataset.licence}\ncite: {dataset.citation}\nsee {dataset.page}")
+    show(f"{name}: {dataset.url}")
+    path = fetch(dataset, folder, show)
+    show(f"licence: {dataset.licence}\ncite: {dataset.citation}\nsee {dataset.page}")
     print(path, flush=True)
 
 
@@ -68,4 +68,4 @@ def _table() -> str:
             f"{'':{width}}  {dataset.url}",
             f"{'':{width}}  {dataset.licence}",
         ]
-    return "\n".join([*lines, "", f"{PROGRAM} fetch NAME --to DIR"])
+    return "\n".join([*lines, "", f"{program()} fetch NAME --to DIR"])

@@ -1,4 +1,4 @@
-"""``python -m dgraph info GRAPH``: what a file says, degrees, components, how far apart vertices lie."""
+"""``python -m dgraph info GRAPH``: format, degrees, components and a lower bound of the diameter."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ examples:
 
 
 def task(words: Sequence[str]) -> Task:
-    """Read the command's words."""
+    """Parse the words behind ``info``."""
     parser = command_parser("info")
     parser.epilog = EXAMPLES
     parser.add_argument("graph", metavar="GRAPH", help="a file, or a generator NAME:SIZE")
-    parser.add_argument("--quick", **flag(), help="neither components nor diameter: nothing but one pass over the rows")
+    parser.add_argument("--quick", **flag(), help="leave out components and diameter: one pass over the rows")
     parser.add_argument("--representations", **flag(), help="memory and access cost of matrix, bitmap, CSR, CSC, COO")
-    parser.add_argument("--json", **flag(), help="as JSON")
+    parser.add_argument("--json", **flag(), help="result as JSON")
     add_load_options(parser.add_argument_group("graph"))
     given = parser.parsed(words)
     return Task(lambda comm: _info(comm, given))
@@ -72,10 +72,11 @@ def _info(comm: Comm, given: dict[str, Any]) -> int:
 
 
 def degrees(graph: Graph) -> dict[str, Any]:
-    """Out-degrees (degrees where undirected) of the whole graph; collective.
+    """Return the out-degrees (degrees where undirected) of the whole graph; collective.
 
     Returns:
-        smallest, largest and mean; ``histogram``: how many vertices have degree 0, 1, 2 .. 3, 4 .. 7 and so on.
+        ``smallest``, ``largest``, ``mean``, and ``histogram``: numbers of vertices of degree 0, 1, 2 .. 3, 4 .. 7 and
+        so on.
     """
     comm, here = graph.comm, np.diff(graph.block.offsets)
     bins = comm.allreduce(np.bincount(np.frexp(here.astype(np.float64))[1], minlength=65).astype(np.int64))
@@ -89,7 +90,7 @@ def degrees(graph: Graph) -> dict[str, Any]:
 
 
 def structure(graph: Graph) -> dict[str, Any]:
-    """Weakly connected components, and a lower bound of the largest one's diameter by a double sweep; collective.
+    """Find weakly connected components, and bound the diameter from below by a double sweep; collective.
 
     Magnien, Latapy, Habib: Fast computation of empirically tight bounds for the diameter, JEA 2009.
     """

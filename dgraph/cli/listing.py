@@ -1,4 +1,4 @@
-"""``python -m dgraph list``: every name that a command line may hold, read off the registers."""
+"""``python -m dgraph list``: names that a command line accepts, from the registers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json as encoder
 from collections.abc import Sequence
 from typing import Any
 
-from dgraph.backend.schedule_options import BUILDS, CHOICES, ROUNDS
+from dgraph.backend.schedule_options import BUILDS, ROUNDS, options_of
 from dgraph.backend.transport_names import TRANSPORTS
 from dgraph.cli.arguments import flag, summary
 from dgraph.cli.commands import command_parser
@@ -15,28 +15,28 @@ MORE = {
     "policies": " (their options are described in docs/partitioning.md)",
     "schedules": " (000 to 004 are papers, named in docs/gpu.md)",
 }
-"""Behind a title, for people."""
+"""Remarks behind titles, in the text for people."""
 
 WIDEST = 22
-"""Characters of a name that its help stands beside; below a longer one."""
+"""Longest name with its help on the same line; help of longer names stands below."""
 
 
 def task(words: Sequence[str]) -> str:
-    """Read the command's words; the lists are the answer."""
+    """Parse the words behind ``list``; the lists are the answer."""
     parser = command_parser("list")
     parser.add_argument("--json", **flag(), help="as JSON")
     return listing(json="json" in parser.parsed(words))
 
 
 def registers() -> dict[str, list[dict[str, Any]]]:
-    """The rows of every register, as JSON can hold them."""
+    """Return the rows of every register, as JSON can hold them: title → rows with ``name`` and ``help``."""
     from dgraph.algorithms import ALGORITHMS
     from dgraph.backend.cuda.schedules import SCHEDULES
     from dgraph.engine.rounds.timings import plain
     from dgraph.graph.formats import FORMATS
     from dgraph.graph.generate import GENERATORS
     from dgraph.result.files import WRITERS
-    from dgraph.result.files.graph_writers import GRAPH_WRITERS, OTHERS
+    from dgraph.result.files.graph_writers import GRAPH_WRITERS, NAMED_FORMATS
     from partitioning import POLICIES
 
     return {
@@ -70,7 +70,7 @@ def registers() -> dict[str, list[dict[str, Any]]]:
             for name, row in SCHEDULES.items()
         ],
         "ways to build": [{"name": name, "help": text} for name, text in BUILDS.items()],
-        "rounds between GPUs": [{"name": f"--{name.replace('_', '-')}", "help": text} for name, text in ROUNDS.items()],
+        "rounds between GPUs": [{"name": word, "help": text} for word, text in ROUNDS.items()],
         "transports": [{"name": name, "help": text} for name, text in TRANSPORTS.items()],
         "generators": [
             {"name": name, "form": generator.form, "help": generator.help} for name, generator in GENERATORS.items()
@@ -78,14 +78,17 @@ def registers() -> dict[str, list[dict[str, Any]]]:
         "formats": [{"name": suffix, "help": summary(reader)} for suffix, reader in FORMATS.items()],
         "graph files written": [
             {"name": name, "help": summary(writer)}
-            for name, writer in [*GRAPH_WRITERS.items(), *((f"--to {to}", each) for to, (_, each) in OTHERS.items())]
+            for name, writer in [
+                *GRAPH_WRITERS.items(),
+                *((f"--to {to}", each) for to, (_, each) in NAMED_FORMATS.items()),
+            ]
         ],
         "outputs": [{"name": suffix, "help": summary(writer)} for suffix, writer in WRITERS.items()],
     }
 
 
 def listing(json: bool = False) -> str:
-    """The registers as JSON or as text for people."""
+    """Return the registers as JSON, or as text for people."""
     found = registers()
     if json:
         return encoder.dumps(found, indent=1)
@@ -103,7 +106,7 @@ def listing(json: bool = False) -> str:
 
 
 def _option(option) -> dict[str, Any]:
-    """A policy's option as a row; it is written ``--policy NAME,option=value``."""
+    """Return a policy's option as a row; its form is ``--policy NAME,option=value``."""
     return {
         "name": option.name,
         "type": option.type.__name__,
@@ -114,11 +117,10 @@ def _option(option) -> dict[str, Any]:
 
 
 def _choices(schedule: str) -> list[dict[str, Any]]:
-    """A schedule's options as rows."""
+    """Return a schedule's options as rows; their form is ``--schedule NAME,option=value``."""
     return [
-        {"name": row.name, "type": row.form, "default": row.default, "help": row.help, "choices": None}
-        for row in CHOICES.values()
-        if schedule in row.schedules
+        {"name": option, "type": row.form, "default": row.default, "help": row.help, "choices": None}
+        for option, row in options_of(schedule).items()
     ]
 
 

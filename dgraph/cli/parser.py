@@ -1,48 +1,60 @@
-"""argv to a :class:`Request`. The options of an algorithm come from its parameters, the names from the registers."""
+"""Parser of the command line: argv → :class:`Request`, :class:`~dgraph.cli.commands.Task` or the text of an answer.
+
+:func:`parse` is the entry. Options of an algorithm come from its parameters, names from the registers.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dgraph.cli.arguments import HelpRequested, Parser, summary
-from dgraph.cli.commands import COMMANDS, PROGRAM, Task, task_of
-from dgraph.cli.run_options import RUN, add_parameters, add_run_options
+from dgraph.cli.arguments import PROGRAM, HelpRequested, Parser, program, summary
+from dgraph.cli.commands import COMMANDS, Task, task_of
+from dgraph.cli.run_options import RUN, add_options
+from dgraph.cli.short_help import OWN_PROGRAM, of_algorithm, overview
 from dgraph.cli.sources import names, sources, weighted
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.load_options import load_options
 
-EXAMPLES = """\
+USAGE = f"{PROGRAM} ALGORITHM [GRAPH] [options]"
+EPILOG = f"""\
 examples:
-  mpirun -n 4 python -m dgraph sssp
-  mpirun -n 4 python -m dgraph bfs web.el --source 7 --output levels.txt
-  mpirun -n 4 python -m dgraph sssp rmat:20 --weights 1..255 --source @sources.txt --output dist.npz
-  python -m dgraph pagerank graph.mtx --alpha 0.9 --max-iter 300 --policy metis --report run.json
-  mpirun -n 4 python -m dgraph bfs kron:20 --source @sources.txt --format graph500
-  python -m dgraph list
+  mpirun -n 4 {PROGRAM} sssp
+  mpirun -n 4 {PROGRAM} bfs web.el --source 7 --output levels.txt
+  mpirun -n 4 {PROGRAM} sssp rmat:20 --weights 1..255 --source @sources.txt --output dist.npz
+  {PROGRAM} pagerank graph.mtx --alpha 0.9 --max-iter 300 --policy metis --report run.json
+  {PROGRAM} bfs rmat:22 --backend cuda --schedule alb,threshold=threads
+  mpirun -n 4 {PROGRAM} bfs kron:20 --source @sources.txt --format graph500
+  mpirun -n 4 {PROGRAM} examples/widest_path.py:WidestPath grid:300x300 --weights 1..1000
 
-exit codes: 0 done; 1 --validate found the answer wrong, or doctor a fault; 2 the request cannot be carried out;
-3 a tolerance or round limit was not met (output is written); 65 bad data; 70 a fault of dgraph; 74 reading or
-writing failed; 75 stopped with a checkpoint: --resume auto goes on; 124 --watchdog ended it; 130 interrupted."""
+exit codes:
+  0 done                                 70 fault of dgraph
+  1 --validate or doctor found a fault   74 reading or writing failed
+  2 the request cannot be carried out    75 stopped with a checkpoint: --resume auto continues
+  3 tolerance or round limit not met,   124 ended by --watchdog
+    output written                      130 interrupted
+ 65 bad data"""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for.
+    """Run that the command line asks for.
 
     Attributes:
-        algorithm: its name in the register.
-        graph: file or generator; None: a generated one of dgraph's choice.
-        load, run: keyword arguments of :class:`~dgraph.graph.load_options.LoadOptions` and of :func:`dgraph.run`.
-        parameters: of the algorithm, only those given.
-        sources: one run each; None where the user named none.
+        algorithm: name in the register, or of the user's class.
+        graph: file or generator; None: a default generated graph.
+        load: keyword arguments of :class:`~dgraph.graph.load_options.LoadOptions`.
+        run: options of the run, by the names in ``dgraph.cli.run_options.RUN``.
+        parameters: parameters of the algorithm that were given.
+        sources: start vertices, one run each; None where none was given.
         output, report: files to write.
-        quiet: nothing is printed but errors, and what ``format`` asks for.
-        command: the words that task_of for it.
-        format: what stdout gets, a key of ``dgraph.report.STYLES``; None where none was named.
+        quiet: True if nothing is printed but errors and the output of ``format``.
+        command: the words of the command line.
+        format: key of ``dgraph.report.STYLES`` for stdout; None where none was given.
+        definition: class of the algorithm: of the register, or made from the user's class.
     """
 
     algorithm: str
@@ -56,31 +68,53 @@ class Request:
     quiet: bool
     command: tuple[str, ...]
     format: str | None = None
+    definition: Any = field(default=None, compare=False)
 
 
 def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | Task | str:
-    """The request of a command line, or the text that answers it (help, version, lists).
+    """Return the request of a command line, or the text that answers it (help, version, lists).
 
-    ``algorithms`` is the register: name → :class:`~dgraph.algorithms.Algorithm`.
+    Args:
+        words: the command line without the program's name; none: the short help answers.
+        algorithms: the register: name → :class:`~dgraph.algorithms.Algorithm`.
 
     Raises:
-        UsageError: an unknown name or option, or a value that is none.
-        DataError, OutputError: ``--source @FILE`` is not a list of vertices, or cannot be read.
+        UsageError: an unknown name or option, or a wrong value.
+        DataError: a file of ``--source @FILE`` does not list vertices.
+        OutputError: it cannot be read.
     """
-    first = words[0] if words else ""
+    first = words[0] if words else "--help"
     try:
         if first in COMMANDS:
             return task_of(first, words[1:])
         if first in algorithms:
-            return _request(_algorithm_parser(algorithms[first]), words[1:], algorithms[first])
+            return _request(algorithms[first], first, words[1:])
         if first.startswith("-"):
-            _general_parser(algorithms).parse_known_args(words)
-            raise UsageError(f"got {first} first; the algorithm comes first: {PROGRAM} ALGORITHM [GRAPH] [options]")
-    except HelpRequested as said:
-        return str(said)
-    if not first:
-        raise UsageError(f"no algorithm named; known are {', '.join(sorted(algorithms))}; see {PROGRAM} --help")
-    raise unknown("algorithm or command", first, [*algorithms, *COMMANDS])
+            _general_parser(algorithms).parse_known_args(words or [first])
+            raise UsageError(f"got {first} first; the algorithm comes first: {USAGE.replace(PROGRAM, program())}")
+        if definition := _own_algorithm(first):
+            return _request(definition, first, words[1:])
+    except HelpRequested as text:
+        return str(text)
+    raise UsageError(
+        f"{unknown('algorithm or command', first, [*algorithms, *COMMANDS])}; {OWN_PROGRAM} runs a program of your own"
+    )
+
+
+def _own_algorithm(first: str) -> Any:
+    """Return the algorithm of a ``MODULE:CLASS``; None if the word has not that form."""
+    from dgraph.graph.generate import is_generator
+
+    if first.endswith(".py") and Path(first).exists():
+        raise UsageError(f"got {first} without a class; write {program()} {first}:CLASS [GRAPH] [options]")
+    _, colon, name = first.rpartition(":")
+    if (is_generator(first) and not name.isidentifier()) or (not colon and Path(first).exists()):
+        raise UsageError(f"got {first} first, which is a graph; write {program()} ALGORITHM {first} [options]")
+    if not colon:
+        return None
+    from dgraph.cli.user_algorithm import user_algorithm
+
+    return user_algorithm(first)
 
 
 class _Version(argparse.Action):
@@ -91,47 +125,49 @@ class _Version(argparse.Action):
 
 
 def _general_parser(algorithms: Mapping[str, Any]) -> Parser:
-    helps = {name: summary(algorithm) for name, algorithm in algorithms.items()} | COMMANDS
-    width = max(map(len, helps)) + 2
-    lines = [f"  {name:{width}}{text}" for name, text in helps.items()]
     parser = Parser(
         prog=PROGRAM,
-        usage=f"{PROGRAM} ALGORITHM [GRAPH] [options]",
-        description="Distributed graph analytics. Start it alone, or on every rank with mpirun, mpiexec or srun.\n\n"
-        "algorithms:\n" + "\n".join(lines) + f"\n\nThe parameters of one: {PROGRAM} ALGORITHM --help",
-        epilog=EXAMPLES,
+        usage=USAGE,
+        description=f"Distributed graph analytics. Parameters of one algorithm: {PROGRAM} ALGORITHM --help",
+        epilog=EPILOG,
+        short_help=lambda _: overview(algorithms),
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    add_run_options(parser)
+    add_options(parser)
     return parser
 
 
-def _algorithm_parser(algorithm: Any) -> Parser:
-    prog = f"{PROGRAM} {algorithm.name}"
+def _algorithm_parser(algorithm: Any, word: str) -> Parser:
+    prog = f"{PROGRAM} {word}"
     notes = []
     if algorithm.weighted:
-        notes.append("Uses the edges' weights where the graph has some; --weights unit turns that off.")
+        notes.append("Uses the weights of edges, if the graph has any; --weights unit ignores them.")
     if algorithm.undirected:
-        notes.append("Needs an undirected graph: a directed one is taken with every edge in both directions.")
+        notes.append("Needs an undirected graph: of a directed one, every edge is taken in both directions.")
     parser = Parser(
         surplus="beside the graph, but there is one graph a run",
         prog=prog,
         usage=f"{prog} [GRAPH] [options]",
-        description="\n".join([summary(algorithm), *notes]),
-        epilog=EXAMPLES,
+        description="\n".join([summary(algorithm).replace("``", ""), *notes]),
+        epilog=EPILOG,
+        short_help=lambda parser: of_algorithm(parser, own),
     )
-    add_parameters(parser.add_argument_group("algorithm"), algorithm)
-    add_run_options(parser, algorithm)
+    own = add_options(parser, algorithm)
     return parser
 
 
-def _request(parser: Parser, words: Sequence[str], algorithm: Any) -> Request:
+def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
+    """Return the request of the ``words`` behind the one that names the algorithm."""
+    parser = _algorithm_parser(algorithm, word)
     given = parser.parsed(words)
     for name in ("max_rounds", "threads"):
         if given.get(name, 1) < 1:
             parser.error(f"got --{name.replace('_', '-')} {given[name]}, but it is 1 or more")
     named = given.get("ids") == "string"
     parameters = {name.removeprefix("parameter "): given[name] for name in given if name.startswith("parameter ")}
+    for name in getattr(algorithm, "required", ()):
+        if name not in parameters:
+            parser.error(f"--{name.replace('_', '-')} is missing, and its parameter has no default; give it")
     for name in parameters:
         if algorithm.parameters[name].type == "vertices":
             parameters[name] = weighted(parameters[name], named)
@@ -145,6 +181,7 @@ def _request(parser: Parser, words: Sequence[str], algorithm: Any) -> Request:
         output=given.get("output"),
         report=given.get("report"),
         quiet=given.get("quiet", False),
-        command=(*PROGRAM.split(), algorithm.name, *words),
+        command=(*program().split(), word, *words),
         format=given.get("format"),
+        definition=algorithm,
     )

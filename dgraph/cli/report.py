@@ -1,7 +1,8 @@
-"""``python -m dgraph report``: earlier runs as a table, a page, a trace; several of them compared."""
+"""``python -m dgraph report``: earlier runs as text with a verdict, as a page or as a trace; several runs compared."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,15 @@ examples:
 
 
 def task(words: Sequence[str]) -> Task:
-    """Read the command's words."""
+    """Parse the command line of ``report``."""
     parser = command_parser("report")
     parser.epilog = EXAMPLES
-    parser.add_argument("files", nargs="+", metavar="RUN.json", help="what --report wrote or --format json printed")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="a page; of several runs a comparison")
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="of one run, for ui.perfetto.dev; .gz: compressed")
-    parser.add_argument("--plan", **flag(), help="hold the memory that ranks took against what was to be expected")
+    parser.add_argument("files", nargs="+", metavar="RUN.json", help="written by --report, or by --format json")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page; of several runs a comparison")
+    parser.add_argument(
+        "--trace", type=Path, metavar="FILE", help="write a trace of one run for ui.perfetto.dev; .gz compresses it"
+    )
+    parser.add_argument("--plan", **flag(), help="compare the memory that ranks used with what estimate plans")
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but errors")
     given = parser.parsed(words)
     return Task(lambda comm: _do(comm, given))
@@ -35,13 +38,15 @@ def task(words: Sequence[str]) -> Task:
 def _do(comm: Comm, given: dict[str, Any]) -> int:
     with comm.together():
         if comm.rank == 0:
-            _tell(given["files"], given.get("html"), given.get("trace"), "plan" in given, "quiet" in given)
+            _report(given["files"], given.get("html"), given.get("trace"), "plan" in given, "quiet" in given)
     return 0
 
 
-def _tell(files: Sequence[str], html: Path | None, trace: Path | None, plan: bool, quiet: bool) -> None:
-    runs = [run for file in files for run in report.read(file)]
-    told = [_planned(run) for run in runs] if plan else []
+def _report(files: Sequence[str], html: Path | None, trace: Path | None, plan: bool, quiet: bool) -> None:
+    """Read the reports, write the files, and print the text."""
+    note = None if quiet else (lambda line: print(line, file=sys.stderr))
+    runs = [run for file in files for run in report.read(file, note)]
+    planned = [_compare_with_plan(run) for run in runs] if plan else []
     if trace and len(runs) > 1:
         raise UsageError(f"--trace: a trace shows one run, and these are {len(runs)}; name one file with one run")
     if html:
@@ -51,26 +56,28 @@ def _tell(files: Sequence[str], html: Path | None, trace: Path | None, plan: boo
     if quiet:
         return
     if len(runs) == 1:
-        report.show(runs[0])
+        report.show(runs[0], before=report.verdict(runs[0]))
     else:
         print(report.comparison(runs))
-    print(*(["", *told] if told else []), sep="\n", end="\n" if told else "")
+    if planned:
+        print("", *planned, sep="\n")
 
 
-def _planned(run: dict) -> str:
-    """Put the planned memory into a report; lines that compare."""
+def _compare_with_plan(run: dict) -> str:
+    """Set the planned memory of every rank in a report; return lines that compare plan and peak."""
     from dgraph.tools.estimate import against
 
     plan = against(run)
     for rank in run["ranks"]:
         rank["planned_memory_bytes"] = plan.peak
-    most = max(rank["peak_memory_bytes"] for rank in run["ranks"])
-    off = plan.peak / most - 1
-    expected, taken = report.size(plan.peak), report.size(most)
-    told = [f"memory: {expected} a rank were to be expected, {taken} at most were taken ({off:+.0%})"]
+    lines = [_compared("memory", plan.peak, max(rank["peak_memory_bytes"] for rank in run["ranks"]))]
     known = [rank["gpu_memory"] for rank in run["ranks"] if "gpu_memory" in rank]
-    held = [one["peak_bytes"] + one.get("messages_bytes", 0) for one in known]
-    if held and max(held):
-        expected, taken, off = report.size(plan.gpu.peak), report.size(max(held)), plan.gpu.peak / max(held) - 1
-        told.append(f"GPU memory: {expected} a rank were to be expected, {taken} at most were taken ({off:+.0%})")
-    return "\n".join(told)
+    used = [one["peak_bytes"] + one.get("messages_bytes", 0) for one in known]
+    if used and max(used):
+        lines.append(_compared("GPU memory", plan.gpu.peak, max(used)))
+    return "\n".join(lines)
+
+
+def _compared(what: str, planned: int, peak: int) -> str:
+    off = planned / peak - 1
+    return f"{what}: {report.size(planned)} a rank estimated, {report.size(peak)} at most used ({off:+.0%})"

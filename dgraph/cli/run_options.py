@@ -1,190 +1,278 @@
-"""Groups of options: how a graph is loaded, how a run goes, what it writes, an algorithm's parameters."""
+"""Options of the command line in groups by purpose: input, algorithm, partition, device, schedules, output and checks.
+
+:func:`add_options` adds all of a run's; other commands take :func:`add_load_options` alone.
+"""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
-from dgraph.backend import BACKENDS
-from dgraph.backend.schedule_options import BUILDS, CHOICES, ROUNDS
+from dgraph.backend.schedule_options import BUILDS, CHOICES, ROUNDS, options_of
 from dgraph.backend.transport_names import AUTO, TRANSPORTS
-from dgraph.cli.arguments import Parser, flag
-from dgraph.cli.commands import PROGRAM
+from dgraph.cli.arguments import PROGRAM, Parser, flag
 from dgraph.comm.watchdog import LIMIT, OFF
 from dgraph.engine.checkpoint import RESUME
-from dgraph.engine.rounds.driver import DIRECTIONS, SYNCS
+from dgraph.errors import UsageError
+from dgraph.graph.devices import DEVICES
 from dgraph.graph.load_options import EDGE_DATA, IDS, ORDERS
 from dgraph.report import STYLES
+from dgraph.testing import Options
 from launch.once import Switch
 
 RUN = (
-    "policy", "build", "backend", "threads", "schedule", *CHOICES, "gpus", "allow_gpu_sharing", "transport", "record",
-    *ROUNDS, "direction", "sync", "max_rounds", "watchdog", "validate", "checkpoint", "checkpoint_every", "resume",
+    "policy", "build", "backend", "threads", "schedule", "gpus", "allow_gpu_sharing", "transport", "record", "rounds",
+    "direction", "sync", "max_rounds", "watchdog", "validate", "checkpoint", "checkpoint_every", "resume",
 )  # fmt: skip
-"""Of :func:`dgraph.run`'s keywords, those that are options."""
+"""Options of a run beside the graph's and the algorithm's, by destination."""
+
+METAVARS = {int: "N", float: "X", str: "WORD", "vertices": "IDS"}
+"""Value of a parameter in help, by the parameter's type."""
+
+WIDEST_CHOICES = 40
+"""Characters of choices that help shows in place of a metavar; longer lists go into the text."""
 
 
 def add_load_options(graph: Any) -> None:
-    """The options whose names are the fields of :class:`~dgraph.graph.load.LoadOptions`."""
-    way = graph.add_mutually_exclusive_group()
-    way.add_argument("--directed", **flag(True), help="an edge goes one way (default: as the input says)")
-    way.add_argument("--undirected", **flag(False, "directed"), help="an edge goes both ways")
+    """Add the options that are fields of :class:`~dgraph.graph.load_options.LoadOptions`."""
+    directed = graph.add_mutually_exclusive_group()
+    directed.add_argument("--directed", **flag(True), help="edges have a direction (default: as the input says)")
+    directed.add_argument("--undirected", **flag(False, "directed"), help="take every edge in both directions")
     graph.add_argument(
         "--weights",
         metavar="RULE",
-        help="make weights (default: the input's; sssp and pagerank use them): unit (1: as if there were none), "
-        "LO..HI (drawn), hash (1..255), dimacs (as road lengths)",
+        help="make edge weights: unit (all 1), LO..HI (random), hash (random, 1..255), dimacs (distributed like road "
+        "lengths); default: the input's; sssp and pagerank use them",
     )
-    graph.add_argument("--keep-loops", **flag(), help="keep self-loops (default: dropped and counted)")
-    graph.add_argument("--keep-parallel", **flag(), help="keep parallel edges (default: the lightest one, counted)")
-    graph.add_argument("--sparse-ids", **flag(), help="the vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
+    graph.add_argument("--keep-loops", **flag(), help="keep self-loops (default: dropped and counted)")
     graph.add_argument(
-        "--ids", choices=IDS, help="what an edge list calls vertices: integers (default), or string: words"
+        "--keep-parallel", **flag(), help="keep parallel edges (default: the lightest; the others are counted)"
+    )
+    graph.add_argument("--sparse-ids", **flag(), help="vertices are the ids that occur, not 0 .. n-1")
+    graph.add_argument(
+        "--ids", choices=IDS, help="vertex ids in an edge list: integer (default), or string: names of vertices"
     )
     graph.add_argument(
-        "--order", choices=ORDERS, help="how vertices are numbered inside: by id (default), or by degree"
+        "--order", choices=ORDERS, help="internal vertex order: original (by id, default), or degree (largest first)"
     )
     graph.add_argument(
         "--lenient",
         **flag(),
-        help="drop and count lines that cannot be read, if they are not most (default: refuse the file)",
+        help="drop and count malformed lines, unless they are most lines (default: refuse the file)",
     )
-    graph.add_argument("--separator", metavar="C", help="between columns of an edge list (default: , ; and blanks)")
-    graph.add_argument("--comment", metavar="C", help="begins a comment line of an edge list (default: # and %%)")
+    graph.add_argument("--separator", metavar="C", help="separator of edge-list columns (default: , ; and blanks)")
+    graph.add_argument("--comment", metavar="C", help="first character of comment lines (default: # and %%)")
     names = graph.add_mutually_exclusive_group()
     names.add_argument(
         "--header",
         **flag(True),
-        help="the first line of an edge list is no edge: it names columns, or counts (default: as it reads)",
+        help="the first line of an edge list is a header: column names, or counts (default: recognised by its form)",
     )
     names.add_argument("--no-header", **flag(False, "header"), help="the first line of an edge list is an edge")
     graph.add_argument(
-        "--columns", metavar="S,T[,W]", help="where source, target, weight stand, counted from 1 (default 1,2[,3])"
+        "--columns", metavar="S,T[,W]", help="columns of source, target and weight, from 1 (default 1,2[,3])"
     )
-    graph.add_argument("--edge-data", choices=EDGE_DATA, help="what the edge data of a Galois graph are")
+    graph.add_argument("--edge-data", choices=EDGE_DATA, help="type of the edge data in a Galois graph")
     graph.add_argument("--no-verify", **flag(False, "verify"), help="do not check a store against its checksums")
 
 
 def add_parameters(group: Any, algorithm: Any) -> None:
+    """Add an algorithm's parameters; their destinations are ``parameter NAME``, that of ``--source`` is ``source``."""
     if algorithm.needs_source:
+        declared = getattr(algorithm.parameters.get("source"), "default", None)
+        default = "the input's own suggestion, else the vertex with most out-edges" if declared is None else declared
         group.add_argument(
             "--source",
             "--source-vertex",
             "--root",
             metavar="ID",
-            help="start vertex, by its id in the input; 1,2,3 or @FILE: several, one run each on the graph loaded "
-            "once (default: the input's own suggestion, else the vertex with most out-edges)",
+            help="start vertex, by its id in the input; 1,2,3 or @FILE: one run each, on a graph loaded once "
+            f"(default: {default})",
         )
     for parameter in algorithm.parameters.values():
-        if parameter.name == "source" and algorithm.needs_source:
-            continue
-        names = [f"--{name.replace('_', '-')}" for name in (parameter.name, *parameter.aliases)]
-        default = "" if parameter.default is None else f" (default {parameter.default})"
-        options: dict[str, Any] = {"dest": f"parameter {parameter.name}"}
-        options["help"] = f"{parameter.help}{default}".replace("%", "%%")
-        if parameter.type is bool:
-            options["action"] = Switch
-        else:
-            options |= {"type": str if parameter.type == "vertices" else parameter.type, "choices": parameter.choices}
-            options["metavar"] = None if parameter.choices else parameter.name.upper()
-        group.add_argument(*names, **options)
+        if parameter.name != "source" or not algorithm.needs_source:
+            names = [f"--{name.replace('_', '-')}" for name in (parameter.name, *parameter.aliases)]
+            group.add_argument(*names, dest=f"parameter {parameter.name}", **_settings(parameter))
 
 
-def add_run_options(parser: Parser, algorithm: Any = None) -> None:
-    graph = parser.add_argument_group("graph")
-    graph.add_argument(
+def _settings(parameter: Any) -> dict[str, Any]:
+    """Return the keywords of ``add_argument`` for a parameter."""
+    about = parameter.help if parameter.default is None else f"{parameter.help} (default {parameter.default})"
+    if parameter.type is bool:
+        return {"action": Switch, "help": _escaped(about)}
+    choices = parameter.choices
+    metavar: str | None = METAVARS.get(parameter.type, "VALUE")
+    if choices and len("".join(map(str, choices))) > WIDEST_CHOICES:
+        about = f"{about}: {', '.join(map(str, choices))}"
+        metavar = "NAME"
+    elif choices:
+        metavar = None
+    kind = str if parameter.type == "vertices" else parameter.type
+    return {"type": kind, "choices": choices, "metavar": metavar, "help": _escaped(about)}
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%%")
+
+
+def add_options(parser: Parser, algorithm: Any = None) -> list[argparse.Action]:
+    """Add every option of a run, in groups by purpose.
+
+    Returns:
+        The options of the algorithm's own parameters.
+
+    Raises:
+        UsageError: a parameter of the algorithm has the name of another option.
+    """
+    own: list[argparse.Action] = []
+    try:
+        _add_input(parser.add_argument_group("input"))
+        group = parser.add_argument_group("algorithm")
+        if algorithm is not None:
+            add_parameters(group, algorithm)
+            own = [*group._group_actions]
+        _add_limits(group, algorithm)
+        _add_partition(parser.add_argument_group("partition"))
+        _add_device(parser.add_argument_group("device and ranks"))
+        _add_schedules(parser.add_argument_group("GPU schedules", f"{_schedules()}\n{_rounds()}"))
+        _add_output(parser.add_argument_group("output and report"))
+        _add_checkpoints(parser.add_argument_group("checkpoints"))
+        _add_checks(parser.add_argument_group("checks and debugging"))
+    except argparse.ArgumentError as conflict:
+        raise UsageError(
+            f"{parser.name}: a parameter has the name of an option of dgraph ({conflict}); rename the parameter"
+        ) from conflict
+    return own
+
+
+def _add_input(group: Any) -> None:
+    group.add_argument(
         "graph",
         nargs="?",
         metavar="GRAPH",
         help="a file, known by its suffix, a store (a folder), or a generator NAME:SIZE[,key=value...] such as "
         f"rmat:20,seed=7; '{PROGRAM} list' names all (default: a small generated graph)",
     )
-    add_load_options(graph)
-    parser.add_argument_group("partition").add_argument(
-        "--policy",
-        metavar="NAME[,option=value...]",
-        help="who owns which vertex and edge: auto (default) says what it took and why; MODULE:NAME is yours",
-    )
-    run = parser.add_argument_group("run")
-    run.add_argument(
-        "--build", choices=BUILDS, help="who makes a generated graph: host (default), or each GPU its part"
-    )
-    run.add_argument(
-        "--backend", choices=BACKENDS, help="where the rounds run (default auto: cuda where there is a GPU)"
-    )
-    run.add_argument("--threads", type=int, metavar="N", help="threads a rank (default: its share of the cores)")
-    run.add_argument(
-        "--schedule", metavar="NAME", help="how a GPU spreads a round's edges over threads (default auto; see list)"
-    )
-    for choice in CHOICES.values():
-        about = f"of {', '.join(choice.schedules)}: {choice.help} (default {choice.default})"
-        run.add_argument(choice.flag, metavar=choice.form, help=about)
-    run.add_argument(
-        "--gpus", metavar="MAP", help="the GPU of each rank of a node, by place: 0,1,2,3 (default in turn)"
-    )
-    run.add_argument("--allow-gpu-sharing", **flag(), help="several ranks may have one GPU")
-    run.add_argument(
-        "--transport", choices=(AUTO, *TRANSPORTS), help="what joins GPUs (default auto: tested, then chosen)"
-    )
-    run.add_argument(
-        "--record",
-        metavar="WHAT[,WHAT]",
-        help="also of GPUs: load (edges by thread), time (seconds by kernel), ranges (for nsys)",
-    )
-    for name in ("local_rounds", "host_rounds", "overlap"):
-        run.add_argument(f"--{name.replace('_', '-')}", **flag(), help=ROUNDS[name])
-    run.add_argument("--across-limit", type=int, metavar="N", help=ROUNDS["across_limit"])
-    run.add_argument(
-        "--direction",
-        choices=DIRECTIONS,
-        help="how edges are walked (default auto: by frontier); flip, a test aid: changes every round",
-    )
-    run.add_argument(
-        "--sync",
-        choices=SYNCS,
-        help="what is exchanged (default auto: what the partition makes needed; full: all; poison: a test aid)",
-    )
+    add_load_options(group)
+
+
+def _add_limits(group: Any, algorithm: Any) -> None:
+    """Add the options of rounds that every algorithm has."""
     rounds = ["--max-rounds"]
-    if algorithm is None or not {"max_iter"} & algorithm.parameters.keys():
+    if algorithm is None or "max_iter" not in algorithm.parameters:
         rounds += ["--max-iter"]
-    run.add_argument(
+    group.add_argument(
         *rounds, dest="max_rounds", type=int, metavar="N", help="stop after N rounds, with exit code 3 (default: none)"
     )
-    run.add_argument(
+    group.add_argument(
+        "--direction",
+        choices=Options.DIRECTIONS,
+        help="push, pull, or auto: chosen each round by the frontier (default); flip, for tests: alternates",
+    )
+
+
+def _add_partition(group: Any) -> None:
+    group.add_argument(
+        "--policy",
+        metavar="NAME[,option=value...]",
+        help="owner of each vertex and edge: auto (default) reports its choice; MODULE:NAME: a policy of yours",
+    )
+    group.add_argument(
+        "--build", choices=BUILDS, help="builder of a generated graph: host (default), or device: each GPU its part"
+    )
+
+
+def _add_device(group: Any) -> None:
+    group.add_argument("--backend", choices=DEVICES, help="device of the rounds (default auto: cuda if there is a GPU)")
+    group.add_argument(
+        "--threads", type=int, metavar="N", help="CPU threads per rank (default: the rank's share of the cores)"
+    )
+    group.add_argument(
+        "--gpus", metavar="MAP", help="GPU of each rank of a node, in rank order: 0,1,2,3 (default: in turn)"
+    )
+    group.add_argument("--allow-gpu-sharing", **flag(), help="let several ranks use one GPU")
+    group.add_argument(
+        "--transport", choices=(AUTO, *TRANSPORTS), help="message transport between GPUs (default auto: tested)"
+    )
+    group.add_argument(
         "--watchdog",
         metavar="SECONDS",
-        help="end the job with exit code 124 if a rank waits so long for another one while rounds run, "
-        f"and say for which (default {LIMIT:g}; {OFF}: wait for ever)",
+        help="end the job with exit code 124, naming the rank, if a rank waits that long for another one while rounds "
+        f"run (default {LIMIT:g}; {OFF}: no limit)",
     )
-    run.add_argument("--validate", **flag(), help="prove the answer right before it is written, else exit code 1")
-    kept = parser.add_argument_group("checkpoints")
-    kept.add_argument(
-        "--checkpoint", metavar="DIR", help="SIGUSR1 or SIGTERM ends the run with a checkpoint in DIR, and exit code 75"
+
+
+def _add_schedules(group: Any) -> None:
+    group.add_argument(
+        "--schedule",
+        metavar="NAME[,option=value...]",
+        help="distribution of a round's edges over GPU threads (default auto), such as alb,threshold=threads",
     )
-    kept.add_argument(
-        "--checkpoint-every", metavar="N|300s", help="write one every N rounds, or every so many s, m or h"
+    group.add_argument(
+        "--rounds", metavar="WORD[,WORD...]", help="rounds of several GPUs (default auto), such as local,limit=4096"
     )
-    kept.add_argument(
-        "--resume", choices=RESUME, help="go on from DIR's checkpoint: auto: if there is one; must: refuse if not"
-    )
-    output = parser.add_argument_group("output")
-    output.add_argument(
+
+
+def _schedules() -> str:
+    """Return the options of the schedules, as lines of a help text."""
+    names = dict.fromkeys(name for row in CHOICES.values() for name in row.schedules)
+    lines = [
+        "  " + ",".join([name, *(f"{row.option}={row.form}" for row in options_of(name).values())]) for name in names
+    ]
+    return "\n".join([f"options of schedules ('{PROGRAM} list' explains them and names all schedules):", *lines])
+
+
+def _rounds() -> str:
+    """Return the words of ``--rounds``, as lines of a help text."""
+    return "\n".join(["words of --rounds:", *(f"  {word:10}{text}" for word, text in ROUNDS.items())])
+
+
+def _add_output(group: Any) -> None:
+    group.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="FILE",
-        help="the answer by vertex id: .txt ('vertex value' lines) or .npz (every column); "
-        "with several sources FILE.SOURCE.txt",
+        help="result by vertex id: .txt ('vertex value' lines) or .npz (every column); with several sources "
+        "FILE.SOURCE.txt",
     )
-    output.add_argument(
-        "--report", type=Path, metavar="FILE", help="seconds and bytes of every rank and round, as JSON"
-    )
-    output.add_argument(
+    group.add_argument("--report", type=Path, metavar="FILE", help="seconds and bytes of each rank and round, as JSON")
+    group.add_argument(
         "--format",
         choices=tuple(STYLES),
-        help="what is printed of the runs: a table (default), their reports as JSON, one a line, "
-        "or the lines of Graph500's and the GAP benchmark's programs",
+        help="output on stdout: table (default), json (one report a line), or the lines of the Graph500 or GAP "
+        "benchmark's programs",
     )
-    output.add_argument("-q", "--quiet", **flag(), help="print nothing but errors (and what --format asks for)")
-    output.add_argument("--traceback", **flag(), help="show where in the code an error was raised")
+    group.add_argument(
+        "--record",
+        metavar="WHAT[,WHAT]",
+        help="also record of GPUs: load (edges by thread), time (seconds by kernel), ranges (NVTX, for nsys)",
+    )
+    group.add_argument("-q", "--quiet", **flag(), help="print nothing but errors and the output of --format")
+
+
+def _add_checkpoints(group: Any) -> None:
+    group.add_argument(
+        "--checkpoint", metavar="DIR", help="SIGUSR1 or SIGTERM ends the run with a checkpoint in DIR, and exit code 75"
+    )
+    group.add_argument(
+        "--checkpoint-every", metavar="N|300s", help="also write one every N rounds, or s, m or h of time"
+    )
+    group.add_argument(
+        "--resume", choices=RESUME, help="continue from DIR's checkpoint: auto: if there is one; must: refuse if not"
+    )
+
+
+def _add_checks(group: Any) -> None:
+    group.add_argument(
+        "--validate", **flag(), help="check the result by a certificate before it is written; exit code 1 if wrong"
+    )
+    group.add_argument(
+        "--sync",
+        choices=Options.SYNCS,
+        help="mirrors exchanged each round: auto (default): those that the program reads; full: all; poison, for "
+        "tests: the others hold garbage",
+    )
+    group.add_argument("--traceback", **flag(), help="show where in the code an error was raised")

@@ -1,4 +1,4 @@
-"""One load, a run for each source; the answer, the report and the table of each."""
+"""Runs of a command line: one load, then for each source a run, its output file, its report and its table."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any
 
 import partitioning
 from dgraph import report
-from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import refuse_early
 from dgraph.backend.build import build_on_gpus
-from dgraph.backend.schedule_options import CHOICES, DEVICE
+from dgraph.backend.schedule_options import DEVICE, HOST
 from dgraph.cli.commands import show_warnings
+from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
 from dgraph.cli.parser import Request
 from dgraph.cli.sources import in_file, name_of
 from dgraph.cli.terminal_progress import progress_for
 from dgraph.comm import Comm
-from dgraph.comm.watchdog import allowed
-from dgraph.engine.checkpoint import clear, interval, listening
+from dgraph.engine.checkpoint import clear, listening
 from dgraph.errors import NotConverged, OutputError, UsageError, ValidationFailed
 from dgraph.graph.generate import DEFAULT
 from dgraph.graph.load import describe
@@ -26,16 +25,16 @@ from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress, Trace
 from dgraph.result import files
 from dgraph.run import run
+from dgraph.validate import certificate
 
-ABOUT_GPUS = ("build", "transport", "gpus", "schedule", "record", "local_rounds", "host_rounds", *CHOICES)
-SUGGESTED = "the input suggests it, and none was named"
+SUGGESTED = "the input suggests it"
 
 
 def solve(request: Request, comm: Comm) -> int:
-    """Do what the command line asks; collective. The exit code 0.
+    """Carry out a request, and return exit code 0; collective.
 
     Raises:
-        NotConverged: a limit ended a run early; everything that was asked for has been written.
+        NotConverged: a limit ended a run early; its output and report are written.
         UsageError, DataError, OutputError: on every rank alike.
     """
     with listening("checkpoint" in request.run):
@@ -71,14 +70,14 @@ def _solve(request: Request, comm: Comm) -> int:
         clear(Path(request.run["checkpoint"]))
     if limits:
         raise NotConverged(
-            f"{request.algorithm} did not converge: it was stopped after {'; '.join(limits)}. What it had found "
-            f"by then is printed, and written where that was asked for; allow more rounds{_or_tolerance(request)}"
+            f"{request.algorithm} did not converge: it was stopped after {'; '.join(limits)}. Its result so "
+            f"far is printed, and written where --output names a file; allow more rounds{_or_tolerance(request)}"
         )
     return 0
 
 
 def _or_tolerance(request: Request) -> str:
-    return ", or a larger tolerance" if "tol" in ALGORITHMS[request.algorithm].parameters else ""
+    return ", or a larger tolerance" if "tol" in request.definition.parameters else ""
 
 
 def _style(request: Request) -> report.Style:
@@ -90,15 +89,17 @@ def _run(
     request: Request, graph: Graph, source: int | str | None, suggested: dict, several: bool, trace: Trace,
     style: report.Style, began: float,
 ) -> str | None:  # fmt: skip
-    """One run, its files, and what ``style`` prints of it; the limit that ended it early, if one did."""
+    """Run from one source, write its files and print it; return the limit that ended it early, or None."""
     rank = graph.comm.rank
     start = {} if source is None else {"source": source}
-    options: dict[str, Any] = request.run | suggested | request.parameters | start
-    if "checkpoint" in options:
-        options["checkpoint"] = _checkpoint(request, source, several)
+    flat = dict(request.run)
+    if "checkpoint" in flat:
+        flat["checkpoint"] = _checkpoint(request, source, several)
+    parameters: dict[str, Any] = suggested | request.parameters | start
     with progress_for(rank, request.quiet, began) as progress:
         try:
-            result = run(request.algorithm, graph, trace=trace, progress=progress, **options)
+            algorithm = request.definition(**parameters)
+            result = run(algorithm, graph, trace=trace, progress=progress, **run_keywords(flat))
         except ValidationFailed:
             _write_report(request, trace.collect(), source, several, graph.comm)
             raise
@@ -107,30 +108,32 @@ def _run(
             progress.phase("output", str(path))
             with trace("output"):
                 result.save(path)
-    told = trace.collect()
-    _write_report(request, told, source, several, graph.comm)
-    style.run(told)
+    collected = trace.collect()
+    _write_report(request, collected, source, several, graph.comm)
+    style.run(collected)
     return None if result.converged else str(result.limit)
 
 
 def _checkpoint(request: Request, source: int | str | None, several: bool) -> Path:
-    """The folder of one run's checkpoints."""
+    """Return the folder of one run's checkpoints."""
     folder = Path(request.run["checkpoint"])
     return folder / f"source-{in_file(source)}" if several else folder
 
 
-def _write_report(request: Request, told: dict, source: int | str | None, several: bool, comm: Comm) -> None:
+def _write_report(request: Request, collected: dict, source: int | str | None, several: bool, comm: Comm) -> None:
     with comm.together():
         if comm.rank == 0 and request.report:
-            report.write(told, name_of(request.report, source, several))
+            report.write(collected, name_of(request.report, source, several))
 
 
 def _refuse_early(request: Request) -> None:
-    """What would fail after a long load fails now."""
+    """Raise now the errors that would otherwise come after a long load."""
     asked, weights = request.run, request.load.get("weights")
-    work = ALGORITHMS[request.algorithm](**request.parameters)
-    given = {name: asked[name] for name in ABOUT_GPUS if name in asked}
-    refuse_early(asked.get("backend", "auto"), traversal=work.traversal, **given)
+    work = request.definition(**request.parameters)
+    if asked.get("validate"):
+        certificate(work.name)
+    options = options_of(asked)
+    refuse_early(device_of(asked), options.gpu_keywords(), options.named(), work.traversal, asked.get("build", HOST))
     if request.format:
         report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
     try:
@@ -141,10 +144,7 @@ def _refuse_early(request: Request) -> None:
         from dgraph.graph.build.weights import check_rule
 
         check_rule(weights)
-    interval(asked.get("checkpoint_every"))
-    allowed(asked.get("watchdog"))
-    if "checkpoint" not in request.run and {"resume", "checkpoint_every"} & request.run.keys():
-        raise UsageError("--resume and --checkpoint-every need --checkpoint DIR, the folder that they are about")
+    checkpoint_of(asked)
     if request.output:
         files.check(request.output)
     if request.report and request.output and request.report.absolute() == request.output.absolute():
@@ -156,15 +156,15 @@ def _refuse_early(request: Request) -> None:
 
 
 def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Graph:
-    algorithm = ALGORITHMS[request.algorithm]
+    algorithm = request.definition
     spec, options = request.graph or DEFAULT, dict(request.load)
     if request.graph is None:
         if algorithm.wants_weights:
             options.setdefault("weights", "hash")
-        trace.choose("graph", spec, "none was named")
+        trace.choose("graph", spec, "the default graph")
         progress.line(f"no graph was named: taking {spec}")
+    placing = {"policy": request.run.get("policy", "auto"), "device": device_of(request.run)}
     if request.run.get("build") == DEVICE:
-        placing = {name: request.run[name] for name in ("policy", "backend", "gpus") if name in request.run}
         trace.choose("build", DEVICE, "asked for")
         progress.phase("build", spec)
         with trace("build"):
@@ -172,7 +172,7 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
     else:
         progress.phase("load", spec)
         with trace("load"):
-            graph = Graph.load(spec, comm=comm, **options)
+            graph = Graph.load(spec, comm=comm, **placing, **options)
     progress.line(describe(graph))
     if algorithm.wants_weights and graph.weight_type is None and "weights" not in options:
         trace.warn("the graph has no weights: every edge weighs 1; --weights LO..HI or hash makes some")
@@ -180,25 +180,30 @@ def _load(request: Request, comm: Comm, trace: Trace, progress: Progress) -> Gra
 
 
 def _starts(request: Request, graph: Graph, trace: Trace, progress: Progress) -> list[int | str | None]:
-    """The sources, or one None where the algorithm takes none."""
-    if not ALGORITHMS[request.algorithm].needs_source:
+    """Return the sources; ``[None]`` where the algorithm takes none."""
+    if not request.definition.needs_source:
         return [None]
     if request.sources:
         if graph.ids.names is not None:
-            graph.ids.names.find([str(name) for name in request.sources], graph.comm)  # refuses what is no vertex
+            graph.ids.names.find(
+                [str(name) for name in request.sources], graph.comm
+            )  # refuses names that no vertex has
         return list(request.sources)
     suggested = graph.facts.defaults.get(request.algorithm, {}).get("source")
+    declared = request.definition.parameters["source"].default
+    if declared is not None:
+        return [declared]
     if suggested is not None:
         source, reason = suggested, SUGGESTED
     else:
-        source, reason = graph.hub(), "it has the most out-edges, and none was named"
+        source, reason = graph.hub(), "it has the most out-edges"
     trace.choose("source", str(source), reason)
     progress.line(f"source {source}: {reason}")
     return [source]
 
 
 def _suggested(request: Request, graph: Graph, progress: Progress) -> dict[str, Any]:
-    """Parameters that the input itself names, such as LDBC's rounds, where the command line names none of them."""
+    """Return the parameters that the input suggests, such as LDBC's rounds; none if the user gave one of them."""
     named = graph.facts.defaults.get(request.algorithm, {})
     if any(name in request.parameters for name in named):
         return {}

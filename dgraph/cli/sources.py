@@ -1,4 +1,4 @@
-"""Vertices on the command line: ``7``, ``1,2,3``, ``1=0.5,2=2`` or ``@FILE``; and the file names of several runs."""
+"""Vertices on the command line: ``7``, ``1,2,3``, ``1=0.5,2=2`` or ``@FILE``; file names of several runs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dgraph.errors import DataError, OutputError, UsageError
 
 
 def sources(text: str) -> list[int]:
-    """The vertex ids that ``text`` names, in its order: one, a list, or ``@FILE`` with ids between blanks or commas.
+    """Return the vertex ids in ``text``, in order: one, a list, or ``@FILE`` with blanks or commas between ids.
 
     Raises:
-        UsageError: a word that is not a vertex id (an integer, not negative), or an empty list.
+        UsageError: a word that is not a vertex id (an integer of 0 or more), or an empty list.
         DataError: the same, in a file.
         OutputError: the file cannot be read.
     """
@@ -20,13 +20,21 @@ def sources(text: str) -> list[int]:
 
 
 def names(text: str) -> list[str]:
-    """The names of vertices in ``text``, as :func:`sources` takes ids; raises as it does."""
+    """Return the vertex names in ``text``, in the forms of :func:`sources`; raises its errors."""
     return [word for word, *_ in _words(text)]
 
 
 def weighted(text: str, named: bool = False) -> list[int] | list[str] | dict[int, float] | dict[str, float]:
-    """Vertex ids as in :func:`sources`, or with ``id=weight`` words a dict; ``named``: names in place of ids. Raises as
-    it does."""
+    """Return vertex ids as :func:`sources` does, or a dict where ``text`` holds ``id=weight``.
+
+    Args:
+        text: as for :func:`sources`; either every vertex has a weight or none.
+        named: True for names of vertices in place of ids.
+
+    Raises:
+        UsageError, DataError, OutputError: as :func:`sources` does; also a vertex with two weights, or a weight that
+            is not a number.
+    """
     words = list(_words(text))
     if not any("=" in word for word, *_ in words):
         return names(text) if named else sources(text)
@@ -44,17 +52,17 @@ def weighted(text: str, named: bool = False) -> list[int] | list[str] | dict[int
 
 
 def name_of(path: Path, source: int | str | None, several: bool) -> Path:
-    """Where the run from ``source`` is written: ``dist.txt`` is ``dist.7.txt`` when there are several runs."""
+    """Return the file of the run from ``source``: ``dist.txt``, or ``dist.7.txt`` if there are several runs."""
     return path.with_name(f"{path.stem}.{in_file(source)}{path.suffix}") if several else path
 
 
 def in_file(source: int | str | None) -> str:
-    """A source as a part of a file's name: ``/`` is written ``%2F``, and ``%`` ``%25``."""
+    """Return a source as a part of a file name: ``/`` becomes ``%2F``, and ``%`` becomes ``%25``."""
     return str(source).replace("%", "%25").replace("/", "%2F")
 
 
 def _words(text: str) -> Iterator[tuple[str, str, type[Exception]]]:
-    """Every word, where it stands, and the error that a wrong one is."""
+    """Yield each word, its place in the input, and the class of error for a wrong one."""
     error: type[Exception] = UsageError
     lines = [(text, repr(text))]
     if text.startswith("@"):
@@ -73,9 +81,9 @@ def _words(text: str) -> Iterator[tuple[str, str, type[Exception]]]:
 
 def _id(word: str, where: str, error: type[Exception]) -> int:
     if not (word.isascii() and word.isdigit()) or int(word) >= 1 << 63:
-        told = "" if where == repr(word) else f"{where}: "
+        place = "" if where == repr(word) else f"{where}: "
         raise error(
-            f"{told}got {word!r}, but a vertex id is an integer from 0 to 2**63 - 1 "
-            "(with --ids string vertices of an edge list are called by words)"
+            f"{place}got {word!r}, but a vertex id is an integer from 0 to 2**63 - 1 "
+            "(--ids string reads names of vertices)"
         )
     return int(word)

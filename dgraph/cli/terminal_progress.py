@@ -1,4 +1,4 @@
-"""What is shown while a run goes: a live line on a terminal, else one plain line a phase and one every 30 s."""
+"""Progress of a run on stderr: a live line on a terminal, else a plain line for each phase and every 30 s."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TextIO
 from dgraph.report import Progress
 
 EVERY = 30.0
-"""Seconds between signs of life in a log."""
+"""Seconds between lines of a log while nothing else is printed."""
 
 
 def progress_for(rank: int, quiet: bool, began: float, stream: TextIO | None = None) -> Progress:
-    """The progress of this rank: only rank 0 speaks, on stderr. ``began``: ``perf_counter`` at the start."""
+    """Return the progress of this rank; only rank 0 prints. ``began``: ``perf_counter`` at the start."""
     stream = stream or sys.stderr
     if rank or quiet:
         return Progress()
@@ -22,7 +22,7 @@ def progress_for(rank: int, quiet: bool, began: float, stream: TextIO | None = N
 
 
 class Plain(Progress):
-    """Lines that a log can keep, each with the seconds since the start."""
+    """Progress as lines of a log, each with the seconds since the start."""
 
     def __init__(self, stream: TextIO, began: float, every: float = EVERY):
         self.stream, self.began = stream, began
@@ -33,21 +33,25 @@ class Plain(Progress):
         self._clock.start()
 
     def phase(self, name, detail=""):
+        """Show the phase that starts."""
         self.now, self._ended = name, 0.0
         self.line(f"{name} {detail}".rstrip())
 
     def round(self, number, vertices, edges=None, direction=""):
+        """Show the round that ended, and the frontier of the next."""
         self.now, self._ended = round_text(number, vertices, edges, direction), time.perf_counter()
 
     def line(self, text):
+        """Print a permanent line."""
         print(f"[{time.perf_counter() - self.began:8.2f} s] {text}", file=self.stream, flush=True)
 
     def close(self):
+        """Stop the display."""
         self._closed.set()
         self._clock.join()
 
     def sign_of_life(self) -> None:
-        """A line with the phase, or the last round that ended; a round is named once, then for how long it has been."""
+        """Print the phase, or the last round that ended; if it was printed already, the seconds since its end."""
         now, ended = self.now, self._ended
         stands = ended and now == self._printed_at
         self.line(f"... no round has ended for {time.perf_counter() - ended:.0f} s" if stands else f"... {now}")
@@ -59,7 +63,7 @@ class Plain(Progress):
 
 
 class Live(Progress):
-    """A line that is drawn over: the phase, the round and its frontier, the time; lines that stay scroll above it."""
+    """Progress as one line that is redrawn: phase, round, frontier and time. Permanent lines scroll above it."""
 
     def __init__(self, stream: TextIO):
         from rich.console import Console
@@ -73,19 +77,23 @@ class Live(Progress):
         self.task = self.bar.add_task("start")
 
     def phase(self, name, detail=""):
+        """Show the phase that starts."""
         self.bar.update(self.task, description=f"{name} {detail}".rstrip())
 
     def round(self, number, vertices, edges=None, direction=""):
+        """Show the round that ended, and the frontier of the next."""
         self.bar.update(self.task, description=round_text(number, vertices, edges, direction))
 
     def line(self, text):
+        """Print a permanent line."""
         self.bar.console.print(text, soft_wrap=True)
 
     def close(self):
+        """Stop the display."""
         self.bar.stop()
 
 
 def round_text(number: int, vertices: int, edges: int | None, direction: str) -> str:
-    """Where a run is, in words."""
+    """Return a line about a round and its frontier."""
     where = f"round {number:,}" + (f" ({direction})" if direction else "")
     return f"{where}: frontier of {vertices:,} vertices" + (f", {edges:,} edges" if edges else "")

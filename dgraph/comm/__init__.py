@@ -1,4 +1,4 @@
-"""Ranks and their communicators. mpi4py is imported in ``mpi.py`` alone."""
+"""Ranks and their communicators. Only ``mpi.py`` imports mpi4py."""
 
 from dgraph.comm.base import Comm
 from dgraph.comm.calls import collective

@@ -1,7 +1,7 @@
-"""The contract of a communicator.
+"""Contract of a communicator.
 
-Collectives take and give NumPy arrays; small structured values travel as JSON, never as pickle.
-Everything is collective unless it says otherwise: every rank calls it, in the same order.
+Collectives take and return NumPy arrays; small structured values travel as JSON, never as pickle. Every method is
+collective unless its docstring says otherwise: all ranks call it, in the same order.
 """
 
 from __future__ import annotations
@@ -21,136 +21,149 @@ from dgraph.comm.watchdog import Watchdog
 
 
 class Request(Protocol):
-    """One message under way. ``size``: of one that was received, its bytes."""
+    """Pending point-to-point message."""
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Bytes of the message; defined once a receive is done."""
 
     def done(self) -> bool:
-        """Whether its memory may be used again."""
+        """Return True if the message is complete and its buffer may be reused."""
 
 
 class Comm(ABC):
-    """``size`` ranks, of which this process is number ``rank``."""
+    """Group of ``size`` ranks; this process is number ``rank``."""
 
     rank: int
     size: int
     transport: str
     deadline = math.inf
-    """Of ``time.monotonic()``: collectives that others have not joined by then raise :class:`TimeoutError`, and nothing
-    can be agreed on any more."""
+    """Time of ``time.monotonic()`` after which a collective that some rank has not joined raises :class:`TimeoutError`.
+    No collective works after that."""
     in_threads = False
-    """True where the ranks are threads of one process, as in tests: their calls run side by side."""
+    """True if the ranks are threads of one process, as in tests: their calls run concurrently."""
     interrupted = ""
-    """The exception that ended a call between two agreements (``KeyboardInterrupt``): messages may be under way."""
+    """Name of the exception (``KeyboardInterrupt``) that ended a call and may have left messages under way."""
 
     def __init__(self) -> None:
-        self._lasting: dict[str, tuple[str, list]] = {}
+        self._gathered: dict[str, tuple[str, list]] = {}
         self.watchdog = Watchdog()
 
     def wait(self, ready: Callable[[], bool], size: int = 0) -> None:
-        """Return when ``ready()`` is true, which may take messages of other ranks, of ``size`` bytes in all; not
-        collective.
+        """Poll until ``ready()`` is true; not collective.
+
+        Args:
+            ready: completion test; it may depend on messages of other ranks.
+            size: bytes of those messages in all.
 
         Raises:
-            TimeoutError: it was not by the deadline.
-            PeerLost: a rank has ended that can be watched from here.
+            TimeoutError: the deadline passed.
+            PeerLost: a rank that this process can watch has ended.
         """
         wait_until(ready, self.deadline, size=size)
 
     @abstractmethod
-    def barrier(self) -> None: ...
+    def barrier(self) -> None:
+        """Wait until every rank has called it."""
 
     @abstractmethod
     def allreduce(self, values: np.ndarray, op: str = "sum") -> np.ndarray:
-        """Element-wise ``sum``, ``min`` or ``max`` over ranks of a small int64 or float64 array of one shape."""
+        """Reduce a small int64 or float64 array of one shape element-wise over ranks; ``op``: sum, min or max."""
 
     def begin_allreduce(self, values: np.ndarray, op: str = "sum") -> Callable[[], np.ndarray]:
-        """An allreduce that other work, but no other exchange, may be done beside; what is returned waits for it."""
+        """Start an allreduce and return the function that waits for its result.
+
+        Other work may run in between, but no other communication.
+        """
         found = self.allreduce(values, op)
         return lambda: found
 
     @abstractmethod
     def allgather(self, values: np.ndarray) -> np.ndarray:
-        """Small arrays of one shape and dtype, stacked by rank: shape ``(size, *values.shape)``."""
+        """Stack small arrays of one shape and dtype by rank: shape ``(size, *values.shape)``."""
 
     @abstractmethod
     def allgatherv(self, values: np.ndarray) -> list[np.ndarray]:
-        """1-D arrays of one dtype and any length, by rank."""
+        """Gather 1-D arrays of one dtype and any length, as a list by rank."""
 
     @abstractmethod
     def alltoallv(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Give ``parts[r]`` (1-D, one dtype everywhere) to rank r; get what each rank gave to this one."""
+        """Send ``parts[r]`` (1-D, one dtype everywhere) to rank r; return the arrays received, by sender."""
 
     @abstractmethod
     def exchange(
         self, sends: Mapping[int, tuple[np.ndarray, int]], inboxes: Mapping[int, np.ndarray]
     ) -> dict[int, int]:
-        """Point to point: send ``(message, bound)`` to each peer, receive into ``inboxes[peer]`` (uint8).
+        """Send ``(message, bound)`` to each peer and receive into ``inboxes[peer]`` (uint8); return bytes by peer.
 
-        ``bound`` is the most bytes that this message could have had, and equals the length of the peer's inbox:
-        so both sides cut a message at the same places. Returns the bytes received from each peer.
+        ``bound`` is the largest size that this message could have had. It equals the length of the peer's inbox, so
+        both sides split a long message at the same offsets.
         """
 
     @abstractmethod
     def send(self, peer: int, address: int, size: int) -> Request:
-        """Begin to send ``size`` bytes at ``address``; not collective. Messages to a rank arrive in the order begun."""
+        """Start sending ``size`` bytes at ``address``; messages to one rank keep their order. Not collective."""
 
     @abstractmethod
     def receive(self, peer: int, address: int, size: int) -> Request:
-        """Begin to receive at most ``size`` bytes at ``address``: the next message of ``peer``; not collective."""
+        """Start receiving the next message of ``peer``, at most ``size`` bytes, at ``address``; not collective."""
 
     def duplicate(self) -> Comm:
-        """The same ranks again, with messages that never meet this communicator's, for as long as this one is there;
-        itself where there are none."""
+        """Return a communicator of the same ranks with separate messages; it lives as long as this one.
+
+        A communicator without messages returns itself.
+        """
         return self
 
     @abstractmethod
     def abort(self, code: int) -> None:
-        """End every rank at once (not collective): the last resort when one rank cannot go on."""
+        """End every rank at once with exit ``code``, when one rank cannot continue; not collective."""
 
     def allgather_json(self, value) -> list:
-        """One JSON-able value a rank, by rank."""
+        """Gather one JSON-able value from each rank, as a list by rank."""
         raw = np.frombuffer(json.dumps(value).encode(), np.uint8)
         return [json.loads(part.tobytes()) for part in self.allgatherv(raw)]
 
-    def allgather_lasting(self, what: str, make: Callable[[], object]) -> list:
-        """:meth:`allgather_json` of what seldom changes: later calls for ``what`` take one small message, as long as no
-        rank's value is another. Do not write to what is returned.
+    def allgather_cached(self, what: str, make: Callable[[], object]) -> list:
+        """Gather JSON-able values that seldom change; a repeated call costs one small allreduce if none changed.
 
         Args:
-            make: gives this rank's value; it may fail on some ranks, as in :meth:`together`.
+            what: key of the cache.
+            make: returns this rank's value; it may fail on some ranks, as in :meth:`together`.
+
+        Returns:
+            The values by rank. Do not modify them: later calls return the same list.
         """
-        known, told = self._lasting.get(what), ""
+        cached, text = self._gathered.get(what), ""
         error: BaseException | None = None
         try:
-            told = json.dumps(make())
+            text = json.dumps(make())
         except Exception as caught:
             error = caught
-        (same,) = self.agree(error, known is not None and known[0] == told)
-        if not same or known is None:
-            known = self._lasting[what] = told, self.allgather_json(json.loads(told))
-        return known[1]
+        (same,) = self.agree(error, cached is not None and cached[0] == text)
+        if not same or cached is None:
+            cached = self._gathered[what] = text, self.allgather_json(json.loads(text))
+        return cached[1]
 
     def bcast_json(self, value, root: int = 0):
-        """The value that ``root`` holds; the others' are ignored."""
+        """Return the JSON-able value of rank ``root``; other ranks' values are ignored."""
         return self.allgather_json(value if self.rank == root else None)[root]
 
     def total(self, value: int) -> int:
-        """The sum of one integer over ranks."""
+        """Return the sum of one integer over ranks."""
         return int(self.allreduce(np.array([value], np.int64))[0])
 
     def largest(self, value: int) -> int:
-        """The largest of one integer over ranks."""
+        """Return the maximum of one integer over ranks."""
         return int(self.allreduce(np.array([value], np.int64), "max")[0])
 
     def before(self, value: int) -> int:
-        """The sum of one integer over the ranks below this one."""
+        """Return the exclusive prefix sum of one integer: its sum over the ranks below this one."""
         return int(self.allgather(np.array([value], np.int64))[: self.rank].sum())
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Local work that may fail on some ranks: then all ranks raise, with the lowest failing rank's message.
+        """Run local work that may fail on some ranks; then all ranks raise the lowest failing rank's error.
 
         The block must not communicate. An exception that is not a :class:`~dgraph.errors.DgraphError` becomes an
         :class:`~dgraph.errors.InternalError`, or :class:`~dgraph.errors.OutputError` for an :class:`OSError`.
@@ -164,9 +177,9 @@ class Comm(ABC):
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """A fault that one rank alone meets must not leave the others waiting: it is shown, and all ranks end.
+        """Print an unexpected exception of one rank and end all ranks, since the others would wait for it.
 
-        Errors that dgraph raises on purpose were agreed on, so they pass.
+        A :class:`~dgraph.errors.DgraphError` is raised on all ranks already, so it propagates.
         """
         try:
             yield
@@ -182,7 +195,7 @@ class Comm(ABC):
             self.abort(errors.InternalError.exit_code)
 
     def agree(self, error: BaseException | None, *values: int) -> list[int]:
-        """Raise on every rank if any rank brings an error; if none does, the least of each value over ranks."""
+        """Raise on every rank if any rank passes an error; otherwise return the minimum of each value over ranks."""
         if self.size == 1:
             if error is not None:
                 raise error
@@ -190,8 +203,8 @@ class Comm(ABC):
         worst, *least = self.allreduce(np.array([self.rank if error else self.size, *values], np.int64), "min").tolist()
         if worst == self.size:
             return least
-        told = None if error is None else [_kind(error), _text(error)]
-        name, text = self.bcast_json(told, root=worst)
+        message = None if error is None else [_kind(error), _text(error)]
+        name, text = self.bcast_json(message, root=worst)
         raise getattr(errors, name)(text) from error
 
 

@@ -1,8 +1,8 @@
-"""Calls of the public API: one at a time in a process, and the same one on every rank.
+"""Serialisation of public API calls: one at a time in a process, and the same call on every rank.
 
-Thread teams, GPU modules and communicators belong to the process, so a call waits until the call of another thread has
-ended. Ranks that take overlapping calls in different orders would wait for each other for ever: on several ranks such
-calls are refused. :func:`collective` marks the functions that this holds for.
+Thread teams, GPU modules and communicators belong to the process, so a call waits until another thread's call has
+ended. Ranks that ran overlapping calls in different orders would deadlock; on several ranks such calls are refused.
+:func:`collective` marks the functions concerned.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 BY_RANK = ("checkpoint", "gpus", "graph", "path", "resume", "spec", "threads", "transport")
-"""Arguments that may differ between ranks: hosts have folders, GPUs and cores of their own."""
+"""Arguments that may differ between ranks, since each host has its own folders, GPUs and cores."""
 
 lock = threading.RLock()
-"""Held during a call, and while a column of an earlier result is fetched from a GPU."""
+"""Lock held during a call, and while a column of an earlier result is copied from a GPU."""
 
 _running: list[Comm] = []
-"""The communicator of the running call."""
+"""Communicator of the running call; empty while none runs."""
 
 
 def collective(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function of the public API wait for calls of other threads, and begin on all ranks together.
+    """Decorate a public function: it waits for calls of other threads and starts on all ranks together.
 
-    The function has a parameter ``comm``, or one of its first two arguments an attribute of that name (a graph, a
-    result). Calls that it makes itself belong to it.
+    The function has a parameter ``comm``, or one of its first two arguments has that attribute (a graph, a result).
+    Nested calls belong to the outer one.
 
     Raises:
-        UsageError: this process was forked after MPI or CUDA began; on several ranks, on all of them: calls of two
-            threads overlapped, or ranks called different functions or gave different arguments.
+        UsageError: this process was forked after MPI or CUDA started; or, on all of several ranks, calls of two threads
+            overlapped, or ranks called different functions or passed different arguments.
         PeerLost: an interrupt ended the last call on several ranks.
     """
     signature = inspect.signature(function)
@@ -81,11 +81,12 @@ def collective(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _open(comm: Comm, waited: bool, text: str) -> None:
-    """Agree with the other ranks on the call that begins; collective.
+    """Check that all ranks start the same call; collective.
 
     Args:
-        waited: True if another thread's call ran when this one came.
-        text: the call, as :func:`_described`.
+        comm: communicator of the call.
+        waited: True if another thread's call was running when this one arrived.
+        text: the call, from :func:`_described`.
     """
     if comm.interrupted:
         raise PeerLost(
@@ -110,12 +111,12 @@ def _open(comm: Comm, waited: bool, text: str) -> None:
 
 
 def _refuse_other(given: object) -> None:
-    """End all ranks where this call and the running one have two communicators of several ranks each.
+    """End all ranks if this call and the running one use two different communicators of several ranks each.
 
-    Neither can wait for the other: another rank may have them in the other order.
+    Neither can wait for the other, because another rank may run them in the opposite order.
     """
     running = _running[0] if _running else None
-    mine = world.known(given)
+    mine = world.existing(given)
     if running is None or running.size == 1 or mine is running or (mine is not None and mine.size == 1):
         return
     print(
@@ -128,7 +129,7 @@ def _refuse_other(given: object) -> None:
 
 
 def _given(args: tuple, kwargs: dict[str, Any]) -> object:
-    """The communicator that a call was given, or that of its graph or result; None: the world."""
+    """Return the communicator of a call's graph or result, or its ``comm`` argument; None means the world."""
     for argument in args[:2]:
         if isinstance(found := getattr(argument, "comm", None), Comm):
             return found
@@ -136,9 +137,11 @@ def _given(args: tuple, kwargs: dict[str, Any]) -> object:
 
 
 def _described(signature: inspect.Signature, function: Callable, args: tuple, kwargs: dict[str, Any]) -> str:
-    """The call with its scalar arguments, as text that is the same on every rank."""
+    """Format the call with its scalar arguments; the text is the same on every rank."""
     given = signature.bind(*args, **kwargs).arguments
-    named = given | given.get("options", {}) | given.get("loading", {})
+    named = dict(given)
+    for value in given.values():
+        named |= value if isinstance(value, dict) else {}
     parts = [f"{name}={_plain(value)!r}" for name, value in named.items() if name not in BY_RANK and _is_plain(value)]
     return f"{function.__qualname__}({', '.join(parts)})"
 
@@ -148,14 +151,14 @@ def _is_plain(value: object) -> bool:
 
 
 def _plain(value: Any) -> object:
-    """A scalar without its NumPy type."""
+    """Convert a NumPy scalar to Python's type."""
     if isinstance(value, (str, bool)):
         return value
     return int(value) if isinstance(value, Integral) else float(value)
 
 
 def _in_child() -> None:
-    """A forked child has no other thread, so nothing will release the lock that one held."""
+    """Replace the lock in a forked child, where the thread that may hold it does not exist."""
     global lock
     lock = threading.RLock()
     _running.clear()

@@ -1,8 +1,8 @@
-"""Ends what a launcher leaves of a job on this host: a script by itself, which the rank that gives up starts.
+"""Kills the processes of a job that its launcher leaves behind on this host; runs as a script of its own.
 
-Launchers end a job when a rank aborts, but not always all of it: a stopped process, one in a session of its own, and
-what waits for a host that cannot be reached any more may stay. The script first leaves the launcher its time, and then
-kills the other ranks of this host, and the launcher with all that it started. It needs the standard library alone.
+A rank that gives up starts it. Launchers end a job when a rank aborts, but may leave a stopped process, a process in
+its own session, or a process that waits for an unreachable host. The script first gives the launcher time, then kills
+the other ranks of this host, then the launcher with all that it started. It uses only the standard library.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from pathlib import Path
 LAUNCHERS = {
     "mpiexec", "mpiexec.hydra", "mpirun", "hydra_pmi_proxy", "hydra_bstrap_pr", "orterun", "orted", "prterun",
 }  # fmt: skip
-"""Processes that serve one job, as ``/proc/PID/comm`` names them."""
+"""Launcher processes that serve one job, by their names in ``/proc/PID/comm``."""
 
 ABORTING, LAUNCHER = 2.0, 3.0
-"""Seconds in which the rank that gave up must have gone, and then the launcher."""
+"""Seconds granted to the rank that gave up to exit, and after that to the launcher."""
 
 
 def start(peers: Iterable[int], above: list[tuple[int, int]]) -> None:
-    """Begin the script beside this process, which is about to exit.
+    """Start the script in the background; the calling process is about to exit.
 
     Args:
-        peers: files of ``pidfd_open`` of the other ranks on this host.
-        above: :func:`launchers`.
+        peers: pidfds of the other ranks on this host.
+        above: result of :func:`launchers`.
     """
     if not hasattr(os, "pidfd_open"):
         return
@@ -45,7 +45,7 @@ def start(peers: Iterable[int], above: list[tuple[int, int]]) -> None:
 
 
 def launchers() -> list[tuple[int, int]]:
-    """The launcher's processes above this one, the nearest first: their numbers, and when they started."""
+    """Return (pid, start time) of the launcher's processes above this one, the nearest first."""
     names = LAUNCHERS | {"prted"} if os.environ.get("PMIX_NAMESPACE", "").startswith("prterun") else LAUNCHERS
     found: list[tuple[int, int]] = []
     pid = os.getppid()
@@ -61,21 +61,22 @@ def launchers() -> list[tuple[int, int]]:
 
 
 def process(pid: int) -> tuple[str, int, int]:
-    """A process's state (a letter), its parent, and when it started.
+    """Return a process's state letter, parent pid and start time, from ``/proc/PID/stat``.
 
     Raises:
-        OSError: there is none of this number.
+        OSError: there is no such process.
     """
     words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return words[0], int(words[1]), int(words[19])
 
 
 def end(rank: int, peers: list[int], above: list[tuple[int, int]]) -> None:
-    """Wait for the end of ``rank``, kill ``peers``, and what is left of the launcher's processes after a while.
+    """Wait for ``rank`` to exit, kill ``peers``, then kill the launcher's processes that are still running.
 
     Args:
-        rank, peers: files of ``pidfd_open``.
-        above: as :func:`launchers` gives them.
+        rank: pidfd of the rank that gave up.
+        peers: pidfds of the other ranks on this host.
+        above: result of :func:`launchers`.
     """
     if not select.select([rank], [], [], ABORTING)[0]:
         _kill(rank)
@@ -102,7 +103,7 @@ def _runs(known: tuple[int, int]) -> bool:
 
 
 def _below(roots: list[int]) -> set[int]:
-    """These processes and all that they started, but this one."""
+    """Return ``roots`` and all their descendants, without this process."""
     parents = {}
     for entry in os.listdir("/proc"):
         with suppress(OSError, ValueError):

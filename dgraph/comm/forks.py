@@ -1,4 +1,4 @@
-"""Refusal of forked children: MPI and CUDA do not work in a process that was forked after they began."""
+"""Refusal of forked children: MPI and CUDA do not work in a process that was forked after they started."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ _inherited: set[str] = set()
 
 
 def began(what: str) -> None:
-    """Remember that ``what`` ("MPI", "CUDA") has begun in this process."""
+    """Record that ``what`` ("MPI", "CUDA") has started in this process."""
     _began.add(what)
 
 
 def refuse_forked() -> None:
-    """Refuse work in a process that was forked after MPI or CUDA began.
+    """Refuse to work in a process that was forked after MPI or CUDA started.
 
     Raises:
-        UsageError: it was.
+        UsageError: this process was forked so.
     """
     if _inherited:
         raise UsageError(
-            f"this process was forked after {' and '.join(sorted(_inherited))} had begun in its parent, and cannot use "
-            "what it inherited; start it with multiprocessing.get_context('spawn'), or fork before the first call"
+            f"this process was forked after {' and '.join(sorted(_inherited))} had started in its parent, and cannot "
+            "use what it inherited; start it with multiprocessing.get_context('spawn'), or fork before the first call"
         )
 
 
 def _in_child() -> None:
     MPI = sys.modules.get("mpi4py.MPI")
-    if MPI is not None and MPI.Is_initialized():  # by the user's own program, perhaps
+    if MPI is not None and MPI.Is_initialized():  # the user's own program may have initialised it
         _began.add("MPI")
     _inherited.update(_began)
 

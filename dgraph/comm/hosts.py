@@ -1,5 +1,8 @@
-"""Which host a rank is on. ``DGRAPH_FAKE_HOSTS=2`` makes one look like two, to try on one what ranks of several do: the
-first half of the ranks is on one of them, the rest on the other."""
+"""Host of each rank.
+
+``DGRAPH_FAKE_HOSTS=2`` makes one host look like two, to test multi-host behaviour on one machine: the first half of
+the ranks is on one, the rest on the other.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,22 @@ FAKE = "DGRAPH_FAKE_HOSTS"
 
 
 def host(comm: Comm) -> str:
-    """The name of this rank's host, ``#`` and a number behind it where it is one of several that are not there."""
+    """Return the name of this rank's host, followed by ``#`` and a number if it is a fake one."""
     name, asked = socket.gethostname(), os.environ.get(FAKE, "")
     if not asked:
         return name
     if not asked.isdigit() or int(asked) < 1:
-        raise UsageError(f"{FAKE}={asked} is no number of hosts; give 1 or more, or unset it")
+        raise UsageError(f"{FAKE}={asked} is not a number of hosts; give 1 or more, or unset it")
     return f"{name}#{comm.rank * int(asked) // comm.size}"
 
 
 def hosts(comm: Comm) -> list[str]:
-    """Of every rank; collective. Two machines with one name have a number behind it."""
+    """Return the host name of every rank, numbered if two machines share a name; collective."""
     return _distinct(comm, "host", lambda: host(comm))
 
 
 def ranks_here(comm: Comm) -> list[int]:
-    """The ranks that share this machine's cores and GPUs, whatever host they are said to be on; collective."""
+    """Return the ranks that share this machine's cores and GPUs, ignoring fake hosts; collective."""
     names = _distinct(comm, "machine", socket.gethostname)
     return [rank for rank, name in enumerate(names) if name == names[comm.rank]]
 
@@ -39,17 +42,17 @@ def ranks_here(comm: Comm) -> list[int]:
 def _distinct(comm: Comm, what: str, name: Callable[[], str]) -> list[str]:
     boots: dict[str, list[str]] = {}
     out = []
-    for each, booted in comm.allgather_lasting(what, lambda: [name(), boot()]):
-        known = boots.setdefault(each, [])
-        if booted not in known:
-            known.append(booted)
-        out.append(each if booted == known[0] else f"{each} ({known.index(booted) + 1})")
+    for each, booted in comm.allgather_cached(what, lambda: [name(), boot()]):
+        seen = boots.setdefault(each, [])
+        if booted not in seen:
+            seen.append(booted)
+        out.append(each if booted == seen[0] else f"{each} ({seen.index(booted) + 1})")
     return out
 
 
 @cache
 def boot() -> str:
-    """What tells this running machine from all others."""
+    """Return the kernel's boot id, which is unique to this running machine; "" if there is none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -1,5 +1,7 @@
-"""Whether ranks that this one waits for still run. Not every launcher ends a job one of whose ranks was killed, and MPI
-waits for that rank without end."""
+"""Detection of ranks whose process has ended, for those on this host.
+
+Not every launcher ends a job when one of its ranks is killed, and MPI waits for that rank for ever.
+"""
 
 from __future__ import annotations
 
@@ -15,34 +17,37 @@ from dgraph.comm.hosts import boot
 from dgraph.errors import PeerLost
 
 GRACE = 3.0
-"""Seconds after the end of a rank in which what it sent may still arrive, and its launcher may end the job."""
+"""Seconds between the end of a rank and the error: its last messages may still arrive, or the launcher may react."""
 
 EVERY = 0.1
-"""Seconds between looks."""
+"""Seconds between polls."""
 
 _opened: dict[tuple[int, int], int] = {}
 
 
-def here() -> np.ndarray:
-    """This process, for :class:`Watch`: int64 [where its number is known, its number, when it started]; the first is 0
-    where processes cannot be watched."""
+def process_key() -> np.ndarray:
+    """Return the identity of this process for :class:`Watch`: int64 [pid namespace, pid, start time].
+
+    The namespace is a CRC-32 of the boot id and the inode of the pid namespace; 0 if processes cannot be watched.
+    """
     try:
-        known = f"{boot()} {os.stat('/proc/self/ns/pid').st_ino}"
+        namespace = f"{boot()} {os.stat('/proc/self/ns/pid').st_ino}"
         with open("/proc/self/stat") as file:
             started = file.read().rpartition(")")[2].split()[19]
     except OSError:
         return np.zeros(3, np.int64)
-    return np.array([zlib.crc32(known.encode()) if boot() else 0, os.getpid(), int(started)], np.int64)
+    return np.array([zlib.crc32(namespace.encode()) if boot() else 0, os.getpid(), int(started)], np.int64)
 
 
 class Watch:
-    """Tells when the process of another rank has ended: of those on this host, in this container.
+    """Watcher of the other ranks' processes on this host and in this container.
 
     Args:
-        processes: :func:`here` of every rank.
+        processes: :func:`process_key` of every rank.
+        rank: this process's rank.
 
     Attributes:
-        pids: the other ranks on this host, in this container: rank → process number.
+        pids: rank → pid of the watched ranks.
     """
 
     def __init__(self, processes: Iterable[np.ndarray], rank: int):
@@ -58,11 +63,11 @@ class Watch:
                 self._poll.register(file, select.POLLIN)
 
     def files(self) -> list[int]:
-        """Of ``pidfd_open``: the processes that are watched."""
+        """Return the pidfds of the watched processes."""
         return list(self._ranks)
 
-    def look(self) -> None:
-        """Called again and again while this rank waits.
+    def check(self) -> None:
+        """Poll the watched processes; called repeatedly while this rank waits.
 
         Raises:
             PeerLost: a rank ended ``GRACE`` seconds ago.
@@ -84,12 +89,15 @@ class Watch:
 
 
 def _open(pid: int, started: int) -> int | None:
-    """A file that can be read from once the process has ended, one for all communicators; none where the system has no
-    such files, or no more of them."""
-    known = _opened.get((pid, started))
-    if known is None and hasattr(os, "pidfd_open"):
+    """Open a pidfd, which becomes readable when the process ends; all communicators share it.
+
+    Returns:
+        None if the system has no pidfds or no free file descriptors.
+    """
+    file = _opened.get((pid, started))
+    if file is None and hasattr(os, "pidfd_open"):
         try:
-            known = _opened[pid, started] = os.pidfd_open(pid)
+            file = _opened[pid, started] = os.pidfd_open(pid)
         except OSError:
             return None
-    return known
+    return file

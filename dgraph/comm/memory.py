@@ -1,4 +1,4 @@
-"""What memory this host has left for its ranks."""
+"""Free memory of this host."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from pathlib import Path
 
 
 def free_memory() -> int | None:
-    """Bytes that could be had: what the kernel calls available, or what is left to the control group; None where the
-    system does not tell."""
+    """Return the bytes that can be allocated: MemAvailable, or less if the control group's limit leaves less.
+
+    Returns:
+        None if the system does not report it.
+    """
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         free = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))

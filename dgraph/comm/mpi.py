@@ -1,6 +1,8 @@
-"""Ranks over MPI, through mpi4py. This is the only file that imports it.
+"""Ranks over MPI, through mpi4py; no other file imports it.
 
-MPI starts with the first :func:`wrapped`, not with the import: so a launcher of another MPI is refused in words."""
+MPI is initialised by the first :func:`wrapped`, not by the import, so that a launcher of another MPI is refused with
+an error message. All waits poll requests, which lets a rank notice timeouts and lost peers.
+"""
 
 from __future__ import annotations
 
@@ -19,40 +21,40 @@ from mpi4py import MPI
 
 from dgraph.comm.base import Comm
 from dgraph.comm.forks import began
-from dgraph.comm.liveness import Watch, here
+from dgraph.comm.liveness import Watch, process_key
 from dgraph.comm.waiting import wait_until
 from dgraph.comm.watchdog import Watchdog
 from dgraph.errors import PeerLost, UsageError
 
 CHUNK = 1 << 30
-"""Bytes a message at most: MPI counts above 2^31 - 1 fail in some libraries (Open MPI 5.0's wheel)."""
+"""Maximum bytes of a message: MPI counts above 2^31 - 1 fail in some libraries (Open MPI 5.0's wheel)."""
 
 OPS = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
 FOLDS = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 
 NOTE = 1
-"""The tag of notes (:class:`Notes`); all other messages have tag 0."""
+"""Tag of notes (:class:`Notes`); all other messages have tag 0."""
 
 FEW, SHORT = 16, 1024
-"""Ranks and bytes up to which all tell each other what they bring to an allreduce."""
+"""Ranks and bytes up to which an allreduce is an allgather followed by a local reduction."""
 
 
 def wrapped(comm: MPI.Comm = MPI.COMM_WORLD) -> MpiComm:
-    """The one :class:`MpiComm` of an mpi4py communicator; collective where it is the first time.
+    """Return the :class:`MpiComm` of an mpi4py communicator; the first call for it is collective.
 
-    It is an attribute of the communicator, and freed with it: MPICH has about 2,000 communicators in all.
+    It is stored as an attribute of the communicator and freed with it: MPICH supports about 2,000 communicators.
 
     Raises:
-        UsageError: ``comm`` is none that ranks of a run can share.
+        UsageError: ``comm`` is not an intracommunicator.
     """
     if not MPI.Is_initialized():
         MPI.Init_thread(MPI.THREAD_SERIALIZED)
     began("MPI")
     if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL or comm.Is_inter():
         raise UsageError(f"comm={comm!r} does not join the ranks of a run; give an mpi4py intracommunicator, or none")
-    known = comm.Get_attr(_key())
-    if isinstance(known, MpiComm):
-        return known
+    cached = comm.Get_attr(_key())
+    if isinstance(cached, MpiComm):
+        return cached
     made = MpiComm(comm)
     comm.Set_attr(_key(), made)
     return made
@@ -64,12 +66,12 @@ def _key() -> int:
 
 
 def _freed(comm: MPI.Comm, _: int, ours: MpiComm) -> None:
-    if comm not in (MPI.COMM_WORLD, MPI.COMM_SELF):  # these end with MPI, which frees what is left
+    if comm not in (MPI.COMM_WORLD, MPI.COMM_SELF):  # deleted in MPI_Finalize, which frees the duplicates
         ours.free()
 
 
 class MpiComm(Comm):
-    """A duplicate of an mpi4py communicator, so that the user's own messages never meet ours; see :func:`wrapped`."""
+    """Duplicate of an mpi4py communicator, which keeps the user's messages apart from ours; see :func:`wrapped`."""
 
     transport = "mpi-host"
 
@@ -78,46 +80,50 @@ class MpiComm(Comm):
         self.comm = comm.Dup()
         self.rank, self.size = self.comm.rank, self.comm.size
         self._duplicates = [self.comm]
-        self._left: list[tuple[Callable[[], bool], tuple]] = []
+        self._abandoned: list[tuple[Callable[[], bool], tuple]] = []
         self._watch: Watch | None = None
-        self._watch = Watch(self.allgather(here()), self.rank)
+        self._watch = Watch(self.allgather(process_key()), self.rank)
         self.watchdog = Watchdog(self.rank, self.size, Notes(self.comm), self._watch, self.comm.Abort)
 
     def free(self) -> None:
-        """Give it back to MPI, and its twins; collective."""
-        self._left = [(ready, arrays) for ready, arrays in self._left if not ready()]
-        while self._duplicates and not self._left:
+        """Free the MPI communicator and its duplicates, unless abandoned requests still use them; collective."""
+        self._abandoned = [(ready, arrays) for ready, arrays in self._abandoned if not ready()]
+        while self._duplicates and not self._abandoned:
             self._duplicates.pop().Free()
 
     def wait(self, ready, size=0):
+        """Poll ``ready``, the watched processes and the watchdog; see :meth:`Comm.wait`."""
         self.watchdog.waits += 1
-        wait_until(ready, self.deadline, self._look, size)
+        wait_until(ready, self.deadline, self._check_peers, size)
 
-    def _look(self) -> None:
+    def _check_peers(self) -> None:
         if self._watch is not None:
-            self._watch.look()
-        self.watchdog.look()
+            self._watch.check()
+        self.watchdog.check()
 
     def _wait(self, ready: Callable[[], bool], *arrays: np.ndarray) -> None:
         try:
             self.wait(ready, sum(array.nbytes for array in arrays))
         except (TimeoutError, PeerLost):
-            self._left.append((ready, arrays))  # MPI may still read and write there
+            self._abandoned.append((ready, arrays))  # keeps the buffers alive: MPI may still read and write them
             raise
 
     def barrier(self):
+        """Wait for all ranks, with MPI_Ibarrier."""
         self._wait(self.comm.Ibarrier().Test)
 
     def allreduce(self, values, op="sum"):
+        """Run :meth:`begin_allreduce` and wait for its result."""
         return self.begin_allreduce(values, op)()
 
     def begin_allreduce(self, values, op="sum"):
+        """Start MPI_Iallreduce, or MPI_Iallgather and a local reduction if ranks and bytes are few."""
         values = np.ascontiguousarray(values)
         gathers = self.size <= FEW and values.nbytes <= SHORT
         if not gathers:
             out = np.empty_like(values)
             request = self.comm.Iallreduce(values, out, OPS[op])
-        else:  # in one step, so that nobody waits for a rank that is busy with something else
+        else:  # one step: no rank waits for an intermediate rank that is busy
             out = np.empty((self.size, *values.shape), values.dtype)
             request = self.comm.Iallgather(values, out)
 
@@ -128,15 +134,18 @@ class MpiComm(Comm):
         return finish
 
     def allgather(self, values):
+        """Stack arrays by rank, with MPI_Iallgather."""
         values = np.ascontiguousarray(values)
         out = np.empty((self.size, *values.shape), values.dtype)
         self._wait(self.comm.Iallgather(values, out).Test, values, out)
         return out
 
     def allgatherv(self, values):
+        """Send ``values`` to every rank with :meth:`alltoallv`, which has no limit on the size."""
         return self.alltoallv([values] * self.size)
 
     def alltoallv(self, parts):
+        """Exchange counts, then point-to-point messages of at most ``CHUNK`` bytes."""
         parts = [np.ascontiguousarray(part) for part in parts]
         counts = np.array([part.size for part in parts], np.int64)
         incoming = np.empty_like(counts)
@@ -154,6 +163,7 @@ class MpiComm(Comm):
         return gotten
 
     def exchange(self, sends, inboxes):
+        """Post all receives, then all sends, in chunks of ``CHUNK`` bytes, and wait; see :meth:`Comm.exchange`."""
         status = {}
         requests, statuses = [], []
         for peer, inbox in inboxes.items():
@@ -173,12 +183,15 @@ class MpiComm(Comm):
         return status
 
     def send(self, peer, address, size):
+        """Start MPI_Isend."""
         return MpiRequest(self.comm.Isend([MPI.buffer.fromaddress(address, size), MPI.BYTE], peer))
 
     def receive(self, peer, address, size):
+        """Start MPI_Irecv."""
         return MpiRequest(self.comm.Irecv([MPI.buffer.fromaddress(address, size), MPI.BYTE], peer, 0))
 
     def duplicate(self):
+        """Duplicate the MPI communicator; the copy shares this one's watchdog and is freed with it. Collective."""
         out = copy.copy(self)
         out.comm, request = self.comm.Idup()
         self._wait(request.Test)
@@ -186,19 +199,21 @@ class MpiComm(Comm):
         return out
 
     def abort(self, code):
+        """Flush the standard streams and call MPI_Abort."""
         sys.stdout.flush()
         sys.stderr.flush()
         self.comm.Abort(code)
 
 
 class Notes:
-    """See :class:`dgraph.comm.watchdog.Notes`."""
+    """Notes over MPI with a tag of their own; see :class:`dgraph.comm.watchdog.Notes`."""
 
     def __init__(self, comm: MPI.Comm):
         self.comm = comm
         self._sent: list[tuple[MPI.Request, np.ndarray]] = []
 
     def send(self, number):
+        """Start sending ``number`` to every other rank."""
         self._sent = [(request, note) for request, note in self._sent if not request.Test()]
         note = np.array([number], np.int64)
         for peer in range(self.comm.size):
@@ -206,6 +221,7 @@ class Notes:
                 self._sent.append((self.comm.Isend(note, peer, NOTE), note))
 
     def received(self):
+        """Receive all notes that have arrived, as (sender, number)."""
         found, status, note = [], MPI.Status(), np.empty(1, np.int64)
         while self.comm.Iprobe(MPI.ANY_SOURCE, NOTE, status):
             self.comm.Recv(note, status.source, NOTE)
@@ -214,7 +230,7 @@ class Notes:
 
 
 class MpiRequest:
-    """One message under way."""
+    """Pending MPI message, as :class:`dgraph.comm.base.Request`."""
 
     __slots__ = ("request", "status")
 
@@ -222,15 +238,17 @@ class MpiRequest:
         self.request, self.status = request, MPI.Status()
 
     def done(self) -> bool:
+        """Return True if the request has completed (MPI_Test)."""
         return self.request.Test(self.status)
 
     @property
     def size(self) -> int:
+        """Bytes received."""
         return self.status.Get_count(MPI.BYTE)
 
 
 def send_to_myself(source: int, to: int, size: int) -> None:
-    """One message from address to address of this process, in a world of its own."""
+    """Send ``size`` bytes from one address of this process to another, with MPI alone in this process."""
     MPI.Init_thread(MPI.THREAD_SERIALIZED)
     MPI.COMM_SELF.Sendrecv(
         [MPI.buffer.fromaddress(source, size), MPI.BYTE], 0, 0, [MPI.buffer.fromaddress(to, size), MPI.BYTE], 0, 0
@@ -238,7 +256,7 @@ def send_to_myself(source: int, to: int, size: int) -> None:
 
 
 def library() -> str:
-    """The MPI library's name and version."""
+    """Return the MPI library's name and version."""
     return " ".join(MPI.Get_library_version().split("\n")[0].split(",")[0].split())
 
 

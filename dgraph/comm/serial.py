@@ -1,4 +1,4 @@
-"""One rank, no MPI."""
+"""Communicator of a single process, without MPI."""
 
 import os
 
@@ -9,32 +9,39 @@ from dgraph.errors import InternalError
 
 
 class SerialComm(Comm):
-    """The communicator of a single process."""
+    """Single rank: collectives return their input, and there are no peers."""
 
     rank, size, transport = 0, 1, "none"
 
     def barrier(self):
-        pass
+        """Return at once."""
 
     def allreduce(self, values, op="sum"):
+        """Return a copy of ``values``."""
         return np.array(values)
 
     def allgather(self, values):
+        """Return ``values`` with a leading axis of one rank."""
         return np.array(values)[None]
 
     def allgatherv(self, values):
+        """Return a list of ``values`` alone."""
         return [values]
 
     def alltoallv(self, parts):
+        """Return the parts as a list."""
         return list(parts)
 
     def exchange(self, sends, inboxes):
+        """Return an empty dictionary: there are no peers."""
         return {}
 
     def send(self, peer, address, size):
+        """Raise InternalError: there are no peers."""
         raise InternalError(f"there is no rank {peer} beside the only one")
 
     receive = send
 
     def abort(self, code):
+        """Exit the process without cleanup."""
         os._exit(code)

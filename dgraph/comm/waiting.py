@@ -1,4 +1,8 @@
-"""How a rank waits: at once where the answer is near, without keeping a core where it is not."""
+"""Waiting of a rank: spin for a short time, then sleep between polls.
+
+MPI's own blocking wait occupies a core. With more ranks than cores that is 15 times slower, and it halves the speed of
+another rank that compiles or partitions meanwhile.
+"""
 
 import math
 import os
@@ -8,30 +12,31 @@ from collections.abc import Callable
 from dgraph._support import interrupts
 
 SPINS = 20_000
-"""Looks at a request, a core given away after each, before a waiting rank sleeps between looks."""
+"""Polls, each followed by sched_yield, before a waiting rank sleeps between polls."""
 
-A_LOOK = 4096
-"""Bytes that a look moves, at least: MPI carries long messages a piece a look, and not while a rank sleeps."""
+POLL_BYTES = 4096
+"""Bytes that one poll moves at least: MPI progresses long messages only while it is polled."""
 
 
 def wait_until(
     ready: Callable[[], bool],
     deadline: float = math.inf,
-    look: Callable[[], None] | None = None,
+    check: Callable[[], None] | None = None,
     size: int = 0,
 ) -> None:
-    """Return when ``ready()`` is true. MPI's own wait keeps its core: with more ranks than cores that is 15 times
-    slower, and a rank that waits for another to compile or to partition would halve its speed.
+    """Poll ``ready()`` until it is true: ``SPINS`` times and more without sleeping, then every 0.5 ms.
 
     Args:
-        look: called between looks at a request, where the answer is not near; it may raise.
-        size: bytes of messages that are waited for.
+        ready: completion test.
+        deadline: time of ``time.monotonic()`` at which to give up.
+        check: called between polls of the second phase; it may raise.
+        size: bytes of the messages under way.
 
     Raises:
-        TimeoutError: it was not by ``deadline``, of ``time.monotonic()``.
-        KeyboardInterrupt: a SIGINT came meanwhile.
+        TimeoutError: ``ready()`` was still false at ``deadline``.
+        KeyboardInterrupt: a SIGINT arrived in the second phase.
     """
-    for _ in range(SPINS + size // A_LOOK):
+    for _ in range(SPINS + size // POLL_BYTES):
         if ready():
             return
         os.sched_yield()
@@ -39,6 +44,6 @@ def wait_until(
         interrupts.check()
         if time.monotonic() > deadline:
             raise TimeoutError
-        if look is not None:
-            look()
+        if check is not None:
+            check()
         time.sleep(0.0005)

@@ -1,8 +1,8 @@
-"""Ends a job whose ranks would wait for ever, because one of them is stopped, hangs, or cannot be reached any more.
+"""Ends a job whose ranks would wait for ever because one of them is stopped, hangs, or is unreachable.
 
-While rounds run, a rank counts how long it has waited for the others. After a quarter of the limit it sends each of
-them a note, which says that it waits too. At the limit it waits for the ranks that sent no note. It names them in one
-line and exits with :data:`EXIT_CODE`. ``end_job.py``, which it starts before, ends the rest of the job.
+While rounds run, a rank measures how long it has waited. After a quarter of the limit it sends a note to all other
+ranks, which reports that it waits too. At the limit the ranks without a note are the culprits: the rank prints them in
+one line, starts ``end_job.py``, which kills the rest of the job, and exits with :data:`EXIT_CODE`.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from dgraph.errors import UsageError
 EXIT_CODE = 124
 
 LIMIT = 300.0
-"""Seconds that a rank waits, where the user says nothing else."""
+"""Default limit: seconds that a rank waits."""
 
 OFF = "off"
 
 NOTE = 0.25
-"""Of the limit: when a rank that waits says so to the others."""
+"""Fraction of the limit after which a waiting rank sends its note."""
 
-A_LOOK = 1.0
-"""Seconds that count of the time between two looks, at most: a job that was suspended as a whole has not waited."""
+MAX_STEP = 1.0
+"""Maximum seconds counted between two checks, so that the time during which a job is suspended does not count."""
 
-IN_TURN = 0.2
-"""Seconds between the limits of ranks, of ten at most: the first to be through speaks for all."""
+STAGGER = 0.2
+"""Seconds between the limits of consecutive ranks (at most ten steps), so that one rank prints the line for all."""
 
 EVERY = 0.1
-"""Seconds between looks for notes."""
+"""Seconds between polls for notes."""
 
-MOST = 16
-"""Ranks that the line names."""
+MAX_NAMED = 16
+"""Maximum number of ranks that the line names."""
 
 STATES = {"T": "is stopped", "t": "is held by a debugger", "D": "is held by the system", "Z": "has ended"}
-"""Of processes that do not run, by the letter of ``/proc/PID/stat``."""
+"""Descriptions of processes that do not run, by the state letter of ``/proc/PID/stat``."""
 
 
 def allowed(given: float | str | None) -> float:
-    """Seconds from what the user wrote: a number, or "off" (also 0 and None), which is infinity.
+    """Parse the user's limit: seconds, or "off" (also 0 and None), which is infinity.
 
     Raises:
-        UsageError: neither.
+        UsageError: ``given`` is neither.
     """
     if given is None or given == OFF:
         return math.inf
@@ -66,30 +66,36 @@ class Processes(Protocol):
     """Processes of the other ranks on this host (``liveness.py``)."""
 
     @property
-    def pids(self) -> dict[int, int]: ...
+    def pids(self) -> dict[int, int]:
+        """Rank → pid."""
 
-    def files(self) -> list[int]: ...
+    def files(self) -> list[int]:
+        """Return the pidfds."""
 
 
 class Notes(Protocol):
-    """Messages of one number that ranks send outside the order of all others; not collective."""
+    """Messages of one integer, independent of the order of all other messages; not collective."""
 
     def send(self, number: int) -> None:
-        """To every other rank."""
+        """Send ``number`` to every other rank."""
 
     def received(self) -> list[tuple[int, int]]:
-        """Those that have come since the last call: the sender and the number."""
+        """Return (sender, number) of the notes that arrived since the last call."""
 
 
 class Watchdog:
-    """Of one communicator and its twins. Off but within :meth:`watching`, and everywhere without ``notes``.
+    """Watchdog of one communicator and its duplicates. It is active only within :meth:`watching`, and if it has notes.
 
     Args:
-        abort: ends all ranks with an exit code, as MPI does.
+        rank: this process's rank.
+        size: number of ranks.
+        notes: channel of the notes; None: the watchdog is never active.
+        watch: processes of the other ranks on this host.
+        abort: ends all ranks with an exit code, as MPI_Abort does.
 
     Attributes:
-        seconds: the limit; infinity where it is off.
-        waits: how often this rank has begun to wait.
+        seconds: limit; infinity while inactive.
+        waits: number of waits that this rank has started.
     """
 
     def __init__(
@@ -106,11 +112,11 @@ class Watchdog:
 
     @contextmanager
     def watching(self, seconds: float) -> Iterator[None]:
-        """Ranks that wait for each other inside do so for ``seconds`` at most; the same on every rank."""
+        """Limit waits inside the block to ``seconds``; the same value on every rank."""
         if self._notes is None:
             yield
             return
-        self._notes.received()  # of a run before
+        self._notes.received()  # drop notes of an earlier run
         self._noted = {}
         self.begin(0)
         self.seconds = seconds
@@ -121,7 +127,7 @@ class Watchdog:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Ranks may wait inside for as long as it takes: one compiles for the others, or writes."""
+        """Lift the limit inside the block, where one rank compiles for the others, or writes."""
         seconds, self.seconds = self.seconds, math.inf
         try:
             yield
@@ -129,24 +135,24 @@ class Watchdog:
             self.seconds = seconds
 
     def begin(self, round: int) -> None:
-        """A round begins, from 1; 0: what lies between programs. Called equally often on every rank."""
+        """Record that round ``round`` starts, from 1; 0: between programs. All ranks call it equally often."""
         self._round = round
         self._turn += 1
         self.at("agreement")
 
     def at(self, phase: str, fields: Sequence[str] = ()) -> None:
-        """What this rank may wait in from now on, and for which fields."""
+        """Set the phase, and the fields exchanged in it, that the line names if this rank's wait is too long."""
         self._phase, self._fields = phase, fields
 
-    def look(self) -> None:
-        """Called again and again while this rank waits; ends the job where that was too long."""
+    def check(self) -> None:
+        """Measure the current wait; called repeatedly while this rank waits. Ends the job at the limit."""
         if self.seconds == math.inf:
             return
         now, first = time.monotonic(), NOTE * self.seconds
         if self.waits != self._wait:
             self._wait, self._waited, self._next = self.waits, 0.0, first
         else:
-            self._waited += min(now - self._last, A_LOOK)
+            self._waited += min(now - self._last, MAX_STEP)
         self._last = now
         if self._waited < self._next:
             return
@@ -155,41 +161,46 @@ class Watchdog:
             self._notes.send(self._turn)
         self._next = self._waited + EVERY
         self._noted.update(self._notes.received())
-        if self._waited >= self.seconds + IN_TURN * min(self.rank, 10):
-            self.bite(self._missing())
+        if self._waited >= self.seconds + STAGGER * min(self.rank, 10):
+            self.expire(self._missing())
 
     def _missing(self) -> list[int]:
-        """The other ranks from which no note says that they wait as well; all, where all say so."""
+        """Return the other ranks that have sent no note of this wait; all others if every rank has."""
         others = [rank for rank in range(self.size) if rank != self.rank]
         return [rank for rank in others if self._noted.get(rank, -1) < self._turn - 1] or others
 
-    def bite(self, peers: Sequence[int], round: int | None = None) -> NoReturn:
-        """End the job: this rank has waited for ``peers`` in vain, in this ``round`` or in the one that began last."""
+    def expire(self, peers: Sequence[int], round: int | None = None) -> NoReturn:
+        """End the job because this rank has waited for ``peers`` beyond the limit.
+
+        Args:
+            peers: ranks that did not respond.
+            round: round of the wait; None: the one that started last.
+        """
         self._round = round or self._round
         sys.stdout.flush()
         print(self._line(peers), file=sys.stderr, flush=True)
-        time.sleep(0.1)  # for the launcher to pass it on
+        time.sleep(0.1)  # lets the launcher forward the line
         above = end_job.launchers()
         with suppress(OSError):
             end_job.start(self._watch.files() if self._watch else [], above)
-        if not above:  # the launchers known there end a job when a rank exits with a code; Slurm wants to be asked
-            threading.Timer(1.0, os._exit, (EXIT_CODE,)).start()  # where it cannot be reached
+        if not above:  # launchers in LAUNCHERS end the job when a rank exits with a code; Slurm needs MPI_Abort
+            threading.Timer(1.0, os._exit, (EXIT_CODE,)).start()  # in case MPI_Abort hangs
             self._abort(EXIT_CODE)
         os._exit(EXIT_CODE)
 
     def _line(self, peers: Sequence[int]) -> str:
-        """What is printed."""
+        """Format the line that the user reads."""
         where = f"in round {self._round}" if self._round else "between rounds"
         what = self._phase + (f" of {', '.join(self._fields)}" if self._fields else "")
-        named = ", ".join(f"rank {peer} ({self._state(peer)})" for peer in peers[:MOST])
-        more = f" and {len(peers) - MOST} more" if len(peers) > MOST else ""
+        named = ", ".join(f"rank {peer} ({self._state(peer)})" for peer in peers[:MAX_NAMED])
+        more = f" and {len(peers) - MAX_NAMED} more" if len(peers) > MAX_NAMED else ""
         return (
             f"dgraph: watchdog: rank {self.rank} has waited for {self.seconds:g} s {where} ({what}) for {named}{more}; "
             "the job ends"
         )
 
     def _state(self, peer: int) -> str:
-        """What this host knows of another rank's process."""
+        """Describe the state of another rank's process as far as this host can see it."""
         pid = self._watch.pids.get(peer) if self._watch else None
         if pid is None:
             return "not on this host"

@@ -1,4 +1,4 @@
-"""Which ranks this process belongs to, and whether the launcher agrees with MPI about it."""
+"""World communicator: all ranks of this launch, with a check that launcher and MPI report the same number."""
 
 import os
 import sys
@@ -14,16 +14,18 @@ STARTED_BY = {
     "PMIX_RANK": "a PMIx launcher",
     "SLURM_STEP_NUM_TASKS": "srun",
 }
-"""What each launcher tells its processes. PMIX_RANK names a rank, not a count: it only says that there is one."""
+"""Environment variable → launcher that sets it. PMIX_RANK holds a rank, not a count, so it only shows a launcher."""
 
 _world: Comm | None = None
 
 
 def world() -> Comm:
-    """All ranks that were started together; a :class:`SerialComm` where no launcher started this process.
+    """Return the communicator of all ranks that were started together.
+
+    It is a :class:`SerialComm` if no launcher started this process. The first call initialises MPI and is collective.
 
     Raises:
-        UsageError: the launcher started several processes that MPI cannot join (a launcher of another MPI).
+        UsageError: the launcher started several processes that MPI cannot connect (a launcher of another MPI).
     """
     global _world
     if _world is None:
@@ -32,7 +34,7 @@ def world() -> Comm:
 
 
 def communicator(comm: Any = None) -> Comm:
-    """The :class:`Comm` behind ``comm``: None (the world), a :class:`Comm`, or an mpi4py communicator."""
+    """Return the :class:`Comm` for ``comm``: None (the world), a :class:`Comm`, or an mpi4py communicator."""
     if comm is None:
         return world()
     if isinstance(comm, Comm):
@@ -42,8 +44,8 @@ def communicator(comm: Any = None) -> Comm:
     return wrapped(comm)
 
 
-def known(comm: Any) -> Comm | None:
-    """Return :func:`communicator` of ``comm`` where that takes no message, else None; not collective."""
+def existing(comm: Any) -> Comm | None:
+    """Return :func:`communicator` of ``comm`` if that needs no communication, otherwise None; not collective."""
     if comm is None:
         return _world
     if isinstance(comm, Comm):
@@ -88,9 +90,12 @@ def _join() -> Comm:
 
 
 def _end_with_faults(comm: Comm) -> None:
-    """A fault that a user's script does not catch ends all ranks: the others would wait for messages that will not
-    come, and MPI's own end for this one. What dgraph raises is raised on all ranks, which end by themselves; but
-    for what says that one does not, which MPI's end would wait for."""
+    """Install an exception hook that aborts all ranks after an uncaught exception in the user's script.
+
+    The other ranks would wait for this one's messages, and MPI_Finalize of this one for the others. A
+    :class:`DgraphError` is raised on all ranks, so they end by themselves, except :class:`PeerLost`: then a rank is
+    missing, and MPI_Finalize would wait for it.
+    """
     show = sys.excepthook
 
     def end(kind, fault, trace):
@@ -102,7 +107,7 @@ def _end_with_faults(comm: Comm) -> None:
 
 
 def _launcher() -> tuple[str | None, int]:
-    """The launcher's name and how many processes it says it started (1 where it does not say)."""
+    """Return the launcher's name and the number of processes it reports (1 if it reports none)."""
     for variable, name in STARTED_BY.items():
         value = os.environ.get(variable, "")
         if value.isdigit():

@@ -1,1 +1,1 @@
-"""The engine: rounds of programs, mirror synchronisation, checkpoints."""
+"""Engine: rounds of programs, mirror synchronisation, checkpoints."""

@@ -1,1 +1,1 @@
-"""From a name to this rank's part of a graph: formats, generators, clean edges, distributed build."""
+"""Graph loading: formats, generators, cleaning and the distributed build of each rank's partition."""

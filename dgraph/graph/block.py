@@ -1,4 +1,8 @@
-"""EdgeBlock: this rank's slice of a clean graph, and what the load found on the way."""
+"""``EdgeBlock``: this rank's slice of the clean graph's CSR, before a policy places it.
+
+:class:`LoadFacts` holds what the load counted. ``build/clean.py`` makes blocks from raw edges, and
+``build/local_graph.py`` turns a block and a placement into a ``LocalGraph``.
+"""
 
 from __future__ import annotations
 
@@ -11,46 +15,47 @@ from dgraph.graph.ids import VertexIds
 
 @dataclass
 class LoadFacts:
-    """What the load line says: counts over the whole graph, equal on every rank."""
+    """Counts and notes for the load line: over the whole graph, equal on every rank."""
 
     name: str = "graph"
     loops: int = 0
-    """self-loops found"""
+    """self-loops in the input"""
     loops_kept: bool = False
     duplicates: int = 0
     """edges beyond the first between the same two ends (undirected: the same unordered pair)"""
     duplicates_kept: bool = False
     isolated: int = 0
-    """vertices without an edge"""
+    """vertices without an edge in either direction"""
     largest_degree: int = 0
-    """largest out-degree (degree where undirected)"""
+    """largest out-degree (undirected: largest degree)"""
     lines_dropped: int = 0
     notes: list[str] = field(default_factory=list)
-    """why the graph is directed or not, what was generated, and whatever else a careful user would ask"""
+    """the reason for the direction, the generator's parameters, and other remarks on the load"""
     warnings: list[str] = field(default_factory=list)
-    """what was decided about the input and may be wrong: shown whatever else is not"""
+    """guesses about the input that may be wrong; shown even when notes are not"""
     defaults: dict = field(default_factory=dict)
-    """parameters that the input itself suggests, such as LDBC's source vertex"""
+    """algorithm parameters that the input suggests, such as LDBC's source vertex"""
 
 
 @dataclass
 class EdgeBlock:
     """Rows ``first .. first + len(offsets) - 1`` of the whole graph's CSR; the ranks' blocks follow each other.
 
-    Rows are sources, by gid. Within a row targets ascend; without ``keep_parallel`` none repeats. An undirected
-    graph holds both arcs of every edge.
+    Rows are sources, by gid. Within a row targets ascend; without ``keep_parallel`` they are distinct. An undirected
+    graph stores both arcs of every edge.
 
     Attributes:
         n: vertices in the whole graph.
         m: edges in the whole graph; an undirected edge counts once.
-        arcs: entries of ``targets`` over all ranks (``2 m`` less the loops where undirected).
+        arcs: entries of ``targets`` over all ranks (``2 m`` less the loops if undirected).
         first: gid of the first row here.
         offsets: int64, shape (rows + 1,), from 0.
-        targets: uint32 where n ≤ 2**32, else int64; shape (arcs here,); gids.
-        weights: int32, int64, float32 or float64, shape (arcs here,), or None: every edge weighs 1.
-        directed: False where every arc has its reverse, of the same weight.
-        ids: gid ↔ original id.
-        known: the graph's fingerprint, where it is known: that of gids in the order of ids.
+        targets: gids, shape (arcs here,); uint32 if n ≤ 2**32, else int64.
+        weights: int32, int64, float32 or float64, shape (arcs here,); None if every edge weighs 1.
+        directed: False if every arc has its reverse, of the same weight.
+        ids: map between gids and original ids.
+        facts: counts and notes of the load.
+        fingerprint: of the graph with gids in the order of ids, if known before renumbering; else None.
     """
 
     n: int
@@ -63,27 +68,27 @@ class EdgeBlock:
     directed: bool
     ids: VertexIds
     facts: LoadFacts = field(default_factory=LoadFacts)
-    known: str | None = None
+    fingerprint: str | None = None
 
     @property
     def weight_type(self) -> np.dtype | None:
-        """The dtype of the weights; None: every edge weighs 1."""
+        """Dtype of the weights; None if every edge weighs 1."""
         return None if self.weights is None else self.weights.dtype
 
     @property
     def rows(self) -> int:
-        """Rows on this rank."""
+        """Number of rows on this rank."""
         return len(self.offsets) - 1
 
     def sources(self) -> np.ndarray:
-        """The source gid of every arc here, in the dtype of ``targets``."""
+        """Return the source gid of every arc here, in the dtype of ``targets``."""
         rows = np.arange(self.first, self.first + self.rows, dtype=self.targets.dtype)
         return np.repeat(rows, np.diff(self.offsets))
 
 
 @dataclass
 class GraphFacts:
-    """What is known of a graph whose rows are not at hand: as in :class:`EdgeBlock`."""
+    """Size, direction and ids of a graph whose rows are not in memory; fields as in :class:`EdgeBlock`."""
 
     n: int
     m: int
@@ -95,5 +100,5 @@ class GraphFacts:
 
 
 def gid_type(n: int) -> np.dtype:
-    """The dtype that gids of a graph of n vertices are stored in."""
+    """Return the dtype that stores the gids of n vertices: uint32 if n ≤ 2**32, else int64."""
     return np.dtype(np.uint32 if n <= 1 << 32 else np.int64)

@@ -1,7 +1,7 @@
 """Generated graphs: ``NAME:SIZE[,option…]``, such as ``rmat:20,edge_factor=8,symmetric``.
 
-Edge e is a pure function of e and the seed, and each rank makes a contiguous slice of the edges: any number of
-ranks makes the same graph, and no rank holds more than its slice.
+Edge e is a pure function of e and the seed, and each rank makes a contiguous slice of the edges. Any number of ranks
+therefore makes the same graph. :func:`generate` is the entry; ``generators/spec.py`` parses the spec.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.clean import RawEdges
-from dgraph.graph.generators import classic, drawn, lattice, roadnet
+from dgraph.graph.generators import classic, lattice, random_graphs, roadnet
 from dgraph.graph.generators.counter import MAX_ITEMS
 from dgraph.graph.generators.recipe import Recipe
 from dgraph.graph.generators.spec import COUNT, MAX_SCALE, SCALE, SIDES, Generator, Option, parse
 
 DEFAULT = "rmat:16"
-"""The graph of a command line that names none."""
+"""Graph of a command line without a graph."""
 
 _EDGE_FACTOR = Option(16.0, "edges drawn, divided by vertices", high=1 << 20)
-_SEED = Option(1, "another seed, another graph of the same kind")
+_SEED = Option(1, "seed of the random numbers")
 _PERMUTE = Option(True, "permute the ids; 0: vertex 0 is the hub")
-_NOISE = Option(0.0, "how far, at most, a, b, c, d stray from their share at a level of an edge", high=1)
+_NOISE = Option(0.0, "largest relative change of a, b, c and d at each level of an edge", high=1)
 _SYMMETRIC = Option(False, "undirected")
 _MANY = 1 << MAX_SCALE
 
@@ -30,7 +30,7 @@ GENERATORS: dict[str, Generator] = {
     for generator in (
         Generator(
             "rmat",
-            drawn.rmat,
+            random_graphs.rmat,
             SCALE,
             "R-MAT: a few vertices have many edges; directed unless `symmetric`",
             {
@@ -46,14 +46,14 @@ GENERATORS: dict[str, Generator] = {
         ),
         Generator(
             "rmat-alb",
-            drawn.rmat_alb,
+            random_graphs.rmat_alb,
             SCALE,
             "R-MAT with a hub of almost a quarter of all edges, directed; parallel edges are kept",
             {"edge_factor": _EDGE_FACTOR, "seed": _SEED, "permute": _PERMUTE},
         ),
         Generator(
             "gtgraph",
-            drawn.gtgraph,
+            random_graphs.gtgraph,
             SCALE,
             "GTgraph's R-MAT: a, b, c, d = 0.45, 0.15, 0.15, 0.25, with noise; directed unless `symmetric`",
             {
@@ -65,14 +65,14 @@ GENERATORS: dict[str, Generator] = {
         ),
         Generator(
             "kron",
-            drawn.kron,
+            random_graphs.kron,
             SCALE,
             "Graph500's Kronecker graph: R-MAT, undirected, ids permuted",
             {"edge_factor": _EDGE_FACTOR, "seed": _SEED, "noise": _NOISE},
         ),
         Generator(
             "uniform",
-            drawn.uniform,
+            random_graphs.uniform,
             SCALE,
             "Erdős–Rényi G(n, m): both ends of an edge are any vertex; directed unless `symmetric`",
             {"edge_factor": _EDGE_FACTOR, "seed": _SEED, "symmetric": _SYMMETRIC},
@@ -103,7 +103,7 @@ GENERATORS: dict[str, Generator] = {
         ),
         Generator(
             "bipartite",
-            drawn.bipartite,
+            random_graphs.bipartite,
             SIDES,
             "edges drawn between ROWS left and COLS right vertices, undirected",
             {"edge_factor": Option(8.0, "edges drawn, divided by vertices", high=1 << 20), "seed": _SEED},
@@ -134,16 +134,16 @@ GENERATORS: dict[str, Generator] = {
 
 
 def is_generator(spec: str) -> bool:
-    """Whether ``spec`` begins with the name of a generator and a colon."""
+    """Return True if ``spec`` begins with the name of a generator and a colon."""
     name, colon, _ = spec.partition(":")
     return bool(colon) and name in GENERATORS
 
 
 def recipe_of(spec: str) -> tuple[Recipe, str]:
-    """The recipe of a spec, and the spec with every option spelled out.
+    """Return the recipe of a spec, and the spec with every option written out.
 
     Raises:
-        UsageError: an unknown name or option, or a value that is none.
+        UsageError: an unknown name or option, or an invalid value.
     """
     generator, size, options = parse(spec, GENERATORS)
     try:
@@ -151,18 +151,18 @@ def recipe_of(spec: str) -> tuple[Recipe, str]:
     except UsageError as error:
         raise UsageError(f"{spec}: {error}") from None
     if recipe.items > MAX_ITEMS:
-        raise UsageError(f"{spec}: {recipe.items} edges are more than can be numbered ({MAX_ITEMS}); ask for fewer")
+        raise UsageError(f"{spec}: {recipe.items} edges; at most {MAX_ITEMS} can be numbered; choose a smaller size")
     return recipe, generator.spell(size, options)
 
 
 def generate(spec: str, comm: Comm) -> RawEdges:
-    """This rank's slice of the graph that ``spec`` describes; collective.
+    """Make this rank's slice of the graph that ``spec`` describes; collective.
 
-    Loops and repeated edges are still in it; an undirected edge is in it once. ``facts.name`` is the spec with every
-    option spelled out, and generates the same graph. ``road`` and ``roadnet`` have int32 weights, the others have none.
+    Loops and repeated edges are still in it; an undirected edge occurs once. ``facts.name`` is the spec with every
+    option written out, and generates the same graph. ``road`` and ``roadnet`` have int32 weights, the others have none.
 
     Raises:
-        UsageError: an unknown name or option, a value that is none, or a slice that memory cannot hold.
+        UsageError: an unknown name or option, an invalid value, or a slice that does not fit in memory.
     """
     recipe, name = recipe_of(spec)
     first, last = (recipe.items * rank // comm.size for rank in (comm.rank, comm.rank + 1))

@@ -1,7 +1,8 @@
-"""Graph: the user's handle to a distributed graph."""
+"""Graph: the user's handle to a distributed graph, with the policy that places it and the device that runs it."""
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +15,12 @@ from dgraph.errors import DataError, UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts, gid_type
 from dgraph.graph.build.array_input import ROUNDED, as_ids, as_weights, check_range, rounds_weights
 from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, symmetrised, tally
-from dgraph.graph.build.collective_checks import agreed_size, agreed_weights, is_clean
+from dgraph.graph.build.collective_checks import count_vertices, is_clean, unify_weights
 from dgraph.graph.build.fingerprint import fingerprint
 from dgraph.graph.build.rows_from_file import check_mirrored
+from dgraph.graph.devices import Device, described
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
-from dgraph.graph.load import describe, load, named
+from dgraph.graph.load import describe, graph_spec, load
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.rows import merge_parallel
@@ -26,7 +28,7 @@ from partitioning.store import is_store
 
 
 class Partitioned(NamedTuple):
-    """This rank's part of a graph, and how it came about: see :class:`partitioning.Placement`."""
+    """This rank's partition of a graph, and the policy that made it: see :class:`partitioning.Placement`."""
 
     policy: str
     reason: str
@@ -34,21 +36,49 @@ class Partitioned(NamedTuple):
     local: LocalGraph
 
 
+class SharedAttribute:
+    """Attribute whose value all handles of the same edges share (see :meth:`Graph.on`)."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, graph: Any, owner: type) -> Any:
+        if graph is None:
+            return self
+        if "closed" in graph._shared:
+            raise UsageError(f"the graph {graph.facts.name} was closed; load it again")
+        return graph._shared.get(self.name)
+
+    def __set__(self, graph: Any, value: Any) -> None:
+        graph._shared[self.name] = value
+
+
 class Graph:
-    """A graph spread over the ranks of ``comm``; every method is collective.
+    """A graph spread over the ranks of ``comm``; its methods are collective, but for :meth:`on`.
+
+    ``with graph:`` gives its memory back at the end, as :meth:`close` does.
 
     Attributes:
         comm: the ranks.
+        policy: the partitioning policy, ``NAME[,option=value…]``, see ``partitioning.choose``.
+        device: where its rounds run: "auto", "cpu", "cuda", :class:`~dgraph.Cpu`, :class:`~dgraph.Cuda` or
+            :class:`~dgraph.Auto`.
     """
 
     stored = False
-    """Whether it comes from a store, with a partition that may be had without placing and building."""
-    device: Any = None
-    """This rank's GPU, where the graph was built on GPUs: no other can work on it."""
+    """True if it comes from a store, or was built on GPUs: its partition exists without placing and building."""
+    built_on: Any = None
+    """This rank's GPU, where the graph was built on GPUs: no other can run on it."""
     opener: ClassVar[Callable[..., Graph]]
-    """What opens a store; ``stored_graph.py``, which the public name of this class imports, sets it."""
-    held: Any = None
-    """The backend that has it on this rank's GPU since an earlier run, for the next."""
+    """Opens a store; ``stored_graph.py``, which the public name of this class imports, sets it."""
+    policy = "auto"
+    device: Device = "auto"
+
+    held = SharedAttribute()
+    """The backend that holds the graph on this rank's GPU since an earlier run; None: no backend does."""
+    _locals = SharedAttribute()
+    _undirected = SharedAttribute()
+    _fingerprint = SharedAttribute()
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.comm = comm
@@ -57,43 +87,100 @@ class Graph:
 
     def _begin(self, known: EdgeBlock | GraphFacts, fingerprint: str | None) -> None:
         self._known = known
-        self._locals: dict[str, Partitioned] = {}
-        self._undirected: Graph | None = None
-        self._fingerprint = fingerprint
+        self._shared: dict[str, Any] = {"_locals": {}, "_fingerprint": fingerprint}
+
+    def on(self, policy: str | None = None, device: Device | None = None) -> Graph:
+        """Return a handle of the same edges with another policy or device; partitions are made when a run needs them.
+
+        Args:
+            policy: as of :meth:`load`; None: this handle's.
+            device: as of :meth:`load`; None: this handle's.
+
+        Raises:
+            UsageError: not a device.
+        """
+        other = copy.copy(self)
+        if policy is not None:
+            other.policy = policy
+        if device is not None:
+            described(device)
+            other.device = device
+        return other
+
+    def close(self) -> None:
+        """Give back the memory of the graph on this rank and its GPU. Handles of the same edges are closed, too."""
+        if "closed" in self._shared:
+            return
+        undirected, held = self._undirected, self.held
+        if undirected is not None and undirected is not self:
+            undirected.close()
+        self._locals.clear()
+        self._shared["closed"] = True
+        self._release()
+        if held is not None:
+            held.release()
+
+    def _release(self) -> None:
+        """Drop the rows of this handle."""
+        self.__dict__.pop("_rows", None)
+
+    def __enter__(self) -> Graph:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @classmethod
     @collective
-    def load(cls, spec: str | os.PathLike, *, comm=None, **options) -> Graph:
-        """The graph of a file, a store, or a generator ``NAME:SIZE``.
+    def load(
+        cls, spec: str | os.PathLike, *, policy: str = "auto", device: Device = "auto", comm=None, **options
+    ) -> Graph:
+        """Load the graph of a file, a store, or a generator ``NAME:SIZE``.
 
         Args:
+            spec: path of a file or of a store's folder, or a generator.
+            policy: how the graph is spread over the ranks: ``NAME[,option=value…]``; "auto" chooses and says why.
+            device: where its rounds run: "auto" (a GPU where there is one), "cpu", "cuda", :class:`~dgraph.Cpu` or
+                :class:`~dgraph.Cuda`.
             comm: None (all ranks), a :class:`Comm` or an mpi4py communicator.
             options: the fields of :class:`~dgraph.graph.load_options.LoadOptions`, such as ``directed=False``.
+
+        Raises:
+            UsageError: an option that is unknown or does not fit the input.
+            DataError: the file is not of its format; the text names file and line.
         """
-        comm, spec = communicator(comm), named(spec)
+        comm, spec = communicator(comm), graph_spec(spec)
         if comm.bcast_json(is_store(spec)):
-            return cls.open(spec, comm=comm, **options)
-        return cls(load(spec, comm, LoadOptions(**options)), comm)
+            return cls.open(spec, policy=policy, device=device, comm=comm, **options)
+        described(device)
+        return cls(load(spec, comm, LoadOptions(**options)), comm).on(policy, device)
 
     @classmethod
     @collective
-    def open(cls, path: str | os.PathLike, *, comm=None, **options) -> Graph:
-        """The graph of a store (:meth:`save_store`), on any number of ranks: see ``docs/partitioning.md``.
+    def open(
+        cls, path: str | os.PathLike, *, policy: str = "auto", device: Device = "auto", comm=None, **options
+    ) -> Graph:
+        """Open a store (:meth:`save_store`) on any number of ranks: see ``docs/guide/data.md``.
 
         Args:
+            path: the store's folder.
+            policy: as of :meth:`load`; "auto": the store's.
+            device: as of :meth:`load`.
+            comm: as of :meth:`load`.
             options: as of :meth:`load`; ``verify=False`` leaves checksums unchecked.
 
         Raises:
-            DataError: the folder is no store, or not as it was written: the text names the file and the block.
+            DataError: the folder is not a store, or not as it was written: the text names the file and the block.
         """
-        return Graph.opener(path, communicator(comm), LoadOptions(**options))
+        described(device)
+        return Graph.opener(path, communicator(comm), LoadOptions(**options)).on(policy, device)
 
     @collective
     def save_store(
         self,
         path: str | os.PathLike,
         *,
-        policy: str = "auto",
+        policy: str | None = None,
         parts: int | None = None,
         chunks: int | None = None,
         overwrite: bool = False,
@@ -101,9 +188,10 @@ class Graph:
         """Partition the graph and write the parts to a folder, which :meth:`open` and :meth:`load` open.
 
         Args:
-            policy: ``NAME[,option=value…]``.
-            parts: how many; None: one a rank.
-            chunks: into how many pieces at least that may go to different ranks; None: four a part.
+            path: the folder to write; it must not exist, unless ``overwrite`` is True.
+            policy: ``NAME[,option=value…]``; None: the graph's.
+            parts: number of parts; None: one a rank.
+            chunks: least number of pieces that may go to different ranks; None: four a part.
             overwrite: replace a store of that name.
 
         Returns:
@@ -117,7 +205,7 @@ class Graph:
         from dgraph.graph.stored.write import write
 
         try:
-            placement = partitioning.plan(policy, self.block, parts or self.comm.size, self.comm)
+            placement = partitioning.plan(policy or self.policy, self.block, parts or self.comm.size, self.comm)
         except partitioning.PolicyError as refused:
             raise UsageError(str(refused)) from refused
         figures = partitioning.quality(self.block, placement, self.comm)
@@ -137,19 +225,26 @@ class Graph:
         *,
         n: int | None = None,
         directed: bool = True,
+        policy: str = "auto",
+        device: Device = "auto",
         comm=None,
         keep_loops: bool = False,
         keep_parallel: bool = False,
         sparse_ids: bool = False,
     ) -> Graph:
-        """The graph of edges ``src[i] → dst[i]``; each rank passes its share, in any order.
+        """Make the graph of edges ``src[i] → dst[i]``; each rank passes its share, in any order.
 
         Args:
-            src, dst: vertex ids, integers, shape (edges here,).
+            src: vertex ids, integers, shape (edges here,).
+            dst: as ``src``.
             weights: real numbers, shape (edges here,), on all ranks that have edges; None: every edge weighs 1.
             n: vertices, with ids 0 .. n-1; None: 0 .. the largest id.
             directed: False: each edge goes both ways.
-            keep_loops, keep_parallel: keep self-loops; keep parallel edges, else the smallest weight stays.
+            policy: as of :meth:`load`.
+            device: as of :meth:`load`.
+            comm: as of :meth:`load`.
+            keep_loops: keep self-loops.
+            keep_parallel: keep parallel edges; else the smallest weight stays.
             sparse_ids: the vertices are the ids that occur, and ``n`` is not needed.
 
         Raises:
@@ -164,16 +259,16 @@ class Graph:
                 if array is not None and array.size != src.size:
                     raise UsageError(f"{name} has {array.size} values, src {src.size}; pass one value an edge in each")
         notes = [ROUNDED] if comm.total(rounds_weights(given, weights)) else []
-        weights = agreed_weights(weights, src.size, comm)
+        weights = unify_weights(weights, src.size, comm)
         wide = comm.largest(max(src.itemsize, dst.itemsize))
         ids = np.dtype(np.int64 if wide == 8 else np.uint32)
         src, dst = src.astype(ids, copy=False), dst.astype(ids, copy=False)
         if not sparse_ids:
-            n = agreed_size(n, src, dst, comm)
+            n = count_vertices(n, src, dst, comm)
         facts = LoadFacts("edges", notes=notes)
         raw = RawEdges(src, dst, weights, directed, None if sparse_ids else n, facts=facts)
         options = LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel, sparse_ids=sparse_ids)
-        return cls(assemble(raw, comm, options), comm)
+        return cls(assemble(raw, comm, options), comm).on(policy, device)
 
     @classmethod
     @collective
@@ -184,11 +279,13 @@ class Graph:
         weights=None,
         *,
         directed: bool = True,
+        policy: str = "auto",
+        device: Device = "auto",
         comm=None,
         keep_loops: bool = False,
         keep_parallel: bool = False,
     ) -> Graph:
-        """The graph of rows of targets; each rank passes consecutive rows, rank 0 the first.
+        """Make the graph of rows of targets; each rank passes consecutive rows, rank 0 the first.
 
         Without a copy where offsets are int64, targets int32 or uint32, every row ascends (equal targets by their
         weights) and has no loop or repetition that is not kept, on any rank; else loops are dropped, parallel edges
@@ -199,7 +296,11 @@ class Graph:
             targets: shape (arcs here,), ids in the whole graph.
             weights: shape (arcs here,), real numbers, or None on every rank.
             directed: False: both arcs of every edge are among the rows, with the same weight (this is checked).
-            keep_loops, keep_parallel: keep self-loops; keep parallel edges, else the smallest weight stays.
+            policy: as of :meth:`load`.
+            device: as of :meth:`load`.
+            comm: as of :meth:`load`.
+            keep_loops: keep self-loops.
+            keep_parallel: keep parallel edges; else the smallest weight stays.
         """
         comm = communicator(comm)
         with comm.together():
@@ -217,7 +318,7 @@ class Graph:
                     "they ascend from 0 to the number of targets; correct them"
                 )
         facts = LoadFacts("csr", notes=[ROUNDED] if comm.total(rounds_weights(given, weights)) else [])
-        weights = agreed_weights(weights, targets.size, comm)
+        weights = unify_weights(weights, targets.size, comm)
         first, n = comm.before(offsets.size - 1), comm.total(offsets.size - 1)
         with comm.together():
             if n == 0:
@@ -237,35 +338,38 @@ class Graph:
             block.facts.loops_kept, block.facts.duplicates_kept = keep_loops, keep_parallel
         if not directed:
             check_mirrored(block, comm, "csr")
-        return cls(block, comm)
+        return cls(block, comm).on(policy, device)
 
     @property
     def block(self) -> EdgeBlock:
         """This rank's rows."""
+        if "closed" in self._shared:
+            raise UsageError(f"the graph {self.facts.name} was closed; load it again")
         return self._rows
 
     @property
     def evidence(self) -> Any:
-        """What certificates are shown (``dgraph.validate``): the rows, as they were loaded."""
+        """Input of certificates (``dgraph.validate``): the rows as they were loaded."""
         return self.block
 
     @property
     def n(self) -> int:
-        """Vertices."""
+        """Number of vertices."""
         return self._known.n
 
     @property
     def m(self) -> int:
-        """Edges; an undirected edge counts once."""
+        """Number of edges; an undirected edge counts once."""
         return self._known.m
 
     @property
     def arcs(self) -> int:
-        """Entries of all rows; an undirected edge counts twice."""
+        """Number of arcs, the entries of all rows; an undirected edge counts twice."""
         return self._known.arcs
 
     @property
     def directed(self) -> bool:
+        """True if an edge goes one way."""
         return self._known.directed
 
     @property
@@ -275,17 +379,17 @@ class Graph:
 
     @property
     def facts(self) -> LoadFacts:
-        """What the load found."""
+        """Findings of the load: loops, parallel edges, notes, warnings."""
         return self._known.facts
 
     @property
     def ids(self) -> VertexIds:
-        """gid ↔ original id."""
+        """Translation between gids and original ids."""
         return self._known.ids
 
     @collective
     def hub(self) -> int | str:
-        """The vertex with most out-edges, by original id, or by its name if it has one; the first of several."""
+        """Return the vertex with most out-edges, by original id or name; the one of smallest id among equals."""
         degrees = np.diff(self.block.offsets)
         row = int(np.argmax(degrees)) if degrees.size else 0
         mine = np.array([degrees[row] if degrees.size else -1, self.block.first + row], np.int64)
@@ -294,7 +398,7 @@ class Graph:
         return int(number[0]) if self.ids.names is None else self.ids.names.of(number, self.comm)[0]
 
     def opened(self, policy: str) -> Partitioned | None:
-        """A store's partition, where the graph comes from one and ``policy`` allows; collective."""
+        """Return a store's partition, where the graph comes from one and ``policy`` allows; else None; collective."""
         return None
 
     def _hashed(self) -> str:
@@ -302,19 +406,22 @@ class Graph:
 
     @collective
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that equal graphs share on any number of ranks: vertices, arcs by gid, weights."""
+        """Return a hash of vertices, arcs by gid and weights: 16 hexadecimal digits, equal on any number of ranks."""
         if self._fingerprint is None:
             self._fingerprint = self._hashed()
         return self._fingerprint
 
     @collective
     def undirected(self) -> Graph:
-        """This graph with every arc going both ways, the smaller weight of the two; itself where it is undirected."""
+        """Return the graph with every arc in both directions, of the smaller of two weights; itself if undirected."""
         if not self.directed:
             return self
         if self._undirected is None:
-            self._undirected = Graph(symmetrised(self.block, self.comm), self.comm)
-        return self._undirected
+            self._undirected = self._symmetrised()
+        return self._undirected.on(self.policy, self.device)
+
+    def _symmetrised(self) -> Graph:
+        return Graph(symmetrised(self.block, self.comm), self.comm)
 
     def __repr__(self) -> str:
         return f"<Graph {describe(self)}>"

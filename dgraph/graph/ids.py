@@ -1,5 +1,8 @@
-"""Original ids and gids. gids are 0 .. n-1 in ascending order of original ids, so the smallest gid of a set is
-the smallest original id; unless another order was asked for (``order.py``)."""
+"""Maps between original ids and gids.
+
+Gids are 0 .. n-1 in ascending order of original ids, so the smallest gid of a set has the smallest original id.
+``build/order.py`` makes the exception: gids by degree.
+"""
 
 from __future__ import annotations
 
@@ -14,43 +17,45 @@ from dgraph.comm.base import Comm
 from dgraph.graph.names import Names
 
 CHUNK = 1 << 16
-"""ids that a rank asks for at a time"""
+"""Ids that a rank looks up at a time."""
 
 
 class VertexIds(ABC):
-    """The map between gids and original ids (int64, not negative).
+    """Map between gids and original ids (int64, not negative).
 
     Attributes:
-        ascending: whether the smaller of two gids has the smaller original id.
-        names: what original ids are the numbers of, where vertices are called by words.
+        ascending: True if the smaller of two gids has the smaller original id.
     """
 
     ascending: ClassVar[bool] = True
 
     @property
     def names(self) -> Names | None:
+        """Table of vertex names that original ids index; None if ids are the input's own integers."""
         return None
 
     @abstractmethod
     def to_original(self, gids: np.ndarray, comm: Comm) -> np.ndarray:
-        """Original ids (int64) of gids; collective, each rank asks for its own."""
+        """Return the original ids (int64) of gids; collective, each rank passes its own."""
 
     @abstractmethod
     def to_gid(self, originals: np.ndarray, comm: Comm) -> np.ndarray:
-        """gids (int64) of original ids, -1 where no vertex has that id, not to be written to; collective."""
+        """Return the gids (int64, read-only) of original ids, -1 for ids of no vertex; collective."""
 
 
 @dataclass(frozen=True)
 class ConsecutiveIds(VertexIds):
-    """``n`` original ids from ``base`` on: dense formats and generators. Nothing is stored."""
+    """``n`` original ids from ``base`` on, of dense formats and generators. No table is stored."""
 
     n: int
     base: int = 0
 
     def to_original(self, gids, comm):
+        """Return the original ids (int64) of gids; no communication."""
         return np.asarray(gids).astype(np.int64) + self.base
 
     def to_gid(self, originals, comm):
+        """Return the gids (int64) of original ids, -1 for ids of no vertex; no communication."""
         gids = np.asarray(originals, np.int64)
         if self.base:
             gids = gids - self.base
@@ -61,12 +66,12 @@ class ConsecutiveIds(VertexIds):
 
 @dataclass(frozen=True)
 class SparseIds(VertexIds):
-    """The ids that occur, sorted; rank r holds those of gids ``starts[r] .. starts[r + 1] - 1``.
+    """Ids that occur in the input, sorted; rank r holds those of gids ``starts[r] .. starts[r + 1] - 1``.
 
     Attributes:
         here: int64, ascending: this rank's original ids.
         starts: int64, shape (P + 1,): the first gid of every rank, then n.
-        lowest: int64, shape (P,): no id on rank r is below ``lowest[r]``, none on a rank before it reaches it.
+        lowest: int64, shape (P,): ids in ``lowest[r] .. lowest[r + 1] - 1`` are held by rank r.
     """
 
     here: np.ndarray
@@ -74,7 +79,8 @@ class SparseIds(VertexIds):
     lowest: np.ndarray
 
     def to_original(self, gids, comm):
-        return ask(
+        """Return the original ids (int64) of gids; collective, by look-up at the owners."""
+        return remote_look_up(
             np.asarray(gids),
             lambda wanted: np.searchsorted(self.starts, wanted, side="right") - 1,
             lambda wanted: self.here[wanted - self.starts[comm.rank]],
@@ -82,7 +88,8 @@ class SparseIds(VertexIds):
         )
 
     def to_gid(self, originals, comm):
-        return ask(
+        """Return the gids (int64) of original ids, -1 for ids of no vertex; collective, by look-up at the owners."""
+        return remote_look_up(
             np.asarray(originals),
             lambda wanted: np.maximum(np.searchsorted(self.lowest, wanted, side="right") - 1, 0),
             lambda wanted: self._find(wanted, comm.rank),
@@ -97,14 +104,20 @@ class SparseIds(VertexIds):
 
 
 Look = Callable[[np.ndarray], np.ndarray]
-"""int64 keys to as many values"""
+"""Function from int64 keys to equally many values."""
 
 
-def ask(keys: np.ndarray, owner: Look, answer: Look, comm: Comm) -> np.ndarray:
+def remote_look_up(keys: np.ndarray, owner: Look, answer: Look, comm: Comm) -> np.ndarray:
     """Look integer keys up at the ranks that own them; collective, a chunk at a time.
 
+    Args:
+        keys: integers on this rank.
+        owner: function from keys to the ranks that own them.
+        answer: function from keys to values, called on the owner with the keys of all ranks.
+        comm: communicator of the ranks.
+
     Returns:
-        ``answer(keys)``, int64, which was called there with the keys that all ranks asked for.
+        The value of each key, int64.
     """
     out = np.empty(keys.size, np.int64)
     for step in range(comm.largest(-(-keys.size // CHUNK))):
@@ -114,6 +127,6 @@ def ask(keys: np.ndarray, owner: Look, answer: Look, comm: Comm) -> np.ndarray:
         order = np.argsort(to, kind="stable")
         cuts = np.searchsorted(to[order], np.arange(comm.size + 1))
         wanted = wanted[order]
-        asked = comm.alltoallv([wanted[cuts[r] : cuts[r + 1]] for r in range(comm.size)])
-        out[part][order] = np.concatenate(comm.alltoallv([answer(each) for each in asked]))
+        requests = comm.alltoallv([wanted[cuts[r] : cuts[r + 1]] for r in range(comm.size)])
+        out[part][order] = np.concatenate(comm.alltoallv([answer(each) for each in requests]))
     return out

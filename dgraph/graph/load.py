@@ -1,4 +1,7 @@
-"""A graph's name, a file or a generator, to its :class:`EdgeBlock`; and the line that says what was loaded."""
+"""Load a graph by name, a file or a generator, into an :class:`EdgeBlock`; and describe it in one line.
+
+:func:`load` picks the reader by suffix (``formats/``) or the generator (``generate.py``); ``build/`` cleans its edges.
+"""
 
 from __future__ import annotations
 
@@ -22,32 +25,32 @@ from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
 
 LISTS = 1.5
-"""What is held at once, in lists of both ends of all edges: such a list, and the rows that it becomes."""
+"""Peak memory of a load in lists of both ends of all edges: one list, and the rows built from it."""
 
 
-def named(graph: object) -> str:
-    """The text that names a graph: a :class:`Path` is as good as a string.
+def graph_spec(graph: object) -> str:
+    """Return the text that names a graph, from a string or a path.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: any other type.
     """
     if not isinstance(graph, (str, os.PathLike)):
-        raise UsageError(f"graph={graph!r} names no graph; give a file, a generator NAME:SIZE, or a dgraph.Graph")
+        raise UsageError(f"graph={graph!r} is not a graph; give a file, a generator NAME:SIZE, or a dgraph.Graph")
     return os.fsdecode(graph)
 
 
 def load(spec: str, comm: Comm, options: LoadOptions | None = None) -> EdgeBlock:
-    """The graph that ``spec`` names: a generator (``NAME:SIZE…``) or a file; collective.
+    """Load the graph that ``spec`` names: a generator (``NAME:SIZE…``) or a file; collective.
 
     Raises:
-        UsageError: no such file or generator, or a format that is not known.
-        DataError: the file is not what its format says, with file and line.
+        UsageError: no such file or generator, or an unknown format.
+        DataError: the file violates its format, with file and line.
     """
     options = options or LoadOptions()
     raw = [_read(spec, comm, options)]
     clean: Callable = build_from_rows if isinstance(raw[0], RawRows) else assemble
     claimed = isinstance(raw[0], RawEdges) and raw[0].mirrored
-    block = clean(raw.pop(), comm, options)  # which lets go of what it has used
+    block = clean(raw.pop(), comm, options)  # the only reference: the raw edges are freed while the block is built
     if claimed:
         check_mirrored(block, comm, block.facts.name)
     if options.weights is not None:
@@ -71,7 +74,7 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
 
     with comm.together():
         if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec)) is not read_edge_list):
-            raise UsageError(f"{spec}: names of vertices are read from edge lists (.txt, .csv, .tsv, …) alone")
+            raise UsageError(f"{spec}: names of vertices are read only from edge lists (.txt, .csv, .tsv, …)")
     if options.weights is not None:
         check_rule(options.weights)
     raw: RawEdges | RawRows
@@ -90,8 +93,10 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
 
 
 def _refuse_too_large(spec: str, comm: Comm) -> None:
-    """Refuse a generated graph whose edges cannot lie in the memory of this rank's host; collective. The system would
-    hand out the memory, and end the process without a word when it is written to."""
+    """Refuse a generated graph whose edges do not fit in the memory of this rank's host; collective.
+
+    Linux overcommits: the allocation would succeed, and the process be killed when it writes to the memory.
+    """
     from dgraph.graph.generate import recipe_of
 
     here = len(ranks_here(comm))
@@ -110,10 +115,10 @@ def _refuse_too_large(spec: str, comm: Comm) -> None:
 def _not_a_graph(spec: str) -> UsageError:
     known = " ".join(sorted(FORMATS))
     if os.path.isdir(spec):
-        return UsageError(f"{spec} is a folder without a manifest.json, so it is no store; name a file or a store")
+        return UsageError(f"{spec} is a folder without a manifest.json, so it is not a store; name a file or a store")
     if os.path.exists(spec):
         return UsageError(
-            f"{spec}: the format of a file is told by its suffix, and this one is not known; known: {known}"
+            f"{spec}: the suffix of a file determines its format, and this one is unknown; known: {known}"
         )
     from dgraph.graph.generate import GENERATORS
 
@@ -121,11 +126,11 @@ def _not_a_graph(spec: str) -> UsageError:
         return UsageError(f"{spec} is a generator, and no size was given; write {GENERATORS[spec].form}")
     if ":" in spec:
         return unknown("generator", spec.partition(":")[0], GENERATORS)
-    return UsageError(f"{spec}: no such file, and not a generator NAME:SIZE; files are known by suffix: {known}")
+    return UsageError(f"{spec}: no such file, and not a generator NAME:SIZE; suffixes of files are: {known}")
 
 
-class Loaded(Protocol):
-    """What :func:`describe` reads of a graph."""
+class _Loaded(Protocol):
+    """Part of a graph that :func:`describe` reads."""
 
     @property
     def n(self) -> int: ...
@@ -141,8 +146,8 @@ class Loaded(Protocol):
     def facts(self) -> LoadFacts: ...
 
 
-def describe(graph: Loaded) -> str:
-    """The load line."""
+def describe(graph: _Loaded) -> str:
+    """Return the load line: size, direction, weights, and what cleaning dropped."""
     facts = graph.facts
     weights = "unweighted" if graph.weight_type is None else f"weights {graph.weight_type}"
     ids = (

@@ -1,4 +1,4 @@
-"""How an input becomes a graph: what a user may ask for."""
+"""``LoadOptions``: the options of a load, for all formats and generators."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ EDGE_DATA = ("int32", "int64", "float32", "float64")
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """How an input becomes a graph.
+    """Options that decide how an input becomes a graph.
 
     Attributes:
-        directed: True or False whatever the input says; None: as it says, directed where it says nothing.
-        weights: replaces the input's: "unit" (every edge weighs 1), "LO..HI", "hash" or "dimacs" (see
+        directed: True or False overrides the input; None: as the input says, directed if it says nothing.
+        weights: replaces the input's weights: "unit" (every edge weighs 1), "LO..HI", "hash" or "dimacs" (see
             ``build/weights.py``).
-        keep_loops, keep_parallel: keep self-loops, keep parallel edges.
+        keep_loops: keep self-loops.
+        keep_parallel: keep parallel edges.
         sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
-        seed: of the weights that are made.
+        seed: seed of generated weights.
         ids: "integer", or "string": the ends of an edge list are words (``names.py``).
-        order: how vertices are numbered inside: "original", by id, or "degree", the largest degree first. Outside, ids
-            stay the original ones.
-        lenient: pass over lines of text that are not as their format says, and count them; a file of which these are
-            most is refused.
-        separator: the character between columns of an edge list beside blanks; None: comma and semicolon.
+        order: internal numbering of vertices: "original", by id, or "degree", the largest degree first. Results keep
+            original ids.
+        lenient: skip and count lines of text that violate their format; a file with mostly such lines is refused.
+        separator: the character between columns of an edge list besides blanks; None: comma and semicolon.
         comment: the character that begins a comment line of an edge list; None: ``#`` and ``%``.
-        header: whether the first line of an edge list is a header, names of columns or counts, and no edge; None: as
-            the line reads (``docs/formats.md`` has the rules).
-        columns: where an edge list has SOURCE, TARGET and perhaps WEIGHT, counted from 1, such as ``"2,3"``; None:
-            the first two or three columns, as most lines have them, and there are no others.
-        edge_data: how the edge data of a Galois graph are to be read: int32, int64, float32 or float64.
-        verify: check what a store holds against its checksums.
+        header: True if the first line of an edge list is a header (names of columns, or counts) rather than an edge;
+            None: detected (``docs/formats.md`` has the rules).
+        columns: columns SOURCE,TARGET[,WEIGHT] of an edge list, counted from 1, such as ``"2,3"``; None: lines have two
+            or three columns, in this order.
+        edge_data: type of the edge data of a Galois graph: int32, int64, float32 or float64.
+        verify: check a store against its checksums.
 
     Raises:
-        UsageError: an ``ids``, ``order`` or ``edge_data`` that is none.
+        UsageError: an unknown ``ids``, ``order`` or ``edge_data``.
     """
 
     directed: bool | None = None
@@ -71,5 +71,5 @@ NAMES = tuple(field.name for field in fields(LoadOptions))
 
 
 def load_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of ``given`` that are fields of :class:`LoadOptions`, to pass on by name."""
+    """Return the entries of ``given`` that are fields of :class:`LoadOptions`."""
     return {name: given[name] for name in NAMES if name in given}

@@ -1,6 +1,6 @@
-"""Rows of neighbours from pairs: counting sort by row, sorting and merging within a row, transposition.
+"""Build rows of neighbours from pairs: counting sort by row, sorting and merging within a row, transposition.
 
-All kernels are serial and in one pass over the arcs where that is possible; ``weights`` is an array or None.
+Kernels are serial, and make one pass over the arcs if possible. ``weights`` is an array or None.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 
 SHORT = 48
-"""Rows up to this length are sorted by insertion, longer ones by radix."""
+"""Longest row that is sorted by insertion; longer ones are radix sorted."""
 
 
 def transpose(
@@ -20,18 +20,19 @@ def transpose(
     weights: np.ndarray | None,
     order: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """The rows of the reversed arcs of a square structure of ``rows`` rows and columns.
+    """Return the CSR of the reversed arcs of a square structure of ``rows`` rows and columns.
 
     Args:
+        rows: number of rows.
         offsets: int64 (rows + 1,).
         neighbours: int32, uint32 or int64, below ``rows``.
         weights: in the order of ``neighbours``, or None.
-        order: the rows, as they are to stand in each row of what is returned; None: ascending.
+        order: order of sources within each row of the result, as a permutation of the rows; None: ascending.
 
     Returns:
-        offsets int64 (rows + 1,), neighbours uint32 in each row as ``order`` says, weights in their order or None.
+        Offsets int64 (rows + 1,), neighbours uint32, weights in their order or None.
     """
-    # Row v is filled from starts[v + 1] on, which then has moved to the row's end: no cursors beside the offsets.
+    # starts[v + 1] is row v's cursor; filling moves it to the row's end, so no separate cursor array is needed.
     starts = np.zeros(rows + 2, np.int64)
     _count(neighbours, -1, starts)
     np.cumsum(starts, out=starts)
@@ -47,7 +48,7 @@ def count_rows(sources: np.ndarray, first: int, offsets: np.ndarray) -> None:
 
 
 def count_columns(neighbours: np.ndarray, first: int, last: int) -> np.ndarray:
-    """How often each of the lids ``first .. last`` is among ``neighbours``: uint32 (last - first,)."""
+    """Return how often each of the lids ``first .. last`` occurs in ``neighbours``: uint32 (last - first,)."""
     counts = np.zeros(last - first, np.uint32)
     if last > first:
         _count_columns(neighbours, first, counts)
@@ -61,25 +62,32 @@ def place_rows(
     targets: np.ndarray,
     weights: np.ndarray | None,
 ) -> None:
-    """Put arcs ``(sources, targets, weights)`` into their rows, which are filled up to ``cursor``."""
+    """Store arcs ``(sources, targets, weights)`` in their rows at ``cursor``, which advances."""
     _place(*arcs, first, cursor, targets, weights)
 
 
 def sort_rows(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> None:
-    """Put the targets of every row in ascending order, in place; weights go with them."""
+    """Sort the targets of every row in ascending order, in place; weights are permuted along."""
     _sort(offsets, targets, weights)
 
 
 def merge_parallel(
     offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, first: int, keep: bool
 ) -> tuple[np.ndarray, np.ndarray | None, int, int]:
-    """Merge equal targets of every sorted row, in place; the smallest weight stays.
+    """Merge equal targets of every sorted row, in place, keeping the smallest weight.
 
-    With ``keep`` nothing is merged, only counted, and the weights of equal targets are put in ascending order.
+    With ``keep`` they are only counted, and the weights of equal targets are sorted.
+
+    Args:
+        offsets: int64 (rows + 1,); changed in place.
+        targets: sorted within each row.
+        weights: in the order of ``targets``, or None.
+        first: gid of the first row.
+        keep: keep parallel edges.
 
     Returns:
-        targets and weights (shortened), and how many entries were equal to the one before them: all of them, and
-        those of self-loops. ``offsets`` is changed in place.
+        Targets and weights (shortened); the number of entries equal to the one before them; and those that are
+        self-loops.
     """
     if keep:
         equal, loops = _order_parallel(offsets, targets, weights, first)
@@ -180,7 +188,7 @@ def _insertion(targets, weights, lo, hi):
 
 @njit(cache=True)
 def _radix(targets, weights, lo, hi, spare, spare_weights):
-    """Least significant byte first; bytes that are equal in the whole row cost nothing."""
+    """Sort one row by bytes, least significant first; bytes equal in the whole row are skipped."""
     differ = np.int64(0)
     for i in range(lo + 1, hi):
         differ |= np.int64(targets[i]) ^ np.int64(targets[lo])

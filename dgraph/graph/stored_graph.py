@@ -16,12 +16,12 @@ from dgraph.graph.build.clean import RawEdges, assemble, symmetrised
 from dgraph.graph.build.fingerprint import local_fingerprint
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.build.weights import check_rule, hashed_weights
-from dgraph.graph.handle import Graph, Partitioned
+from dgraph.graph.handle import Graph, Partitioned, SharedAttribute
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load import reweigh
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.stored.files import IDS, get, told, weights
+from dgraph.graph.stored.files import IDS, read_part, reading, weights
 from dgraph.graph.stored.repartition import owners, repartitioned, share
 from partitioning import Placement
 from partitioning.arrays import arcs
@@ -38,12 +38,12 @@ class StoredGraph(Graph):
     """
 
     stored = True
+    _whole = SharedAttribute()
 
     def __init__(self, store: Store, comm: Comm, options: LoadOptions | None = None):
         options = options or LoadOptions()
         graph, split = store.manifest["graph"], store.manifest["partition"]
         self.store, self.comm = store, comm
-        self._whole: EdgeBlock | None = None
         self.rule, self.seed = options.weights, options.seed
         names = {field.name for field in fields(LoadFacts)}
         facts = LoadFacts(**{name: fact for name, fact in graph["facts"].items() if name in names})
@@ -59,11 +59,11 @@ class StoredGraph(Graph):
 
     @classmethod
     def at(cls, path: str | os.PathLike, comm: Comm, options: LoadOptions) -> Graph:
-        """The graph of a store, with the weights and the directedness that ``options`` ask for.
+        """Return the graph of a store, with the weights and the directedness that ``options`` ask for.
 
         Raises:
             UsageError: options that decide how edges are cleaned: that was decided when the store was written.
-            DataError: the folder is no store, or not as it was written.
+            DataError: the folder is not a store, or was changed since it was written.
         """
         for option in fields(LoadOptions):
             if option.name not in CHANGES and getattr(options, option.name) != option.default:
@@ -73,7 +73,7 @@ class StoredGraph(Graph):
                 )
         if options.weights is not None:
             check_rule(options.weights)
-        with comm.together(), told():
+        with comm.together(), reading():
             store = Store.open(Path(path), options.verify)
         if options.directed in (None, store.manifest["graph"]["directed"]):
             return cls(store, comm, options)
@@ -86,19 +86,21 @@ class StoredGraph(Graph):
             reweigh(changed.block, options.weights, options.seed)
         return changed
 
-    def undirected(self) -> Graph:
-        if self._undirected is None and self.directed:
-            self._undirected = Owned(symmetrised(self.block, self.comm), self)
-        return self._undirected or self
+    def _symmetrised(self) -> Graph:
+        return Owned(symmetrised(self.block, self.comm), self)
+
+    def _release(self) -> None:
+        self._whole = None
 
     @property
     def block(self) -> EdgeBlock:
+        """This rank's rows, assembled from the parts at first use; collective then."""
         if self._whole is None:
             self._whole = self._assembled()
         return self._whole
 
     def _assembled(self) -> EdgeBlock:
-        with self.comm.together(), told():
+        with self.comm.together(), reading():
             src, dst, weight = _arcs(self.store, self.comm)
         raw = RawEdges(src, dst, weight, self.directed, self.n, mirrored=not self.directed)
         block = assemble(raw, self.comm, LoadOptions(keep_loops=True, keep_parallel=True))
@@ -108,16 +110,17 @@ class StoredGraph(Graph):
         return block
 
     def hub(self) -> int:
+        """Return the vertex with most out-edges, as the manifest has it."""
         return self.store.manifest["graph"]["hub"]
 
     def opened(self, policy: str) -> Partitioned | None:
-        """The store's partition, where ``policy`` is "auto" or the store's own; collective."""
+        """Return the store's partition, where ``policy`` is "auto" or the store's own; collective."""
         split = self.store.manifest["partition"]
         if policy not in ("auto", split["policy"]):
             return None
         if self.comm.size == split["parts"]:
-            with self.comm.together(), told():
-                local = get(self.store, self.comm.rank)
+            with self.comm.together(), reading():
+                local = read_part(self.store, self.comm.rank)
             reason = f"the store's, mapped as it is; {split['reason']}"
         else:
             local = repartitioned(self._known, self.store, self.comm)
@@ -127,7 +130,7 @@ class StoredGraph(Graph):
         return Partitioned(split["policy"], reason, "", local)
 
     def _weighed(self, local: LocalGraph) -> np.ndarray | None:
-        """The weights of local arcs by the rule that replaces the store's."""
+        """Return the weights of local arcs by the rule that replaces the store's."""
         if self.weight_type is None or self.rule is None:
             return None
         out = np.empty(len(local.out.neighbours), self.weight_type)
@@ -139,7 +142,7 @@ class StoredGraph(Graph):
         return out
 
     def _hashed(self) -> str:
-        """With other weights than the store's, of which the manifest has it."""
+        """Hash the graph with its present weights; the manifest has the hash with the store's weights only."""
         for policy in ("auto", *self._locals):
             if policy in self._locals:
                 return local_fingerprint(self._locals[policy].local, self.comm)
@@ -156,6 +159,7 @@ class Owned(Graph):
         self.store = source.store
 
     def opened(self, policy: str) -> Partitioned | None:
+        """Return a partition with the store's owners, built from this graph's arcs; collective."""
         split = self.store.manifest["partition"]
         if policy not in ("auto", split["policy"]):
             return None
@@ -176,10 +180,12 @@ class StoredIds(VertexIds):
         return self.store.array(IDS, "values", [])
 
     def to_original(self, gids, comm):
+        """Return the original ids of ``gids``."""
         self._check(comm)
         return self._table[np.asarray(gids).astype(np.int64)]
 
     def to_gid(self, originals, comm):
+        """Return the gids of ``originals``, int64; -1 where an id does not occur."""
         self._check(comm)
         originals = np.asarray(originals, np.int64)
         if not self._table.size:
@@ -190,13 +196,13 @@ class StoredIds(VertexIds):
     def _check(self, comm: Comm) -> None:
         """Before the first look-up every rank checks its share of the file."""
         if "_checked" not in self.__dict__:
-            with comm.together(), told():
+            with comm.together(), reading():
                 self.store.array(IDS, "values", share(self.store, IDS, comm))
             self.__dict__["_checked"] = True
 
 
 def _arcs(store: Store, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """All arcs of this rank's share of the parts, by gid."""
+    """Return all arcs of this rank's share of the parts, by gid."""
     parts = store.manifest["partition"]["parts"]
     first, stop = (parts * rank // comm.size for rank in (comm.rank, comm.rank + 1))
     kind = store.manifest["graph"]["weights"]

@@ -1,4 +1,8 @@
-"""Programs: what an algorithm says about vertices and edges, for every backend at once."""
+"""Vertex programs: the public language in which rounds over vertices and edges are written.
+
+Subclass :class:`Program`, declare :class:`Field` and :class:`Global` attributes, write its operators, and pass an
+instance to :func:`dgraph.run`. :func:`trace` turns a program into expressions; :mod:`dgraph.backend` compiles them.
+"""
 
 from dgraph.program.expression_tree import INF, Expr, TraceError, maximum, minimum, mixed, where
 from dgraph.program.monoids import ADD, MAX, MIN, OR, Monoid

@@ -1,30 +1,35 @@
-"""Expr: the value that a program's text computes with while it is traced.
+"""Expression trees: the symbolic values that a program's operators compute with while they are traced.
 
-Integers are carried in 64 bits, with a bound on how many they need; a sum that may need more saturates, a product
-that may is refused. A node written twice is one node, so the renderers compute it once.
+Integers are computed in 64 bits, and each node carries a bound on the bits that its magnitude needs: a sum that may
+exceed 63 bits saturates, a product that may is refused. Equal nodes are shared (hash-consing), so that generated code
+computes them once. :func:`where`, :func:`minimum`, :func:`maximum`, :func:`mixed` and :data:`INF` are public.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from dgraph.errors import UsageError
 
 
 class TraceError(UsageError):
-    """A program's text says something that cannot be made true on every backend."""
+    """Raised by :func:`dgraph.program.trace` for an operator that cannot give equal results on every backend.
+
+    The message names the program, the operator and the value, and says what to write instead.
+    """
 
 
 class Expr:
-    """One node of a trace.
+    """Node of an expression tree: a value of a vertex, an edge or a global, known only when rounds run.
 
     Attributes:
-        op: "load", "const", "inf", "where", "cast" or an operator's symbol.
+        op: "load", "const", "inf", "where", "cast" or the symbol of an arithmetic operator.
         args: operands; for "load" (role, name), for "const" (value,).
-        kind: "bool", "int", "f32", "f64"; "weak" for a float constant, which takes the other side's kind.
-        bits: of an "int": how many bits its magnitude may need.
-        has_inf: whether INF is somewhere in it.
+        kind: type of the computation: "bool", "int" (64 bits), "f32" or "f64"; "weak" for a float constant, which takes
+            the kind of the other operand; "inf" for :data:`INF`.
+        bits: upper bound on the bits of the magnitude, for "int".
+        nodes: table of shared nodes of the trace; None for constants.
+        has_inf: True if INF occurs in the tree.
     """
 
     __slots__ = ("args", "bits", "has_inf", "kind", "nodes", "op")
@@ -35,7 +40,7 @@ class Expr:
 
     def __bool__(self):
         raise TraceError(
-            "a value of a vertex, an edge or a global has no truth while a program is traced; "
+            "a value of a vertex, an edge or a global has no truth value while a program is traced; "
             "write where(condition, a, b) for a choice, and & | ~ for and, or, not"
         )
 
@@ -115,7 +120,7 @@ class Expr:
     __mod__ = __rfloordiv__ = __rmod__ = __floordiv__
 
     def loads(self, role: str) -> set[str]:
-        """The names that this value reads at ``role``: u, v, e, g or p."""
+        """Return the names that this tree loads at ``role``: "u", "v", "e", "g" (globals) or "p" (parameters)."""
         found, todo, seen = set(), [self], set()
         while todo:
             node = todo.pop()
@@ -129,12 +134,16 @@ class Expr:
                 todo += [a for a in node.args if isinstance(a, Expr)]
         return found
 
-    def written(self, numbers: dict[int, int], nodes: list[tuple]) -> int:
-        """This value's number among ``nodes``, where it and what it is made of are written without identities;
-        ``numbers``: of nodes that are, by ``id``."""
+    def encode(self, numbers: dict[int, int], nodes: list[tuple]) -> int:
+        """Append this tree to ``nodes`` in a form that is comparable between traces; return its index there.
+
+        Args:
+            numbers: ``id`` of a node → its index, for nodes that are appended already.
+            nodes: nodes as (op, args, kind, bits), where operands are indices.
+        """
         if id(self) not in numbers:
             args = tuple(
-                a.written(numbers, nodes) if isinstance(a, Expr) else (type(a).__name__, repr(a)) for a in self.args
+                a.encode(numbers, nodes) if isinstance(a, Expr) else (type(a).__name__, repr(a)) for a in self.args
             )
             nodes.append((self.op, args, self.kind, self.bits))
             numbers[id(self)] = len(nodes) - 1
@@ -142,11 +151,18 @@ class Expr:
 
 
 INF = Expr("inf", (), "inf")
-"""The largest value of the field or global that it meets; the smallest of a MAX field."""
+"""Largest value of the field or global that it is stored in or compared with; the smallest value for a MAX field.
+
+For floats it is ±infinity. ``v.level == INF`` means that ``v`` has no value yet; a proposal of INF has no effect.
+"""
 
 
 def lift(value: Any) -> Expr:
-    """A traced value as it is, a Python number as a constant."""
+    """Return an expression unchanged and a Python or NumPy number as a constant.
+
+    Raises:
+        TraceError: not a number, or an integer of more than 63 bits.
+    """
     if isinstance(value, Expr):
         return value
     if isinstance(value, bool):
@@ -159,37 +175,55 @@ def lift(value: Any) -> Expr:
         return Expr("const", (value,), "weak")
     if hasattr(value, "item"):
         return lift(value.item())
-    raise TraceError(f"got {value!r}, which is no number; a program computes with numbers, fields and globals")
+    raise TraceError(f"got {value!r}, which is not a number; a program computes with numbers, fields and globals")
 
 
 def load(nodes: dict, role: str, name: str, kind: str, bits: int) -> Expr:
-    """The leaf that reads ``name`` at ``role``."""
+    """Return the shared leaf that reads ``name`` at ``role``."""
     return _intern(nodes, "load", (role, name), kind, bits)
 
 
 def where(condition: Any, a: Any, b: Any) -> Expr:
-    """``a`` where the condition holds, else ``b``; both are computed."""
+    """Return ``a`` if the condition holds, else ``b``: the ``if`` of a program. Both sides are computed.
+
+    Args:
+        condition: a condition, such as ``v.level == INF``.
+        a: expression or number.
+        b: expression or number. The result has the common type of both: float if either is.
+
+    Raises:
+        TraceError: ``condition`` is not a condition.
+    """
     condition, a, b = lift(condition), lift(a), lift(b)
     _need("bool", "where", condition)
     return _node("where", (condition, a, b), _join(a, b), max(a.bits, b.bits))
 
 
 def minimum(a: Any, b: Any) -> Expr:
-    """The smaller of two values."""
+    """Return the smaller of two expressions or numbers, in their common type."""
     a, b = lift(a), lift(b)
     return _node("min", (a, b), _join(a, b), max(a.bits, b.bits))
 
 
 def maximum(a: Any, b: Any) -> Expr:
-    """The larger of two values."""
+    """Return the larger of two expressions or numbers, in their common type."""
     a, b = lift(a), lift(b)
     return _node("max", (a, b), _join(a, b), max(a.bits, b.bits))
 
 
 def mixed(x: Any, seed: Any = 0) -> Expr:
-    """An integer of 64 bits that looks random: by one seed another one for each ``x``, and the same on every backend.
+    """Return a pseudorandom int64 for each ``x``, equal on every backend and rank count.
 
-    What SplitMix64 comes to. [Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014]
+    For one seed, different ``x`` have different results, so ``mixed(v.id, seed)`` is a random total order of vertices.
+
+    Args:
+        x: integer expression.
+        seed: integer; another seed gives another sequence.
+
+    Raises:
+        TraceError: an argument that is not an integer.
+
+    Reference: SplitMix64 [Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014].
     """
     x, seed = lift(x), lift(seed)
     _need("int", "mixed", x, seed)
@@ -243,7 +277,7 @@ def _need(kind: str, op: str, *values: Expr) -> None:
 
 
 def _join(a: Expr, b: Expr) -> str:
-    """The kind that two operands meet in."""
+    """Return the common kind of two operands: int with f32 gives f64, a weak float takes f32 or f64."""
     kinds = {a.kind, b.kind} - {"inf"}
     if not kinds:
         return "inf"
@@ -274,7 +308,3 @@ def _key(a: Any) -> Any:
     if not isinstance(a, Expr):
         return a
     return ("const", a.kind, repr(a.args[0])) if a.op == "const" else id(a)
-
-
-Text = Callable[..., Any]
-"""A method of a Program: handles in, a number or a dict of numbers out."""

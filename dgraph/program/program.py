@@ -1,9 +1,8 @@
-"""Program: one kind of round, written once for every backend and every rank count.
+"""Program, Field and Global: a vertex program, written once for every backend and rank count.
 
-A program says its fields and how mirrors of a field combine, then up to seven short texts: ``init`` (once, every
-vertex), ``edge`` (proposals for the destination; pure), ``cond`` (does a destination still want proposals),
-``apply`` (what a vertex makes of them), ``priority`` (which bucket a vertex waits in), ``live`` and ``step`` (the
-globals between rounds). They are traced once (:mod:`dgraph.program.trace`); no Python runs inside a round.
+A program declares fields (one value per vertex), globals (one value per graph) and parameters, and defines up to
+seven operators: ``init``, ``edge``, ``cond``, ``apply``, ``priority``, ``live`` and ``step``. The operators are traced
+once into expressions (:mod:`dgraph.program.trace`), which the backends compile; no Python runs inside a round.
 """
 
 from __future__ import annotations
@@ -21,20 +20,36 @@ from dgraph.program.monoids import ADD, MAX, MIN, Monoid
 from dgraph.program.traversal import Traversal
 
 BUILTINS = ("id", "out_degree")
-"""What every vertex has beside its fields: its original id (int64) and its out-degree in the whole graph (int64)."""
+"""Read-only values of every vertex: its original id and its out-degree in the whole graph, both int64."""
 
 DTYPES = ("bool", "uint8", "int32", "uint32", "int64", "float32", "float64")
+"""Dtypes of fields."""
+
 CHANGED, ALL = "changed", "all"
+"""Values of :attr:`Program.domain`."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One value a vertex.
+    """One value per vertex, declared as a class attribute of a :class:`Program`.
+
+    The result of a run has one column per field. Integers that do not fit ``dtype`` saturate at its ends when stored.
 
     Attributes:
-        dtype: bool, uint8, int32, uint32, int64, float32 or float64; what proposals combine in is no uint8.
-        reduce: how proposals, and mirrors, combine (MIN, MAX, ADD, OR); None: only the vertex itself writes it.
-        given: the caller hands the initial values in (``ctx.run(program, state={name: array})``).
+        dtype: bool, uint8, int32, uint32, int64, float32 or float64; after construction its NumPy name.
+        reduce: monoid that combines proposals and mirrors: MIN, MAX, ADD or OR. Required if ``edge`` returns the field;
+            None if only ``init`` and ``apply`` write it. A uint8 field has none. ADD needs int64, float32 or float64;
+            OR needs bool or an integer dtype.
+        given: True if the caller passes the initial values: ``ctx.run(program, state={name: array})``, of shape
+            (masters,).
+
+    A field without a value from ``init`` starts from the identity of ``reduce``.
+
+    Raises:
+        UsageError: a dtype that fields cannot have, or a uint8 field with ``reduce``.
+
+    Example:
+        ``dist = Field("int64", reduce=MIN)``
     """
 
     dtype: Any
@@ -51,25 +66,34 @@ class Field:
 
     @property
     def identity(self) -> int | float:
-        """What an accumulator starts from; 0 without ``reduce``."""
+        """Identity of ``reduce``, from which accumulators start; 0 without ``reduce``."""
         return self.reduce.identity(self.dtype) if self.reduce else 0
 
     @property
     def infinity(self) -> int | float:
-        """What INF stands for beside this field: its largest value, or its smallest where it reduces by MAX."""
+        """Value of :data:`INF` in an expression for this field: the largest of the dtype, the smallest under MAX."""
         return (MAX if self.reduce is MAX else MIN).identity(self.dtype)
 
 
 @dataclass(frozen=True)
 class Global:
-    """One value for the whole graph, the same on every rank.
+    """One value for the whole graph, equal on every rank, declared as a class attribute of a :class:`Program`.
+
+    All operators but ``priority`` can read it as ``g.name``. Globals change between rounds only.
 
     Attributes:
         dtype: int64 or float64.
-        init: its value before ``init`` runs.
-        reduce: ADD: what ``init`` and ``apply`` return under its name is summed over the vertices, anew each round;
-            MIN, of int64: the least of it, INF where no vertex said any; None: only ``step`` writes it.
-        keep: with ADD: the sum goes on over rounds.
+        init: value before the operator ``init`` runs.
+        reduce: None: only ``step`` writes it. ADD: the sum over vertices of the values that ``init`` and ``apply``
+            return under this name, from 0 in every round. MIN (int64 only): their minimum, INF if no vertex returned
+            one. A float64 sum needs ``domain = ALL``.
+        keep: with ADD, True to accumulate over all rounds instead of starting from 0.
+
+    Raises:
+        UsageError: another dtype or monoid, MIN of floats, or ``keep`` with MIN.
+
+    Example:
+        ``change = Global("float64", reduce=ADD)``
     """
 
     dtype: Any
@@ -91,33 +115,80 @@ class Global:
 
     @property
     def infinity(self) -> int | float:
-        """What INF stands for beside this global: its largest value."""
+        """Value of :data:`INF` in an expression for this global: the largest of the dtype."""
         return MIN.identity(self.dtype)
 
 
 class Program:
-    """Base of every program; subclass it, declare fields, globals and annotated parameters, write the texts.
+    """Base class of vertex programs: subclass it, declare fields, globals and parameters, write the operators.
 
-    ``v``, ``u`` give a vertex's fields, ``id`` and ``out_degree``; ``e.weight`` the edge's weight (1 where the graph
-    has none); ``g`` the globals, ``n``, ``m``, ``round`` (from 0) and ``active`` (vertices of the next round).
+    ``init`` and ``edge`` are required. The others are defined only where needed: ``cond``, ``apply``, ``priority``,
+    ``live``, ``step``. A round is a BSP superstep::
 
-    Class attributes:
-        directions: ("push", "pull"): which way edges may be walked.
-        domain: CHANGED: ``apply`` runs on vertices that got a proposal; ALL: on every vertex, every round, and all
-            edges count as active.
-        monotone: a vertex whose ``cond`` is false never wants proposals again.
-        kernel: the name of hand-written rounds that come to the same fixed point sooner; a backend that has them may
-            run them instead, where no direction is asked for. "components": every edge, of a graph that is not
-            directed, hands on the smallest of one MIN field; "cores", "shells", "estimates": see
-            ``algorithms/kcore.py``.
-        sparse: most edges never propose anything but the identity of ``reduce``, and which do is a matter of fields
-            that no round writes: a backend may leave the others out, as if nothing had been proposed.
-        gathers: the first round pulls where more than half of all edges leave its frontier; may be set on an instance.
-        heaviest: an edge that weighs more never proposes anything but the identity of ``reduce``, so a backend may
-            leave it out; see :meth:`lightened`.
-        widens: several buckets of ``priority`` may be opened at once while their rounds are small; may be set on an
-            instance, where the width of a bucket was asked for.
-        way: how rounds are to be walked, where an algorithm has variants; see :meth:`walked`.
+        edge        each edge u → v of an active u proposes values for v; they combine by the field's monoid
+        (reduce)    partial results of mirrors are combined at their masters
+        apply       each vertex that got a proposal computes its new values; without apply, it is active if it changed
+        step        the globals are reduced over all ranks; decides whether the run ends
+        (broadcast) masters send the fields that edges read to their mirrors
+
+    Operators are methods with any prefix of the arguments shown, so ``def edge(self, u, e, v)`` and
+    ``def edge(self, u, e, v, g)`` are both valid::
+
+        init(self, v, g) -> dict      initial values of fields; ``active``: in the first frontier; terms of globals
+        edge(self, u, e, v, g) -> dict  field → proposal for v; pure
+        cond(self, v, g) -> bool      True while v accepts proposals; a pull may skip or stop scanning v when False
+        apply(self, v, g) -> dict     new values of v's fields, ``active``, and v's terms of summed globals
+        priority(self, v) -> number   bucket of v, truncated to an integer; lower buckets are processed first
+        live(self, v, g) -> bool      False once passes over all vertices need not visit v any more
+        step(self, g) -> dict         new globals, ``done`` (end of the run), ``whole`` (next apply visits all vertices)
+
+    The arguments are symbolic:
+
+    - ``u``, ``v``: source and destination. Attributes: the fields, ``id`` (original id) and ``out_degree``, int64.
+    - ``e``: the edge. ``e.weight`` has the dtype of the graph's weights; it is 1 if the graph has none.
+    - ``g``: the graph. Attributes: the globals, ``n`` vertices, ``m`` edges (undirected edges count once), ``round``
+      (rounds finished, from 0) and ``active`` (in ``step``: vertices in the next frontier, over all ranks).
+
+    Expressions take ``+ - * /``, comparisons, ``& | ~`` on conditions, ``>>`` on integers, ``abs``,
+    :func:`~dgraph.where`, :func:`~dgraph.minimum`, :func:`~dgraph.maximum`, :func:`~dgraph.program.mixed` and
+    :data:`~dgraph.INF`. ``if``, ``and``, ``or`` and ``not`` on them raise ``dgraph.program.TraceError``.
+    Integers are computed in 64 bits: sums saturate, a product that may overflow is refused. ``/`` yields floats.
+
+    Parameters are annotated class attributes with defaults: ``source: int = 0``. They are set by keyword in the
+    constructor, read as ``self.source``, and may be bool, int (64 bits) or float. Their values are kernel arguments, so
+    another value needs no compilation.
+
+    A run without ``step``, or whose ``step`` returns no ``done``, ends when the frontier is empty.
+
+    Attributes:
+        directions: traversals that the program allows, of "push" (active sources write to destinations) and "pull"
+            (destinations scan in-edges).
+        domain: CHANGED: ``apply`` runs on vertices that got a proposal. ALL: it runs on every vertex in every round and
+            all edges are active; ``step`` must then end the run.
+        monotone: True if a vertex whose ``cond`` turned False never accepts proposals again. Required if ``cond`` reads
+            fields that may change back, since mirrors may hold old values.
+        kernel: name of a registered hand-written kernel with the same fixed point. A backend may run it instead if the
+            run forces no direction. "components": propagates the smallest value of one MIN field over all edges of an
+            undirected graph; "cores", "shells", "estimates": see ``dgraph/algorithms/kcore.py``.
+        sparse: True if most edges always propose the identity of ``reduce``, and which ones is fixed for the whole run.
+            A backend may drop them from the CSR. ``edge`` then reads no global, and no field that rounds write.
+        gathers: True if the first round pulls when more than half of all edges leave its frontier; may be set on an
+            instance.
+        heaviest: edges that weigh more always propose the identity of ``reduce``, so a backend may skip them; see
+            :meth:`with_light_edges`.
+        widens: True if several buckets of ``priority`` may be opened at once while rounds are small; may be set on an
+            instance.
+        traversal: traversal strategy, for algorithms with variants; see :meth:`with_traversal`.
+        parameters: of an instance, parameter → value.
+        fields: of an instance, name → :class:`Field`.
+        globals: of an instance, name → :class:`Global`.
+
+    Raises:
+        UsageError: from the constructor, for an unknown parameter, or a field or global with the name of a built-in
+            (``id``, ``out_degree``, ``active``, ``n``, ``m``, ``round``, ``done``, ``whole``).
+
+    Example:
+        ``examples/widest_path.py`` is a complete program.
     """
 
     directions: ClassVar[tuple[str, ...]] = ("push", "pull")
@@ -144,7 +215,7 @@ class Program:
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """Annotated parameters and their defaults, base classes first."""
+        """Return the parameters and their default values, base classes first."""
         found: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
             for name, kind in inspect.get_annotations(base).items():
@@ -163,19 +234,29 @@ class Program:
         return found
 
     def with_traversal(self, traversal: Traversal | None) -> Program:
-        """Return a copy whose rounds use this traversal; None: that of other programs."""
+        """Return a copy whose rounds use this traversal strategy; None leaves the choice to the run."""
         made = copy.copy(self)
         made.__dict__["traversal"] = traversal
         return made
 
     def with_light_edges(self, heaviest: float | None) -> Program:
-        """Return a copy whose proposing edges weigh at most ``heaviest``."""
+        """Return a copy that declares edges heavier than ``heaviest`` to propose nothing; None declares none.
+
+        It is a promise about ``edge``, which backends use to skip those edges; ``edge`` itself does not change.
+        """
         made = copy.copy(self)
         made.__dict__["heaviest"] = heaviest
         return made
 
     def retype(self, **dtypes: Any) -> Program:
-        """This program with other dtypes for some fields: what depends on the graph's weights."""
+        """Return a copy in which some fields have other dtypes, for instance those of the graph's weights.
+
+        Args:
+            **dtypes: field → dtype.
+
+        Raises:
+            UsageError: an unknown field, or a dtype that it cannot have.
+        """
         out = copy.copy(self)
         out.fields = dict(self.fields)
         for name, dtype in dtypes.items():
@@ -186,19 +267,38 @@ class Program:
         return out
 
     def init(self, v, g) -> Mapping[str, Any]:
-        """Initial fields, ``active`` (in the first frontier), and parts of globals.
+        """Return the initial values of a vertex; runs once on every vertex, before the first round.
 
-        ``active`` may be left out under ``domain = ALL`` only. That no vertex is active is not an error.
+        Args:
+            v: the vertex; only ``id``, ``out_degree`` and ``given`` fields have values yet.
+            g: the graph and its globals.
+
+        Returns:
+            Field → value, for each field that is neither ``given`` nor has a ``reduce``; optional for the others.
+            ``active``: True if ``v`` is in the first frontier; may be missing under ``domain = ALL``, or if ``step``
+            returns ``whole``, which makes the first round visit all vertices. Name of a summed global → term of ``v``.
+
+        An empty first frontier is valid: the result then holds the initial values.
         """
         raise UsageError(f"{type(self).__name__} has no init(self, v, g)")
 
     def edge(self, u, e, v) -> Mapping[str, Any]:
-        """Proposals for ``v``, of an edge u → v whose source is active. Pure: it returns, it never writes.
+        """Return the proposals of an edge u → v for ``v``; runs on edges whose source is active.
 
-        May take ``g`` as a fourth argument.
+        Args:
+            u: the source, whose values are those at the end of the last round, or newer if all monoids are idempotent.
+            e: the edge.
+            v: the destination.
+
+        The operator is pure: it writes nothing and may run more than once per edge. A fourth argument ``g`` is
+        optional. It must not read fields that reduce by ADD.
+
+        Returns:
+            Field → proposed value. The field needs ``reduce``. Return its identity (INF, or 0 under ADD) to propose
+            nothing.
         """
         raise UsageError(f"{type(self).__name__} has no edge(self, u, e, v)")
 
-    def has(self, text: str) -> bool:
-        """Whether a subclass wrote this text."""
-        return getattr(type(self), text, None) is not getattr(Program, text, None)
+    def has(self, operator: str) -> bool:
+        """Return True if the subclass defines the operator of this name, such as "apply"."""
+        return getattr(type(self), operator, None) is not getattr(Program, operator, None)

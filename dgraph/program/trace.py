@@ -1,4 +1,8 @@
-"""Tracing: a program's texts run once with handles for values, and leave expressions that the backends render."""
+"""Tracing: run a program's operators once on symbolic handles and keep the resulting expressions.
+
+:func:`trace` is the entry. It also refuses programs whose result would depend on the backend, the direction or the
+rank count. The backends render a :class:`Traced` program as Numba or CUDA source.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +29,30 @@ KINDS = {
     "float32": ("f32", 0),
     "float64": ("f64", 0),
 }
-"""dtype → the kind that its values are computed in, and the bits that they need."""
+"""dtype → the kind that its values are computed in, and the bits of their magnitude."""
 
 GRAPH = ("n", "m", "round", "active")
+"""Built-in integers of ``g``."""
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A program as expressions, and what follows from them.
+    """Program as expressions, with the properties that backends derive from them.
 
     Attributes:
-        proposes: the fields that ``edge`` proposes for.
-        reads_u, reads_v: fields and built-ins that ``edge`` reads at the source, at the destination.
-        cond_reads: what ``cond`` reads at the destination.
-        once: a vertex that took a proposal wants no other: ``cond`` is ``v.f == INF`` of the one proposed MIN field.
-        flagged: a changed vertex must be marked, because it may change again in the same round.
+        program: the program.
+        weight: dtype of the graph's weights; None if it has none.
+        init: what the operator returned, name → expression. ``edge``, ``apply`` and ``step`` likewise; ``apply`` and
+            ``step`` are None if not defined.
+        cond: what the operator returned; None if not defined. ``priority`` and ``live`` likewise.
+        proposes: fields that ``edge`` proposes values for, in its order.
+        reads_u: fields and built-ins that ``edge`` reads at the source.
+        reads_v: those that ``edge`` reads at the destination.
+        cond_reads: those that ``cond`` reads.
+        weighted: True if ``edge`` reads weights and the graph has some.
+        once: True if a vertex accepts at most one proposal in the whole run: ``cond`` is ``v.f == INF`` for the only
+            proposed field, a MIN.
+        flagged: True if a changed vertex needs a flag, because it may change again in the same round.
     """
 
     program: Program
@@ -61,48 +74,55 @@ class Traced:
 
     @property
     def fields(self) -> dict[str, Field]:
+        """Fields of the program, by name."""
         return self.program.fields
 
     @property
     def globals(self) -> dict[str, Global]:
+        """Globals of the program, by name."""
         return self.program.globals
 
     @property
     def all(self) -> bool:
-        """Whether every vertex and every edge takes part in every round."""
+        """True if every vertex and every edge takes part in every round."""
         return self.program.domain == ALL
 
     @cached_property
     def sums(self) -> list[str]:
-        """Globals that are summed over vertices, or the least of them found."""
+        """Globals that are reduced over vertices, by ADD or MIN."""
         return [name for name, g in self.globals.items() if g.reduce]
 
     @cached_property
     def integer_sums(self) -> list[str]:
-        """Those that are int64, the :attr:`minima` last."""
+        """Reduced globals of int64, the :attr:`minima` last."""
         names = [name for name in self.sums if self.globals[name].dtype == "int64"]
         return [name for name in names if name not in self.minima] + self.minima
 
     @cached_property
     def minima(self) -> list[str]:
-        """Those that reduce by MIN."""
+        """Globals that reduce by MIN."""
         return [name for name, g in self.globals.items() if g.reduce is MIN]
 
     @cached_property
     def float_sums(self) -> list[str]:
-        """Those that are float64."""
+        """Reduced globals of float64."""
         return [name for name in self.sums if self.globals[name].dtype == "float64"]
 
     @property
-    def picks(self) -> bool:
-        """Whether an edge knows, before it looks at its destination, that it proposes nothing."""
+    def prefilters(self) -> bool:
+        """True if the source and the edge alone decide whether the edge proposes anything: the destination is not read.
+
+        Every proposal is ``where(condition, value, INF)`` for a MIN field.
+        """
         chosen = all(x.op == "where" and x.args[2].op == "inf" for x in self.edge.values())
         return chosen and not self.reads_v and all(self.fields[k].reduce is MIN for k in self.proposes)
 
     @property
     def smallest(self) -> bool:
-        """Whether a vertex that looks back is to know the smallest id among those neighbours that propose to it: of
-        neighbours in ascending order, the first. No other's id need be read."""
+        """True if the only proposal is the source's id, combined by MIN.
+
+        A pull over in-neighbours in ascending order can stop at the first that proposes.
+        """
         if len(self.edge) > 1 or "pull" not in self.program.directions:
             return False
         field = self.fields[self.proposes[0]]
@@ -110,49 +130,55 @@ class Traced:
 
     @property
     def dirty(self) -> set[str]:
-        """Fields that ``apply`` writes and edges read: a mirror needs them although the vertex may not be active."""
+        """Fields that ``apply`` writes and edges read: they are broadcast even if the vertex is inactive."""
         if self.apply is None or self.all:
             return set()
         return set(self.apply) & set(self.fields) & (self.reads_u | self.reads_v)
 
     @cached_property
-    def wording(self) -> tuple:
-        """What texts that are made of this program can say, parameters' values left out: where two programs' are equal,
-        so are their texts."""
+    def signature(self) -> tuple:
+        """Hashable key that determines the generated source: programs with equal keys share compiled code.
+
+        It leaves out the values of parameters, which are kernel arguments.
+        """
         numbers: dict[int, int] = {}
         nodes: list[tuple] = []
 
-        def many(texts: dict[str, Expr] | None) -> tuple | None:
-            return texts if texts is None else tuple((name, x.written(numbers, nodes)) for name, x in texts.items())
+        def many(values: dict[str, Expr] | None) -> tuple | None:
+            return values if values is None else tuple((name, x.encode(numbers, nodes)) for name, x in values.items())
 
         def one(x: Expr | None) -> int | None:
-            return None if x is None else x.written(numbers, nodes)
+            return None if x is None else x.encode(numbers, nodes)
 
         program = self.program
-        said = (
+        operators = (
             *map(many, (self.init, self.edge, self.apply, self.step)),
             *map(one, (self.cond, self.priority, self.live)),
         )
         kinds = tuple((name, type(value).__name__) for name, value in program.parameters.items())
-        made = (type(program).__name__, program.directions, program.domain, program.monotone, program.kernel, kinds)
         return (
-            *made,
+            type(program).__name__,
+            program.directions,
+            program.domain,
+            program.monotone,
+            program.kernel,
+            kinds,
             program.gathers,
             self.weight,
             tuple(self.fields.items()),
             tuple(self.globals.items()),
-            said,
+            operators,
             tuple(nodes),
         )
 
 
 def _is_id(x: Expr) -> bool:
-    """Whether it is the source's id or nothing."""
+    """Return True if ``x`` is ``where(condition, u.id, INF)``."""
     return x.op == "where" and x.args[1].op == "load" and x.args[1].args == ("u", "id") and x.args[2].op == "inf"
 
 
 class Handle:
-    """What a text sees of a vertex, an edge or the globals: attributes become loads."""
+    """Symbolic argument of an operator: a vertex, an edge or the globals. Its attributes are load expressions."""
 
     def __init__(self, nodes: dict, role: str, owner: str, dtypes: Mapping[str, str]):
         self._nodes, self._role, self._owner, self._dtypes = nodes, role, owner, dtypes
@@ -167,10 +193,15 @@ class Handle:
 
 
 def trace(program: Program, weight: np.dtype | None) -> Traced:
-    """Trace ``program`` for a graph whose weights have this dtype (None: every edge weighs 1).
+    """Trace a program for a graph with weights of this dtype.
+
+    Args:
+        program: the program, with its parameters.
+        weight: dtype of the weights; None: every edge weighs 1.
 
     Raises:
-        TraceError: a text that cannot be made true on every backend; the message names program, text and value.
+        TraceError: an operator that cannot give equal results on every backend; the message names the program, the
+            operator and the value.
     """
     name = type(program).__name__
     nodes: dict = {}
@@ -180,17 +211,17 @@ def trace(program: Program, weight: np.dtype | None) -> Traced:
     weight_name = None if weight is None else np.dtype(weight).name
     e = Handle(nodes, "e", name, {"weight": weight_name or "int32"})
     g = Handle(nodes, "g", name, {**{k: x.dtype for k, x in program.globals.items()}, **dict.fromkeys(GRAPH, "int64")})
-    text = copy.copy(program)
+    symbolic = copy.copy(program)
     for key, value in program.parameters.items():
-        setattr(text, key, _parameter(nodes, name, key, value))
+        setattr(symbolic, key, _parameter(nodes, name, key, value))
 
     def one(method: str, *handles: Handle) -> Expr | None:
-        return lift(_call(text, method, handles)) if program.has(method) else None
+        return lift(_call(symbolic, method, handles)) if program.has(method) else None
 
     def many(method: str, *handles: Handle) -> dict[str, Expr] | None:
         if not program.has(method):
             return None
-        out = _call(text, method, handles)
+        out = _call(symbolic, method, handles)
         if not isinstance(out, Mapping):
             raise TraceError(f"{name}.{method} returned {type(out).__name__}; it returns a dict of name → value")
         return {k: lift(x) for k, x in out.items()}
@@ -219,12 +250,15 @@ def trace(program: Program, weight: np.dtype | None) -> Traced:
     return traced
 
 
-def _call(text: Program, method: str, handles: tuple[Handle, ...]) -> Any:
-    function = getattr(text, method)
+def _call(program: Program, method: str, handles: tuple[Handle, ...]) -> Any:
+    """Call an operator with as many handles as it takes."""
+    function = getattr(program, method)
     bound = inspect.ismethod(function)
     wanted = _arguments(function.__func__ if bound else function) - bound
     if not 0 < wanted <= len(handles):
-        raise TraceError(f"{type(text).__name__}.{method} takes {wanted} arguments; it is given {len(handles)} at most")
+        raise TraceError(
+            f"{type(program).__name__}.{method} takes {wanted} arguments; it can take at most {len(handles)}"
+        )
     return function(*handles[:wanted])
 
 
@@ -234,7 +268,7 @@ def _arguments(function: Callable) -> int:
 
 
 def _parameter(nodes: dict, owner: str, key: str, value: Any) -> Expr:
-    """A parameter is an argument of the kernels, not a constant: 64 sources compile once."""
+    """Return the load of a parameter. It is a kernel argument, not a constant, so 64 sources compile once."""
     if isinstance(value, (bool, np.bool_)):
         return load(nodes, "p", key, "bool", 0)
     if isinstance(value, (int, np.integer)):
@@ -243,10 +277,11 @@ def _parameter(nodes: dict, owner: str, key: str, value: Any) -> Expr:
         return load(nodes, "p", key, "int", 63)
     if isinstance(value, (float, np.floating)):
         return load(nodes, "p", key, "f64", 0)
-    raise TraceError(f"{owner}: parameter {key} = {value!r} is no number")
+    raise TraceError(f"{owner}: parameter {key} = {value!r} is not a number; give a bool, an int or a float")
 
 
 def _once(program: Program, edge: dict, cond: Expr | None, apply: dict | None) -> bool:
+    """Return True if a vertex accepts at most one proposal in the whole run; see :attr:`Traced.once`."""
     if cond is None or apply is not None or len(edge) != 1 or cond.op != "==" or program.domain == ALL:
         return False
     (key,) = edge
@@ -259,7 +294,7 @@ def _once(program: Program, edge: dict, cond: Expr | None, apply: dict | None) -
 
 
 def _check(t: Traced) -> None:
-    """Refuse what would give other answers on another backend, rank count or direction."""
+    """Raise a :class:`TraceError` for a program whose result depends on backend, rank count or direction."""
     name, program = type(t.program).__name__, t.program
     if not t.edge:
         raise TraceError(f"{name}.edge proposes nothing; it returns a dict of field → value")
@@ -271,20 +306,21 @@ def _check(t: Traced) -> None:
             raise TraceError(f"{name}.edge proposes {key!r}, but the field has no reduce=; give it MIN, MAX, ADD or OR")
         if not field.reduce.idempotent and key in t.reads_u | t.reads_v | t.cond_reads:
             raise TraceError(
-                f"{name} reads {key!r} in edge or cond, but also adds to it: the order of edges would show"
+                f"{name} reads {key!r} in edge or cond, but also adds to it: the order of edges would show; "
+                "add to another field"
             )
         if field.reduce.name == "add" and field.dtype not in ("int64", "float32", "float64"):
             raise TraceError(f"{name}.{key} adds in {field.dtype}, which can overflow; use int64 (or a float)")
         if field.reduce.name == "or" and field.dtype[0] == "f":
             raise TraceError(f"{name}.{key} combines floats with OR; use bool or an integer dtype")
-    for text, out, allowed in (
+    for operator, out, allowed in (
         ("init", t.init, {*t.fields, *t.sums, "active"}),
         ("apply", t.apply or {}, {*t.fields, *t.sums, "active"}),
         ("step", t.step or {}, {*t.globals, "done", "whole"}),
     ):
         for key in out:
             if key not in allowed:
-                raise unknown(f"name returned by {name}.{text}", key, allowed)
+                raise unknown(f"name returned by {name}.{operator}", key, allowed)
     if "active" not in t.init and not t.all and "whole" not in (t.step or {}):
         raise TraceError(
             f"{name}.init does not say which vertices are active, so the first round would walk no edge and the answer "
@@ -300,16 +336,17 @@ def _check(t: Traced) -> None:
         raise TraceError(f"{name}: priority goes with one MIN or MAX field, without apply and without cond == INF")
     if any(t.globals[k].dtype == "float64" for k in t.sums) and not t.all:
         raise TraceError(
-            f"{name} sums floats over a changing set of vertices, whose order would show; use domain = ALL"
+            f"{name} sums floats over a changing set of vertices: the result would depend on their order; "
+            "use domain = ALL"
         )
     if t.all and t.step is None:
-        raise TraceError(f"{name} works on ALL vertices every round, so only step can end it; write step(self, g)")
+        raise TraceError(f"{name} visits ALL vertices in every round, so only step can end it; write step(self, g)")
     if t.live is not None and t.apply is None:
         raise TraceError(f"{name}.live says which vertices apply visits, but there is no apply")
     if t.cond is not None and not _cond_holds(t):
         raise TraceError(
-            f"{name}.cond reads a value that may change both ways; mirrors would refuse what their master wants. "
-            "Set monotone = True if a vertex that stops wanting proposals never wants one again"
+            f"{name}.cond reads a value that may change back; mirrors with old values would drop proposals that their "
+            "master accepts. Set monotone = True if a vertex that stops accepting proposals never accepts one again"
         )
     unset = set(t.fields) - set(t.init) - {k for k, f in t.fields.items() if f.given or f.reduce}
     if unset:
@@ -320,17 +357,20 @@ def _check(t: Traced) -> None:
 
 
 def _stays(t: Traced) -> bool:
-    """Whether an edge proposes the same in every round."""
+    """Return True if an edge proposes the same value in every round."""
     changing = {*t.proposes, *(t.apply or {})}
     return not (changing & (t.reads_u | t.reads_v) or any(x.loads("g") for x in t.edge.values()))
 
 
 def _cond_holds(t: Traced) -> bool:
-    """A stale mirror may only say yes too long: its field is monotone by its reduce, or the author vouches for it."""
+    """Return True if ``cond`` is safe on stale mirrors: it can only turn from True to False.
+
+    Either the author declares it (``monotone``), or it reads fields that only improve by an idempotent monoid.
+    """
     if t.program.monotone:
         return True
-    written = set(t.apply or ())
+    encode = set(t.apply or ())
     return all(
-        key in BUILTINS or (key in t.proposes and key not in written and t.fields[key].reduce.idempotent)  # type: ignore[union-attr]
+        key in BUILTINS or (key in t.proposes and key not in encode and t.fields[key].reduce.idempotent)  # type: ignore[union-attr]
         for key in t.cond_reads
     )

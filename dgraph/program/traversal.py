@@ -1,4 +1,4 @@
-"""How a program's rounds are to be walked, where an algorithm has a say in it: a variant of a paper."""
+"""Traversal: the edge-traversal strategy that an algorithm variant prescribes, as its paper describes it."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 from dgraph.errors import UsageError
 
 EVERY = 2**62
-"""More edges than any round has."""
+"""Edge count above that of any round."""
 
 
 @dataclass(frozen=True)
 class Traversal:
-    """One way to walk. What is asked for on the command line goes before ``schedule`` and ``options``.
+    """Traversal strategy of a program. A schedule that the user chooses overrides ``schedule`` and ``options``.
 
     Attributes:
-        name: for messages.
+        name: name in error messages, such as "bfs --variant queue".
         direction: "auto", "push" or "pull".
-        schedule: of a GPU; "auto": as asked for.
-        options: of the schedule.
-        sweeps: whether a push looks at every vertex of a bitmap, in place of a queue of active ones.
-        pours: rounds with fewer edges hand on a list of edges: a vertex that joins adds its own at once.
-        culling: how proposals to one vertex are thinned out before its status is asked for: "warp", "hash".
-        features: of ``schedule`` "bfs-4k": those that are on.
-        anywhere: whether it means something on a CPU.
+        schedule: GPU schedule; "auto" leaves the choice to the run.
+        options: options of the schedule, name → value.
+        sweeps: True if a push scans a bitmap of all vertices (topology-driven) instead of a queue of active ones.
+        emit_limit: rounds with fewer edges than this keep an edge frontier: a new vertex appends its edges at once.
+        culling: filters for duplicate proposals before the status lookup: "warp", "hash".
+        features: enabled features of the schedule "bfs-4k".
+        on_cpu: True if the strategy is also defined on a CPU.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Traversal:
     schedule: str = "auto"
     options: Mapping[str, object] = field(default_factory=dict)
     sweeps: bool = False
-    pours: int = 0
+    emit_limit: int = 0
     culling: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
-    anywhere: bool = False
+    on_cpu: bool = False
 
     def refuse_without_gpu(self) -> None:
-        """Raise a :class:`UsageError` where it means nothing on a CPU."""
-        if not self.anywhere:
+        """Raise a :class:`UsageError` if the strategy exists on GPUs only."""
+        if not self.on_cpu:
             raise UsageError(
                 f"{self.name} says how a GPU walks edges, and this run has none; use --backend cuda, or another variant"
             )

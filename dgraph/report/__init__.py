@@ -1,4 +1,8 @@
-"""What is said of a run: a rank's timings and counts (:class:`Trace`), the JSON, and its other faces."""
+"""Reports of runs: JSON, text, HTML page, trace, comparison, verdict.
+
+A :class:`Trace` records a run on each rank and collects the report, a dictionary that ``schema.json`` describes. All
+functions here take that dictionary.
+"""
 
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.timings import Trace
@@ -9,10 +13,11 @@ from dgraph.report.read import read
 from dgraph.report.report_file import write
 from dgraph.report.style import Style
 from dgraph.report.styles import STYLES
-from dgraph.report.tables import headline, rounds, show, table
+from dgraph.report.tables import facts, headline, rounds, show, table
 from dgraph.report.text_lines import size
+from dgraph.report.verdict import verdict
 
 __all__ = [
-    "STYLES", "Progress", "Style", "Trace", "compare", "comparison", "headline", "page", "read",
-    "rounds", "show", "size", "table", "write", "write_page", "write_trace",
+    "STYLES", "Progress", "Style", "Trace", "compare", "comparison", "facts", "headline", "page", "read",
+    "rounds", "show", "size", "table", "verdict", "write", "write_page", "write_trace",
 ]  # fmt: skip

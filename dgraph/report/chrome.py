@@ -1,5 +1,7 @@
-"""A run as a trace for ui.perfetto.dev and chrome://tracing: a process a rank, its phases, rounds and their parts.
-[Trace Event Format]"""
+"""Export of a run as a trace for ui.perfetto.dev and chrome://tracing, in Google's Trace Event Format.
+
+Main entry: :func:`write_trace`. A rank is a process; its phases, rounds and their parts are nested spans.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,12 @@ from dgraph.engine.rounds.round_series import HIDDEN
 from dgraph.engine.rounds.timings import PARTS
 from dgraph.report.report_file import replacing
 
-NAMES = {"agree": "idle"}
-
 
 def write_trace(report: dict, path: str | os.PathLike) -> None:
-    """Write the events of one run, gzipped where the name ends in ``.gz``, replacing ``path`` in one step.
+    """Write the events of one run atomically to ``path``, gzipped if its name ends in ``.gz``.
 
     Raises:
-        OutputError: the system refused; nothing is left behind.
+        OutputError: the file cannot be written; no partial file remains.
     """
     text = json.dumps({"displayTimeUnit": "ms", "traceEvents": list(events(report))}).encode()
     if Path(path).suffix == ".gz":
@@ -30,10 +30,10 @@ def write_trace(report: dict, path: str | os.PathLike) -> None:
 
 
 def events(report: dict) -> Iterator[dict]:
-    """Complete events, times in microseconds. Spans of a rank nest: solve holds its rounds, a round its parts.
+    """Yield complete events, with times in microseconds; spans nest, as rounds in solve and parts in a round.
 
-    Of a round only the sums of its parts are known; they are shown one after the other. Messages that were under way
-    while edges were walked have a track of their own, and end where computing does.
+    The report has only the sum of each part of a round, so the parts are shown one after the other. Communication that
+    overlaps computing has a track of its own and ends where computing ends.
     """
     ranks, kept = report["ranks"], report["rounds"]["kept"]
     last = max(rank["seconds"]["wall"] for rank in ranks)
@@ -48,7 +48,7 @@ def events(report: dict) -> Iterator[dict]:
         columns = rank.get("rounds", {"start": []})
         hidden = columns.get(HIDDEN, ())
         if hidden:
-            yield {"ph": "M", "name": "thread_name", "pid": number, "tid": 1, "args": {"name": "messages beside edges"}}
+            yield {"ph": "M", "name": "thread_name", "pid": number, "tid": 1, "args": {"name": "hidden exchange"}}
         for at, (row, start) in enumerate(zip(kept, columns["start"], strict=False)):
             parts = [(name, columns[name][at]) for name in PARTS]
             facts = {key: row[key] for key in ("direction", "frontier_vertices", "frontier_edges")}
@@ -56,15 +56,15 @@ def events(report: dict) -> Iterator[dict]:
             schedule = f" {row['schedule']}" if "schedule" in row else ""
             yield _span(number, f"round {row['round']} {row['direction']}{schedule}", shift + start, whole, facts)
             if columns.get("mean_block", (0,) * len(kept))[at]:
-                uneven = {"fullest / mean": round(columns["fullest_block"][at] / columns["mean_block"][at], 3)}
+                uneven = {"max/mean": round(columns["fullest_block"][at] / columns["mean_block"][at], 3)}
                 moment = round((shift + columns["start"][at]) * 1e6, 3)
                 yield {"ph": "C", "name": "thread blocks", "pid": number, "ts": moment, "args": uneven}
             if hidden and hidden[at]:
                 beside = min(hidden[at], columns["compute"][at])
-                yield _span(number, "exchange", shift + start + columns["compute"][at] - beside, beside, {}, track=1)
+                yield _span(number, HIDDEN, shift + start + columns["compute"][at] - beside, beside, {}, track=1)
             for name, seconds in parts:
                 if seconds:
-                    yield _span(number, NAMES.get(name, name), shift + start, seconds, {})
+                    yield _span(number, name, shift + start, seconds, {})
                     start += seconds
             if number == 0:
                 shown = {"vertices": row["frontier_vertices"]}

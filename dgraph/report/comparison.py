@@ -1,4 +1,7 @@
-"""Runs side by side: time, speed-up and efficiency, and what must be equal for that to mean anything."""
+"""Comparison of runs: time, speed-up and efficiency of those that solved the same problem.
+
+Main entries: :func:`compare` for the figures, :func:`comparison` for their text. The page draws the figures.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dgraph.report.style import solving
+from dgraph.report.tables import short_name
 from dgraph.report.text_lines import aligned, size
 
 
@@ -15,19 +19,22 @@ class Row:
 
     Attributes:
         label: algorithm and graph.
-        seconds: from a graph in memory to the answer, without compilation; of the slowest rank.
-        compute: the largest over ranks; the rest of ``seconds`` is communication that nothing hid.
-        balance: mean ÷ largest compute of the ranks: 1 is even.
-        group: runs of one group solved the same problem.
-        speedup: against the run of fewest ranks in its group, as a factor of time.
-        efficiency: speed-up ÷ (ranks ÷ ranks of that run).
+        ranks: number of ranks.
+        seconds: from a graph in memory to the answer, without compilation, of the slowest rank.
+        compute: max over ranks in seconds; the rest of ``seconds`` is communication that nothing overlaps.
+        imbalance: max / mean of compute over ranks; 1 is even.
+        bytes: sent by all ranks together.
+        memory: peak of the rank that used most, in bytes.
+        group: number of the problem; runs of one group solved the same one.
+        speedup: time of the run with the fewest ranks in its group / time of this one.
+        efficiency: speed-up / (ranks / ranks of that run).
     """
 
     label: str
     ranks: int
     seconds: float
     compute: float
-    balance: float
+    imbalance: float
     bytes: int
     memory: int
     group: int
@@ -36,7 +43,7 @@ class Row:
 
 
 def compare(reports: Sequence[dict]) -> list[Row]:
-    """A row a run, in the order given."""
+    """Return a row for each run, in the order given."""
     problems = [_problem(report) for report in reports]
     groups = list(dict.fromkeys(problems))
     rows = []
@@ -50,11 +57,11 @@ def compare(reports: Sequence[dict]) -> list[Row]:
         speedup = solving(first) / seconds if seconds else 1.0
         rows.append(
             Row(
-                label=f"{report['algorithm'].get('name', '?')} on {report['graph'].get('name', '?')}",
+                label=f"{report['algorithm'].get('name', '?')} on {short_name(report['graph'].get('name', '?'))}",
                 ranks=ranks,
                 seconds=seconds,
                 compute=max(compute),
-                balance=sum(compute) / len(compute) / max(compute) if max(compute) else 1.0,
+                imbalance=max(compute) * len(compute) / sum(compute) if any(compute) else 1.0,
                 bytes=sum(peer["bytes"] for rank in report["ranks"] for peer in rank["sent"]),
                 memory=max(rank["peak_memory_bytes"] for rank in report["ranks"]),
                 group=groups.index(problem),
@@ -66,30 +73,29 @@ def compare(reports: Sequence[dict]) -> list[Row]:
 
 
 def comparison(reports: Sequence[dict]) -> str:
-    """The rows as plain text, and a warning where the runs did not solve the same problem."""
+    """Return the rows as text, with a warning where the runs did not solve the same problem."""
     rows = compare(reports)
     several = len({row.group for row in rows}) > 1
-    lines: list[list[str] | None] = [
-        ["run", "ranks", "seconds", "compute", "rest", "balance", "sent", "memory", "speed-up", "efficiency"],
-        None,
-    ]
+    head = ["run", "ranks", "seconds", "compute", "rest", "imbalance"]
+    head += ["bytes sent", "peak memory", "speed-up", "efficiency"]
+    lines: list[list[str] | None] = [head, None]
     for number, row in enumerate(rows, 1):
         lines.append(
             [
                 f"{number}{chr(ord('a') + row.group % 26) if several else ''}", str(row.ranks), f"{row.seconds:.4f}",
-                f"{row.compute:.4f}", f"{max(row.seconds - row.compute, 0):.4f}", f"{row.balance:.2f}",
+                f"{row.compute:.4f}", f"{max(row.seconds - row.compute, 0):.4f}", f"{row.imbalance:.2f}",
                 size(row.bytes), size(row.memory), f"{row.speedup:.2f}", f"{row.efficiency:.0%}",
             ]
         )  # fmt: skip
     text = [f"{number:3}  {row.label}" for number, row in enumerate(rows, 1)]
-    told = ["\n".join(text), "\n".join(aligned(lines))]
+    blocks = ["\n".join(text), "\n".join(aligned(lines))]
     if several:
-        told.append("runs of different letters differ in graph, algorithm or parameters: compare within a letter")
-    return "\n\n".join(told)
+        blocks.append("runs of different letters differ in graph, algorithm or parameters: compare within a letter")
+    return "\n\n".join(blocks)
 
 
 def _problem(report: dict) -> str:
-    """What two runs must share for their times to be comparable."""
+    """Return a key that runs share if their times are comparable: algorithm, parameters and graph."""
     algorithm, graph = report["algorithm"], report["graph"]
     parameters = sorted((name, str(value)) for name, value in algorithm.get("parameters", {}).items())
     return str((algorithm.get("name"), parameters, graph.get("fingerprint") or graph.get("name")))

@@ -1,4 +1,7 @@
-"""The lines that the GAP benchmark suite's programs print.   [Beamer, Asanović, Patterson: arXiv:1508.03619]"""
+"""Output format of the GAP benchmark suite's programs.
+
+Beamer, Asanović, Patterson: The GAP Benchmark Suite, arXiv:1508.03619.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ from dgraph.report.style import CONSTRUCTION, Style, slowest, solving
 
 
 class Gap(Style):
-    """Read (or generate) and build times, the graph, a line a trial, their average."""
+    """Read (or generate) and build times and the graph, then the time of each trial and their average."""
 
     def __init__(self) -> None:
         self.trials: list[float] = []
 
     def run(self, report):
+        """Print the trial; before the first one also load and build times and the graph."""
         if not self.trials:
             from dgraph.graph.generate import is_generator
 
@@ -25,6 +29,7 @@ class Gap(Style):
         _print("Trial Time", self.trials[-1])
 
     def end(self):
+        """Print the average of the trials."""
         if self.trials:
             _print("Average Time", sum(self.trials) / len(self.trials))
 

@@ -1,4 +1,4 @@
-"""The ``key: value`` lines that the Graph500 reference code prints after its searches.   [graph500.org, version 3]"""
+"""Output format of the Graph500 reference code, version 3 (graph500.org): statistics over all searches."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from dgraph.report.style import CONSTRUCTION, Style, slowest, solving
 
 KERNELS = ("bfs", "sssp")
 WHOLE = ("depth_limit", "cutoff", "max_rounds")
-"""Options that end a search early: what it traversed is then not known."""
+"""Options that end a search early; its number of traversed edges is then unknown."""
 
 QUANTILES = ("min", "firstquartile", "median", "thirdquartile", "max")
 
 NOT_VALIDATED = -1.0
-"""Where the reference code has a time of validation and none was done."""
+"""Time that the reference code prints for a search that was not validated."""
 
 
 class Graph500(Style):
-    """Statistics over all sources, at the end."""
+    """``key: value`` lines with statistics over all sources, after the last run."""
 
     def __init__(self) -> None:
         self.reports: list[dict] = []
 
     @classmethod
     def check(cls, algorithm, options):
+        """Refuse algorithms other than bfs and sssp, and options that end a search early."""
         if algorithm not in KERNELS:
             raise UsageError(
                 f"--format graph500: Graph500 defines {' and '.join(KERNELS)}, and no output for {algorithm}; "
@@ -39,15 +40,17 @@ class Graph500(Style):
                 )
 
     def run(self, report):
+        """Keep the report for the statistics."""
         self.reports.append(report)
 
     def end(self):
+        """Print the statistics over all runs."""
         if self.reports:
-            print(*map(_written, *zip(*_lines(self.reports), strict=True)), sep="\n", flush=True)
+            print(*map(_formatted, *zip(*_lines(self.reports), strict=True)), sep="\n", flush=True)
 
 
-def _written(key: str, value: object) -> str:
-    """A line as the reference code has it, down to the mark on the figure that counts."""
+def _formatted(key: str, value: object) -> str:
+    """Return a line of the reference code; ``!`` marks the harmonic mean of TEPS, by which runs are ranked."""
     start = f"{key + ':':29}!  " if key.endswith("harmonic_mean_TEPS") else f"{key + ':':32}"
     return f"{start}{value}"
 
@@ -65,22 +68,22 @@ def _lines(reports: Sequence[dict]) -> Iterator[tuple[str, object]]:
         yield f"{kernel}{name}_time", f"{value:g}"
     for name, value in statistics(edges).items():
         yield f"{name}_nedge", f"{value:.11g}"
-    paces = statistics([time / count if count else math.inf for time, count in zip(times, edges, strict=True)])
-    rates = {name: 1 / pace if pace else math.inf for name, pace in paces.items()}
+    inverse = statistics([time / count if count else math.inf for time, count in zip(times, edges, strict=True)])
+    rates = {name: 1 / pace if pace else math.inf for name, pace in inverse.items()}
     for name, of in zip(QUANTILES, reversed(QUANTILES), strict=True):
         yield f"{kernel}{name}_TEPS", f"{rates[of]:g}"
     yield f"{kernel}harmonic_mean_TEPS", f"{rates['mean']:g}"
     # N. Norris, The Standard Errors of the Geometric and Harmonic Means, Ann. Math. Stat. 11(4), 1940
-    spread = paces["stddev"] / (paces["mean"] ** 2 * math.sqrt(len(reports) - 1)) if len(reports) > 1 else math.nan
+    spread = inverse["stddev"] / (inverse["mean"] ** 2 * math.sqrt(len(reports) - 1)) if len(reports) > 1 else math.nan
     yield f"{kernel}harmonic_stddev_TEPS", f"{spread:g}"
-    checked = [slowest(report, "validate") or NOT_VALIDATED for report in reports]
-    for name, value in statistics(checked).items():
+    validated = [slowest(report, "validate") or NOT_VALIDATED for report in reports]
+    for name, value in statistics(validated).items():
         yield f"{kernel}{name}_validate", f"{value:g}"
 
 
 def _generator(name: str) -> Iterator[tuple[str, object]]:
-    """SCALE and edgefactor of a generated graph that has a scale."""
-    from dgraph.graph.generate import GENERATORS, is_generator  # not at the top: --help comes through here
+    """Yield SCALE and edgefactor of a generated graph, where its generator has them."""
+    from dgraph.graph.generate import GENERATORS, is_generator  # imported late: --help imports this module
     from dgraph.graph.generators.spec import SCALE, parse
 
     if not is_generator(name):
@@ -93,7 +96,7 @@ def _generator(name: str) -> Iterator[tuple[str, object]]:
 
 
 def statistics(values: Sequence[float]) -> dict[str, float]:
-    """Quantiles, mean and sample deviation as the reference code takes them; one value has no deviation (nan)."""
+    """Return quantiles, mean and sample deviation as the reference code computes them; nan deviation of one value."""
     x, last = sorted(values), len(values) - 1
     mean = sum(x) / len(x)
     low, middle = (last // 4, len(x) // 4), (last // 2, len(x) // 2)

@@ -1,26 +1,26 @@
-"""What was recorded of GPUs, as plain text: edges by thread block, warp and thread; seconds by kernel."""
+"""Text of GPU recordings: edges by thread block, warp and thread (``--record load``), seconds by kernel (``time``)."""
 
 from __future__ import annotations
 
-from dgraph.report.text_lines import aligned, count
+from dgraph.report.text_lines import aligned, count, durations
 
 UNITS = ("block", "warp", "thread")
 
 
 def load(report: dict) -> str:
-    """Edges by block, warp and thread of the rank whose blocks are least even; nothing where none was counted."""
+    """Return edges by block, warp and thread of the rank with the most uneven blocks; empty if none were counted."""
     counted = [rank for rank in report["ranks"] if "load" in rank]
     if not counted:
         return ""
     rank = max(counted, key=lambda rank: rank["load"]["block"]["ratio"] or 0)
-    where = f", of rank {rank['rank']}, the least even" if len(counted) > 1 else ""
+    where = f", of rank {rank['rank']}, whose blocks are the most uneven" if len(counted) > 1 else ""
     below = f"\n\n{tasks(rank['queues'])}" if "queues" in rank else ""
     return f"edges visited on the GPU over all rounds{where}\n\n{spreads(rank['load'])}{below}"
 
 
 def spreads(load: dict) -> str:
-    """How even edges lie: a line for blocks, warps and threads."""
-    lines: list[list[str] | None] = [["edges by", "number", "fewest", "mean", "most", "deviation", "most/mean"], None]
+    """Return a table with the statistics of edges by block, warp and thread, one line each."""
+    lines: list[list[str] | None] = [["edges by", "number", "min", "mean", "max", "deviation", "max/mean"], None]
     for unit in UNITS:
         one = load[unit]
         figures = [count(sum(one["histogram"])), count(one["min"]), f"{one['mean']:,.1f}"]
@@ -29,7 +29,7 @@ def spreads(load: dict) -> str:
 
 
 def tasks(queues: dict) -> str:
-    """What the queues of ``steal`` came to, in a line.   [003 Table I]"""
+    """Return one line on the task queues of the schedule ``steal``."""
     return (
         f"{count(queues['tasks'])} tasks in {count(queues['queues'])} queues, {count(queues['stolen'])} stolen; of a "
         f"queue: most {count(queues['most'])}, least {count(queues['least'])}, mean {queues['mean']:,.2f}, "
@@ -38,7 +38,7 @@ def tasks(queues: dict) -> str:
 
 
 def kernels(report: dict) -> str:
-    """Seconds by kernel, of all ranks together; nothing where they were not measured."""
+    """Return a table of launches and time by kernel, summed over ranks; empty if they were not timed."""
     rows: dict[tuple[str, str], list[float]] = {}
     for rank in report["ranks"]:
         for row in rank.get("kernels", ()):
@@ -48,13 +48,15 @@ def kernels(report: dict) -> str:
     if not rows:
         return ""
     whole = sum(seconds for _, seconds in rows.values())
-    lines: list[list[str] | None] = [["kernel", "schedule", "launches", "seconds", "share"], None]
-    for (schedule, kernel), (launches, seconds) in sorted(rows.items(), key=lambda item: -item[1][1]):
+    lines: list[list[str] | None] = [["kernel", "schedule", "launches", "time", "share"], None]
+    ordered = sorted(rows.items(), key=lambda item: -item[1][1])
+    times = durations([seconds for _, (_, seconds) in ordered])
+    for ((schedule, kernel), (launches, seconds)), time in zip(ordered, times, strict=True):
         share = f"{seconds / whole:.0%}" if whole else "-"
-        lines.append([kernel, schedule, count(launches), f"{seconds:.5f}", share])
+        lines.append([kernel, schedule, count(launches), time, share])
     return "\n".join(aligned(lines))
 
 
 def ratio(value: float | None) -> str:
-    """Largest ÷ mean; a stroke where there was nothing."""
+    """Return max / mean as text; ``-`` where the mean is 0."""
     return "-" if value is None else f"{value:.2f}"

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: the report, its page, its trace."""
+"""Atomic writing of reports, pages and traces: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pathlib import Path
 from dgraph.errors import OutputError
 
 COLUMN = re.compile(r"\[\n[\d.eE+,\s-]+\]")
-"""A list of numbers alone, which needs no line for each. No string of JSON has a line break in it."""
+"""An indented list of numbers, which is written on one line. A JSON string cannot match: it has no line break."""
 
 
 def write(report: dict, path: str | os.PathLike) -> None:
-    """Write the report as JSON, replacing ``path`` in one step; one rank calls it.
+    """Write the report as JSON, replacing ``path`` atomically; called by one rank.
 
     Raises:
-        OutputError: the system refused; nothing is left behind.
+        OutputError: the file cannot be written; no partial file remains.
     """
     text = COLUMN.sub(lambda found: "".join(found[0].split()), json.dumps(report, indent=1))
     replacing(path, f"{text}\n".encode(), "--report")
 
 
 def replacing(path: str | os.PathLike, content: bytes, option: str) -> None:
-    """``path`` becomes ``content`` in one step; ``option`` is what the user may change when it cannot.
+    """Replace the file ``path`` by ``content`` atomically; an error names ``option`` as what to change.
 
     Raises:
-        OutputError: the system refused; nothing is left behind.
+        OutputError: the file cannot be written; no partial file remains.
     """
     path = Path(path)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -1,4 +1,4 @@
-"""A style of output, and the times that those of benchmarks share."""
+"""Base class of the output formats of ``--format``, and the times that benchmark formats and comparisons share."""
 
 from __future__ import annotations
 
@@ -7,35 +7,40 @@ from typing import Any
 
 
 class Style:
-    """Prints the runs of one command line on stdout; this one prints nothing."""
+    """Printer of the runs of one command line on stdout; this one prints nothing.
+
+    Rank 0 makes one object for each command line.
+    """
 
     @classmethod
     def check(cls, algorithm: str, options: Mapping[str, Any]) -> None:
-        """Refuse, before a graph is loaded, what the style cannot say.
+        """Refuse, before a graph is loaded, an algorithm or options that the format does not define.
 
         Raises:
-            UsageError: it is not defined for this algorithm, or not with these options and parameters.
+            UsageError: the format is not defined for this algorithm, or not with these options and parameters.
         """
 
     def run(self, report: dict) -> None:
-        """A run ended."""
+        """Print the report of a run that ended."""
 
     def end(self) -> None:
-        """No run will follow."""
+        """Print what follows the last run."""
 
 
 CONSTRUCTION = ("partition", "build", "prepare")
-"""What becomes of edges before a program runs on them."""
+"""Timers of graph construction: from cleaned edges to a partitioned graph that a program can run on."""
 
 
 def slowest(report: dict, *timers: str) -> float:
-    """Seconds in ``timers`` together, of the rank that spent most."""
+    """Return the sum of ``timers`` in seconds, of the rank where it is largest."""
     return max(sum(rank["seconds"].get(timer, 0.0) for timer in timers) for rank in report["ranks"])
 
 
 def solving(report: dict) -> float:
-    """Seconds from a graph in memory to the answer on every rank, of the slowest rank; neither compilation is in it nor
-    what prepares the graph for a program."""
+    """Return the seconds from a graph in memory to the answer, of the slowest rank.
+
+    That is ``solve`` without ``compile`` and ``prepare``.
+    """
     before = ("prepare", "compile")
     return max(
         rank["seconds"]["solve"] - sum(rank["seconds"].get(timer, 0.0) for timer in before) for rank in report["ranks"]

@@ -1,7 +1,4 @@
-"""What a command line prints of its runs on stdout: a table for people, or what other programs read.
-
-A style is made once for a command line; rank 0 gives it the report of each run, and closes it.
-"""
+"""Register of the output formats of ``--format``: a table for people, and formats that other programs read."""
 
 from __future__ import annotations
 
@@ -14,17 +11,20 @@ from dgraph.report.tables import show
 
 
 class Table(Style):
-    """A headline, a line a rank, the rounds."""
+    """Headline, facts and tables of each run, for people."""
 
     def run(self, report):
+        """Print the run as text."""
         show(report)
 
 
 class Json(Style):
-    """The report of ``schema.json``, a line a run."""
+    """Report of each run as ``schema.json`` describes it, one line a run."""
 
     def run(self, report):
+        """Print the report as one line of JSON."""
         print(json.dumps(report))
 
 
 STYLES: dict[str, type[Style]] = {"table": Table, "json": Json, "graph500": Graph500, "gap": Gap}
+"""Name of ``--format`` → class."""

@@ -1,236 +1,347 @@
-"""The table at the end of a run: one line a rank, then the largest, the mean, and their ratio; and its rounds."""
+"""Text of a run for people: headline, facts, a table of ranks, a table of rounds.
+
+Main entry: :func:`show`. A table of ranks appears only where there are several, a table of all rounds only where they
+are few. The lines fit ``WIDTH`` columns. GPU recordings are left to :mod:`recorded`.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from dgraph.engine.rounds.timings import PARTS, PHASES
+from dgraph.engine.rounds.timings import PARTS
+from dgraph.errors import DgraphError
 from dgraph.report.recorded import kernels, load
-from dgraph.report.text_lines import aligned, count, size
+from dgraph.report.text_lines import aligned, count, duration, durations, labelled, printable, size, sparkline, wrapped
+from dgraph.report.time_split import AFTER, BEFORE, mean, means, rounds_time, split
+
+WIDTH = 100
+"""Columns of the text where the output is not a terminal."""
 
 MOST_RANKS = 32
 """With more ranks only the ``SLOWEST`` are listed; the JSON has them all."""
 
 SLOWEST = 3
 
-FIRST_ROUNDS, LARGEST_ROUNDS = 3, 5
-"""Of a long run the table has the first rounds, and those of most edges among the others."""
+MOST_ROUNDS, FIRST_ROUNDS = 8, 3
+"""Rounds that are all listed; rounds listed from the start of a longer run, beside its heaviest and its last."""
 
 MOST_HOSTS = 4
 
-STRONG = ("rank ", "round ", "max/mean ", "edges by ", "kernel ", "warning:", "NOT CONVERGED")
-"""How lines begin that stand out on a terminal."""
+SMALL_SHARE = 0.001
+"""Phases below this share of the wall time are left out of the time line."""
+
+UNEVEN, UNEVEN_SHARE = 1.1, 0.01
+"""A phase has a column in the table of ranks where its max / mean and its share of the wall time are above these."""
+
+STRONG = ("rank ", "round ", "max/mean ", "edges by ", "kernel ", "warning ", "bound by ")
+"""Starts of the lines that are bold on a terminal."""
 
 NAMES = ("source", "k")
 """Figures of a summary that are names, not amounts: written without separators."""
 
+ELSEWHERE = ("backend", "threads", "gpus", "graph")
+"""Choices that the lines ``backend``, ``ranks`` and ``graph`` show."""
+
+OF_SEVERAL_RANKS = ("policy", "transport")
+"""Choices that make no difference on one rank."""
+
 
 class Column(NamedTuple):
-    """A heading, the figure of one rank's entry in the report, and how that figure is written."""
+    """One column of the table of ranks.
+
+    Attributes:
+        name: heading.
+        figure: value of one entry of ``ranks``.
+        texts: values of the column → cells, in a common unit.
+    """
 
     name: str
     figure: Callable[[dict], float]
-    text: Callable[[float], str]
+    texts: Callable[[Sequence[float]], list[str]]
 
 
-def _time(name: str, *timers: str) -> Column:
-    def figure(rank: dict) -> float:
-        return sum(rank["seconds"].get(timer, 0.0) for timer in timers)
-
-    return Column(name, figure, lambda value: f"{value:.3f}" if value < 100 else f"{value:.1f}")
+def _time(name: str) -> Column:
+    return Column(name, lambda rank: split(rank)[name], durations)
 
 
-def _other(rank: dict) -> float:
-    """Seconds that no timer saw: ``solve`` is known by its parts."""
-    seen = [name for name in (*PHASES, *PARTS) if name != "solve"]
-    return max(rank["seconds"]["wall"] - sum(rank["seconds"].get(name, 0.0) for name in seen), 0.0)
+def _amount(name: str, figure: Callable[[dict], float], text: Callable[[float], str] = count) -> Column:
+    return Column(name, figure, lambda values: [text(value) for value in values])
 
 
-def _total(what: str) -> Callable[[dict], float]:
-    return lambda rank: sum(peer[what] for peer in rank["sent"])
+def _sent(key: str) -> Callable[[dict], float]:
+    return lambda rank: sum(peer[key] for peer in rank["sent"])
 
 
-PHASES_OF_A_RUN = (
-    _time("load", "load"),
-    _time("build", "partition", "build"),
-    _time("init", "prepare", "compile", "init"),
-    _time("validate", "validate"),
-    _time("output", "output"),
-    _time("other")._replace(figure=_other),
-)
-PARTS_OF_ROUNDS = (
-    _time("compute", "compute"),
-    _time("pack", "pack"),
-    _time("exchange", "exchange"),
-    _time("unpack", "unpack"),
-    _time("idle", "agree"),
-)
-"""Seconds. With those of the phases, a rank's line adds up to its wall time."""
+TIMES = tuple(_time(name) for name in (*BEFORE, *PARTS, *AFTER, "other"))
 
-VOLUMES = (
-    Column("masters", lambda rank: rank["counts"].get("masters", 0), count),
-    Column("mirrors", lambda rank: rank["counts"].get("mirrors", 0), count),
-    Column("edges", lambda rank: rank["counts"].get("edges", 0), count),
-    Column("messages", _total("messages"), count),
-    Column("sent", _total("bytes"), size),
-    Column("memory", lambda rank: rank["peak_memory_bytes"], size),
-    Column("GPU memory", lambda rank: rank.get("gpu_memory", {}).get("peak_bytes", 0), size),
-    Column("planned", lambda rank: rank.get("gpu_memory", {}).get("planned_bytes", 0), size),
+AMOUNTS = (
+    _amount("masters", lambda rank: rank["counts"].get("masters", 0)),
+    _amount("mirrors", lambda rank: rank["counts"].get("mirrors", 0)),
+    _amount("edges", lambda rank: rank["counts"].get("edges", 0)),
+    _amount("messages sent", _sent("messages")),
+    _amount("bytes sent", _sent("bytes"), size),
+    _amount("peak memory", lambda rank: rank["peak_memory_bytes"], size),
+    _amount("GPU peak memory", lambda rank: rank.get("gpu_memory", {}).get("peak_bytes", 0), size),
+    _amount("GPU planned", lambda rank: rank.get("gpu_memory", {}).get("planned_bytes", 0), size),
 )
 
 
-OPTIONAL = ("validate", "GPU memory", "planned")
-"""Columns that are there only where some rank has something in them."""
-
-GROUPS = (PHASES_OF_A_RUN, PARTS_OF_ROUNDS, VOLUMES)
-"""What stays together where the table is too wide and is cut."""
-
-
-def table(report: dict, width: int = 100) -> str:
-    """The per-rank table as plain text, times in seconds; cut into several below each other to fit ``width``."""
-    blocks: list[tuple[Column, ...]] = []
-    for every in GROUPS:
-        group = tuple(column for column in every if column.name not in OPTIONAL or _any(report, column))
-        fits = blocks and len(_block(report, blocks[-1] + group)[0]) <= width
-        blocks.append(blocks.pop() + group if fits else group)
-    texts = ["\n".join(_block(report, columns)) for columns in blocks]
-    if len(report["ranks"]) > MOST_RANKS:
-        texts.append(f"the {SLOWEST} ranks of most compute, of {len(report['ranks'])}; --report has all")
-    return "\n\n".join(texts)
-
-
-def show(report: dict, file: TextIO | None = None) -> None:
-    """Print headline and table to ``file`` (stdout); on a terminal as wide as that is, with some lines standing out."""
+def show(report: dict, file: TextIO | None = None, before: Sequence[str] = ()) -> None:
+    """Print a run as text to ``file`` (stdout), below the lines ``before``; on a terminal some lines are bold."""
     file = file or sys.stdout
-    if not file.isatty():
-        texts = headline(report), table(report), rounds(report), load(report), kernels(report)
-        print(*filter(None, texts), sep="\n\n", file=file)
+    terminal = file.isatty()
+    console, width = None, WIDTH
+    if terminal:
+        from rich.console import Console
+
+        console = Console(file=file)
+        width = console.width
+    advice = [line for text in before for line in wrapped(text, width, other="  ")]
+    texts = ["\n".join(advice), _head(report, width), table(report, width), rounds(report), load(report)]
+    text = printable("\n\n".join(filter(None, [*texts, kernels(report)])), getattr(file, "encoding", None))
+    if console is None:
+        print(text, file=file)
         return
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=file)
-    name, *rest = headline(report).splitlines()
-    below = filter(None, (rounds(report), load(report), kernels(report)))
-    lines = [name, *rest, "", *table(report, console.width).splitlines()]
-    for line in [*lines, *(line for text in below for line in ("", *text.splitlines()))]:
-        strong = line is name or line.lstrip().startswith(STRONG)
+    title = wrapped(headline(report), width, other="  ")
+    for line in text.splitlines():
+        strong = line in title or line.lstrip().startswith(STRONG)
         console.print(Text(line, style="bold" if strong else ""), soft_wrap=True)
 
 
-def rounds(report: dict) -> str:
-    """The first rounds and the largest, as plain text; nothing where no round ran. Seconds are those of rank 0."""
-    kept = report["rounds"]["kept"]
-    rest = sorted(range(FIRST_ROUNDS, len(kept)), key=lambda i: (-kept[i]["frontier_edges"], i))[:LARGEST_ROUNDS]
-    shown = [kept[i] for i in sorted([*range(min(FIRST_ROUNDS, len(kept))), *rest])]
-    if not shown:
-        return ""
-    head = ["round", "direction", "vertices", "edges", "seconds"]
-    named = any("schedule" in row for row in kept)
-    lines: list[list[str] | None] = [head + ["schedule"] * named, None]
-    gap = ["..."] * (len(head) + named)
-    before = 0
-    for row in shown:
-        if row["round"] != before + 1:
-            lines.append(gap)
-        before = row["round"]
-        figures = (count(row[name]) for name in ("round", "frontier_vertices", "frontier_edges"))
-        number, vertices, edges = figures
-        line = [number, row["direction"], vertices, edges, f"{row['seconds']:.4f}"]
-        lines.append(line + [row.get("schedule", "-")] * named)
-    if before != report["rounds"]["count"]:
-        lines.append(gap)
-    return "\n".join(aligned(lines))
+def _head(report: dict, width: int) -> str:
+    return "\n".join([*wrapped(headline(report), width, other="  "), *labelled(facts(report), width)])
 
 
 def headline(report: dict) -> str:
-    """What was run and how it ended, what was chosen and why, and the warnings: a few lines of plain text."""
-    return "\n".join(_headline(report)).encode(errors="backslashreplace").decode()  # a vertex's name may be no UTF-8
-
-
-def _any(report: dict, column: Column) -> bool:
-    return any(column.figure(rank) for rank in report["ranks"])
-
-
-def _block(report: dict, columns: tuple[Column, ...]) -> list[str]:
-    """Lines of one table: headings, a line a rank, and over several ranks the largest, the mean and their ratio."""
-    ranks = shown = report["ranks"]
-    if len(ranks) > MOST_RANKS:
-        shown = sorted(ranks, key=lambda rank: -rank["seconds"].get("compute", 0.0))[:SLOWEST]
-    body = [[str(rank["rank"]), *(column.text(column.figure(rank)) for column in columns)] for rank in shown]
-    foot: list[list[str]] = []
-    if len(ranks) > 1:
-        foot = [["max"], ["mean"], ["max/mean"]]
-        for column in columns:
-            figures = [column.figure(rank) for rank in ranks]
-            most, mean = max(figures), sum(figures) / len(figures)
-            for line, text in zip(foot, (column.text(most), column.text(mean), _ratio(most, mean)), strict=True):
-                line.append(text)
-    head = ["rank", *(column.name for column in columns)]
-    return aligned([head, None, *body, *([None, *foot] if foot else [])])
-
-
-def _ratio(most: float, mean: float) -> str:
-    return f"{most / mean:.2f}" if mean else "-"
-
-
-def _headline(report: dict) -> Iterable[str]:
+    """Return one line: algorithm, graph and its sizes, rounds, their seconds on the slowest rank, ranks."""
     algorithm, graph, outcome = report["algorithm"], report["graph"], report["outcome"]
     shape = ", ".join(f"{graph[key]:,} {word}" for key, word in (("n", "vertices"), ("m", "edges")) if key in graph)
-    yield f"{algorithm.get('name', '?')} on {graph.get('name', '?')}" + (f" ({shape})" if shape else "")
-    if summary := outcome.get("summary"):
-        yield "  " + ", ".join(f"{key} {value if key in NAMES else _value(value)}" for key, value in summary.items())
-    yield "  " + _ending(report)
-    if algorithm.get("weights", "none") != "none":
-        yield f"  weights: {_weights(algorithm, graph)}"
-    if verdict := outcome.get("validation"):
-        yield "  " + _validation(verdict)
-    if known := graph.get("fingerprint"):
-        yield f"  graph fingerprint {known}"
-    yield from _hosts(report["hosts"])
-    for choice in report["choices"]:
-        yield f"  {choice['what']} {choice['taken']}" + (f": {choice['reason']}" if choice["reason"] else "")
+    name = f"{algorithm.get('name', '?')} on {short_name(graph.get('name', '?'))}" + (f" ({shape})" if shape else "")
+    rounds, ranks = outcome.get("rounds", report["rounds"]["count"]), len(report["ranks"])
+    end = "" if outcome.get("converged", True) else f"NOT CONVERGED ({outcome.get('limit') or 'limit reached'}) after "
+    took = f"{rounds:,} round{'s'[: rounds != 1]} in {duration(rounds_time(report))}"
+    return f"{name}: {end}{took} on {ranks} rank{'s'[: ranks != 1]}"
+
+
+def short_name(name: str) -> str:
+    """Return a generator's spec without the options that have their default, or a file's name without its folders."""
+    from dgraph.graph.generate import GENERATORS, is_generator  # imported late: --help imports this module
+    from dgraph.graph.generators.spec import parse
+
+    if not is_generator(name):
+        return Path(name).name or name
+    try:
+        generator, size, options = parse(name, GENERATORS)
+    except DgraphError:  # a report of another version, whose generators had other options
+        return name.split(",")[0]
+    changed = {key: value for key, value in options.items() if value != generator.options[key].default}
+    return generator.spell(size, changed)
+
+
+def facts(report: dict) -> list[tuple[str, str]]:
+    """Return label and text of what a user wants to know of a run, in that order; warnings come last."""
+    return list(_facts(report))
+
+
+def _facts(report: dict) -> Iterator[tuple[str, str]]:
+    choices = {choice["what"]: choice for choice in report["choices"]}
+    summary = {name: value for name, value in report["outcome"].get("summary", {}).items() if name not in choices}
+    if summary:
+        figures = (f"{name} {value if name in NAMES else _value(value)}" for name, value in summary.items())
+        yield "summary", ", ".join(figures)
+    if validation := report["outcome"].get("validation"):
+        yield "validation", _validation(validation)
+    yield from _machine(report, choices)
+    yield "time", _time_line(report)
+    yield "graph", _graph(report, choices)
+    by_direction = {name: number for name, number in report["rounds"]["by_direction"].items() if name}
+    if len(by_direction) > 1:
+        yield "direction", ", ".join(f"{number:,} {name}" for name, number in by_direction.items())
+    hidden = ELSEWHERE + (OF_SEVERAL_RANKS if len(report["ranks"]) == 1 else ())
+    for what, choice in choices.items():
+        if what not in hidden:
+            yield what, _choice(choice)
     for warning in report["warnings"]:
-        yield f"  warning: {warning}"
+        yield "warning", warning
 
 
-def _weights(algorithm: dict, graph: dict) -> str:
-    used = algorithm["weights"] == "used"
-    return f"used ({graph['weight_type']})" if used else f"not used by {algorithm.get('name', '?')}"
+def _choice(choice: dict) -> str:
+    return choice["taken"] + (f": {choice['reason']}" if choice["reason"] else "")
 
 
-def _validation(verdict: dict) -> str:
-    if verdict["passed"]:
-        return f"validated: {'; '.join(verdict['checked'])}"
-    return f"{'not validated' if verdict['passed'] is None else 'VALIDATION FAILED'}: {verdict['failure']}"
+def _machine(report: dict, choices: dict[str, dict]) -> Iterator[tuple[str, str]]:
+    """Yield backend, GPUs, ranks and hosts."""
+    ranks, hosts = report["ranks"], report["hosts"]
+    backend, threads = choices.get("backend"), choices.get("threads")
+    on_gpus = backend is not None and backend["taken"] == "cuda"
+    if backend:
+        kind = f" ({threads['reason']})" if on_gpus and threads and threads["reason"] else ""
+        yield "backend", _choice(backend | {"taken": backend["taken"] + kind})
+    if "gpus" in choices and len(ranks) > 1:
+        yield "gpus", _choice(choices["gpus"])
+    each = " each" if len(ranks) > 1 else ""
+    work = f", {threads['taken']} thread{'s'[: threads['taken'] != '1']}{each}" if threads and not on_gpus else ""
+    if len(hosts) == 1:
+        place = f"{hosts[0]['host']} ({_cores(hosts[0])})"
+        yield "ranks", f"{len(ranks)} on {place}{work}; peak memory {size(hosts[0]['peak_memory_bytes'])}"
+    else:
+        yield "ranks", f"{len(ranks)} on {len(hosts)} hosts{work}"
+        for host in hosts[:MOST_HOSTS]:
+            named = _named(host["ranks"])
+            yield "host", f"{host['host']} ({_cores(host)}): {named}; peak memory {size(host['peak_memory_bytes'])}"
+        if len(hosts) > MOST_HOSTS:
+            yield "host", f"and {len(hosts) - MOST_HOSTS} more"
+    memory = ranks[0].get("gpu_memory")
+    if len(ranks) == 1 and memory:
+        planned = f", planned {size(memory['planned_bytes'])}" if memory.get("planned_bytes") else ""
+        yield "GPU memory", f"peak {size(memory['peak_bytes'])}{planned}"
 
 
-def _hosts(hosts: list[dict]) -> Iterable[str]:
-    for host in hosts[:MOST_HOSTS]:
-        ranks, last = host["ranks"], len(host["ranks"]) - 1
-        ascending = ranks == list(range(ranks[0], ranks[0] + len(ranks)))
-        named = f"{ranks[0]} to {ranks[last]}" if ascending and last > 1 else ", ".join(map(str, ranks))
-        held = size(host["peak_memory_bytes"])
-        yield f"  host {host['host']} ({host['cores']} cores): rank{'s'[: last > 0]} {named}; {held} in use at most"
-    if len(hosts) > MOST_HOSTS:
-        yield f"  and {len(hosts) - MOST_HOSTS} hosts more"
+def _cores(host: dict) -> str:
+    return f"{host['cores']} core{'s'[: host['cores'] != 1]}"
 
 
-def _ending(report: dict) -> str:
-    rounds, outcome, ranks = report["rounds"], report["outcome"], report["ranks"]
-    hosts = len(report["hosts"])
-    where = f"{len(ranks)} rank{'s'[: len(ranks) != 1]}" + (f" of {hosts} hosts" if hosts > 1 else "")
-    end = "done" if outcome.get("converged", True) else f"NOT CONVERGED ({outcome.get('limit') or 'limit reached'})"
-    ways = ", ".join(f"{number} {name}" for name, number in rounds["by_direction"].items() if name)
-    ways = f" ({ways})" if len(rounds["by_direction"]) > 1 else ""
-    spent = max(sum(rank["seconds"].get(part, 0.0) for part in PARTS) for rank in ranks)
-    count = outcome.get("rounds", rounds["count"])
-    return f"{end} after {count:,} rounds{ways} in {spent:.3f} s on {where}; {report['wall_seconds']:.3f} s in all"
+def _named(ranks: Sequence[int]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    ascending = list(ranks) == list(range(ranks[0], ranks[0] + len(ranks)))
+    return f"ranks {ranks[0]} to {ranks[-1]}" if ascending and len(ranks) > 2 else f"ranks {', '.join(map(str, ranks))}"
+
+
+def _time_line(report: dict) -> str:
+    """Return the wall time and its phases, averaged over ranks; the largest with its share."""
+    found = means(report)
+    shown = {name: found[name] for name in BEFORE} | {"rounds": sum(found[name] for name in PARTS)}
+    shown |= {name: found[name] for name in (*AFTER, "other")}
+    whole, largest = sum(shown.values()), max(shown, key=shown.__getitem__)
+    phases = [
+        f"{name} {duration(seconds)}" + (f" ({seconds / whole:.0%})" if name == largest and whole else "")
+        for name, seconds in shown.items()
+        if seconds > SMALL_SHARE * whole or (name == "rounds" and seconds)
+    ]
+    of = ", mean of ranks" if len(report["ranks"]) > 1 else ""
+    return duration(report["wall_seconds"]) + (f"{of}: {', '.join(phases)}" if phases else "")
+
+
+def _graph(report: dict, choices: dict[str, dict]) -> str:
+    graph, algorithm = report["graph"], report["algorithm"]
+    name = graph.get("name", "?")
+    parts = [name] if short_name(name) != name else []
+    if "directed" in graph:
+        parts.append("directed" if graph["directed"] else "undirected")
+    if algorithm.get("weights", "none") != "none":
+        used = "used" if algorithm["weights"] == "used" else f"not used by {algorithm.get('name', '?')}"
+        parts.append(f"weights {graph['weight_type']} ({used})")
+    if "fingerprint" in graph:
+        parts.append(f"fingerprint {graph['fingerprint']}")
+    if "graph" in choices:
+        parts.append("the default graph")
+    return "; ".join(parts) or name
+
+
+def _validation(validation: dict) -> str:
+    if validation["passed"]:
+        return f"passed: {'; '.join(validation['checked'])}"
+    return f"{'not done' if validation['passed'] is None else 'FAILED'}: {validation['failure']}"
 
 
 def _value(value) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.10g}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+
+
+def table(report: dict, width: int = WIDTH) -> str:
+    """Return the table of ranks, with max, mean and max / mean below; empty for one rank.
+
+    Parts of the rounds always have a column; other phases have one where ranks differ in them. A table wider than
+    ``width`` is cut into several below each other.
+    """
+    if len(report["ranks"]) == 1:
+        return ""
+    blocks: list[tuple[Column, ...]] = []
+
+    def fits(*columns: Column) -> bool:
+        return len(_block(report, columns)[0]) <= width
+
+    times = [column for column in TIMES if _differs(report, column)]
+    amounts = [column for column in AMOUNTS if any(column.figure(rank) for rank in report["ranks"])]
+    for group in filter(None, (times, amounts)):
+        if blocks and fits(*blocks[-1], *group):
+            blocks[-1] = (*blocks[-1], *group)
+            continue
+        blocks.append(())
+        for column in group:
+            if blocks[-1] and not fits(*blocks[-1], column):
+                blocks.append(())
+            blocks[-1] = (*blocks[-1], column)
+    texts = ["\n".join(_block(report, columns)) for columns in blocks]
+    if len(report["ranks"]) > MOST_RANKS:
+        texts.append(f"the {SLOWEST} ranks with the most compute, of {len(report['ranks'])}; --report has all")
+    return "\n\n".join(texts)
+
+
+def _differs(report: dict, column: Column) -> bool:
+    """Return True for parts of the rounds that took time, and for phases in which ranks differ."""
+    values = [column.figure(rank) for rank in report["ranks"]]
+    if column.name in PARTS:
+        return any(values)
+    return max(values) > UNEVEN_SHARE * report["wall_seconds"] and max(values) > UNEVEN * mean(values)
+
+
+def _block(report: dict, columns: tuple[Column, ...]) -> list[str]:
+    """Return the lines of one table: headings, a line a rank, and max, mean and max / mean over all ranks."""
+    ranks = shown = report["ranks"]
+    if len(ranks) > MOST_RANKS:
+        shown = sorted(ranks, key=lambda rank: -rank["seconds"].get("compute", 0.0))[:SLOWEST]
+    cells = [[str(rank["rank"]) for rank in shown] + ["max", "mean", "max/mean"]]
+    for column in columns:
+        values = [column.figure(rank) for rank in ranks]
+        most, average = max(values), mean(values)
+        texts = column.texts([column.figure(rank) for rank in shown] + [most, average])
+        cells.append([*texts, f"{most / average:.2f}" if average else "-"])
+    rows: list[list[str] | None] = [list(row) for row in zip(*cells, strict=True)]
+    return aligned([["rank", *(column.name for column in columns)], None, *rows[:-3], None, *rows[-3:]])
+
+
+def rounds(report: dict) -> str:
+    """Return the table of rounds, with the seconds of rank 0; empty where no round ran.
+
+    Of a long run it has the first rounds, the one with the most edges and the last one; a sparkline below shows the
+    frontier of all rounds kept.
+    """
+    series = report["rounds"]
+    kept, last = series["kept"], series["count"]
+    if not kept:
+        return ""
+    if last <= MOST_ROUNDS and len(kept) == last:
+        return "\n".join(_rounds(kept, {}))
+    heaviest = series.get("heaviest") or max(kept, key=lambda row: row["frontier_edges"])
+    ending = series.get("last") or kept[-1]
+    marks = {heaviest["round"]: ["heaviest"]}
+    if ending["round"] == last:
+        marks.setdefault(last, []).append("last")
+    rows = {row["round"]: row for row in (*kept[:FIRST_ROUNDS], heaviest, ending)}
+    shown = [rows[number] for number in sorted(rows)]
+    sizes = [row["frontier_vertices"] for row in kept]
+    every = f", one round in {series['every']}" if series["every"] > 1 else ""
+    scale = f"frontier vertices of rounds 1 to {last:,}{every}: {min(sizes):,} to {max(sizes):,}, log scale"
+    return "\n".join([*_rounds(shown, marks), "", scale, sparkline(sizes)])
+
+
+def _rounds(rows: Sequence[dict], marks: dict[int, list[str]]) -> list[str]:
+    named = any("schedule" in row for row in rows)
+    head = ["round", "direction", "frontier vertices", "frontier edges", "time"]
+    times = durations([row["seconds"] for row in rows])
+    lines: list[list[str] | None] = [head + ["schedule"] * named, None]
+    for row, time in zip(rows, times, strict=True):
+        figures = [count(row[name]) for name in ("round", "frontier_vertices", "frontier_edges")]
+        number, vertices, edges = figures
+        lines.append([number, row["direction"], vertices, edges, time, *[row.get("schedule", "-")] * named])
+    marked = ["", "", *("  " + ", ".join(marks.get(row["round"], ())) for row in rows)]
+    return [(line + mark).rstrip() for line, mark in zip(aligned(lines), marked, strict=True)]

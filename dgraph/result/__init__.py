@@ -1,1 +1,1 @@
-"""Results: columns by vertex, and the files that they are written to."""
+"""Results of runs, distributed over the ranks, and the files that they are written to."""

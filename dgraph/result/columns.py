@@ -1,4 +1,4 @@
-"""Columns that are made when somebody asks for them."""
+"""``Columns``: a dict of arrays that are computed or copied from a GPU at first access."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from dgraph.comm import calls
 
 UNREACHED = np.iinfo(np.int64).max
-"""An integer distance where there is no path; a float distance is infinite then."""
+"""Integer distance of an unreached vertex; a float distance is infinite."""
 
 Column = np.ndarray | Callable[[], np.ndarray]
-"""An array, or what makes it."""
+"""An array, or a function that returns it."""
 
 
 class Columns(dict[str, np.ndarray]):
-    """A dict of arrays. What was given as a function is called once, when its array is first asked for.
+    """Dict of arrays. A function given in place of an array is called once, at first access.
 
     Args:
-        given: name → array, or a function that makes it.
-        order: what puts every array into order; None: they are in order.
+        given: name → array, or a function that returns it.
+        order: permutation applied to every array; None: they are in order.
     """
 
     def __init__(self, given: Mapping[str, Column], order: np.ndarray | None = None):
@@ -47,25 +47,29 @@ class Columns(dict[str, np.ndarray]):
         self._given.pop(name, None)
         super().__delitem__(name)
 
-    def __iter__(self):  # written out, so that dict(columns) asks for each of them
+    def __iter__(self):  # overridden so that dict(columns) goes through __getitem__
         yield from super().__iter__()
 
     def _all(self) -> dict[str, np.ndarray]:
         return {name: self[name] for name in self}
 
     def get(self, name, default=None):
+        """Return an array, or ``default``."""
         try:
             return self[name]
         except KeyError:
             return default
 
     def items(self):
+        """Return the items of a plain dict with all arrays made."""
         return self._all().items()
 
     def values(self):
+        """Return all arrays, made."""
         return self._all().values()
 
     def copy(self):
+        """Return a plain dict with all arrays made."""
         return self._all()
 
     def __or__(self, other):
@@ -75,21 +79,25 @@ class Columns(dict[str, np.ndarray]):
         return other | self._all()
 
     def pop(self, name, *default):
+        """Remove a column and return its array, or ``default``."""
         taken = self.get(name, *default) if default else self[name]
         if name in self:
             del self[name]
         return taken
 
     def popitem(self):
+        """Remove the last column and return its name and array."""
         name = list(self)[-1]
         return name, self.pop(name)
 
     def setdefault(self, name, default=None):
+        """Return an array, after adding ``default`` if the name is missing."""
         if name not in self:
             self[name] = default
         return self[name]
 
     def update(self, *more, **named):
+        """Add columns, or replace them."""
         for name, array in dict(*more, **named).items():
             self[name] = array
 

@@ -1,1 +1,1 @@
-"""Tools beside a run: doctor, estimate, balance, fetch."""
+"""Tools around a run: doctor, estimate, balance, fetch."""

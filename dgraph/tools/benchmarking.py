@@ -1,8 +1,8 @@
-"""What ``benchmarks/`` measures beside whole calls of :func:`dgraph.run`: rounds of one GPU, and parts of a call.
+"""Stable names for ``benchmarks/``: the rounds of one GPU, and parts of a call of :func:`dgraph.run`.
 
-:class:`GpuGraph` makes a graph of rows that lie on a GPU, and :class:`Rounds` runs one program on it, without loading,
-building, compiling or collecting. The classes behind these names move and are renamed; these names stay, so that one
-script times two commits. Measurements of whole calls need :func:`dgraph.run` and its report.
+:class:`GpuGraph` wraps rows that lie on a GPU, and :class:`Rounds` runs one program on it, without loading, building,
+compiling or collecting results. The classes behind these names may move; these names stay, so that one script can time
+two commits. Measurements of whole calls use :func:`dgraph.run` and its report.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import partitioning
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.bfs_variants import VARIANTS, traversal
-from dgraph.algorithms.cc import Joined
+from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import SINGLE, PageRank
 from dgraph.algorithms.sssp import Distances, Sssp, has_hubs
@@ -35,7 +35,7 @@ from dgraph.backend.kernel_register import kernel_of
 from dgraph.backend.transport_names import TRANSPORTS
 from dgraph.comm import Comm, SerialComm
 from dgraph.comm.hosts import ranks_here
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.timings import Trace, peak_memory
 from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
@@ -53,19 +53,19 @@ __all__ = [
 ]  # fmt: skip
 
 SCHEDULES = tuple(schedules.SCHEDULES)
-"""Schedules that walk every large round in one way; "auto" and "persistent" are beside them."""
+"""Schedules that a whole run can be fixed to, without "auto" and "persistent"."""
 
 BFS_VARIANTS = tuple(VARIANTS)
 """Variants of bfs."""
 
 LOW_DEGREE = control_block.LOW_DEGREE
-"""Edges of a vertex up to which "auto" has one thread walk them."""
+"""Degree up to which "auto" assigns a vertex's edges to one thread."""
 
 PERSISTENT_LIMIT = SMALL
-"""Vertices and edges up to which "auto" keeps rounds of one GPU in the persistent kernel."""
+"""Frontier vertices and edges up to which "auto" keeps rounds of one GPU in the persistent kernel."""
 
 PROGRAMS: dict[str, type[Program]] = {
-    "bfs": Levels, "sssp": Distances, "cc": Joined, "kcore": Peel, "pagerank": PageRank,
+    "bfs": Levels, "sssp": Distances, "cc": UnionFindLabels, "kcore": Peel, "pagerank": PageRank,
 }  # fmt: skip
 
 ALL_ROUNDS = 1 << 40
@@ -82,15 +82,15 @@ def program(algorithm: str, **parameters: Any) -> Program:
 
 
 class Gpu:
-    """This rank's GPU; new CuPy arrays of this thread lie on it.
+    """This rank's GPU, which becomes the current device of this thread.
 
     Args:
-        comm: ranks that have a GPU each; None: this process is alone, on the first GPU.
-        device: what stands for a GPU in tests.
+        comm: ranks with a GPU each; None: a single process on the first GPU.
+        device: emulated GPU, for tests.
 
     Attributes:
-        name: as its maker calls it.
-        device: the GPU as backends see it.
+        name: the maker's name of it.
+        device: the backend's device object.
     """
 
     def __init__(self, comm: Comm | None = None, device: Any = None):
@@ -102,15 +102,15 @@ class Gpu:
         self.device.use()
 
     def wait(self) -> None:
-        """Wait until it has done all that was started."""
+        """Wait until all launched work has ended."""
         self.device.wait()
 
     def free_unused(self) -> None:
-        """Give the memory that no array uses back to the driver."""
+        """Return unused memory of the pool to the driver."""
         self.device.pool.free_all_blocks()
 
     def backend(self, **options: Any) -> Backend:
-        """Return a backend on this GPU for ``dgraph.run(backend=…)``, which keeps graphs there from run to run.
+        """Return a backend on this GPU for ``graph.on(device=…)``, which keeps graphs there from run to run.
 
         Args:
             options: ``host_rounds``, ``local_rounds``, ``overlap`` and ``across_limit`` of :func:`dgraph.run`;
@@ -120,16 +120,19 @@ class Gpu:
 
 
 class GpuGraph:
-    """A graph of one rank in the memory of its GPU.
+    """Graph of one rank in GPU memory.
 
     Args:
-        offsets, targets, weights: sorted rows, arrays of the GPU: int64 (n + 1,), int32 (arcs,), and (arcs,) of any
-            dtype that weights may have.
-        directed: False where every arc has its reverse.
+        gpu: the GPU.
+        offsets: int64 (n + 1,) on the GPU.
+        targets: int32 (arcs,) on the GPU, sorted within each row.
+        weights: (arcs,) on the GPU, of any weight dtype; or None.
+        directed: False if every arc has its reverse.
 
     Attributes:
-        n, arcs: vertices and arcs.
-        largest: arcs of the vertex that has most.
+        n: vertices.
+        arcs: arcs.
+        largest: largest out-degree.
         weights: as given.
     """
 
@@ -146,20 +149,23 @@ class GpuGraph:
 
     @property
     def has_hubs(self) -> bool:
-        """True if ``dgraph.run("sssp")`` takes the programs of :func:`gathered_sssp` on it."""
+        """True if ``dgraph.run("sssp")`` runs the programs of :func:`gathered_sssp` on it."""
         return has_hubs(self.n, self.arcs, self.largest)
 
 
 class Rounds:
-    """One run of a program's rounds on one GPU, compiled: :meth:`start`, then :meth:`go` until ``done``. Another run
-    needs another object, which finds the compiled kernels.
+    """One run of a program's rounds on one GPU: :meth:`start`, then :meth:`go` until ``done``.
+
+    Making it compiles the kernels. Each object serves one run; another object reuses the compiled kernels.
 
     Args:
+        graph: the graph.
+        program: the program.
         direction: "auto", "push" or "pull".
-        variant: of bfs, from ``BFS_VARIANTS``: its direction and schedule hold; "": none.
+        variant: variant of bfs, from ``BFS_VARIANTS``, which sets direction and schedule; "": none.
         schedule: "auto", "persistent", or one of ``SCHEDULES``.
         record: count the edges that every thread visits.
-        limit: vertices and edges of a round up to which rounds stay in the persistent kernel; None: as measured.
+        limit: frontier vertices and edges up to which rounds stay in the persistent kernel; None: the default.
         options: options of the schedule.
     """
 
@@ -198,7 +204,7 @@ class Rounds:
         return self._machine.arrays.bytes
 
     def start(self) -> None:
-        """Give every vertex its first value, and make the first frontier.
+        """Initialise the fields and build the first frontier.
 
         Raises:
             UsageError: it was started before.
@@ -210,11 +216,11 @@ class Rounds:
         self._machine.apply_totals(*self._machine.totals(), True)
 
     def go(self, rounds: int = ALL_ROUNDS) -> None:
-        """Run at most so many rounds, perhaps fewer: look at ``done``."""
+        """Run at most ``rounds`` rounds; it may return earlier, so poll ``done``."""
         self._machine.fused(rounds)
 
     def seconds(self) -> float:
-        """Run all rounds and return their seconds, from the start to the end of the last round, waited for."""
+        """Run all rounds and return their seconds, from :meth:`start` until the GPU has finished the last one."""
         self._device.wait()
         began = time.perf_counter()
         self.start()
@@ -224,31 +230,30 @@ class Rounds:
         return time.perf_counter() - began
 
     def fields(self) -> Mapping[str, np.ndarray]:
-        """Return the program's fields of every vertex, copied to the host when they are asked for."""
+        """Return the program's fields (n,); each is copied to the host on access."""
         return self._machine.fields()
 
     def frontier(self) -> dict[str, int]:
-        """Return the frontier's ``vertices``, their ``edges``, and the ``largest`` number of edges of one: 0 where the
-        schedule does not need it."""
+        """Return the frontier's ``vertices``, ``edges`` and ``largest`` degree (0 if the schedule does not use it)."""
         words = self._machine.words
         numbers = control_block.QUEUED, control_block.LOCAL_EDGES, control_block.LARGEST
         return {name: int(words[at]) for name, at in zip(("vertices", "edges", "largest"), numbers, strict=True)}
 
     def edges_by_block(self) -> np.ndarray:
-        """Return the edges that each thread block has visited so far, of rounds that are recorded; int64."""
+        """Return the edges that each thread block has visited so far, int64; needs ``record``."""
         counted = self._device.get(self._machine.arrays.record)
         return counted.reshape(-1, self._device.threads).sum(1)
 
     def queues(self) -> dict[str, float]:
-        """Return what the queues of the schedule "steal" held, of rounds that are recorded; else nothing."""
+        """Return statistics of the queues of schedule "steal", if ``record``; otherwise an empty dictionary."""
         return self._machine.tasks()
 
 
 def gathered_sssp(graph: GpuGraph, source: int, repeat: int) -> tuple[list[float], int]:
-    """Run sssp as on a graph with hubs, by several programs: ``repeat`` runs after one that is not counted.
+    """Run sssp with the programs for graphs with hubs, ``repeat`` times after a warm-up run.
 
     Returns:
-        Of every run the seconds of init and of the rounds of all programs; rounds of the last one.
+        Seconds of init and rounds of each run; number of rounds of the last run.
     """
     drawn, gpu, comm = graph._local, graph.gpu, SerialComm()
     ids, out, weights = np.arange(graph.n, dtype=np.int64), copy(drawn.out), graph.weights
@@ -257,7 +262,7 @@ def gathered_sssp(graph: GpuGraph, source: int, repeat: int) -> tuple[list[float
     degrees = gpu.device.get(drawn.out_degree)
     local = replace(drawn, out=out, gids=ids, original=ids, out_degree=degrees)
     backend = CudaBackend(0, 1, True, Options(), gpu.device)
-    backend.adopt(local, graph._graph)
+    backend.keep_on_gpu(local, graph._graph)
     found = []
     for _ in range(repeat + 1):
         context = Context(local, comm, backend, Trace(comm, []), Progress())
@@ -268,49 +273,53 @@ def gathered_sssp(graph: GpuGraph, source: int, repeat: int) -> tuple[list[float
 
 
 def template(schedule: str) -> str | None:
-    """Return the CUDA C++ of a schedule; None: it has none of its own."""
+    """Return the CUDA C++ template of a schedule; None if it has none of its own."""
     path = Path(schedules.__file__).parent / f"{schedule}.cuh"
     return path.read_text() if path.exists() else None
 
 
 def planned_bytes(graph: Graph, policy: str) -> int:
-    """Return the GPU memory that building was planned to take at most, of a graph that ``build_on_gpus`` made."""
-    return graph._locals[policy].local.planned  # type: ignore[attr-defined]
+    """Return the planned peak of GPU memory for building, of a graph made by ``build_on_gpus``."""
+    return graph._locals[policy].local.planned
 
 
 def build_part(graph: Graph, policy: str) -> LocalGraph:
-    """Place a loaded graph under a policy and build this rank's part of it; collective."""
+    """Partition a loaded graph under a policy and build this rank's part; collective."""
     return build(graph.block, partitioning.plan(policy, graph.block, graph.comm.size, graph.comm), graph.comm)
 
 
 def edge_lists(generator: str, scale: int, step: int, **options: Any) -> Iterator[tuple[int, bytes]]:
-    """Yield the edges of a generated graph in the order in which they are drawn, as lines of a text edge list.
+    """Yield the edges of a generated graph in generation order, as lines of a text edge list.
 
     Args:
-        step: edges drawn at a time.
-        options: of the generator.
+        generator: name of the generator.
+        scale: its size.
+        step: edges generated at a time.
+        options: options of the generator.
 
     Yields:
-        How many edges, and their lines.
+        Number of edges, and their lines.
     """
     recipe, lines = GENERATORS[generator].make(scale, **options), Lines(0, False, False)
     for first in range(0, recipe.items, step):
         last = min(first + step, recipe.items)
         src, dst, _ = recipe.edges(first, last)
-        yield last - first, lines.spelled(src, dst, None)
+        yield last - first, lines.text(src, dst, None)
 
 
 def message_times(
     gpu: Gpu, comm: Comm, sizes: Sequence[int], repeat: int
 ) -> tuple[dict[str, list[list[float]]], dict[str, str]]:
-    """Send messages between GPUs, every rank to the next and all at once, by each transport; collective.
+    """Time GPU messages with each transport, every rank to the next one at the same time; collective.
 
     Args:
-        sizes: bytes of a message.
-        repeat: messages of a size, after one that is not counted.
+        gpu: this rank's GPU.
+        comm: ranks with a GPU each.
+        sizes: message sizes in bytes.
+        repeat: messages of each size, after a warm-up message.
 
     Returns:
-        This rank's seconds: transport → by size → of every message. Transport → why it cannot be.
+        Transport → for each size, this rank's seconds of each message; transport → reason why it is unavailable.
     """
     links, refused = compare(gpu.device, comm)
     selftest.SIZES = tuple(sizes)  # type: ignore[assignment]
@@ -326,4 +335,4 @@ def message_times(
             trial.timed(size)
             found[name].append([trial.timed(size) for _ in range(repeat)])
         trial.close()
-    return found, {name: next(iter(told.values())) for name, told in refused.items() if told}
+    return found, {name: next(iter(reasons.values())) for name, reasons in refused.items() if reasons}

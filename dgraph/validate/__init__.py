@@ -1,7 +1,7 @@
-"""Validation: is an answer right? Arrays and a communicator in, a verdict out.
+"""Validation of results: arrays and a communicator in, a :class:`Verdict` out.
 
-Certificates share no code with what they check: neither programs, rounds, sync nor backends, and not the partition
-either, for they read the graph as it was loaded. ``docs/validation.md`` says what each of them proves.
+Certificates share no code with what they check: no programs, rounds, synchronisation or backends. They do not use the
+partition either, because they read the graph as it was loaded. ``docs/validation.md`` lists what each one proves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dgraph.validate.components import cc
 from dgraph.validate.cores import kcore
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.pagerank import pagerank
-from dgraph.validate.regenerated import DRAWN
+from dgraph.validate.regenerated import REGENERATED
 from dgraph.validate.tree import bfs, sssp
 
 __all__ = ["CERTIFICATES", "Verdict", "certificate", "validate"]
@@ -31,18 +31,18 @@ Certificate = Callable[[DistributedColumns, Mapping[str, np.ndarray], Mapping[st
 CERTIFICATES: dict[str, Certificate] = {
     "bfs": bfs, "cc": cc, "color": color, "kcore": kcore, "pagerank": pagerank, "sssp": sssp,
 }  # fmt: skip
-"""By the name of the algorithm: what returns the list of what it has checked, or raises ValidationFailed."""
+"""Algorithm → certificate. A certificate returns the list of properties it has checked, or raises ValidationFailed."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What validation found; equal on all ranks but for the seconds.
+    """Result of validation; equal on all ranks except ``seconds``.
 
     Attributes:
-        passed: None where nothing could be checked.
-        checked: what has been proved.
-        failure: where the answer is wrong, or why nothing could be checked.
-        seconds: that it took this rank.
+        passed: None if nothing could be checked.
+        checked: properties that have been proved.
+        failure: first violation, or the reason why nothing could be checked.
+        seconds: time on this rank.
     """
 
     passed: bool | None
@@ -56,15 +56,15 @@ class Verdict:
         return f"{'not validated' if self.passed is None else 'validation failed'}: {self.failure}"
 
     def facts(self) -> dict[str, Any]:
-        """As the report has it."""
+        """Return the report's entry."""
         return asdict(self)
 
 
 def certificate(algorithm: str) -> Certificate:
-    """The certificate of an algorithm.
+    """Return the certificate of an algorithm.
 
     Raises:
-        UsageError: there is none, as for a program of the user's own.
+        UsageError: there is none, for instance for a user's program.
     """
     if algorithm not in CERTIFICATES:
         raise unknown("certificate, for the algorithm", algorithm, CERTIFICATES)
@@ -81,16 +81,17 @@ def validate(
     rounds: int,
     converged: bool = True,
 ) -> Verdict:
-    """Check an answer against the graph; collective.
+    """Check a result against the graph; collective.
 
     Args:
         algorithm: its name.
-        block: this rank's rows of the graph that was solved, an undirected one where the algorithm needs that; or what
-            draws its edges again (``prove_tree``), and has the rows as ``whole``.
-        columns: this rank's rows of the result, as :class:`dgraph.result.result.Result` has them: ``vertex``, original
-            ids, and the others. They may lie on any rank.
-        parameters: the algorithm's, by name.
-        rounds: that were run.
+        block: this rank's rows of the graph that was solved, undirected if the algorithm needs that; or a block that
+            generates its edges again (``prove_tree``) and has the rows as ``whole``.
+        columns: this rank's rows of the result, as in :class:`dgraph.result.result.Result`: ``vertex`` (original ids)
+            and the algorithm's columns. A vertex's row may lie on any rank.
+        comm: ranks of the run.
+        parameters: the algorithm's parameters by name.
+        rounds: rounds that were run.
         converged: False if a limit ended the run.
     """
     began = time.perf_counter()
@@ -103,18 +104,20 @@ def validate(
         passed, failure = None, f"a limit ended {algorithm}, and what is unfinished has no proof"
     else:
         try:
-            checked = _by_generation(algorithm, block, columns, comm, parameters)
+            checked = _by_regeneration(algorithm, block, columns, comm, parameters)
             if not checked:
-                ground = DistributedColumns(getattr(block, "whole", block), comm)
-                checked = check(ground, ground.lay(columns), parameters, rounds if fixed else 0)
+                distributed = DistributedColumns(getattr(block, "whole", block), comm)
+                checked = check(distributed, distributed.align(columns), parameters, rounds if fixed else 0)
         except ValidationFailed as wrong:
             passed, failure = False, str(wrong)
     return Verdict(passed, tuple(checked), failure, time.perf_counter() - began)
 
 
-def _by_generation(algorithm: str, block: Any, columns: Mapping[str, np.ndarray], comm: Comm, parameters) -> list[str]:
-    """What can be proved of edges that are drawn again; nothing where rows are at hand, or needed."""
-    if not hasattr(block, "prove_tree") or algorithm not in DRAWN:
+def _by_regeneration(
+    algorithm: str, block: Any, columns: Mapping[str, np.ndarray], comm: Comm, parameters
+) -> list[str]:
+    """Return the properties proved on edges that are generated again; empty if the rows are loaded, or needed."""
+    if not hasattr(block, "prove_tree") or algorithm not in REGENERATED:
         return []
-    ground = DistributedColumns(block, comm)
-    return DRAWN[algorithm](ground, ground.lay(columns), parameters) or []
+    distributed = DistributedColumns(block, comm)
+    return REGENERATED[algorithm](distributed, distributed.align(columns), parameters) or []

@@ -5,17 +5,18 @@ Let κ(v) be the core number: the largest k such that v lies in a subgraph whose
 Theorem. c = κ if and only if
 
 1. every v has at least c(v) neighbours u with c(u) ≥ c(v);
-2. for every k, the vertices with c = k can be taken away one after another so that each, when it is taken, has at
-   most k neighbours left among those not taken and those with c > k.
+2. for every k, the vertices with c = k can be removed one after another so that each, when it is removed, has at
+   most k neighbours among the remaining ones and those with c > k.
 
-Proof. 1 says that the vertices with c ≥ k have k neighbours among themselves, so κ ≥ c. Suppose κ(v) = k > c(v), and
-let K be the k-core. Order all vertices by c, and within equal c as 2 takes them. The first w of K in this order has at
-least k neighbours later than itself, so 2 gives c(w) ≥ k; but w comes no later than v, so c(w) ≤ c(v) < k.
+Proof. By 1 the vertices with c ≥ k have k neighbours among themselves, so κ ≥ c. Suppose κ(v) = k > c(v), and let K be
+the k-core. Order all vertices by c, and within equal c by the removal order of 2. The first w of K in this order has
+at least k neighbours later than itself, so 2 gives c(w) ≥ k. But w is not later than v, so c(w) ≤ c(v) < k.
 
-2 is tried greedily, on all k at once, for they do not touch each other. Whatever is left has, together with what has
-a larger c, more than k neighbours each: it belongs to a larger core, and is named.
+Rule 2 is tested greedily for all k at once, since they are independent. Each vertex that remains has more than k
+neighbours among the remaining ones and those with a larger c: it belongs to a larger core, and is reported.
 
-One k-core S: its members have k neighbours inside, and the rest can be taken away, each with fewer than k left.
+One k-core S: its members have k neighbours inside, and the other vertices can be removed, each with fewer than k
+neighbours remaining.
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ from dgraph.validate.rule import Rule
 
 
 def kcore(
-    ground: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
 ) -> list[str]:
-    """Core numbers, or the members of one k-core.
+    """Check column ``core_number``, or ``in_core`` of one k-core; collective.
 
     Raises:
         UsageError: the graph is directed.
+        ValidationFailed: a value is wrong.
     """
-    if ground.block.directed:
+    if distributed.block.directed:
         raise UsageError("core numbers are of undirected graphs; pass the block of graph.undirected()")
     if "core_number" in columns:
         core = columns["core_number"].astype(np.int64, copy=False)
@@ -48,52 +50,67 @@ def kcore(
         )
         larger = Rule("no larger core", "vertex {v} has core number {c}, but belongs to a larger core")
         every = np.ones(core.size, bool)
-        _check(ground, core, every, every, few, larger)
+        _check(distributed, core, every, every, few, larger)
         return ["core numbers have the neighbours they need", "no vertex belongs to a larger core"]
     k, member = int(parameters["k"]), columns["in_core"]
     flag = Rule("members are 0 or 1", "vertex {v} has in_core {c}")
-    flag.test((member != 0) & (member != 1), {"v": ground.gids}, {"c": member})
-    ground.judge(flag)
+    flag.test((member != 0) & (member != 1), {"v": distributed.gids}, {"c": member})
+    distributed.judge(flag)
     few = Rule("enough neighbours", f"vertex {{v}} is in the {k}-core with {{n}} neighbours inside, fewer than {k}")
     larger = Rule("no larger core", f"vertex {{v}} belongs to the {k}-core, but is not in it")
-    _check(ground, k - 1 + member.astype(np.int64), member == 1, member == 0, few, larger)
+    _check(distributed, k - 1 + member.astype(np.int64), member == 1, member == 0, few, larger)
     return [f"members have {k} neighbours inside", "no vertex beside them belongs to the core"]
 
 
 def _check(
-    ground: DistributedColumns, core: np.ndarray, first: np.ndarray, second: np.ndarray, few: Rule, larger: Rule
+    distributed: DistributedColumns, core: np.ndarray, first: np.ndarray, second: np.ndarray, few: Rule, larger: Rule
 ) -> None:
-    """Rule 1 on the rows ``first``, rule 2 on the rows ``second``."""
-    block, size = ground.block, core.size
-    left, same = np.zeros(size, np.int64), np.empty(block.targets.size, bool)
+    """Test rule 1 on the rows ``first`` and rule 2 on the rows ``second``."""
+    block, size = distributed.block, core.size
+    degree, same = np.zeros(size, np.int64), np.empty(block.targets.size, bool)
     leaving = 0
-    for piece in ground.pieces(core):
+    for piece in distributed.pieces(core):
         here, there = core[piece.rows], piece.there[0]
-        left += np.bincount(piece.rows[there >= here], minlength=size)
+        degree += np.bincount(piece.rows[there >= here], minlength=size)
         same[piece.start : piece.stop] = there == here
         inside = (piece.dst >= block.first) & (piece.dst < block.first + size)
         leaving += int(np.count_nonzero((there == here) & ~inside))
-    few.test(first & (left < core), {"v": ground.gids}, {"c": core, "n": left})
-    ground.judge(few)
-    taken = second & (left <= core)
+    few.test(first & (degree < core), {"v": distributed.gids}, {"c": core, "n": degree})
+    distributed.judge(few)
+    removed = second & (degree <= core)
     stack, outbox = np.empty(size, np.int64), np.empty(leaving, block.targets.dtype)
-    fresh = np.flatnonzero(taken)
+    new = np.flatnonzero(removed)
     while True:
-        stack[: fresh.size] = fresh
-        sent = _peel(block.offsets, block.targets, block.first, same, core, left, taken, stack, fresh.size, outbox)
-        if not ground.comm.total(sent):
+        stack[: new.size] = new
+        sent = _peel(block.offsets, block.targets, block.first, same, core, degree, removed, stack, new.size, outbox)
+        if not distributed.comm.total(sent):
             break
-        rows = ground.add(outbox[:sent], np.full(sent, -1.0), left)
-        fresh = rows[~taken[rows] & (left[rows] <= core[rows])]
-        taken[fresh] = True
-    larger.test(second & ~taken, {"v": ground.gids}, {"c": core})
-    ground.judge(larger)
+        rows = distributed.add(outbox[:sent], np.full(sent, -1.0), degree)
+        new = rows[~removed[rows] & (degree[rows] <= core[rows])]
+        removed[new] = True
+    larger.test(second & ~removed, {"v": distributed.gids}, {"c": core})
+    distributed.judge(larger)
 
 
 @njit(cache=True)
-def _peel(offsets, targets, first, same, core, left, taken, stack, top, outbox):
-    """Take rows ``stack[:top]`` away, and the rows of this rank that follow from it; how many neighbours elsewhere,
-    now in ``outbox``, have lost one. ``same``: arcs between equal core numbers, the only ones that count."""
+def _peel(offsets, targets, first, same, core, degree, removed, stack, top, outbox):
+    """Remove rows ``stack[:top]`` and the rows of this rank that become removable.
+
+    Args:
+        offsets: row offsets, int64 (rows + 1,).
+        targets: gids of the arcs' targets.
+        first: gid of the first row.
+        same: bool by arc: both ends have the same core number; only these arcs count.
+        core: claimed core numbers.
+        degree: remaining neighbours of each row; decreased here.
+        removed: bool by row; set here.
+        stack: rows to remove, with room for all rows.
+        top: number of rows on the stack.
+        outbox: receives one gid per arc to a vertex of another rank that loses a neighbour.
+
+    Returns:
+        Number of gids written to ``outbox``.
+    """
     sent = 0
     while top:
         top -= 1
@@ -106,9 +123,9 @@ def _peel(offsets, targets, first, same, core, left, taken, stack, top, outbox):
                 outbox[sent] = targets[i]
                 sent += 1
                 continue
-            left[v] -= 1
-            if not taken[v] and left[v] <= core[v]:
-                taken[v] = True
+            degree[v] -= 1
+            if not removed[v] and degree[v] <= core[v]:
+                removed[v] = True
                 stack[top] = v
                 top += 1
     return sent

@@ -1,7 +1,7 @@
-"""What certificates stand on: a result's columns laid over the graph's rows, and values at the far ends of arcs.
+"""Data access of the certificates: result columns aligned with the graph's rows, and values at the targets of arcs.
 
-Rank r holds the rows of gids ``starts[r] .. starts[r + 1] - 1``: those of its :class:`EdgeBlock`, as the graph was
-loaded, whatever partition the result was computed on. A *column* has one entry for each row of this rank.
+Rank r holds the rows of gids ``starts[r] .. starts[r + 1] - 1``, those of its :class:`EdgeBlock`. That is the graph as
+it was loaded, independent of the partition of the run. A *column* has one entry for each row of this rank.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ class Piece:
     """Arcs ``start .. stop`` of this rank's block.
 
     Attributes:
-        rows: of their sources, int64.
-        src, dst: gids, in the dtype of ``block.targets``.
-        there: the columns that were asked for, at ``dst``.
+        start: first arc.
+        stop: end of the arcs.
+        rows: rows of the sources, int64.
+        src: gids of the sources, in the dtype of ``block.targets``.
+        dst: gids of the targets.
+        there: values of the requested columns at ``dst``.
     """
 
     start: int
@@ -38,7 +41,7 @@ class Piece:
 
 
 class DistributedColumns:
-    """A block, the ranks that hold the others, and exchanges between them; every method is collective."""
+    """Block of rows on each rank, and exchanges of row values between ranks; every method is collective."""
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.block, self.comm = block, comm
@@ -47,14 +50,14 @@ class DistributedColumns:
 
     @cached_property
     def gids(self) -> np.ndarray:
-        """Of this rank's rows."""
+        """Gids of this rank's rows, int64."""
         return np.arange(self.block.first, self.block.first + self.block.rows, dtype=np.int64)
 
-    def lay(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """A result's columns, wherever its rows lie, as columns of this rank's rows; without ``vertex``.
+    def align(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Move a result's columns, whose rows may lie on any rank, to the owners of the rows; drop ``vertex``.
 
         Raises:
-            ValidationFailed: an id that is no vertex, a vertex without a row or with several.
+            ValidationFailed: an id is not a vertex, or a vertex has no row or several.
         """
         vertex = columns["vertex"]
         with self.comm.together():
@@ -65,9 +68,9 @@ class DistributedColumns:
                         f"and vertex {vertex.shape}"
                     )
         gids = self.block.ids.to_gid(vertex, self.comm)
-        known = Rule("rows are of vertices", "the result has a row of {id}, which is no vertex of the graph")
-        known.test(gids < 0, {}, {"id": vertex})
-        self.judge(known)
+        valid = Rule("rows are of vertices", "the result has a row of {id}, which is not a vertex of the graph")
+        valid.test(gids < 0, {}, {"id": vertex})
+        self.judge(valid)
         if not self.comm.total(not self._in_place(gids)):
             return {name: values for name, values in columns.items() if name != "vertex"}
         order = np.argsort(gids, kind="stable")
@@ -77,14 +80,14 @@ class DistributedColumns:
         once = Rule("every vertex has one row", "vertex {v} has {count} rows in the result")
         once.test(counts != 1, {"v": self.gids}, {"count": counts})
         self.judge(once)
-        laid = {}
+        aligned = {}
         for name, values in zip(names, moved, strict=True):
-            laid[name] = np.empty_like(values)
-            laid[name][rows] = values
-        return laid
+            aligned[name] = np.empty_like(values)
+            aligned[name][rows] = values
+        return aligned
 
     def _in_place(self, gids: np.ndarray) -> bool:
-        """Whether these are this rank's rows, each once and in order."""
+        """Return True if ``gids`` are this rank's rows, each once and in order."""
         step, ends = 1 << 24, (self.block.first, self.block.first + self.block.rows)
         return gids.size == self.block.rows and all(
             np.array_equal(gids[at : at + step], np.arange(ends[0] + at, min(ends[0] + at + step, ends[1])))
@@ -92,33 +95,33 @@ class DistributedColumns:
         )
 
     def pieces(self, *columns: np.ndarray) -> Iterator[Piece]:
-        """All arcs of this rank, piece by piece, with ``columns`` at their targets. Walk it to its end on all ranks."""
+        """Yield all arcs of this rank in pieces, with ``columns`` at their targets; all ranks must exhaust it."""
         for number in range(arcs.rounds(self.block, self.comm)):
             start, stop = arcs.span(self.block, number)
             src, dst = arcs.ends(self.block, start, stop)
             yield Piece(start, stop, src.astype(np.int64) - self.block.first, src, dst, self.fetch(dst, *columns))
 
     def fetch(self, gids: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
-        """Every column at ``gids`` (any rank's, any order), asked of their owners once each."""
+        """Return each column at ``gids`` (of any rank, in any order); each gid is requested from its owner once."""
         if self.comm.size == 1 or not columns:
             return [column[gids] for column in columns]
         wanted = distinct(gids)
         back = np.searchsorted(wanted, gids)
-        asked = self.comm.alltoallv(self._parts(wanted, wanted))
-        rows = [part.astype(np.int64) - self.block.first for part in asked]
+        requested = self.comm.alltoallv(self._parts(wanted, wanted))
+        rows = [part.astype(np.int64) - self.block.first for part in requested]
         return [np.concatenate(self.comm.alltoallv([column[part] for part in rows]))[back] for column in columns]
 
     def send(self, gids: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
-        """``gids`` (ascending) and what belongs to each, to their owners: rows of this rank, and values for them."""
+        """Send ``gids`` (ascending) and their values to the owners; return rows of this rank and their values."""
         moved = [np.concatenate(self.comm.alltoallv(self._parts(gids, values))) for values in (gids, *columns)]
         return [moved[0].astype(np.int64) - self.block.first, *moved[1:]]
 
     def mark(self, gids: np.ndarray, column: np.ndarray) -> None:
-        """Set a bool column, on whichever rank, at ``gids``."""
+        """Set a bool column to True at ``gids``, on the ranks that own them."""
         column[self.send(distinct(gids))[0]] = True
 
     def add(self, gids: np.ndarray, amounts: np.ndarray, column: np.ndarray) -> np.ndarray:
-        """Add ``amounts`` (float64) to a column, on whichever rank, at ``gids``; the rows here that got some."""
+        """Add ``amounts`` (float64) to a column at ``gids``, on their owners; return the rows changed on this rank."""
         wanted = distinct(gids)
         sums = np.bincount(np.searchsorted(wanted, gids), amounts, wanted.size).astype(column.dtype)
         rows, received = self.send(wanted, sums)
@@ -126,36 +129,36 @@ class DistributedColumns:
         return np.unique(rows)
 
     def sum(self, values: np.ndarray) -> float:
-        """The sum of a float column over all ranks: the same bits on every rank."""
+        """Return the sum of a float column over all ranks, bitwise equal on every rank."""
         return float(self.comm.allgather(np.array([values.sum()], np.float64)).sum())
 
     def gid(self, original: int) -> int:
-        """The gid of an original id, -1 where there is none."""
+        """Return the gid of an original id, or -1 if there is none."""
         return int(self.block.ids.to_gid(np.array([original], np.int64), self.comm)[0])
 
     def judge(self, *rules: Rule) -> None:
-        """Raise for the first rule that was broken on any rank, where it was broken first.
+        """Raise for the first rule that is broken on any rank, with the violation of the smallest ids.
 
-        Rows ascend by original id from rank to rank, and arcs with them: the first place that the first rank with
-        an offence met is that of the smallest ids.
+        Rows, and arcs with them, ascend by original id from rank to rank. So the first violation on the lowest rank
+        that has one is the one of the smallest ids.
 
         Raises:
-            ValidationFailed: on every rank alike.
+            ValidationFailed: on every rank, with the same message.
         """
         totals = self.comm.allreduce(np.array([rule.count for rule in rules], np.int64))
         for rule, total in zip(rules, totals.tolist(), strict=True):
             if total:
-                told = self.comm.allgather_json([rule.gids, rule.values] if rule.count else None)
-                gids, values = next(each for each in told if each)
+                places = self.comm.allgather_json([rule.gids, rule.values] if rule.count else None)
+                gids, values = next(place for place in places if place)
                 originals = self.block.ids.to_original(np.array(list(gids.values()), np.int64), self.comm)
                 raise rule.broken(dict(zip(gids, originals.tolist(), strict=True)) | values, total)
 
     def _parts(self, gids: np.ndarray, values: np.ndarray) -> list[np.ndarray]:
-        """``values``, which belong to ascending ``gids``, by owner."""
+        """Split ``values``, which belong to ascending ``gids``, by owner."""
         return np.split(values, np.searchsorted(gids, self.starts[1:-1]))
 
 
 def distinct(values: np.ndarray) -> np.ndarray:
-    """The distinct values, ascending. (np.unique hashes integers, which is slower here.)"""
+    """Return the distinct values, ascending; np.unique hashes integers, which is slower here."""
     values = np.sort(values)
     return values[np.concatenate([values[:1] == values[:1], values[1:] != values[:-1]])]

@@ -1,4 +1,4 @@
-"""One rule of a certificate, and where it is broken first."""
+"""Rule of a certificate, with its first violation."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import numpy as np
 from dgraph.errors import ValidationFailed
 
 UNREACHED = np.iinfo(np.int64).max
-"""The integer distance of a vertex that no path reaches."""
+"""Integer distance of an unreachable vertex."""
 
 
 class Rule:
-    """A rule under test on this rank.
+    """Rule under test on this rank.
 
     Attributes:
-        name: printed when it is broken, and in ``docs/validation.md``.
-        text: what is wrong; ``{names}`` stand for original ids and for figures.
-        count: places on this rank where it is broken.
-        gids, values: of the first of them.
+        name: printed with a violation, and listed in ``docs/validation.md``.
+        text: message of a violation; ``{names}`` are replaced by original ids and values.
+        count: violations on this rank.
+        gids: name → gid of the first violation.
+        values: name → printed value of the first violation.
     """
 
     def __init__(self, name: str, text: str):
@@ -29,10 +30,12 @@ class Rule:
         self.values: dict[str, str] = {}
 
     def test(self, bad: np.ndarray, gids: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
-        """Note where ``bad`` (bool) is set. The first place is kept: test in ascending order.
+        """Count the violations and keep the first one; call it in ascending order of vertices or arcs.
 
         Args:
-            gids, values: name → array of the shape of ``bad``: what ``text`` says of a place.
+            bad: bool array, True at a violation.
+            gids: name in ``text`` → array of the shape of ``bad``.
+            values: name in ``text`` → array of the shape of ``bad``.
         """
         hits = int(np.count_nonzero(bad))
         if hits and not self.count:
@@ -42,11 +45,11 @@ class Rule:
         self.count += hits
 
     def broken(self, names: Mapping[str, object], total: int = 1) -> ValidationFailed:
-        """The error that names the culprit; ``total``: how often the rule is broken over all ranks."""
+        """Make the error for the first violation; ``total`` is the number of violations over all ranks."""
         more = f"; {total - 1:,} more such" if total > 1 else ""
         return ValidationFailed(f"the answer is wrong by the rule '{self.name}': {self.text.format(**names)}{more}")
 
 
 def printed(value: np.generic) -> str:
-    """A figure, as messages have it."""
+    """Format a value for a message."""
     return "unreached" if value == UNREACHED else str(value)

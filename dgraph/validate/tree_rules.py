@@ -1,4 +1,4 @@
-"""The rules of the certificate of bfs and sssp: what they are called, and what is said where they are broken."""
+"""Rules of the certificate of bfs and sssp: names and messages."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from dgraph.validate.rule import Rule
 
 
 def tree_rules(cutoff: float | None) -> dict[str, Rule]:
-    """Every rule, untested, by a short name."""
+    """Make all rules, untested, by short name."""
     return {
         "source": Rule("the source is at 0", "the source {v} has distance {d}"),
         "negative": Rule("distances are not negative", "vertex {v} has distance {d}"),
         "beyond": Rule("the cutoff holds", f"vertex {{v}} has distance {{d}}, above {cutoff}"),
         "root": Rule("the source has no predecessor", "the source {v} has predecessor {p}"),
         "out": Rule("the unreached have no predecessor", "vertex {v} is unreached, but has predecessor {p}"),
-        "none": Rule("the reached have a predecessor", "vertex {v} has distance {d}, but predecessor {p} is no vertex"),
+        "none": Rule(
+            "the reached have a predecessor", "vertex {v} has distance {d}, but predecessor {p} is not a vertex"
+        ),
         "lost": Rule("predecessors are reached", "vertex {v} has distance {d}, but its predecessor {p} is unreached"),
         "short": Rule(
             "no arc is a short cut",

@@ -1,4 +1,4 @@
-"""Walking a rank's arcs in pieces of bounded size, and grouping what is in them."""
+"""Iterate over a rank's arcs in pieces of bounded size, and group their values by owner."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ CHUNK = 1 << 18
 
 
 def rounds(edges, comm) -> int:
-    """Pieces that the rank with the most arcs has; collective. A rank that has fewer takes part with empty ones."""
+    """Return the largest number of pieces on any rank; collective. Ranks with fewer take part with empty ones."""
     return -(-comm.largest(len(edges.targets)) // CHUNK)
 
 
 def span(edges, number: int) -> tuple[int, int]:
-    """The positions ``start .. stop`` of one piece in this rank's targets; empty beyond the end."""
+    """Return the positions ``start .. stop`` of one piece in this rank's targets; empty beyond the end."""
     held = len(edges.targets)
     return min(number * CHUNK, held), min((number + 1) * CHUNK, held)
 
 
 def rows(edges, start: int, stop: int) -> tuple[int, int, np.ndarray]:
-    """The rows ``low .. high`` that arcs ``start .. stop`` lie in, and how many of these arcs each holds."""
+    """Return the rows ``low .. high`` of arcs ``start .. stop``, and the number of these arcs in each."""
     if start == stop:
         return 0, 0, np.zeros(0, np.int64)
     low = int(np.searchsorted(edges.offsets, start, side="right")) - 1
@@ -29,20 +29,20 @@ def rows(edges, start: int, stop: int) -> tuple[int, int, np.ndarray]:
 
 
 def ends(edges, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-    """Source and target gids of arcs ``start .. stop``, in the dtype of ``targets``."""
+    """Return source and target gids of arcs ``start .. stop``, in the dtype of ``targets``."""
     low, high, held = rows(edges, start, stop)
     gids = np.arange(edges.first + low, edges.first + high, dtype=edges.targets.dtype)
     return np.repeat(gids, held), edges.targets[start:stop]
 
 
 def pieces(edges):
-    """Source and target gids of all arcs here, piece by piece; not collective."""
+    """Yield source and target gids of all arcs here, piece by piece; not collective."""
     for start in range(0, len(edges.targets), CHUNK):
         yield ends(edges, start, min(start + CHUNK, len(edges.targets)))
 
 
-def deal(owners: np.ndarray, size: int) -> tuple[np.ndarray | None, np.ndarray]:
-    """How to group by owner, stably: the order (None: as it is), and the cuts between the groups, (size + 1,)."""
+def group_by_owner(owners: np.ndarray, size: int) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return the stable order that groups by owner (None: already grouped), and the groups' cuts, (size + 1,)."""
     cuts = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=size))])
     if np.all(owners[1:] >= owners[:-1]):
         return None, cuts
@@ -52,6 +52,6 @@ def deal(owners: np.ndarray, size: int) -> tuple[np.ndarray | None, np.ndarray]:
 
 
 def grouped(values: np.ndarray, order: np.ndarray | None, cuts: np.ndarray) -> list[np.ndarray]:
-    """The groups that :func:`deal` found, one array each."""
+    """Split values into the groups that :func:`group_by_owner` found, one array each."""
     values = values if order is None else values[order]
     return [values[cuts[r] : cuts[r + 1]] for r in range(len(cuts) - 1)]

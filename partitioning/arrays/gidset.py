@@ -1,7 +1,7 @@
-"""A set of gids that knows the how-manieth each one is, without a table of n entries and without a search.
+"""``GidSet``: a set of gids with constant-time rank queries, without a table of n entries.
 
-One bit a gid of the whole graph, and a count for every word of them: 3/16 of a byte a gid (Jacobson, Space-efficient
-static trees and graphs, FOCS 1989).
+One bit a gid of the whole graph, and a running count for every word of them: 3/16 of a byte a gid (Jacobson,
+Space-efficient static trees and graphs, FOCS 1989).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from partitioning.arrays.kernels import bits_set
 
 
 class GidSet:
-    """A set of gids below n, and their positions in ascending order: :meth:`add`, then :meth:`seal`, then ask."""
+    """Set of gids below n, and their positions in ascending order: :meth:`add`, then :meth:`seal`, then query."""
 
     def __init__(self, n: int):
         self.words = np.zeros(n // 64 + 1, np.uint64)
@@ -21,10 +21,11 @@ class GidSet:
         self.count = 0
 
     def add(self, gids: np.ndarray) -> None:
+        """Add gids; repetitions are allowed."""
         _add(self.words, gids)
 
     def seal(self) -> int:
-        """No more will be added: count. Positions hold if this returns at most 2**32."""
+        """Finish adding, and return the number of members. Positions are valid if it is at most 2**32."""
         self.before = np.empty(len(self.words), np.uint32)
         self.count = _count(self.words, self.before)
         return self.count
@@ -33,7 +34,7 @@ class GidSet:
         return self.count
 
     def members(self) -> np.ndarray:
-        """The gids, int64, ascending."""
+        """Return the gids, int64, ascending."""
         gids = np.empty(self.count, np.int64)
         _members(self.words, gids)
         return gids
@@ -43,7 +44,7 @@ class GidSet:
         _mark(self.words, self.before, gids, flags)
 
     def translate(self, gids: np.ndarray, table: np.ndarray, in_place: bool = False) -> np.ndarray:
-        """``table`` (uint32, by position) at these members; written over ``gids`` where that is allowed and fits."""
+        """Return ``table`` (uint32, by position) at these members; overwrites ``gids`` if allowed and of that dtype."""
         out = gids if in_place and gids.dtype == np.uint32 else np.empty(len(gids), np.uint32)
         _translate(self.words, self.before, gids, table, out)
         return out

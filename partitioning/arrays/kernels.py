@@ -1,4 +1,4 @@
-"""Serial compiled loops over vertices and arcs. Imported where they are needed: Numba takes long to import."""
+"""Serial compiled loops over vertices and arcs. Imported inside functions, because importing Numba is slow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True)
 def order(owners, starts):
-    """Positions by owner, stably; ``starts``: how many have a smaller owner, is used up."""
+    """Return positions grouped by owner, stably; ``starts`` counts entries of smaller owners, and is overwritten."""
     out = np.empty(owners.size, np.int64)
     for i in range(owners.size):
         out[starts[owners[i]]] = i
@@ -18,14 +18,14 @@ def order(owners, starts):
 
 @njit(cache=True)
 def count(targets, first, sums):
-    """Add to ``sums[v - first + 1]`` how often v stands in ``targets``."""
+    """Add to ``sums[v - first + 1]`` the number of occurrences of v in ``targets``."""
     for i in range(targets.size):
         sums[np.int64(targets[i]) - first + 1] += 1
 
 
 @njit(cache=True)
 def place(sources, targets, first, cursor, out):
-    """Put each source into its target's row; ``cursor``: where the next of a row goes."""
+    """Store each source in its target's row at ``cursor``, which advances."""
     for i in range(targets.size):
         row = np.int64(targets[i]) - first
         out[cursor[row]] = sources[i]
@@ -33,10 +33,11 @@ def place(sources, targets, first, cursor, out):
 
 
 @njit(cache=True)
-def shuffled(gids, n, half, keys):
-    """Each gid's place in a pseudo-random permutation of 0 .. n-1.
+def permuted(gids, n, half, keys):
+    """Return each gid's position in a pseudo-random permutation of 0 .. n-1.
 
-    A Feistel network over ``2 half`` bits, walked until it comes below n (Black, Rogaway, CT-RSA 2002).
+    A Feistel network over ``2 half`` bits with cycle walking: repeated until the result is below n (Black, Rogaway,
+    CT-RSA 2002).
     """
     mask = (np.uint64(1) << half) - np.uint64(1)
     out = np.empty(gids.size, np.int64)
@@ -57,7 +58,7 @@ def shuffled(gids, n, half, keys):
 
 @njit(cache=True)
 def mark(bits, low, src, dst, of_src, of_dst, holder):
-    """Set the bits of mirrors on parts ``low …``: ``bits[0]`` of those that arcs leave, ``bits[1]`` that arcs enter."""
+    """Set the bits of mirrors on parts ``low …``: ``bits[0]`` if an arc leaves them, ``bits[1]`` if one enters them."""
     one, within, word = np.uint64(1), np.uint64(63), np.uint64(6)
     for i in range(holder.size):
         p = holder[i] - low
@@ -72,7 +73,7 @@ def mark(bits, low, src, dst, of_src, of_dst, holder):
 
 @njit(cache=True)
 def ones(words):
-    """Bits set in an array of 64-bit words."""
+    """Return the number of bits set in an array of 64-bit words."""
     total = 0
     for word in words:
         total += bits_set(word)
@@ -81,7 +82,7 @@ def ones(words):
 
 @njit(cache=True)
 def bits_set(word):
-    """Bits set in a 64-bit word; LLVM makes one instruction of it where the processor has one."""
+    """Return the number of bits set in a 64-bit word; LLVM compiles it to a population count instruction."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

@@ -1,1 +1,1 @@
-"""The policies, one idea a file; importing a file registers its policies."""
+"""The policies, one method a file; importing a file registers its policies."""

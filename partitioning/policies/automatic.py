@@ -1,4 +1,7 @@
-"""The default policy: what the degrees call for, and why."""
+"""The default policy: choose by the graph's degrees, and give the reason.
+
+:func:`auto` decides in three cases: a hub that overloads an edge-cut, a skewed graph, a road or a mesh.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +17,30 @@ from partitioning.policy_register import policy
 from partitioning.quality import cut, edge_balance
 
 OVERLOAD = 1.5
-"""An edge-cut may load the part of one hub with this times the mean before a vertex-cut is considered."""
+"""Load of one hub's part, relative to the mean, above which a vertex-cut is considered."""
 
 MEAN, LARGEST = 8, 64
-"""Degrees up to which a graph looks like a road or a mesh; beyond them METIS takes long and gains little."""
+"""Mean and largest degree up to which a graph resembles a road or a mesh; beyond, METIS is slow and gains little."""
 
 LOCAL = 0.01
-"""Share of arcs cut by blocks below which there is nothing for METIS to gain."""
+"""Share of arcs cut by blocks below which METIS is not worth its time."""
 
 MOST = 1 << 26
 """Vertices and arcs that METIS partitions within half a minute."""
 
 TRIED = 1 << 24
-"""Vertices and arcs that LDG streams within half a second: so many are tried in passing."""
+"""Vertices and arcs that LDG streams within half a second: up to this size it is always tried."""
 
 GAIN, UNEVEN = 0.15, 1.5
-"""LDG must save this share of the arcs that blocks cut, and be no less even than this, to be worth moving rows for."""
+"""Share of the cut arcs that LDG must save, and its largest imbalance, to justify moving rows."""
 
 NEAR = 1.05
-"""Of two vertex-cuts whose balances differ by less than this the one with fewer mirrors is taken."""
+"""Ratio of balances below which the vertex-cut with fewer mirrors is taken."""
 
 
 @policy("auto", "METIS where it pays and fits, cvc or hvc where a hub would overload a part, else ldg or oec")
 def auto(edges, parts, comm) -> Placement:
+    """Choose a policy by the largest degree, the mean degree, and the share of arcs that blocks cut; collective."""
     largest = _largest(edges.offsets, comm)
     if largest * parts > OVERLOAD * edges.arcs:
         return _for_hub(edges, parts, largest, comm)
@@ -66,7 +70,7 @@ def _largest(offsets, comm) -> int:
 
 
 def _for_hub(edges, parts, largest, comm) -> Placement:
-    """Where a single vertex is too much for one part: a vertex-cut, if that is better balanced."""
+    """Place a graph with a vertex too large for one part: a vertex-cut if that is better balanced."""
     hub = f"one vertex has {largest} of {edges.arcs} arcs"
     blocks = oec(edges, parts, comm)
     before = edge_balance(edges, blocks, comm)
@@ -75,23 +79,23 @@ def _for_hub(edges, parts, largest, comm) -> Placement:
     best = 1 if after[0] > NEAR * after[1] else 0
     alone = f"an edge-cut's fullest part would hold {before:.2f} × the mean of the arcs"
     if after[best] < before:
-        warning = f"{hub}: {alone}, so a vertex-cut was taken: mirrors both send and hear in every round"
+        warning = f"{hub}: {alone}, so a vertex-cut was taken: mirrors both send and receive in every round"
         return cuts[best].because(f"{hub}: {alone}, this {after[best]:.2f}", warning)
-    told = f"{hub}: its part holds {before:.2f} × the mean, and a vertex-cut would not better it"
-    return blocks.because(told, f"{told}; the other parts will wait for it")
+    reason = f"{hub}: its part holds {before:.2f} × the mean, and a vertex-cut would not improve it"
+    return blocks.because(reason, f"{reason}; the other parts will wait for it")
 
 
 def _for_skew(edges, parts, blocks, degrees, comm) -> Placement:
-    """Where METIS takes long and gains little: the stream where it saves enough, else blocks."""
+    """Place a graph on which METIS is slow and gains little: LDG if it saves enough cut arcs, else blocks."""
     why = f"{degrees} are not a road's or a mesh's: METIS would take long and gain little"
     if edges.n + edges.arcs > TRIED:
         return blocks.because(why)
     stream = ldg(edges, parts, comm)
     before, after = (cut(edges, placement, comm) for placement in (blocks, stream))
-    told = f"LDG would cut {after:.1%} of the arcs where blocks cut {before:.1%}"
+    gain = f"LDG would cut {after:.1%} of the arcs where blocks cut {before:.1%}"
     if after > (1 - GAIN) * before:
-        return blocks.because(f"{why}, and {told}")
+        return blocks.because(f"{why}, and {gain}")
     uneven = edge_balance(edges, stream, comm)
     if uneven > max(UNEVEN, edge_balance(edges, blocks, comm)):
-        return blocks.because(f"{why}; {told}, but load a part with {uneven:.2f} × the mean")
+        return blocks.because(f"{why}; {gain}, but load a part with {uneven:.2f} × the mean")
     return stream.because(f"{why}; LDG cuts {after:.1%} of the arcs, blocks would cut {before:.1%}")

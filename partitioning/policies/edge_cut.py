@@ -1,4 +1,4 @@
-"""Contiguous blocks of vertices that hold equally many arcs: outgoing (oec) or incoming (iec) edge-cuts."""
+"""Edge-cuts by contiguous blocks of vertices with equally many arcs: outgoing (oec) or incoming (iec)."""
 
 from __future__ import annotations
 
@@ -12,39 +12,45 @@ from partitioning.placement import LookUp, Placement
 from partitioning.policy_register import policy
 
 SLACK = 1.05
-"""Rows stay on the ranks that loaded them if none has more than this times the mean: then no arc need move."""
+"""Imbalance up to which rows stay on the ranks that loaded them, so that no arc has to move."""
 
 
 @dataclass(frozen=True)
 class Blocks(LookUp):
-    """Part p owns gids ``bounds[p] .. bounds[p + 1] - 1``; ``bounds`` int64, shape (parts + 1,), from 0 to n."""
+    """Owners by contiguous blocks: part p owns gids ``bounds[p] .. bounds[p + 1] - 1``.
+
+    ``bounds``: int64, shape (parts + 1,), from 0 to n.
+    """
 
     bounds: np.ndarray
 
     def __call__(self, gids: np.ndarray) -> np.ndarray:
+        """Return the parts that own these gids."""
         return np.searchsorted(self.bounds[1:-1], gids, side="right").astype(np.int32)
 
 
 @policy("oec", "outgoing edge-cut: contiguous blocks balanced by out-arcs, arcs at their source's owner")
 def oec(edges, parts, comm) -> Placement:
+    """Place blocks of vertices balanced by out-arcs; collective."""
     return Placement("oec", "outgoing", parts, Blocks(bounds_by_out_arcs(edges, parts, comm)))
 
 
 @policy("iec", "incoming edge-cut: contiguous blocks balanced by in-arcs, arcs at their target's owner")
 def iec(edges, parts, comm) -> Placement:
+    """Place blocks of vertices balanced by in-arcs; collective."""
     return Placement("iec", "incoming", parts, Blocks(bounds_by_in_arcs(edges, parts, comm)))
 
 
 def bounds_by_out_arcs(edges, parts, comm) -> np.ndarray:
-    """Bounds of blocks, each with about as many (vertices + arcs leaving them) as the next; collective."""
+    """Return bounds of blocks with about equally many vertices plus out-arcs; collective."""
     return bounds_by_cost(edges.offsets, parts, comm)
 
 
 def bounds_by_in_arcs(edges, parts, comm) -> np.ndarray:
-    """Bounds of blocks, each with about as many (vertices + arcs entering them) as the next; collective."""
+    """Return bounds of blocks with about equally many vertices plus in-arcs; collective."""
     if not edges.directed:
         return bounds_by_out_arcs(edges, parts, comm)
-    known = getattr(edges, "in_offsets", None)  # of a graph whose arcs are still to be drawn
+    known = getattr(edges, "in_offsets", None)  # graphs built on GPUs provide in-degrees before their arcs exist
     if known is not None:
         return bounds_by_cost(known(), parts, comm)
     starts = np.arange(comm.size + 1, dtype=np.int64) * edges.n // comm.size
@@ -52,7 +58,10 @@ def bounds_by_in_arcs(edges, parts, comm) -> np.ndarray:
 
 
 def in_offsets(edges, starts, comm) -> np.ndarray:
-    """Running sum, from 0, of the in-degrees of gids ``starts[rank] .. starts[rank + 1] - 1``; collective."""
+    """Return the running sum, from 0, of the in-degrees of this rank's gids, ``starts[rank] .. starts[rank + 1] - 1``.
+
+    Collective.
+    """
     from partitioning.arrays.kernels import count
 
     first, stop = int(starts[comm.rank]), int(starts[comm.rank + 1])
@@ -60,17 +69,17 @@ def in_offsets(edges, starts, comm) -> np.ndarray:
     for number in range(arcs.rounds(edges, comm)):
         start, end = arcs.span(edges, number)
         targets = edges.targets[start:end]
-        order, cuts = arcs.deal(np.searchsorted(starts[1:-1], targets, side="right"), comm.size)
+        order, cuts = arcs.group_by_owner(np.searchsorted(starts[1:-1], targets, side="right"), comm.size)
         for part in comm.alltoallv(arcs.grouped(targets, order, cuts)):
             count(part, first, offsets)
     return np.cumsum(offsets, out=offsets)
 
 
 def bounds_by_cost(offsets, parts, comm) -> np.ndarray:
-    """Cut consecutive rows, spread over the ranks in order, where the running cost passes each multiple of 1 / parts.
+    """Cut consecutive rows, spread over the ranks in order, into parts of about equal cost; collective.
 
-    A row costs its arcs (``offsets``: their running sum here, from 0) and one more: so a long run of isolated vertices
-    is shared out too.
+    A row costs its arcs (``offsets``: their running sum here, from 0) plus one, so that a long run of isolated vertices
+    is divided, too.
     """
     rank = comm.rank
 

@@ -1,4 +1,4 @@
-"""The whole graph on rank 0, for policies that cannot do without: what it takes, whether it is there, and how."""
+"""Gather the whole graph on rank 0, for policies that need it: memory check, gathering, broadcast of owners."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from partitioning.placement import LookUp, PolicyError
 
 @dataclass(frozen=True)
 class Table(LookUp):
-    """The owner of every vertex, written out: the one look-up that takes an array of n entries on every rank."""
+    """Owner of every vertex as an array of n entries on every rank."""
 
     parts: np.ndarray
 
     def __call__(self, gids: np.ndarray) -> np.ndarray:
+        """Return the parts that own these gids."""
         return self.parts[gids].astype(np.int32)
 
 
 RESERVE = 0.1
-"""Share of the free memory that is left to everything else on the host."""
+"""Share of the free memory reserved for other processes on the host."""
 
 
 def shortage(n: int, entries: int, each: float, what: str) -> str:
-    """The memory plan of rank 0: empty if ``each`` bytes a vertex and adjacency entry are there, else in words."""
+    """Return an error text if rank 0 lacks ``each`` bytes per vertex and adjacency entry; empty if it has them."""
     need, have = each * (n + entries), (1 - RESERVE) * free_memory()
     if need <= have:
         return ""
@@ -38,10 +39,10 @@ def shortage(n: int, entries: int, each: float, what: str) -> str:
 
 
 def on_rank_zero(edges, comm, work: Callable[[np.ndarray, np.ndarray], np.ndarray], dtype) -> Table:
-    """``work(degrees, targets)`` of the whole graph on rank 0 gives every vertex's part; collective.
+    """Compute every vertex's part as ``work(degrees, targets)`` of the whole graph on rank 0; collective.
 
     Raises:
-        PolicyError: on every rank, if it failed there.
+        PolicyError: on every rank, if ``work`` failed.
     """
     degrees, targets = (_to_rank_zero(part, comm) for part in (np.diff(edges.offsets), edges.targets))
     parts, failed = np.zeros(0, dtype), ""
@@ -57,7 +58,10 @@ def on_rank_zero(edges, comm, work: Callable[[np.ndarray, np.ndarray], np.ndarra
 
 
 def free_memory() -> float:
-    """Bytes that this process may still take: the machine's, its control group's, its own limit; inf if none says."""
+    """Return the bytes that this process may still allocate; infinity if unknown.
+
+    The smallest of the machine's free memory, its control group's limit, and its own address space limit.
+    """
     limits = [float("inf")]
     machine, group = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
     if machine.exists():
@@ -71,7 +75,7 @@ def free_memory() -> float:
 
 
 def _figure(file: Path, name: str) -> int:
-    """The number that follows a name in a file of the kernel's."""
+    """Return the number that follows a name in a file of the kernel."""
     return next(int(line.split()[1]) for line in file.read_text().splitlines() if line.split()[:1] == [name])
 
 

@@ -1,4 +1,4 @@
-"""Owners that follow from the gid alone: by a hash, or by a random permutation. No structure, no knowledge needed."""
+"""Owners computed from the gid alone: by a hash, or by a random permutation."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from partitioning.policy_register import policy
 
 @dataclass(frozen=True)
 class Hashed(LookUp):
-    """A well-mixed function of the gid, scaled to ``parts``.
+    """Hash of the gid, scaled to ``parts``.
 
-    The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+    The hash is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
     """
 
     parts: int
 
     def __call__(self, gids: np.ndarray) -> np.ndarray:
+        """Return the parts that own these gids."""
         x = gids.astype(np.uint64)
         x += np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -37,19 +38,22 @@ class Shuffled(LookUp):
     keys: np.ndarray
 
     def __call__(self, gids: np.ndarray) -> np.ndarray:
-        from partitioning.arrays.kernels import shuffled
+        """Return the parts that own these gids."""
+        from partitioning.arrays.kernels import permuted
 
         half = np.uint64(max(1, -(-(self.n - 1).bit_length() // 2)))
-        place = shuffled(np.asarray(gids), np.uint64(self.n), half, self.keys)
+        place = permuted(np.asarray(gids), np.uint64(self.n), half, self.keys)
         return (place * self.parts // self.n).astype(np.int32) if self.n else place.astype(np.int32)
 
 
 @policy("hash", "vertices by a hash of their gid, arcs at their source's owner")
 def hashed(edges, parts, comm) -> Placement:
+    """Place vertices by a hash of their gid."""
     return Placement("hash", "outgoing", parts, Hashed(parts))
 
 
 @policy("random", "vertices in random order, equally many each; arcs at their source's owner")
 def random(edges, parts, comm, *, seed: int = 1) -> Placement:
+    """Place vertices by a random permutation of the gids, equally many a part."""
     keys = np.random.default_rng(abs(seed)).integers(0, 1 << 63, 6, dtype=np.uint64)
     return Placement("random", "outgoing", parts, Shuffled(edges.n, parts, keys))

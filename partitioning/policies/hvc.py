@@ -1,7 +1,7 @@
-"""The hybrid vertex-cut: arcs of most vertices at their source's owner, those of hubs spread over their targets'.
+"""The hybrid vertex-cut: arcs are at their source's owner, but those of hubs at their targets' owners.
 
-Chen et al., PowerLyra: differentiated graph computation and partitioning on skewed graphs, EuroSys 2015; by
-out-degrees as in CuSP: Hoang et al., IPDPS 2019.
+Chen et al., PowerLyra: differentiated graph computation and partitioning on skewed graphs, EuroSys 2015; by out-degrees
+as in CuSP: Hoang et al., IPDPS 2019.
 """
 
 from __future__ import annotations
@@ -17,21 +17,28 @@ from partitioning.policy_register import policy
 
 @dataclass(frozen=True)
 class HybridHolder(LookUp):
-    """The owner of the source, but of the target where the source is a hub. ``hubs``: gids, int64, ascending."""
+    """Holder of an arc: the target's owner if the source is a hub, else the source's.
+
+    ``hubs``: gids, int64, ascending.
+    """
 
     owner: Blocks
     hubs: np.ndarray
 
     def __call__(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+        """Return the parts that hold these arcs."""
         at = np.minimum(np.searchsorted(self.hubs, src), len(self.hubs) - 1)
         return self.owner(np.where(self.hubs[at] == src, dst, src))
 
 
 @policy("hvc", "hybrid vertex-cut: blocks as in oec, but the arcs of hubs at their targets' owners")
 def hvc(edges, parts, comm, *, threshold: int = 100) -> Placement:
-    """``threshold``: out-arcs beyond which a vertex is a hub; the paper's by default."""
+    """Place arcs of hubs by target, all others by source; collective.
+
+    ``threshold``: out-degree above which a vertex is a hub; the default is the paper's.
+    """
     if threshold < 0:
-        raise PolicyError(f"policy 'hvc': threshold={threshold} is no degree; take 0 or more")
+        raise PolicyError(f"policy 'hvc': threshold={threshold} is not a degree; take 0 or more")
     degrees = np.diff(edges.offsets)
     here = degrees > threshold
     hubs = np.concatenate(comm.allgatherv(np.flatnonzero(here) + edges.first))

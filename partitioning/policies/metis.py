@@ -1,4 +1,4 @@
-"""METIS on rank 0, for graphs that fit there: few cut arcs on roads and meshes, equal shares of arcs anywhere.
+"""METIS on rank 0, for graphs that fit there: few cut arcs on roads and meshes, balanced arcs on any graph.
 
 Karypis, Kumar, A fast and high quality multilevel scheme for partitioning irregular graphs, SIAM J. Sci. Comput. 1998.
 """
@@ -14,7 +14,7 @@ from partitioning.policies.gather_root import on_rank_zero, shortage
 from partitioning.policy_register import policy
 
 BYTES = 150
-"""Memory that METIS and its input need, per vertex and per adjacency entry: 60 on a road, 135 on an R-MAT graph."""
+"""Memory of METIS and its input, per vertex and per adjacency entry: 60 on a road, 135 on an R-MAT graph."""
 
 
 @policy("metis", "outgoing edge-cut by METIS on rank 0: fewest cut arcs, balanced by out-arcs")
@@ -29,11 +29,17 @@ def metis(
     imbalance: float = 0.03,
     seed: int = 1,
 ) -> Placement:
-    """``weights``: what is balanced, out-arcs or vertices; ``objective``: what is least, cut arcs or mirrors."""
+    """Place vertices by METIS; collective, computed on rank 0.
+
+    ``weights``: balance out-arcs (``degree``) or vertices (``none``). ``objective``: minimise cut arcs or mirrors
+    (``volume``).
+    """
     if method == "recursive" and objective == "volume":
-        raise PolicyError("policy 'metis': recursive bisection knows cut arcs only; objective=volume needs method=kway")
+        raise PolicyError("policy 'metis': recursive bisection minimises cut arcs; objective=volume needs method=kway")
     if not 0.001 <= imbalance <= 10:
-        raise PolicyError(f"policy 'metis': imbalance={imbalance} will not do; 0.03 lets a part be 1.03 × the mean")
+        raise PolicyError(
+            f"policy 'metis': imbalance={imbalance} is not within 0.001 .. 10; 0.03 lets a part be 1.03 × the mean"
+        )
     wrong = obstacle(edges, comm)
     if wrong:
         raise PolicyError(f"policy 'metis': {wrong}; take 'oec', or 'auto', which knows when METIS pays")
@@ -53,7 +59,7 @@ def metis(
 
 
 def obstacle(edges, comm) -> str:
-    """Why METIS cannot place this graph, in words; empty if it can. Collective: rank 0 looks for all."""
+    """Return the reason why METIS cannot place this graph; empty if it can. Collective: rank 0 checks."""
     return comm.bcast_json(_obstacle(edges) if comm.rank == 0 else None)
 
 
@@ -64,7 +70,7 @@ def _obstacle(edges) -> str:
         return f"pymetis cannot be imported ({missing}): pip install pymetis"
     entries = edges.arcs * (2 if edges.directed else 1)
     if edges.n >= 1 << 31 or entries > np.iinfo(pymetis.zero_copy_dtype()).max:
-        return f"{edges.n} vertices and {entries} adjacency entries are more than it can number"
+        return f"{edges.n} vertices and {entries} adjacency entries exceed its integer type"
     return shortage(edges.n, entries, BYTES, "the whole graph is needed")
 
 
@@ -93,7 +99,7 @@ def _partition(
 
 
 def adjacency(n: int, degrees: np.ndarray, targets: np.ndarray, directed: bool) -> tuple[np.ndarray, np.ndarray]:
-    """What METIS wants: undirected, without loops or parallel edges. int64 starts (n + 1,) and neighbours."""
+    """Return METIS's input: undirected, without loops or parallel edges; int64 starts (n + 1,) and neighbours."""
     src, dst = np.repeat(np.arange(n), degrees), targets.astype(np.int64)
     if directed:
         src, dst = np.divmod(np.unique(np.concatenate([src * n + dst, dst * n + src])), n)

@@ -1,10 +1,10 @@
-"""Streaming partitioners: vertices come one after the other, and each stays where most of its neighbours are.
+"""Streaming partitioners: vertices arrive one by one, and each goes to the part with most of its neighbours.
 
 LDG: Stanton, Kliot, Streaming graph partitioning for large distributed graphs, KDD 2012.
 Fennel: Tsourakakis et al., Fennel: streaming graph partitioning for massive scale graphs, WSDM 2014.
 
-In natural order every rank streams its own rows, one rank after the other, and hands on what the parts hold: no rank
-has the whole graph, but each has the owner of every vertex. Other orders need the whole graph on rank 0.
+In natural order, ranks stream their own rows one rank after the other, and pass on the parts' loads. No rank has the
+whole graph, but each has the owner of every vertex. Other orders need the whole graph on rank 0.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ Balance = Literal["edges", "vertices"]
 Order = Literal["natural", "random", "bfs"]
 
 BYTES = 24
-"""Memory of a stream on rank 0 per vertex and adjacency entry: the graph, its reverse, the order of the stream."""
+"""Memory of a stream on rank 0, per vertex and adjacency entry: the graph, its reverse, the order of the stream."""
 
 
 @policy("ldg", "linear deterministic greedy: each vertex to most of its neighbours, less the fuller a part is")
 def ldg(
     edges, parts, comm, *, balance: Balance = "edges", order: Order = "natural", slack: float = 1.05, seed: int = 1
 ) -> Placement:
-    """``balance``: what is shared out evenly; ``slack``: times the mean that a part may hold."""
+    """Place each vertex with most of its neighbours, weighted by the free capacity of the part; collective.
+
+    ``balance``: quantity that is balanced; ``slack``: capacity of a part as a multiple of the mean.
+    """
     _check("ldg", slack)
     rule = (0.0, 0.0, slack)
     return Placement("ldg", "outgoing", parts, _streamed("ldg", edges, parts, comm, rule, balance, order, seed))
@@ -49,7 +52,11 @@ def fennel(
     slack: float = 1.1,
     seed: int = 1,
 ) -> Placement:
-    """A part of load x costs ``alpha x**gamma``; ``alpha`` 0 is the paper's: edges × parts**(gamma-1) / n**gamma."""
+    """Place each vertex with most of its neighbours, minus a price that grows with the part's load; collective.
+
+    A part of load x costs ``alpha x**gamma``; ``alpha`` 0 is the paper's: edges × parts**(gamma-1) / n**gamma.
+    ``balance`` and ``slack`` as in :func:`ldg`.
+    """
     _check("fennel", slack)
     if gamma <= 1 or alpha < 0:
         raise PolicyError(f"policy 'fennel': gamma={gamma}, alpha={alpha}; gamma is above 1, alpha 0 or more")
@@ -60,12 +67,12 @@ def fennel(
 
 def _check(name: str, slack: float) -> None:
     if slack < 1:
-        raise PolicyError(f"policy {name!r}: slack={slack} leaves no room for all; take 1 or more, such as 1.05")
+        raise PolicyError(f"policy {name!r}: slack={slack}, so the parts cannot hold all; take 1 or more, such as 1.05")
 
 
 def _streamed(name, edges, parts, comm, rule, balance, order, seed) -> Table:
     if order == "natural":
-        return _in_turns(edges, parts, comm, rule, balance)
+        return _stream_by_rank(edges, parts, comm, rule, balance)
     wrong = comm.bcast_json(_obstacle(edges, order) if comm.rank == 0 else None)
     if wrong:
         raise PolicyError(f"policy {name!r}: {wrong}; take order=natural, which needs it on no rank")
@@ -74,7 +81,7 @@ def _streamed(name, edges, parts, comm, rule, balance, order, seed) -> Table:
         offsets = np.concatenate([[0], np.cumsum(degrees)])
         back = _reversed(offsets, targets) if edges.directed else (None, None)
         visits = _visits(order, seed, offsets, targets, *back)
-        owner, load = _fresh(edges.n, parts)
+        owner, load = _no_owners(edges.n, parts)
         _stream(edges, parts, rule, balance, owner, load, visits, 0, offsets, targets, *back)
         return owner
 
@@ -86,9 +93,9 @@ def _obstacle(edges, order: str) -> str:
     return shortage(edges.n, entries, BYTES, f"order={order} needs the whole graph")
 
 
-def _in_turns(edges, parts, comm, rule, balance) -> Table:
-    offsets, sources = in_rows(edges, comm) if edges.directed else (None, None)
-    owner, load = _fresh(edges.n, parts)
+def _stream_by_rank(edges, parts, comm, rule, balance) -> Table:
+    offsets, sources = in_edges(edges, comm) if edges.directed else (None, None)
+    owner, load = _no_owners(edges.n, parts)
     visits = np.arange(len(edges.offsets) - 1)
     for turn in range(comm.size):
         mine = slice(edges.first, edges.first + len(visits))
@@ -98,14 +105,14 @@ def _in_turns(edges, parts, comm, rule, balance) -> Table:
                 edges.offsets, edges.targets, offsets, sources,
             )  # fmt: skip
         first = comm.allgather(np.array([mine.start], np.int64))[turn, 0]
-        told = comm.allgatherv(owner[mine] if turn == comm.rank else owner[:0])[turn]
-        owner[first : first + len(told)] = told
+        received = comm.allgatherv(owner[mine] if turn == comm.rank else owner[:0])[turn]
+        owner[first : first + len(received)] = received
         load = comm.allgather(load)[turn]
     return Table(owner)
 
 
-def _fresh(n: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nobody owns anything (``parts`` stands for that), and nothing is held."""
+def _no_owners(n: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the initial state: no vertex has an owner (marked by ``parts``), and loads are 0."""
     return np.full(n, parts, np.min_scalar_type(parts)), np.zeros(parts, np.int64)
 
 
@@ -118,8 +125,8 @@ def _stream(edges, parts, rule, balance, owner, load, visits, first, *adjacency)
     stream(visits, first, *adjacency, owner, load, by_edges, float(total), float(edges.n), gamma, alpha, slack)
 
 
-def in_rows(edges, comm) -> tuple[np.ndarray, np.ndarray]:
-    """The sources of the arcs that enter this rank's rows: offsets (rows + 1,), and gids row by row; collective."""
+def in_edges(edges, comm) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sources of this rank's in-edges (CSC): offsets (rows + 1,), and gids row by row; collective."""
     from partitioning.arrays.kernels import place
 
     starts = np.append(comm.allgather(np.array([edges.first], np.int64))[:, 0], edges.n)
@@ -127,7 +134,7 @@ def in_rows(edges, comm) -> tuple[np.ndarray, np.ndarray]:
     sources, cursor = np.empty(offsets[-1], edges.targets.dtype), offsets[:-1].copy()
     for number in range(arcs.rounds(edges, comm)):
         src, dst = arcs.ends(edges, *arcs.span(edges, number))
-        order, cuts = arcs.deal(np.searchsorted(starts[1:-1], dst, side="right"), comm.size)
+        order, cuts = arcs.group_by_owner(np.searchsorted(starts[1:-1], dst, side="right"), comm.size)
         came = (comm.alltoallv(arcs.grouped(ends, order, cuts)) for ends in (src, dst))
         for from_there, to_here in zip(*came, strict=True):
             place(from_there, to_here, edges.first, cursor, sources)

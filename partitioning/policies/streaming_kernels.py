@@ -1,4 +1,4 @@
-"""The loops of the streaming partitioners: serial, compiled."""
+"""Compiled serial loops of the streaming partitioners."""
 
 from __future__ import annotations
 
@@ -10,16 +10,23 @@ from numba import njit
 def stream(
     visits, first, offsets, targets, back, sources, owner, load, by_edges, total, n, gamma, alpha, slack
 ):  # fmt: skip
-    """Give every row of ``visits`` an owner, one after the other.
+    """Assign every row of ``visits`` an owner, one after the other.
 
     Args:
         visits: int64, rows here in the order of the stream; row r is gid ``first + r``.
-        offsets, targets: arcs that leave a row; ``back``, ``sources``: arcs that enter it, or None.
-        owner: by gid of the whole graph, ``parts`` where there is none yet; is filled.
-        load: int64 (parts,), what each part holds: vertices, and with ``by_edges`` also their out-arcs; is kept up.
-        total: of all vertices' loads. ``n``: vertices.
-        gamma, alpha: Fennel's; ``gamma`` 0: LDG.
-        slack: times the mean that a part may hold, where a vertex finds another with room.
+        first: gid of the first row here.
+        offsets: of the out-arcs of rows.
+        targets: of the out-arcs of rows.
+        back: offsets of the in-arcs of rows, or None.
+        sources: of the in-arcs of rows, or None.
+        owner: by gid of the whole graph, ``parts`` if not yet assigned; updated.
+        load: int64 (parts,), vertices on each part, and with ``by_edges`` also their out-arcs; updated.
+        by_edges: balance vertices plus out-arcs, not vertices alone.
+        total: load of all vertices.
+        n: number of vertices.
+        gamma: Fennel's exponent; 0 selects LDG.
+        alpha: Fennel's factor.
+        slack: capacity of a part as a multiple of the mean, unless all parts are full.
     """
     parts = load.size
     room = slack * total / parts
@@ -47,7 +54,7 @@ def stream(
 
 @njit(cache=True)
 def _price(load, room, total, n, gamma, alpha):
-    """LDG: the factor of a part's neighbours. Fennel: what one more costs, loads counted in mean vertices."""
+    """Return LDG's factor of a part's neighbours, or Fennel's marginal cost, with loads in mean vertices."""
     if gamma == 0:
         return 1 - load / room
     return alpha * gamma * (load * n / total) ** (gamma - 1)
@@ -55,7 +62,7 @@ def _price(load, room, total, n, gamma, alpha):
 
 @njit(cache=True)
 def _best(near, price, load, weight, room, gamma):
-    """The part with room that scores best, of equals the emptiest; where none has room, the emptiest of all."""
+    """Return the part with capacity and the best score, ties by smallest load; if all are full, the emptiest."""
     best, score = -1, 0.0
     for p in range(near.size):
         if load[p] + weight <= room:
@@ -67,7 +74,7 @@ def _best(near, price, load, weight, room, gamma):
 
 @njit(cache=True)
 def breadth_first(offsets, targets, back, sources):
-    """All rows, int64, component after component, each from its smallest row on."""
+    """Return all rows, int64, in breadth-first order of each component from its smallest row."""
     n = offsets.size - 1
     seen, queue = np.zeros(n, np.bool_), np.empty(n, np.int64)
     tail = 0

@@ -1,8 +1,7 @@
 """The store: a partitioned graph as a folder of raw arrays that are opened by memory map.
 
-``manifest.json`` says what is in the folder (``schema.json``); every other file is a row of arrays, each cut into
-blocks that have a checksum of their own. This package knows files and arrays; what they mean is ``dgraph.graph``'s
-business.
+``manifest.json`` describes the folder (``schema.json``). Every other file is a sequence of arrays, each cut into blocks
+with a checksum each. This package handles files and arrays; ``dgraph.graph.stored`` gives them their meaning.
 """
 
 from partitioning.store.draft import ArrayFile, StoreDraft

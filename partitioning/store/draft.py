@@ -1,4 +1,4 @@
-"""Writing a store: a folder beside the one to be, which takes its name when everything in it is on the disk."""
+"""Write a store: into a folder beside the final one, renamed when everything in it is on the disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from partitioning.store.manifest import ALIGN, MANIFEST, StoreError, checksum, written
 
 STEP = 1 << 26
-"""bytes written at a time"""
+"""Bytes written at a time."""
 
 
 class ArrayFile:
@@ -26,7 +26,7 @@ class ArrayFile:
         self.entry: dict[str, Any] = {"bytes": 0, "arrays": {}}
 
     def add(self, name: str, values: np.ndarray, cuts: Sequence[int] | np.ndarray = ()) -> None:
-        """Append a 1-D array; ``cuts`` (ascending, inner ones only) part it into blocks."""
+        """Append a 1-D array; ``cuts`` (ascending, inner ones only) divide it into blocks."""
         values = np.ascontiguousarray(values)
         values = values.astype(values.dtype.newbyteorder("<"), copy=False)
         cuts = [0, *(int(cut) for cut in cuts), values.size]
@@ -55,17 +55,17 @@ class ArrayFile:
 
 
 class StoreDraft:
-    """The folder that will be ``path``: made by one process, filled by many, finished by the first."""
+    """Folder that becomes ``path``: created by one process, filled by many, finished by the first."""
 
     def __init__(self, path: Path, folder: Path):
         self.path, self.folder = path, folder
 
     @staticmethod
     def check(path: Path, overwrite: bool = False) -> None:
-        """Raise now what :meth:`begin` would raise after a long run.
+        """Raise early what :meth:`begin` would raise.
 
         Raises:
-            StoreError: ``path`` exists, and may not be replaced or is no store; or there is no folder to put it in.
+            StoreError: ``path`` exists and may not be replaced or is not a store; or its parent folder does not exist.
         """
         if not path.absolute().parent.is_dir():
             raise StoreError(f"{path} cannot be written: there is no folder {path.absolute().parent}; make it first")
@@ -78,7 +78,7 @@ class StoreDraft:
 
     @classmethod
     def begin(cls, path: Path, overwrite: bool = False) -> StoreDraft:
-        """Make the folder; one process does.
+        """Create the folder; called by one process.
 
         Raises:
             StoreError: as :meth:`check` does.
@@ -91,14 +91,14 @@ class StoreDraft:
         return cls(path, folder)
 
     def file(self, name: str) -> ArrayFile:
-        """A new file of this process alone; close it (``with``) to have it on the disk."""
+        """Create a file that only this process writes; close it (``with``) to have it on the disk."""
         return ArrayFile(self.folder / name)
 
     def share(self, name: str, first: int, values: np.ndarray) -> dict[str, Any]:
-        """Write a slice, from element ``first`` on, of an array that has a file of its own and many writers.
+        """Write a slice, from element ``first`` on, of an array that many processes write into a file of its own.
 
         Returns:
-            What :meth:`joined` needs of every slice.
+            The description of the slice, for :meth:`joined`.
         """
         values = values.astype(values.dtype.newbyteorder("<"), copy=False)
         raw = np.ascontiguousarray(values).view(np.uint8).data
@@ -115,14 +115,14 @@ class StoreDraft:
 
     @staticmethod
     def joined(slices: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """The manifest's entry of an array that was shared, from all its slices in order."""
+        """Return the manifest's entry of a shared array from all its slices, in order."""
         cuts = [piece["first"] for piece in slices] + [sum(piece["length"] for piece in slices)]
         entry = {"at": 0, "dtype": slices[0]["dtype"], "length": cuts[-1], "cuts": cuts}
         array = entry | {"crc32": [piece["crc32"] for piece in slices]}
         return {"bytes": cuts[-1] * np.dtype(slices[0]["dtype"]).itemsize, "arrays": {"values": array}}
 
     def finish(self, manifest: dict[str, Any], overwrite: bool = False) -> None:
-        """Write the manifest and give the folder its name; one process does, after all files are closed."""
+        """Write the manifest and rename the folder; called by one process, after all files are closed."""
         with (self.folder / MANIFEST).open("xb") as file:
             file.write(written(manifest))
             file.flush()
@@ -139,7 +139,7 @@ class StoreDraft:
             shutil.rmtree(old, ignore_errors=True)
 
     def abandon(self) -> None:
-        """Remove what was written; nothing, where there is nothing."""
+        """Remove the folder, if it exists."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

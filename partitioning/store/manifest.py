@@ -1,4 +1,4 @@
-"""The manifest: which arrays lie where in which file, the checksum of every block, and the checksum of all that."""
+"""The manifest: offsets of arrays in files, the checksum of every block, and a checksum of the manifest itself."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any
 MANIFEST = "manifest.json"
 FORMAT, VERSION = "dgraph store", 1
 ALIGN = 64
-"""Bytes: every array begins at a multiple, as vector units and DMA engines like it."""
+"""Alignment of arrays in bytes, for vector units and DMA engines."""
 
 
 class StoreError(ValueError):
-    """A folder that is no store, or one that is not as it was written: what was got, why it cannot be, what to do."""
+    """Folder that is not a store, or is not as it was written: what was got, why it cannot be, what to do."""
 
 
 def is_store(path: str | os.PathLike) -> bool:
-    """Whether ``path`` is a folder with a manifest. Tells nothing about its contents."""
+    """Return True if ``path`` is a folder with a manifest; its contents are not checked."""
     return Path(path, MANIFEST).is_file()
 
 
 def part_file(part: int) -> str:
-    """The name of the file of one part."""
+    """Return the name of the file of one part."""
     return f"part-{part:05d}.bin"
 
 
 def checksum(*pieces: bytes | memoryview) -> str:
-    """CRC-32 of bytes one after the other, as 8 hexadecimal digits."""
+    """Return the CRC-32 of concatenated bytes, as 8 hexadecimal digits."""
     value = 0
     for piece in pieces:
         value = zlib.crc32(piece, value)
@@ -37,23 +37,26 @@ def checksum(*pieces: bytes | memoryview) -> str:
 
 
 def written(manifest: dict[str, Any]) -> bytes:
-    """The bytes of a manifest file: ``format`` and ``version`` first, the checksum of all bytes before it last."""
+    """Return the bytes of a manifest file.
+
+    ``format`` and ``version`` come first, the checksum of all bytes before it last.
+    """
     body = _lines({"format": FORMAT, "version": VERSION, **manifest}).encode()
     return body + _ending(body)
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The manifest of the store ``path``, without its checksum.
+    """Read the manifest of the store ``path``, without its checksum.
 
     Raises:
-        StoreError: there is none, or it is not as it was written, or it is of a newer version.
+        StoreError: there is none, it is not as it was written, or it has a newer version.
     """
     file = path / MANIFEST
     if not path.is_dir():
-        raise StoreError(f"{path} is no store: there is no such folder")
+        raise StoreError(f"{path} is not a store: there is no such folder")
     if not file.is_file():
         raise StoreError(
-            f"{path} is no store: there is no {MANIFEST} in it, which is written last; if it was to become one, "
+            f"{path} is not a store: it has no {MANIFEST}, which is written last; if a store was being written there, "
             "its writer was ended early: write it again"
         )
     raw = file.read_bytes()
@@ -82,7 +85,7 @@ def _ending(body: bytes) -> bytes:
 
 
 def _lines(body: dict[str, Any]) -> str:
-    """JSON for people too: one line an entry, a part and a file; the end is missing."""
+    """Return readable JSON, one line per entry, part and file, without the closing bracket."""
     entries = []
     for name, value in body.items():
         if name == "parts":

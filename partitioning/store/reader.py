@@ -1,4 +1,4 @@
-"""Reading a store: arrays as memory maps, checked block by block."""
+"""Read a store: arrays as memory maps, verified block by block."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from partitioning.store.manifest import ALIGN, StoreError, checksum, read
 
 
 class Store:
-    """A store that is open in this process.
+    """Store opened in this process.
 
     Attributes:
         path: its folder.
-        manifest: what its manifest says.
-        verify: whether blocks are checked before they are given out.
+        manifest: contents of its manifest.
+        verify: True if blocks are checked before their first use.
     """
 
     def __init__(self, path: Path, manifest: dict[str, Any], verify: bool = True):
@@ -30,7 +30,7 @@ class Store:
 
     @classmethod
     def open(cls, path: str | os.PathLike, verify: bool = True) -> Store:
-        """Read the manifest; files are opened when their arrays are asked for.
+        """Read the manifest; files are opened when their arrays are first used.
 
         Raises:
             StoreError: see :func:`partitioning.store.manifest.read`.
@@ -38,18 +38,20 @@ class Store:
         return cls(Path(path), read(Path(path)), verify)
 
     def has(self, file: str, name: str) -> bool:
-        """Whether that file has an array of that name."""
+        """Return True if that file has an array of that name."""
         return name in self.manifest["files"].get(file, {"arrays": {}})["arrays"]
 
     def length(self, file: str, name: str) -> int:
-        """Entries of an array."""
+        """Return the number of entries of an array."""
         return self.manifest["files"][file]["arrays"][name]["length"]
 
     def array(self, file: str, name: str, blocks: Iterable[int] | None = None) -> np.ndarray:
-        """An array, mapped: pages are read when they are touched, and what is written to them stays in this process.
+        """Map an array, copy-on-write: pages are read when touched, and changes stay in this process.
 
         Args:
-            blocks: those that will be used, and are checked; None: all.
+            file: name of the file.
+            name: name of the array.
+            blocks: blocks that will be used, and are verified; None: all.
 
         Raises:
             StoreError: the file is missing or of the wrong size, or a block is not as it was written.
@@ -64,7 +66,7 @@ class Store:
         return values.astype(values.dtype.newbyteorder("="), copy=False)
 
     def blocks(self, file: str, name: str, low: int, high: int) -> range:
-        """The blocks that entries ``low .. high - 1`` of an array lie in."""
+        """Return the blocks that contain entries ``low .. high - 1`` of an array."""
         cuts = self.manifest["files"][file]["arrays"][name]["cuts"]
         first = int(np.searchsorted(cuts, low, side="right")) - 1
         return range(min(first, len(cuts) - 2), max(first, int(np.searchsorted(cuts, high, side="left"))))
@@ -75,7 +77,7 @@ class Store:
         entry = self.manifest["files"][file]["arrays"][name]
         item, cuts = np.dtype(entry["dtype"]).itemsize, entry["cuts"]
         low, high = (entry["at"] + item * cut for cut in cuts[block : block + 2])
-        if block == len(cuts) - 2:  # with the padding behind it
+        if block == len(cuts) - 2:  # the last block's checksum covers the padding
             high = min(high + -(high - entry["at"]) % ALIGN, self.manifest["files"][file]["bytes"])
         found = checksum(memoryview(mapped)[low:high])
         if found != entry["crc32"][block]:

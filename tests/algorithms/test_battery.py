@@ -12,6 +12,7 @@ import numpy as np
 import oracles
 import pytest
 from battery import CASES, EVERYTHING
+from flat_run import flat_run
 
 import dgraph
 from dgraph.comm import world
@@ -66,7 +67,7 @@ def graph_of(name, dtype):
 def solve(algorithm, name, dtype=None, combination=None, **parameters):
     """Run on all ranks; this rank's columns, and where its vertices stand in the case's."""
     options = (combination or {}) | parameters | ({"schedule": SCHEDULE} if SCHEDULE else {})
-    result = dgraph.run(algorithm, graph_of(name, dtype), backend=backend(), allow_gpu_sharing=True, **options)
+    result = flat_run(algorithm, graph_of(name, dtype), backend=backend(), allow_gpu_sharing=True, **options)
     case, comm = CASES[name], world()
     with comm.together():
         vertex = result.columns["vertex"]
@@ -227,7 +228,7 @@ def test_pagerank_is_that_of_networkx(directed):
     mine = slice(comm.rank, None, comm.size)
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine], n=150, directed=directed, comm=comm)
     for policy in ("oec", "iec", "cvc", "hvc", "metis"):
-        found = dgraph.run(
+        found = flat_run(
             "pagerank", graph, policy=policy, backend=backend(), allow_gpu_sharing=True, tol=1e-13, max_iter=500
         )
         with comm.together():
@@ -239,7 +240,7 @@ def test_pulls_round_sums_once():
     """Where a hub adds up 50,000 terms, each of which would be rounded to 32 bits: by 10⁻⁵ in all."""
     settings = {"tol": 0, "max_iter": 20, "direction": "pull", "backend": backend(), "allow_gpu_sharing": True}
     single, double = (
-        dgraph.run("pagerank", "star:50000", precision=precision, **settings) for precision in ("single", "double")
+        flat_run("pagerank", "star:50000", precision=precision, **settings) for precision in ("single", "double")
     )
     near = np.abs(single.columns["pagerank"].astype(np.float64) - double.columns["pagerank"]).sum(keepdims=True)
     assert world().allreduce(near)[0] < 1e-6

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from battery import CASES
 from colored import by_hand
+from flat_run import flat_run
 from test_battery import backend, combinations, equal, graph_of, solve
 
 import dgraph
@@ -75,7 +76,7 @@ def test_directed_graphs_are_colored_as_undirected_ones():
     mine = slice(comm.rank, None, comm.size)
     src, dst = np.array([3, 1, 2, 0, 2]), np.array([0, 3, 1, 2, 2])
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], n=4, directed=True, keep_loops=True, comm=comm)
-    found = dgraph.run("color", graph, backend=backend(), allow_gpu_sharing=True, validate=True)
+    found = flat_run("color", graph, backend=backend(), allow_gpu_sharing=True, validate=True)
     assert found.report["outcome"]["validation"]["passed"]
 
 
@@ -101,21 +102,21 @@ def test_colors_are_colors_by_networkx():
 
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize(("parameters", "told"), [
-    ({"variant": "degree", "switch_round": 3}, "switch_round is about variant hybrid, and this one is degree"),
-    ({"variant": "hybrid", "switch_round": -1}, "switch_round = -1 is no number of rounds"),
+    ({"variant": "degree", "switch_round": 3}, "switch_round is for the variant hybrid, and this one is degree"),
+    ({"variant": "hybrid", "switch_round": -1}, "switch_round = -1 is not a number of rounds"),
     ({"random_state": 2**63}, "random_state = 9223372036854775808 does not fit 64 bits"),
     ({"variant": "steal"}, "color --variant steal says how a GPU walks edges"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(parameters, told):
     with pytest.raises(UsageError, match=told):
-        dgraph.run("color", dgraph.Graph.load("path:5", comm=SerialComm()), backend="cpu", **parameters)
+        flat_run("color", dgraph.Graph.load("path:5", comm=SerialComm()), backend="cpu", **parameters)
 
 
 @emulated.needs_compiler
 @pytest.mark.mpi_skip
 def test_blocks_that_steal_find_the_same_colors():
     graph = graph_of("skewed", None)
-    found = dgraph.run("color", graph, backend=emulated.backend(), variant="steal")
-    known = dgraph.run("color", graph, backend="cpu", variant="jones-plassmann")
+    found = flat_run("color", graph, backend=emulated.backend(), variant="steal")
+    known = flat_run("color", graph, backend="cpu", variant="jones-plassmann")
     np.testing.assert_array_equal(found.columns["color"], known.columns["color"])
     assert {row["schedule"] for row in found.report["rounds"]["kept"]} == {"steal"}

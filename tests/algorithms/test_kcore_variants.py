@@ -8,6 +8,7 @@ import numpy as np
 import oracles
 import pytest
 from battery import by_turns
+from flat_run import flat_run
 
 import dgraph
 from dgraph.algorithms import kcore
@@ -28,8 +29,8 @@ def test_estimates_are_the_core_numbers(transport):
     for spec in SPECS:
         graph = dgraph.Graph.load(spec, comm=comm)
         for k in (None, 2):
-            known = dgraph.run("kcore", graph, k=k, backend="cpu")
-            found = dgraph.run(
+            known = flat_run("kcore", graph, k=k, backend="cpu")
+            found = flat_run(
                 "kcore", graph, k=k, backend=backend, variant="estimates", policy="hash", transport=transport,
                 allow_gpu_sharing=True, validate=True,
             )  # fmt: skip
@@ -61,7 +62,7 @@ def by_shells(backend, **more):
     mine = slice(comm.rank, None, comm.size)
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], n=n, directed=False, comm=comm)
     more = {"allow_gpu_sharing": True} | more if backend != "cpu" else more
-    found = dgraph.run("kcore", graph, backend=backend, variant="shells", validate=True, **more)
+    found = flat_run("kcore", graph, backend=backend, variant="shells", validate=True, **more)
     assert found.report["outcome"]["validation"]["passed"]
     return found
 
@@ -116,7 +117,7 @@ def test_levels_of_a_step_are_not_jumped_past(backend):
     src, dst = np.array(whole.edges, np.int64)[comm.rank :: comm.size].T
     graph = dgraph.Graph.from_edges(src, dst, n=len(whole), directed=False, comm=comm)
     more = {"backend": "cpu"} if backend == "cpu" else {"backend": emulated.backend(), "allow_gpu_sharing": True}
-    found = dgraph.run("kcore", graph, variant="shells", max_rounds=80, **more)
+    found = flat_run("kcore", graph, variant="shells", max_rounds=80, **more)
     assert found.converged
     cores = np.array([core for _, core in sorted(nx.core_number(whole).items())])
     np.testing.assert_array_equal(_whole(found, "core_number"), cores)
@@ -139,7 +140,7 @@ def test_several_gpus_take_shells_where_many_levels_may_be(monkeypatch):
     backend = emulated.backend()
 
     def taken(backend):
-        found = dgraph.run("kcore", graph, backend=backend, allow_gpu_sharing=backend != "cpu")
+        found = flat_run("kcore", graph, backend=backend, allow_gpu_sharing=backend != "cpu")
         return [choice["taken"] for choice in found.report["choices"] if choice["what"] == "variant"]
 
     assert taken(backend) == [], "no vertex has so many edges"
@@ -158,10 +159,10 @@ def test_warmup_runs_what_several_gpus_take(backend, wanted, monkeypatch):
 
     def running(name, graph, **given):
         seen.append(given.get("variant"))
-        return run(name, graph, **given | {"backend": emulated.backend() if backend == "cuda" else backend})
+        return run(name, graph.on(device=emulated.backend() if backend == "cuda" else backend), **given)
 
     monkeypatch.setattr(warmup, "run", running)
-    warmup._between("kcore", backend, world())
+    warmup._compile_on_all_ranks("kcore", backend, world())
     assert seen == wanted[: 1 + (world().size > 1)]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import simulated
 from emulated import needs_compiler
+from flat_run import flat_run
 from gpu_ranks import field, run
 
 import dgraph
@@ -66,7 +67,7 @@ def test_levels_that_nobody_is_at_take_no_rounds(policy, direction):
         mine = slice(comm.rank, None, comm.size)
         loaded = dgraph.Graph.from_edges(graph.src[mine], graph.dst[mine], n=graph.n, directed=False, comm=comm)
         choices = {"policy": policy, "direction": direction, "max_rounds": MOST}
-        found = dgraph.run("kcore", loaded, backend="cpu", **choices)
+        found = flat_run("kcore", loaded, backend="cpu", **choices)
         with comm.together():
             np.testing.assert_array_equal(found.columns["core_number"], cores(whole)[found.columns["vertex"]])
             assert found.converged
@@ -93,7 +94,7 @@ def test_nor_on_gpus_of_any_number():
     comm, (graph, whole) = world(), sparse_levels()
     mine = slice(comm.rank, None, comm.size)
     loaded = dgraph.Graph.from_edges(graph.src[mine], graph.dst[mine], n=graph.n, directed=False, comm=comm)
-    found = dgraph.run("kcore", loaded, backend=backend(), allow_gpu_sharing=True)
+    found = flat_run("kcore", loaded, backend=backend(), allow_gpu_sharing=True)
     with comm.together():
         np.testing.assert_array_equal(found.columns["core_number"], cores(whole)[found.columns["vertex"]])
         assert found.rounds == ROUNDS
@@ -102,10 +103,14 @@ def test_nor_on_gpus_of_any_number():
 @pytest.fixture
 def begun(monkeypatch):
     """The rounds at which rank 0 starts the kernel of many rounds."""
-    seen, launch, across = [], Machine.launch, Machine.across
+    seen, launch, across = [], Machine.launch, Machine.run_device_rounds
 
     def launched(self, *calls):
-        if self.device_exchange and self.device_exchange.comm.rank == 0 and calls[0][:2] == ("across", "across"):
+        if (
+            self.device_exchange
+            and self.device_exchange.comm.rank == 0
+            and calls[0][:2] == ("multi_gpu_rounds", "multi_gpu_rounds")
+        ):
             seen.append(self.round)
         launch(self, *calls)
 
@@ -115,11 +120,11 @@ def begun(monkeypatch):
         across(self, limit)
 
     monkeypatch.setattr(Machine, "launch", launched)
-    monkeypatch.setattr(Machine, "across", entered)
+    monkeypatch.setattr(Machine, "multi_gpu_rounds", entered)
     monkeypatch.setattr(
-        message_layout, "LOOK_AROUND", 10**12
+        message_layout, "HOST_CHECK_TIME", 10**12
     )  # an emulated GPU is slow, and may have to share its core
-    monkeypatch.setattr(device_bsp, "LOOK_AROUND", 1000.0)
+    monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)
     return seen
 
 
@@ -130,7 +135,7 @@ def test_rounds_over_few_that_live_stay_in_the_kernel(host_rounds, begun, monkey
     """Level 1 leaves small cliques: fewer vertices than the bound, though the graph has more. They are counted when a
     first round of a level looks at them: of a star that of level 1 drops all leaves, of a path it drops the ends."""
     cliques = [nx.complete_graph(size) for size in range(4, 13)]
-    monkeypatch.setattr(message_layout, "WHOLE_ACROSS", 20)
+    monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 20)
     later = 1 + 30 + 1
     for other, wanted in ((nx.star_graph(300), [2]), (nx.path_graph(60), [2, later + 1 + host_rounds])):
         graph, whole = joined(other, *cliques)
@@ -148,7 +153,7 @@ def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, beg
     """It runs as many rounds as figures are kept of, of a call or since the hosts last agreed. Of a star, level 1 takes
     the leaves, the hub, and a round that finds no more; level 2 is looked at, which the hub passed on its way; each
     clique takes two."""
-    monkeypatch.setattr(message_layout, "WHOLE_ACROSS", 20)
+    monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 20)
     monkeypatch.setattr(control_block, "RING", 4)
     graph, whole = joined(nx.star_graph(300), *(nx.complete_graph(size) for size in range(4, 13)))
     (results,) = run(4, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
@@ -163,7 +168,7 @@ def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, beg
 def test_rounds_over_many_that_live_do_not(host_rounds, begun, monkeypatch):
     """The first round of every level is walked by kernels of its own, until few enough live."""
     graph, whole = joined(*(nx.complete_graph(size) for size in range(4, 13)))
-    monkeypatch.setattr(message_layout, "WHOLE_ACROSS", 15)
+    monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 15)
     (results,) = run(2, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))
     np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
     left = np.cumsum(np.arange(12, 3, -1))

@@ -8,11 +8,12 @@ import numpy as np
 import oracles
 import pytest
 from battery import by_turns
+from flat_run import flat_run
 
 import dgraph
 from dgraph.backend.cuda import backend
 from dgraph.comm import world
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 
 pytestmark = pytest.mark.mpi
 SOURCE, SIDE, LAYERS = 2, 4, 260
@@ -62,7 +63,7 @@ def test_of_any_depth(backend, limit, directed, direction, programs):
     """Where the search ends at the deepest level of 8 bits, or one farther, those behind it have no predecessor."""
     _, _, hops, tree = edges(directed)
     more = {"backend": "cpu"} if backend == "cpu" else {"backend": emulated.backend(), "allow_gpu_sharing": True}
-    found = dgraph.run("bfs", loaded(directed), source=SOURCE, depth_limit=limit, direction=direction, **more)
+    found = flat_run("bfs", loaded(directed), source=SOURCE, depth_limit=limit, direction=direction, **more)
     inside = hops <= (LAYERS if limit is None else limit)
     columns = found.columns
     np.testing.assert_array_equal(columns["predecessor"], np.where(inside, tree, -1)[columns["vertex"]])
@@ -84,10 +85,10 @@ def test_nearer_neighbours_are_looked_for_where_edges_by_target_are_there(before
     graph = loaded(directed, weights)
     more = {"source": SOURCE, "backend": emulated.backend(), "allow_gpu_sharing": True}
     if before == "bfs":
-        dgraph.run("bfs", graph, **more)
+        flat_run("bfs", graph, **more)
     last = []
     for _ in range(3):
-        columns = dgraph.run("sssp", graph, **more).columns
+        columns = flat_run("sssp", graph, **more).columns
         np.testing.assert_array_equal(columns["predecessor"], tree[columns["vertex"]])
         last.append(type(programs[-1]).__name__)
     told, looked = "PushedNearerParents", "NearerParents"

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from battery import EVERYTHING
 from children import ROOT
+from flat_run import flat_run
 
 import dgraph
 from dgraph.comm import world
@@ -123,7 +124,7 @@ def loaded(file, directed, weights=None):
 
 
 def solve(algorithm, known, policy, **parameters):
-    return dgraph.run(algorithm, loaded(known.file, known.directed), policy=policy, **parameters)
+    return flat_run(algorithm, loaded(known.file, known.directed), policy=policy, **parameters)
 
 
 def sums(*values):
@@ -188,7 +189,7 @@ def test_cc(known, policy):
 @PAIRS
 def test_pagerank(known, policy):
     graph = loaded(known.file, known.directed, "unit")  # the known ranks are those without weights
-    result = dgraph.run("pagerank", graph, policy=policy, tol=1e-13, max_iter=1000)
+    result = flat_run("pagerank", graph, policy=policy, tol=1e-13, max_iter=1000)
     assert result.converged
     top = result.top(1, "pagerank")
     assert top["vertex"].tolist() == [known.top[0]]
@@ -225,5 +226,5 @@ def test_ldbc_example(name, source, algorithm, policy):
     parameters = {"bfs": {"source": source}, "sssp": {"source": source}, "pagerank": {"tol": 0, "max_iter": 2}}
     graph = loaded(f"ldbc_example/{name}.e", None, "unit" if algorithm == "pagerank" else None)
     assert graph.directed == (name == "example-directed")
-    result = dgraph.run(algorithm, graph, policy=policy, **parameters.get(algorithm, {}))
+    result = flat_run(algorithm, graph, policy=policy, **parameters.get(algorithm, {}))
     check_file(result, column, f"ldbc_example/{name}-{ending}", **tolerance)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import oracles
 import pytest
+from flat_run import flat_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_battery import COMBINATIONS
@@ -64,7 +65,7 @@ def answer(drawn):
     parameters = {"pagerank": {"tol": 0, "max_iter": 12}}.get(drawn.algorithm, {})
     if drawn.algorithm in ("bfs", "sssp"):
         parameters = {"source": drawn.ids[drawn.source] if drawn.ids else drawn.source}
-    result = dgraph.run(drawn.algorithm, graph, **drawn.combination, **parameters)
+    result = flat_run(drawn.algorithm, graph, **drawn.combination, **parameters)
     columns = {name: np.concatenate(comm.allgatherv(values)) for name, values in result.columns.items()}
     order = np.argsort(columns.pop("vertex"))
     return {name: values[order] for name, values in columns.items()}

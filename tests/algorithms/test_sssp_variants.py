@@ -9,6 +9,7 @@ import oracles
 import pytest
 from battery import by_turns
 from devices import device_of, local_graph, on_devices
+from flat_run import flat_run
 
 import dgraph
 from dgraph.algorithms import sssp
@@ -21,7 +22,7 @@ from dgraph.backend.cuda.round_kernels import light_edges as light
 from dgraph.backend.cuda.round_kernels.light_edges import LightEdgesMachine
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.comm import world
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 from dgraph.program import trace
 
@@ -57,7 +58,7 @@ def solved(name, backend, directed=True, **more):
     """A validated run, its distances, and those that are right."""
     graph = loaded(name, directed)
     more = {"allow_gpu_sharing": True} | more if backend != "cpu" else more
-    found = dgraph.run("sssp", graph, source=SOURCE, backend=backend, validate=True, **more)
+    found = flat_run("sssp", graph, source=SOURCE, backend=backend, validate=True, **more)
     assert found.report["outcome"]["validation"]["passed"]
     return found, _whole(found, "distance"), right(name, directed)
 
@@ -93,9 +94,9 @@ def test_programs_that_follow_are_compiled_beside_the_first(directed, far, monke
     monkeypatch.setattr(sssp, "CROWD", 100)
     solved("hubs", emulated.backend(), directed, variant="gather")
     names = [name for name, _ in asked]
-    first = {False: "LimitedDistances", True: "Outset"}[far]
+    first = {False: "LimitedDistances", True: "UntilHub"}[far]
     parents = "PushedNearerParents" if directed else "NearerParents"
-    expected = ["Onward"] * far + [max(names, key=lambda name: name.startswith("Beyond")), parents]
+    expected = ["ContinuedDistances"] * far + [max(names, key=lambda name: name.startswith("FarDistances")), parents]
     ahead = expected if world().rank == 0 else []
     assert sorted(names[: len(ahead) + 1]) == sorted([first, *ahead])
     assert [name for name in names[len(ahead) + 1 :] if name in expected] == expected
@@ -161,7 +162,7 @@ def test_a_source_far_from_hubs(how, dtype, margin, monkeypatch):
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine], n=n, directed=False, comm=comm)
     more = {"backend": "cpu"} if how is None else {"backend": emulated.backend(**how), "allow_gpu_sharing": True}
     more |= {"return_predecessors": False}
-    found = dgraph.run("sssp", graph, source=0, variant="gather", validate=True, **more)
+    found = flat_run("sssp", graph, source=0, variant="gather", validate=True, **more)
     assert found.report["outcome"]["validation"]["passed"]
     same(_whole(found, "distance"), wanted)
     assert ("pull" in found.report["rounds"]["by_direction"]) == (margin > 0 and how is not None)
@@ -194,12 +195,12 @@ def test_edges_by_target_are_brought_into_order_once_that_pays(before, monkeypat
     backend, graph, wanted = emulated.backend(), loaded("hubs"), right("hubs", True)
     more = {"source": SOURCE, "backend": backend, "allow_gpu_sharing": True}
     if before == "bfs":
-        dgraph.run("bfs", graph, **more)
+        flat_run("bfs", graph, **more)
     elif before and world().rank == 0:
         monkeypatch.setattr(type(backend), "_plan", _no_room(type(backend)._plan))
     pulls = []
     for _ in range(4):
-        found = dgraph.run("sssp", graph, variant="gather", return_predecessors=False, **more)
+        found = flat_run("sssp", graph, variant="gather", return_predecessors=False, **more)
         same(_whole(found, "distance"), wanted)
         pulls.append("pull" in found.report["rounds"]["by_direction"])
     assert pulls == {None: [False, False, True, True], "bfs": [True] * 4}.get(before, [False] * 4)
@@ -252,7 +253,7 @@ def test_gpus_gather_where_there_are_hubs(monkeypatch):
 
     def taken(backend, **more):
         sharing = backend != "cpu"
-        found = dgraph.run("sssp", graph, source=SOURCE, backend=backend, allow_gpu_sharing=sharing, **more)
+        found = flat_run("sssp", graph, source=SOURCE, backend=backend, allow_gpu_sharing=sharing, **more)
         return [choice["taken"] for choice in found.report["choices"] if choice["what"] == "variant"]
 
     assert taken(backend) == [], "no vertex has so many edges"
@@ -269,7 +270,7 @@ def test_gpus_gather_where_there_are_hubs(monkeypatch):
 @pytest.mark.parametrize("more", [{"cutoff": 300.0}, {"delta": 20.0}])
 def test_who_gathers_has_no_width_and_no_end(more):
     with pytest.raises(UsageError, match="leave delta and cutoff out"):
-        dgraph.run("sssp", "rmat:4", source=SOURCE, variant="gather", comm=world(), **more)
+        flat_run("sssp", "rmat:4", source=SOURCE, variant="gather", comm=world(), **more)
 
 
 @on_devices

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
+from flat_run import flat_run
 from loading import loaded, written
 
 import dgraph
@@ -43,11 +44,11 @@ def distances(result):
 def test_weights_that_cannot_be_used_stop_the_algorithms_that_use_them(wrong, policy, path):
     file = path("a.txt", EDGES.format(wrong, wrong))
     graph = Graph.load(file, directed=False)
-    assert dgraph.run("cc", graph, policy=policy).summary["components"] == 1
-    assert dgraph.run("bfs", graph, source=1, policy=policy).summary["depth"] == 4
+    assert flat_run("cc", graph, policy=policy).summary["components"] == 1
+    assert flat_run("bfs", graph, source=1, policy=policy).summary["depth"] == 4
     with pytest.raises(DataError, match=rf"a\.txt: the edge 1 → 2 weighs {wrong.lower()[:4]}.*; .*--weights"):
-        dgraph.run("sssp", graph, source=1, policy=policy)
-    found = distances(dgraph.run("sssp", file, source=1, directed=False, weights="unit", policy=policy))
+        flat_run("sssp", graph, source=1, policy=policy)
+    found = distances(flat_run("sssp", file, source=1, directed=False, weights="unit", policy=policy))
     if world().rank == 0:
         assert found == {1: 0, 2: 1, 5: 2, 6: 3, 7: 4}
 

@@ -1,4 +1,4 @@
-"""The command line before it runs: words to a request, mistakes to messages, and what is shown meanwhile."""
+"""Command line before a run: words to a request, mistakes to messages, help, and the display of progress."""
 
 import io
 import math
@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flat_run import flat_run
 
-import dgraph
 from dgraph import cli
+from dgraph.algorithms import ALGORITHMS as REGISTERED
+from dgraph.cli.commands import COMMANDS
 from dgraph.cli.parser import Request, parse
+from dgraph.cli.short_help import COMMON
 from dgraph.cli.sources import name_of, sources, weighted
 from dgraph.cli.terminal_progress import Plain, progress_for
 from dgraph.errors import DataError, OutputError, UsageError
@@ -73,6 +76,7 @@ def test_every_option_arrives_where_it_belongs():
     line = (
         "sssp rmat:4 --source 1,2 --undirected --weights 1..9 --keep-loops --keep-parallel --sparse-ids --seed 3 "
         "--policy cvc --backend cpu --threads 2 --direction flip --sync full --max-iter 9 --cutoff 2.5 "
+        "--schedule alb,threshold=threads --rounds local,limit=9 "
         "--no-predecessors -o out.txt --report run.json -q"
     )
     assert ask(line) == Request(
@@ -86,7 +90,16 @@ def test_every_option_arrives_where_it_belongs():
             "sparse_ids": True,
             "seed": 3,
         },
-        run={"policy": "cvc", "backend": "cpu", "threads": 2, "direction": "flip", "sync": "full", "max_rounds": 9},
+        run={
+            "policy": "cvc",
+            "backend": "cpu",
+            "threads": 2,
+            "direction": "flip",
+            "sync": "full",
+            "max_rounds": 9,
+            "schedule": "alb,threshold=threads",
+            "rounds": "local,limit=9",
+        },
         parameters={"cutoff": 2.5, "predecessors": False},
         sources=[1, 2],
         output=Path("out.txt"),
@@ -111,11 +124,25 @@ def test_max_iter_is_the_parameter_where_there_is_one():
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("", "no algorithm named; known are pagerank, sssp"),
         ("ssssp", "unknown algorithm or command 'ssssp': did you mean 'sssp'?"),
         ("--policy cvc sssp", "the algorithm comes first"),
-        ("sssp --polcy cvc", "unknown option --polcy: did you mean --policy?"),
-        ("sssp --pol cvc", "unknown option --pol"),
+        (
+            "sssp --polcy cvc",
+            "unknown option --polcy: sssp has no option of that name; did you mean --policy? "
+            "See python -m dgraph sssp --help-all",
+        ),
+        ("sssp --polcy=cvc a.el b.el", "unknown option --polcy: "),
+        ("sssp --threads two --polcy cvc", "unknown option --polcy: "),
+        ("sssp --pol cvc", "unknown option --pol: options are written in full; give --policy; see"),
+        ("sssp --check a", "options are written in full; give --checkpoint or --checkpoint-every"),
+        ("sssp --mdt 4", "unknown option --mdt: sssp has no option of that name"),
+        ("sssp -x", "unknown option -x: sssp has no option of that name; see"),
+        (
+            "convert a.el b.gr --too dimacs",
+            "unknown option --too: convert has no option of that name; did you mean --to?",
+        ),
+        ("estimate --quite", "unknown option --quite: estimate has no option of that name; did you mean --quiet?"),
+        ("rmat:20", "got rmat:20 first, which is a graph; write python -m dgraph ALGORITHM rmat:20 [options]"),
         ("sssp a.el b.el", "got 'b.el', beside the graph"),
         ("sssp --threads two", "--threads: invalid int value: 'two'"),
         ("sssp --threads", "--threads: expected one argument"),
@@ -127,7 +154,7 @@ def test_max_iter_is_the_parameter_where_there_is_one():
         ("sssp --source 1.5", "got '1.5'"),
         ("sssp --source 9223372036854775808", "2**63"),
         ("sssp --source ,", "names no vertex"),
-        ("pagerank --source 1", "unknown option --source"),
+        ("pagerank --source 1", "unknown option --source: pagerank has no option of that name"),
         ("pagerank --norm l2", "invalid choice: 'l2'"),
     ],
 )
@@ -187,11 +214,11 @@ def test_what_may_be_given_twice():
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("bfs --depth-limit -1", "depth_limit = -1 will not do for bfs: give an integer, 0 or more"),
-        ("bfs --cutoff -3", "depth_limit = -3 will not do"),
-        ("sssp --cutoff -0.5", "cutoff = -0.5 will not do for sssp: give a number, 0 or more"),
-        ("sssp --cutoff nan", "cutoff = nan will not do"),
-        ("sssp --cutoff=-inf", "cutoff = -inf will not do"),
+        ("bfs --depth-limit -1", "depth_limit = -1 is not valid for bfs: give an integer, 0 or more"),
+        ("bfs --cutoff -3", "depth_limit = -3 is not valid"),
+        ("sssp --cutoff -0.5", "cutoff = -0.5 is not valid for sssp: give a number, 0 or more"),
+        ("sssp --cutoff nan", "cutoff = nan is not valid"),
+        ("sssp --cutoff=-inf", "cutoff = -inf is not valid"),
     ],
 )
 def test_limits_below_zero_are_refused(line, said, capsys):
@@ -222,19 +249,73 @@ def test_limits_below_zero_are_refused(line, said, capsys):
 )
 def test_numbers_that_make_no_sense_are_refused(algorithm, given):
     name, value = list(given.items())[-1]
-    with pytest.raises(UsageError, match=re.escape(f"{name} = {value!r} will not do")):
-        dgraph.run(algorithm, "path:3", **given)
+    with pytest.raises(UsageError, match=re.escape(f"{name} = {value!r} is not ")):
+        flat_run(algorithm, "path:3", **given)
 
 
-def test_help_has_the_parameters_and_every_group():
+GROUPS = [
+    "options", "input", "algorithm", "partition", "device and ranks", "GPU schedules", "output and report",
+    "checkpoints", "checks and debugging", "examples", "exit codes",
+]  # fmt: skip
+
+
+def headings(text):
+    return [line[:-1] for line in text.splitlines() if re.fullmatch(r"\w[\w ]*:", line)]
+
+
+def test_help_of_an_algorithm_begins_with_its_parameters():
     text = ask("sssp --help")
-    for part in ("The fake sssp.", "--cutoff", "100 %", "--no-predecessors", "--policy", "exit codes:", "examples:"):
+    for part in ("The fake sssp.", "--source ID", "--cutoff X", "100 %", "--no-predecessors", "--policy", "--help-all"):
         assert part in text
-    groups = [line[:-1] for line in text.splitlines() if re.fullmatch(r"[a-z]+:", line)]
-    assert groups == ["options", "algorithm", "graph", "partition", "run", "checkpoints", "output", "examples"]
-    assert "The fake pagerank." in ask("--help")
+    assert headings(text) == ["algorithm", "most used options"]
+    assert "--max-rounds" not in text
+    assert text.count("--source ID") == 1
     assert "default 0.85" in ask("pagerank -h")
+
+
+def test_all_help_has_every_group():
+    text = ask("sssp --help-all")
+    assert headings(text) == GROUPS
+    for part in ("--cutoff X", "--max-rounds", "alb,threshold=auto|threads|N", "limit=N", "--sync"):
+        assert part in text
+    text = ask("--help-all")
+    assert headings(text) == GROUPS
+    assert "--cutoff" not in text
+    assert "--schedule NAME[,option=value...]" in text
+
+
+def test_help_of_the_whole_has_algorithms_commands_and_ten_options():
+    text = ask("--help")
+    assert ask("") == ask("-h") == text
+    assert headings(text) == ["algorithms", "commands", "most used options", "examples"]
+    rows = text.split("most used options:\n")[1].split("\n\n")[0].splitlines()
+    assert len(rows) == 10
+    for part in ("The fake pagerank.", *COMMANDS, "MODULE:CLASS"):
+        assert f"  {part} " in text or part in text.split("commands:")[0]
     assert re.fullmatch(r"dgraph \d+\.\d+\.\d+", ask("--version"))
+
+
+def test_the_most_used_options_are_options():
+    known = set(re.findall(r"--?[a-z][a-z-]*", ask("sssp --help-all")))
+    short = [name for form in COMMON for name in re.findall(r"--?[a-z][a-z-]*", form)]
+    assert set(short) <= known
+    assert all(len(line) <= 110 for line in ask("--help").splitlines())
+
+
+@pytest.mark.parametrize("words", ["", "--help", *(f"{name} --help" for name in REGISTERED)])
+def test_short_help_fits_a_screen(words):
+    assert len(parse(words.split(), REGISTERED).splitlines()) <= 45
+
+
+def test_help_names_the_command_that_was_called(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/opt/bin/dgraph", "sssp"])
+    for words in ("", "--help-all", "sssp --help", "sssp --help-all", "estimate --help", "fetch"):
+        text = ask(words)
+        assert "dgraph" in text
+        assert "python -m dgraph" not in text
+    assert ask("sssp path:3").command == ("dgraph", "sssp", "path:3")
+    with pytest.raises(UsageError, match=r"; see dgraph sssp --help-all$"):
+        ask("sssp --threads")
 
 
 def test_sources_from_a_file(tmp_path):

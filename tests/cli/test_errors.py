@@ -52,9 +52,9 @@ MISTAKES = {
     "watchdog of no number": Mistake("bfs path:9 --watchdog 5m", 2, ["watchdog '5m'", "seconds", "off"]),
     "no such file": Mistake("bfs nowhere.el", 2, ["nowhere.el", "no such file"]),
     "no such folder": Mistake("bfs path:9 -o nowhere/a.txt", 74, ["nowhere/a.txt", "no folder nowhere"]),
-    "no such source": Mistake("bfs path:9 --source 9", 2, ["source 9 is no vertex", "between 0 and 8"]),
+    "no such source": Mistake("bfs path:9 --source 9", 2, ["source 9 is not a vertex", "between 0 and 8"]),
     "no such source among sparse ids": Mistake(
-        "bfs a.txt --source 5", 2, ["source 5 is no vertex", "between 3 and 8000000000"], {"a.txt": "3 8000000000\n"}
+        "bfs a.txt --source 5", 2, ["source 5 is not a vertex", "between 3 and 8000000000"], {"a.txt": "3 8000000000\n"}
     ),
     "negative weight": Mistake(
         "sssp a.wel --source 0", 65, ["the edge 1 → 2 weighs -4", "weights ≥ 0"], {"a.wel": WEIGHED.format(-4)}

@@ -1,4 +1,4 @@
-"""Calls that overlap, are interrupted, or come from a forked child: the right answer, or a refusal by name."""
+"""Overlapping and interrupted calls, and calls from a forked child: a correct result or a specific error."""
 
 import os
 import signal
@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from children import run
+from flat_run import flat_run
 
 import dgraph
 from dgraph.backend.cpu.threads.team import Team
@@ -35,13 +36,15 @@ import dgraph
 BACKEND, THREADS, GRAPHS, TURNS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 CALLS = ["bfs", "sssp", "cc", "kcore", "pagerank", "color"]
 graphs = [
-    dgraph.Graph.load(f"rmat:{9 + number},symmetric", weights="1..255") for number in range(GRAPHS)
+    dgraph.Graph.load(
+        f"rmat:{9 + number},symmetric", weights="1..255", device="cuda" if BACKEND == "cuda" else dgraph.Cpu(2)
+    )
+    for number in range(GRAPHS)
 ]
 
 def call(name, graph):
     more = {"source": 5} if name in ("bfs", "sssp") else {}
-    team = {} if BACKEND == "cuda" else {"threads": 2}
-    result = dgraph.run(name, graph, backend=BACKEND, **team, **more)
+    result = dgraph.run(name, graph, **more)
     return {key: np.array(result.columns[key]) for key in result.columns}
 
 def same(a, b):
@@ -60,7 +63,7 @@ BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 @pytest.fixture(autouse=True)
 def has_gpu(request):
-    """Skip what is marked ``gpu`` where there is none."""
+    """Skip tests marked ``gpu`` if there is no GPU."""
     if request.node.get_closest_marker("gpu") and not pytest.importorskip("cupy").cuda.is_available():
         pytest.skip("there is no GPU")
 
@@ -79,7 +82,7 @@ def test_threads_of_one_process_get_right_answers(backend, threads, graphs, tmp_
 
 @pytest.mark.mpi
 def test_overlapping_calls_on_several_ranks_are_refused():
-    """A second thread calls while rounds run: alone it waits, on several ranks it is refused on all of them."""
+    """A call of a second thread while rounds run waits on one rank, and is refused on all of several ranks."""
     graph = dgraph.Graph.load("path:40")
     begun, over = threading.Event(), []
 
@@ -106,7 +109,7 @@ def test_overlapping_calls_on_several_ranks_are_refused():
         said = other.result()
     assert first.summary["reached"] == 40
     assert said == "ran" if world().size == 1 else "another thread" in said and "source=3" in said
-    assert dgraph.run("bfs", graph, source=1).summary["reached"] == 40  # ranks still understand each other
+    assert dgraph.run("bfs", graph, source=1).summary["reached"] == 40  # ranks still communicate correctly
 
 
 @pytest.mark.mpi
@@ -118,7 +121,7 @@ def test_ranks_that_call_different_things_are_refused():
         dgraph.run("bfs", graph, source=min(rank, 1))
     with pytest.raises(UsageError, match=r"hub.*fingerprint"):
         graph.hub() if rank == 0 else graph.fingerprint()
-    source = np.int64(4) if rank else 4  # the same number
+    source = np.int64(4) if rank else 4  # equal values of different types
     assert dgraph.run("bfs", graph, source=source).summary["reached"] == 9
 
 
@@ -137,10 +140,10 @@ class Waits(dgraph.report.Progress):
 
 def second():
     begun.wait()
-    dgraph.run("bfs", "path:9", source=3, comm=other)
+    dgraph.bfs(dgraph.Graph.load("path:9", comm=other), 3)
 
 threading.Thread(target=second).start()
-dgraph.run("bfs", "path:90", source=0, comm=world, progress=Waits())
+dgraph.run("bfs", dgraph.Graph.load("path:90", comm=world), source=0, progress=Waits())
 """
 
 
@@ -153,7 +156,7 @@ def test_overlapping_calls_on_two_communicators_end_all_ranks(tmp_path):
 
 
 def test_a_team_is_whole_after_an_interrupt():
-    """A SIGINT in a region: its threads have ended before it is raised, and the next region waits for its own."""
+    """KeyboardInterrupt is raised after the region's threads have ended, and the next region joins its own threads."""
     team, ends = Team(2), []
 
     def interrupted(t, threads):
@@ -177,7 +180,7 @@ def test_a_team_is_whole_after_an_interrupt():
 def test_the_call_after_an_interrupt_is_right(algorithm, backend):
     graph = dgraph.Graph.load("rmat:10,symmetric", weights="1..9", comm=dgraph.comm.SerialComm())
     more = {"source": 5} if "source" in CALLS[algorithm] else {}
-    want = dgraph.run(algorithm, graph, backend=backend, **more).gather()
+    want = flat_run(algorithm, graph, backend=backend, **more).gather()
     handler = signal.getsignal(signal.SIGINT)
 
     class Interrupts(Progress):
@@ -185,9 +188,9 @@ def test_the_call_after_an_interrupt_is_right(algorithm, backend):
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        dgraph.run(algorithm, graph, backend=backend, progress=Interrupts(), **more)
+        flat_run(algorithm, graph, backend=backend, progress=Interrupts(), **more)
     assert signal.getsignal(signal.SIGINT) is handler
-    found = dgraph.run(algorithm, graph, backend=backend, **more).gather()
+    found = flat_run(algorithm, graph, backend=backend, **more).gather()
     for name, column in want.items():
         assert np.allclose(found[name], column, rtol=1e-9, atol=0), name
 
@@ -198,10 +201,10 @@ import numpy as np
 import dgraph
 
 BACKEND = sys.argv[1]
-team = {} if BACKEND == "cuda" else {"threads": 2}
-graph = dgraph.Graph.load("rmat:12,symmetric", weights="1..9")
+device = "cuda" if BACKEND == "cuda" else dgraph.Cpu(2)
+graph = dgraph.Graph.load("rmat:12,symmetric", weights="1..9", device=device)
 calls = [("bfs", {"source": 5}), ("sssp", {"source": 5}), ("cc", {}), ("kcore", {}), ("pagerank", {})]
-run = lambda name, more: dgraph.run(name, graph, backend=BACKEND, **team, **more)
+run = lambda name, more: dgraph.run(name, graph, **more)
 want = [run(*call).gather() for call in calls]
 draw, hits = random.Random(1), 0
 for turn in range(100):
@@ -238,7 +241,8 @@ what = sys.argv[1]
 if what == "MPI":
     from mpi4py import MPI
 import dgraph
-want = dgraph.run("bfs", "path:9", source=0, **({"threads": 2} if what != "CUDA" else {})).summary
+device = dgraph.Cpu(2) if what != "CUDA" else "auto"
+want = dgraph.bfs(dgraph.Graph.load("path:9", device=device), 0).summary
 sys.stdout.flush()
 child = os.fork()
 if child == 0:
@@ -258,12 +262,12 @@ def test_a_forked_child_gets_an_answer_or_a_reason(what, tmp_path):
         pytest.importorskip("mpi4py")
     ended = run([sys.executable, "-W", "ignore", "-c", FORKED, what], tmp_path)
     assert ended.code == 0, ended.story()
-    want = "child: True" if what == "threads" else f"forked after {what} had begun"
+    want = "child: True" if what == "threads" else f"forked after {what} had started"
     assert want in ended.text, ended.text
 
 
 def test_a_child_that_was_forked_before_cuda_was_known_is_told(monkeypatch):
-    """CUDA's own error in such a child is not taken for a machine without a GPU."""
+    """CUDA's error in a forked child is not mistaken for a machine without a GPU."""
     from dgraph.backend.cuda.device import device
 
     class Runtime:

@@ -1,23 +1,24 @@
-"""Communicators that a program makes, uses for a run, and frees: thousands of times, as a service does."""
+"""Communicators that a program creates, uses for a run, and frees thousands of times, like a service."""
 
 import math
 import time
 
 import numpy as np
 import pytest
+from flat_run import flat_run
 
 import dgraph
 from dgraph.comm import communicator, world
 from dgraph.errors import UsageError
 
 MANY = 2_500 if world().size <= 2 else 250
-"""More than the communicators that MPICH has in all, which each rank counts for itself: two show what is not freed."""
+"""More communicators than MPICH supports per rank, so that a leak fails; two ranks suffice to show it."""
 
 pytestmark = pytest.mark.mpi
 
 
 def split(key):
-    """All ranks again, in ascending order of ``key``."""
+    """Return a communicator of all ranks in ascending order of ``key``."""
     MPI = pytest.importorskip("mpi4py.MPI")
     world()
     return MPI.COMM_WORLD.Split(0, key)
@@ -31,7 +32,7 @@ def test_a_communicator_is_known_again():
 
 
 def test_communicators_come_and_go():
-    """The order of ranks changes with every other one: what stayed of the last would answer for the wrong rank."""
+    """The order of ranks alternates, so state kept from the previous communicator would belong to the wrong rank."""
     for turn in range(MANY):
         given = split(world().rank if turn % 2 else -world().rank)
         comm = communicator(given)
@@ -46,7 +47,7 @@ def test_runs_on_communicators_that_go():
     want = dgraph.run("bfs", "path:9", source=0).gather()
     for turn in range(3):
         given = split(world().rank if turn % 2 else -world().rank)
-        found = dgraph.run("bfs", "path:9", source=0, comm=given).gather()
+        found = flat_run("bfs", "path:9", source=0, comm=given).gather()
         if given.rank == 0:
             assert found["distance"].tolist() == list(range(9))
         given.Free()
@@ -64,7 +65,7 @@ def test_what_is_no_communicator_is_refused(wrong):
 
 @pytest.mark.parametrize("size", [3, 1000], ids=["short", "long"])
 def test_a_rank_waits_for_others_up_to_its_deadline(size):
-    """What it gave up on is over once they come: nothing that MPI still writes into has gone."""
+    """The abandoned collective completes once the others join: the buffers that MPI writes are kept alive."""
     given = split(world().rank)
     comm = communicator(given)
     if comm.size > 1 and comm.rank == 0:
@@ -84,14 +85,14 @@ def test_a_rank_waits_for_others_up_to_its_deadline(size):
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 @pytest.mark.parametrize("op", ["sum", "min", "max"])
 def test_allreduce(op, dtype, size):
-    """Of few words all ranks tell each other theirs. Other work may be done before its end is asked for."""
+    """Short arrays use an allgather. Other work may run between start and completion."""
     comm = world()
     rows = np.random.default_rng(7).integers(-1000, 1000, (comm.size, size)).astype(dtype)
     want = {"sum": rows.sum, "min": rows.min, "max": rows.max}[op](axis=0)
     mine = rows[comm.rank].copy()
-    begun = comm.begin_allreduce(mine, op)
+    finish = comm.begin_allreduce(mine, op)
     time.sleep(0.01 * (comm.rank == 0))
-    found = begun()
+    found = finish()
     assert found.dtype == dtype
     assert found.tolist() == want.tolist() == comm.allreduce(mine, op).tolist()
     assert mine.tolist() == rows[comm.rank].tolist()
@@ -103,15 +104,15 @@ def test_what_seldom_changes_is_gathered_anew_where_one_rank_has_another_value(m
     monkeypatch.setattr(type(comm), "allgather_json", lambda self, value: gathered.append(value) or whole(self, value))
 
     def told(turn: int) -> list:
-        """The last rank alone says something else from the third time on."""
+        """From the third turn on the last rank has another value."""
         last = comm.rank == comm.size - 1
-        return comm.allgather_lasting("test", lambda: ["rank", comm.rank, last and turn >= 2])
+        return comm.allgather_cached("test", lambda: ["rank", comm.rank, last and turn >= 2])
 
     first = [["rank", rank, False] for rank in range(comm.size)]
     later = [*first[:-1], ["rank", comm.size - 1, True]]
     assert [told(turn) for turn in range(4)] == [first, first, later, later]
     assert len(gathered) == 2
-    assert comm.allgather_lasting("other test", lambda: comm.rank) == list(range(comm.size))
+    assert comm.allgather_cached("other test", lambda: comm.rank) == list(range(comm.size))
 
     def fails_on_the_first():
         if comm.rank == 0:
@@ -119,5 +120,5 @@ def test_what_seldom_changes_is_gathered_anew_where_one_rank_has_another_value(m
         return "something"
 
     with pytest.raises(UsageError, match="nothing to say"):
-        comm.allgather_lasting("test", fails_on_the_first)
+        comm.allgather_cached("test", fails_on_the_first)
     assert told(3) == later

@@ -1,4 +1,4 @@
-"""How a job ends: one code and one message for all, or an end for all when one rank is lost."""
+"""End of a job: one exit code and one message for all ranks, or an abort of all ranks when one is lost."""
 
 import os
 import re
@@ -68,7 +68,7 @@ FAILS_ALONE = {
     "if alone: raise KeyboardInterrupt": "",
     "if not alone: comm.total(1)\nelse: raise ValueError('a bug')": "ValueError: a bug",
 }
-"""What is done where ``alone`` is one rank of three, and what is said of it."""
+"""Code in which ``alone`` is true on one rank of three → pattern of the output."""
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def alone(tmp_path_factory):
 
 @pytest.mark.parametrize(("body", "said"), FAILS_ALONE.items())
 def test_a_rank_that_fails_alone_ends_all(alone, body, said):
-    """The code is the launcher's choice: MPICH's gives that of the abort, or 9 if it had to kill."""
+    """The exit code depends on the launcher: MPICH's returns the abort's code, or 9 if it had to kill."""
     ran = alone.ended(body, 40)
     assert ran.code, ran.story()
     assert ran.seconds < 20
@@ -104,7 +104,7 @@ KILLED = {
 
 @pytest.mark.parametrize(("work", "told"), KILLED.items(), ids=["command", "script"])
 def test_a_rank_that_is_killed_ends_ranks_that_no_launcher_ends(work, told, tmp_path):
-    """In sessions of their own, where the launcher does not find them."""
+    """The ranks run in sessions of their own, where the launcher does not find them."""
     job = Children(["setsid", sys.executable, "-c", ENDLESS + work], tmp_path, ranks=3)
     while not {"0", "1", "2"} <= set(os.listdir(tmp_path)):
         time.sleep(0.05)
@@ -178,4 +178,4 @@ def test_an_error_of_dgraph_in_a_users_script_is_every_ranks_own(tmp_path):
     script = "import dgraph\ndgraph.run('bfs', 'path:9', source=99)"
     ran = run([sys.executable, "-c", script], tmp_path, timeout=40, ranks=2)
     assert ran.codes() == [1, 1], ran.story()
-    assert ran.text.count("UsageError: source 99 is no vertex") == 2
+    assert ran.text.count("UsageError: source 99 is not a vertex") == 2

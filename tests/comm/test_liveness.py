@@ -1,4 +1,4 @@
-"""Whether a rank notices that another one's process has ended, or that it has waited too long, and nothing else."""
+"""Detection of ranks whose process has ended, without false alarms for others."""
 
 import signal
 import subprocess
@@ -10,16 +10,16 @@ import pytest
 from children import environment
 
 from dgraph.comm import liveness
-from dgraph.comm.liveness import Watch, here
+from dgraph.comm.liveness import Watch, process_key
 from dgraph.comm.watchdog import Watchdog
 from dgraph.errors import PeerLost
 
-pytestmark = pytest.mark.skipif(not here()[0], reason="this system does not say which process is which")
+pytestmark = pytest.mark.skipif(not process_key()[0], reason="this system does not say which process is which")
 
 SLEEPER = """
 import sys
-from dgraph.comm.liveness import here
-print(*here(), flush=True)
+from dgraph.comm.liveness import process_key
+print(*process_key(), flush=True)
 sys.stdin.read()
 """
 
@@ -40,7 +40,7 @@ def at_once(monkeypatch):
 
 def looks(watch):
     for _ in range(3):
-        watch.look()
+        watch.check()
 
 
 def place(process):
@@ -48,7 +48,7 @@ def place(process):
 
 
 def test_a_process_that_ends_is_noticed(other):
-    watch = Watch([here(), place(other)], 0)
+    watch = Watch([process_key(), place(other)], 0)
     looks(watch)
     other.kill()
     other.wait()
@@ -58,7 +58,7 @@ def test_a_process_that_ends_is_noticed(other):
 
 def test_a_rank_has_time_to_end_well(other, monkeypatch):
     monkeypatch.setattr(liveness, "GRACE", 60.0)
-    watch = Watch([here(), place(other)], 0)
+    watch = Watch([process_key(), place(other)], 0)
     other.kill()
     other.wait()
     looks(watch)
@@ -66,18 +66,18 @@ def test_a_rank_has_time_to_end_well(other, monkeypatch):
 
 @pytest.mark.parametrize("elsewhere", [0, 1], ids=["unknown", "another host or container"])
 def test_processes_of_other_places_are_not_looked_at(elsewhere, other):
-    """Their numbers are others' here."""
+    """Their pids belong to unrelated processes on this host."""
     far = place(other)
     far[0] *= elsewhere
     far[0] += elsewhere
-    watch = Watch([here(), far], 0)
+    watch = Watch([process_key(), far], 0)
     other.kill()
     other.wait()
     looks(watch)
 
 
 def test_a_rank_that_cannot_say_where_it_is_looks_at_none(other):
-    unknown, near = here(), place(other)
+    unknown, near = process_key(), place(other)
     unknown[0] = near[0] = 0
     watch = Watch([unknown, near], 0)
     other.kill()
@@ -87,16 +87,16 @@ def test_a_rank_that_cannot_say_where_it_is_looks_at_none(other):
 
 def test_a_system_without_such_files(other, monkeypatch):
     monkeypatch.delattr("os.pidfd_open")
-    watch = Watch([here(), place(other)], 0)
+    watch = Watch([process_key(), place(other)], 0)
     other.kill()
     other.wait()
     looks(watch)
 
 
 def test_a_process_that_is_stopped_is_told_from_one_that_runs_and_from_none(other):
-    near, gone = place(other), here()
+    near, gone = place(other), process_key()
     gone[1:] = 2**22 - 1, 1
-    dog = Watchdog(0, 4, watch=Watch([here(), near, gone, near * 0], 0))
+    dog = Watchdog(0, 4, watch=Watch([process_key(), near, gone, near * 0], 0))
     pid = int(near[1])
     assert dog._state(1) in (f"process {pid} runs", f"process {pid} is held by the system")
     other.send_signal(signal.SIGSTOP)

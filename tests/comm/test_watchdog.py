@@ -1,4 +1,4 @@
-"""The watchdog: a wait that is too long ends the job and names the ranks waited for; a shorter wait does not."""
+"""Watchdog: a wait beyond the limit ends the job and names the ranks that did not respond; a shorter wait does not."""
 
 import math
 import os
@@ -15,26 +15,26 @@ import pytest
 from children import Children
 
 from dgraph.comm import watchdog, world
-from dgraph.comm.liveness import here
+from dgraph.comm.liveness import process_key
 from dgraph.comm.watchdog import Watchdog, allowed
 from dgraph.errors import UsageError
 
-pytestmark = pytest.mark.skipif(not here()[0], reason="this system does not say which process is which")
+pytestmark = pytest.mark.skipif(not process_key()[0], reason="this system does not say which process is which")
 
 
 class Clock:
-    """Time that passes where it is told to; every look is at a new one."""
+    """Watchdog with a simulated clock, which advances before every check."""
 
     def __init__(self, monkeypatch, notes=None, rank=0, size=3):
         self.now, self.bitten = 0.0, []
         self.dog = Watchdog(rank, size, notes or Notes())
         monkeypatch.setattr(watchdog.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(Watchdog, "bite", lambda dog, peers: self.bitten.append((dog.rank, peers, self.now)))
+        monkeypatch.setattr(Watchdog, "expire", lambda dog, peers: self.bitten.append((dog.rank, peers, self.now)))
 
     def looks(self, seconds, each=0.1):
         for _ in range(round(seconds / each)):
             self.now += each
-            self.dog.look()
+            self.dog.check()
             if self.bitten:
                 return
 
@@ -76,7 +76,7 @@ def test_only_one_wait_counts_and_only_while_rounds_run(monkeypatch):
 
 
 def test_a_job_that_was_suspended_has_not_waited(monkeypatch):
-    """Nor does it on several days."""
+    """Several suspensions of a day each do not count either."""
     clock = Clock(monkeypatch)
     with clock.dog.watching(10.0):
         clock.dog.waits += 1
@@ -87,7 +87,7 @@ def test_a_job_that_was_suspended_has_not_waited(monkeypatch):
 
 
 def test_who_waits_as_well_is_not_waited_for(monkeypatch):
-    """By a note of this round, or of the one before: not by one that was left over."""
+    """A note of this round or of the previous one counts; an older note does not."""
     notes = Notes()
     clock = Clock(monkeypatch, notes, size=5)
     with clock.dog.watching(10.0):
@@ -128,14 +128,14 @@ def test_what_is_no_limit_is_refused(given):
 
 @pytest.mark.mpi
 def test_ranks_that_wait_name_the_one_that_does_not(monkeypatch):
-    """Over MPI: rank 0 works, the others wait for it, and none of them is named."""
+    """Over MPI: rank 0 works, the others wait for it, and only rank 0 is named."""
     comm, bitten = world(), []
 
-    def bite(dog, peers):
+    def expire(dog, peers):
         bitten.append(peers)
         dog.seconds = math.inf
 
-    monkeypatch.setattr(Watchdog, "bite", bite)
+    monkeypatch.setattr(Watchdog, "expire", expire)
     comm.barrier()
     with comm.watchdog.watching(1.0):
         time.sleep(2.5 * (comm.rank == 0 < comm.size - 1))
@@ -145,14 +145,14 @@ def test_ranks_that_wait_name_the_one_that_does_not(monkeypatch):
 
 BEGINS = """
 import sys
-from dgraph.engine.rounds.driver import Run
+from dgraph.engine.rounds.driver import Rounds
 from dgraph.comm import world
-rounds = Run.rounds
+rounds = Rounds.rounds
 def begun(self, limit):
     self.comm.barrier()
     open(f"{self.comm.rank}", "w")
     rounds(self, limit)
-Run.rounds = begun
+Rounds.rounds = begun
 """
 COMMAND = """
 from dgraph.cli import main
@@ -160,11 +160,11 @@ sys.exit(main("pagerank grid:64x64 --tol 0 --max-iter 1000000000 --watchdog {sec
 """
 SCRIPT = """
 import dgraph
-dgraph.run("pagerank", "grid:64x64", tol=0, max_iter=10**9, watchdog={seconds})
+dgraph.pagerank("grid:64x64", tol=0, max_iter=10**9, options=dgraph.Options(watchdog={seconds}))
 """
 NOTES_CODE = '"$@"; code=$?; echo $code >code-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; exit $code'
 OWN_SESSION = ["setsid", "sh", "-c", NOTES_CODE, "sh"]
-"""Where the launcher does not find what it started; notes the exit code, whatever becomes of the launcher."""
+"""Prefix that hides a rank from the launcher in a session of its own, and records its exit code in a file."""
 LINE = (
     r"dgraph: watchdog: rank (\d+) has waited for {seconds} s in round \d+ "
     r"\((?:agreement|(?:reduce|broadcast|exchange between GPUs) of [\w, ]+)\) "
@@ -173,13 +173,13 @@ LINE = (
 
 
 def job_of(work, folder, ranks, seconds, argv=(), more=""):
-    """A job, begun."""
+    """Start a job."""
     script = BEGINS + work.format(seconds=seconds, more=more)
     return Children([*argv, sys.executable, "-c", script], folder, ranks)
 
 
 def rounds_run(job):
-    """Wait until they do."""
+    """Wait until rounds run on all ranks."""
     while not {str(rank) for rank in range(job.ranks)} <= set(os.listdir(job.folder)):
         time.sleep(0.05)
         assert job.runs(), job.story()
@@ -205,7 +205,12 @@ def seconds_until(reached, within):
 
 @dataclass
 class Ended:
-    """A job of which rank ``pid`` was stopped: seconds until the watchdog's line, and the processes left 10 s later."""
+    """A job whose process ``pid`` was stopped.
+
+    Attributes:
+        waited: seconds until the watchdog's line.
+        left: processes still alive 10 s later.
+    """
 
     job: Children
     pid: int
@@ -222,8 +227,11 @@ class Ended:
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory):
-    """Side by side: of two jobs one rank is stopped, by name its number; of the last one rank for less than the limit,
-    then all for more, as a scheduler suspends a job."""
+    """Run three jobs concurrently.
+
+    In "command" and "script" one rank is stopped. In "suspended" one rank is stopped for less than the limit, then all
+    ranks for longer, as when a scheduler suspends a job.
+    """
     made = {
         "command": job_of(COMMAND, tmp_path_factory.mktemp("command"), 2, 2),
         "script": job_of(SCRIPT, tmp_path_factory.mktemp("script"), 3, 2, OWN_SESSION),
@@ -258,7 +266,7 @@ STOPPED = {"command": 1, "script": 0}
 @pytest.mark.starts_children
 @pytest.mark.parametrize("name", STOPPED)
 def test_a_rank_that_is_stopped_is_named_and_the_job_ends(name, jobs):
-    """Nothing stays, not the stopped rank either; one line is printed, by a rank that exits with 124."""
+    """No process survives, not even the stopped one; one rank prints one line and exits with 124."""
     ended = jobs[name]
     job = ended.job
     assert ended.waited < 10, job.story()
@@ -311,8 +319,7 @@ def test_a_gpu_rank_that_is_stopped_is_named_and_the_job_ends(gpus, more, tmp_pa
 
 @pytest.fixture
 def hosts(tmp_path, monkeypatch):
-    """Two hosts that are not there: namespaces of network and processes, joined by a bridge. Gives how to cut the link
-    of the second."""
+    """Simulate two hosts by network and pid namespaces joined by a bridge; yield a function that cuts the link."""
     library = pytest.importorskip("dgraph.comm.mpi").library
     if os.geteuid() or not all(map(shutil.which, ("ip", "unshare"))) or "mpich" not in library().lower():
         pytest.skip("needs root, iproute2 and MPICH")
@@ -349,7 +356,7 @@ def hosts(tmp_path, monkeypatch):
 
 
 REMOTE = """#!/bin/sh
-# in place of ssh: -x HOST COMMAND, in the namespaces that stand for the host
+# replaces ssh: runs -x HOST COMMAND in the namespaces of the simulated host
 [ "$1" = -x ] && shift
 case $1 in 10.77.0.1) name={tag}a ;; *) name={tag}b ;; esac
 shift
@@ -360,7 +367,7 @@ exec ip netns exec $name unshare --pid --fork --mount-proc --kill-child sh -c "$
 @pytest.mark.mpi_skip
 @pytest.mark.starts_children
 def test_a_link_that_is_lost_ends_the_job_on_both_hosts(hosts, tmp_path):
-    """Ranks of each name those of the other, and the launcher, which waits for its other half, goes as well."""
+    """The ranks of each host name those of the other, and the launcher ends on both hosts."""
     job = job_of(SCRIPT, tmp_path / "job", 4, 2)
     try:
         rounds_run(job)

@@ -13,7 +13,7 @@ from children import environment
 from dgraph._support import compiled
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.backend.compile_ahead import compile_alongside
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 from dgraph.report import Progress, Trace
 
 KERNEL = """

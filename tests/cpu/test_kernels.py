@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from flat_run import flat_run
 
 import dgraph
-from dgraph.algorithms.cc import Joined, Labels
+from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.kernels.components_cpu import UnionFind
 from dgraph.algorithms.kernels.kcore_peel_machine import KcorePeelMachine
@@ -45,7 +46,7 @@ def drawn(kind, comm):
 @pytest.mark.parametrize("sync", ["auto", "full", "poison"])
 def test_components_equal_scipy(kind, policy, sync):
     graph, src, dst = drawn(kind, world())
-    found = dgraph.run("cc", graph, policy=policy, sync=sync).gather()
+    found = flat_run("cc", graph, policy=policy, sync=sync).gather()
     if found is None:
         return
     _, parts = sp.csgraph.connected_components(sp.coo_array((np.ones(src.size), (src, dst)), shape=(950, 950)))
@@ -61,8 +62,8 @@ def test_components_equal_scipy(kind, policy, sync):
 def test_cores_equal_the_rounds_that_they_stand_for(kind, policy, k):
     """The rounds themselves are checked against NetworkX in the battery."""
     graph, *_ = drawn(kind, world())
-    peeled = dgraph.run("kcore", graph, policy=policy, k=k)
-    rounds = dgraph.run("kcore", graph, policy=policy, k=k, direction="push")
+    peeled = flat_run("kcore", graph, policy=policy, k=k)
+    rounds = flat_run("kcore", graph, policy=policy, k=k, direction="push")
     for name, values in rounds.columns.items():
         np.testing.assert_array_equal(peeled.columns[name], values)
 
@@ -71,8 +72,8 @@ def test_cores_equal_the_rounds_that_they_stand_for(kind, policy, k):
 def test_threads_do_not_show(threads):
     graph = Graph.load("rmat:13,symmetric", comm=SerialComm())
     for name in ("cc", "kcore"):
-        one = dgraph.run(name, graph, comm=SerialComm(), direction="push").columns
-        more = dgraph.run(name, graph, comm=SerialComm(), threads=threads).columns
+        one = flat_run(name, graph, comm=SerialComm(), direction="push").columns
+        more = flat_run(name, graph, comm=SerialComm(), threads=threads).columns
         for column in one:
             np.testing.assert_array_equal(more[column], one[column])
 
@@ -96,15 +97,15 @@ def test_a_backend_takes_the_kernel_where_it_may():
     dgraph.run("cc", graph)
     local = graph._locals["auto"][-1]
     backend = CpuBackend(1, 1)
-    assert isinstance(backend.machine(trace(Joined(), None), local, "auto"), UnionFind)
+    assert isinstance(backend.machine(trace(UnionFindLabels(), None), local, "auto"), UnionFind)
     assert isinstance(backend.machine(trace(Peel(), None), local, "auto"), KcorePeelMachine)
-    assert isinstance(backend.machine(trace(Joined(), None), local, "push"), Machine)
+    assert isinstance(backend.machine(trace(UnionFindLabels(), None), local, "push"), Machine)
     assert isinstance(backend.machine(trace(Labels(), None), local, "auto"), Machine)
 
 
 def test_a_limit_leaves_what_is_true_so_far():
     graph, *_ = drawn("cores", SerialComm())
-    part = dgraph.run("kcore", graph, max_rounds=4)
+    part = flat_run("kcore", graph, max_rounds=4)
     assert not part.converged
     assert part.rounds == 4
     whole = dgraph.run("kcore", graph).columns["core_number"]

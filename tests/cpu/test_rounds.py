@@ -2,10 +2,10 @@
 rounds against the reference loop."""
 
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from flat_run import flat_run
 
 import dgraph
 from dgraph.algorithms.bfs import Levels
@@ -17,7 +17,7 @@ from dgraph.backend.cpu.codegen.constant_folding import folded
 from dgraph.backend.cpu.round.machine import Machine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
-from dgraph.engine.rounds.driver import Context, Run
+from dgraph.engine.rounds.driver import Rounds
 from dgraph.errors import InternalError, PeerLost
 from dgraph.graph.build.local_graph import build
 from dgraph.program import trace
@@ -92,8 +92,7 @@ def test_threads_do_not_show(local, name, direction):
 def test_fused_rounds_equal_the_reference_loop(local, name, direction):
     comm = SerialComm()
     machine = Machine(trace(PROGRAMS[name], local.out.weights.dtype), local, TEAMS[1], direction)
-    context = Context(local, comm, SimpleNamespace(), Trace(comm, ["test"]), Progress(), direction)
-    run = Run(machine, context)
+    run = Rounds(machine, local, comm, Trace(comm, ["test"]), Progress())
     run.start({})
     run.rounds(1 << 20)
     fused, rounds = fields(local, name, 1 << 20, direction=direction)
@@ -103,7 +102,7 @@ def test_fused_rounds_equal_the_reference_loop(local, name, direction):
 
 
 def test_a_team_refuses_more_threads_than_it_has():
-    with pytest.raises(ValueError, match="3 threads wanted of a team of 2"):
+    with pytest.raises(ValueError, match="3 threads requested of a team of 2"):
         TEAMS[2].run(lambda t, threads: t, 3)
 
 
@@ -142,7 +141,7 @@ def test_what_does_not_compile_ends_every_rank(monkeypatch):
     if world().rank == 0:
         monkeypatch.setattr(Machine, "compile", refuse)
     with pytest.raises(RuntimeError if world().size == 1 else InternalError, match="no compiler here"):
-        dgraph.run("bfs", "path:9", source=0, backend="cpu")
+        flat_run("bfs", "path:9", source=0, backend="cpu")
 
 
 def test_a_rank_that_lost_another_does_not_wait_for_an_agreement():
@@ -165,8 +164,8 @@ def test_a_rank_that_lost_another_does_not_wait_for_an_agreement():
     def lost():
         raise PeerLost("rank 0 waited for a message from rank 1")
 
-    run = Run.__new__(Run)
-    run.machine, run.comm, run.error, run.context = Waiting(), Deaf(), None, SimpleNamespace(keeper=None)
+    run = Rounds.__new__(Rounds)
+    run.machine, run.comm, run.error, run.checkpoints = Waiting(), Deaf(), None, None
     run._attempt(lost)
     with pytest.raises(PeerLost, match="waited for a message from rank 1"):
         run._agree()

@@ -1,4 +1,4 @@
-"""Checkpoints: a run that is stopped and goes on, on any number of ranks, gives what one that was not stopped gives."""
+"""Checkpoints: a run that is stopped and resumed, on any number of ranks, gives the result of an uninterrupted run."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from battery import by_turns
 from children import Children, run
+from flat_run import flat_run
 
 import dgraph
 from dgraph.cli import main
@@ -37,7 +38,7 @@ CASES = {
 
 @pytest.fixture
 def shared(tmp_path):
-    """A folder that all ranks have: rank 0's."""
+    """Folder of rank 0, on all ranks."""
     return Path(world().bcast_json(str(tmp_path)))
 
 
@@ -46,7 +47,7 @@ def graph(spec, comm=None, **more):
 
 
 class Stopping(manager.CheckpointManager):
-    """Is asked to stop at its ``after``-th boundary."""
+    """Manager that requests a stop at its ``after``-th boundary."""
 
     after = 1
 
@@ -56,11 +57,11 @@ class Stopping(manager.CheckpointManager):
 
 
 def stopped(monkeypatch, folder, after, name, loaded, **more):
-    """Whether the run was stopped at that boundary (and not already through)."""
+    """Return True if the run was stopped at that boundary, False if it ended before."""
     monkeypatch.setattr(import_module("dgraph.run"), "CheckpointManager", Stopping)
     Stopping.after = after
     try:
-        dgraph.run(name, loaded, checkpoint=folder, checkpoint_every=1, resume="auto", **more)
+        flat_run(name, loaded, checkpoint=folder, checkpoint_every=1, resume="auto", **more)
         return False
     except Checkpointed:
         return True
@@ -73,16 +74,16 @@ def stopped(monkeypatch, folder, after, name, loaded, **more):
 def test_stopped_at_every_second_round_it_ends_as_if_it_had_not_been(case, direction, shared, monkeypatch):
     name, spec, parameters = CASES[case]
     loaded = graph(spec)
-    whole = dgraph.run(name, loaded, direction=direction, **parameters)
+    whole = flat_run(name, loaded, direction=direction, **parameters)
     folder, stops = shared / "ck", 0
     while stopped(monkeypatch, folder, 2, name, loaded, direction=direction, **parameters):
         stops += 1
         assert stops < 200
-    assert stops >= 2 or case == "one core"  # which one rank finds in one call
-    again = dgraph.run(name, loaded, checkpoint=folder, resume="must", direction=direction, **parameters)
-    if name not in ("sssp", "cc"):  # threads of one round may see each other's values, and save a round
+    assert stops >= 2 or case == "one core"  # one rank finishes it in one call
+    again = flat_run(name, loaded, checkpoint=folder, resume="must", direction=direction, **parameters)
+    if name not in ("sssp", "cc"):  # threads may see values of the same round, which saves rounds
         assert again.rounds == whole.rounds
-    threads_add = name == "pagerank" and direction == "flip"  # a push adds in the order in which threads come
+    threads_add = name == "pagerank" and direction == "flip"  # the order of a push's additions depends on the threads
     assert again.summary == pytest.approx(whole.summary, rel=1e-6 if threads_add else 0)
     for column, values in whole.columns.items():
         np.testing.assert_allclose(again.columns[column], values, rtol=1e-12 if threads_add else 0)
@@ -90,7 +91,7 @@ def test_stopped_at_every_second_round_it_ends_as_if_it_had_not_been(case, direc
 
 @pytest.mark.mpi
 def test_distances_that_are_found_twice_go_on_from_either_run(shared, monkeypatch):
-    """In 32 bits, which are too few here, and in 64."""
+    """The first run uses 32 bits, which overflow on this graph, the second 64."""
     loaded = Graph.load("path:24", weights="200000000..400000000")
     whole = dgraph.run("sssp", loaded, source=0)
     assert whole.comm.largest(int(whole.columns["distance"].max(initial=0))) > 2**32
@@ -100,7 +101,7 @@ def test_distances_that_are_found_twice_go_on_from_either_run(shared, monkeypatc
         stops += 1
         assert stops < 200
     assert stops > 8
-    again = dgraph.run("sssp", loaded, checkpoint=shared / "ck", resume="must", source=0)
+    again = flat_run("sssp", loaded, checkpoint=shared / "ck", resume="must", source=0)
     for column, values in whole.columns.items():
         np.testing.assert_array_equal(again.columns[column], values)
 
@@ -111,7 +112,7 @@ def test_distances_that_are_found_twice_go_on_from_either_run(shared, monkeypatc
 def test_it_goes_on_with_another_number_of_ranks_and_another_policy(case, first, shared, monkeypatch):
     name, spec, parameters = CASES[case]
     comm = world()
-    whole = dgraph.run(name, graph(spec), policy="cvc", **parameters)
+    whole = flat_run(name, graph(spec), policy="cvc", **parameters)
     folder = shared / "ck"
 
     def alone(go):
@@ -121,7 +122,7 @@ def test_it_goes_on_with_another_number_of_ranks_and_another_policy(case, first,
 
     if first == "one rank":
         alone(lambda loaded: stopped(monkeypatch, folder, 3, name, loaded, **parameters))
-        again = dgraph.run(name, graph(spec), policy="cvc", checkpoint=folder, resume="must", **parameters)
+        again = flat_run(name, graph(spec), policy="cvc", checkpoint=folder, resume="must", **parameters)
         for column, values in whole.columns.items():
             compare(name, again.columns[column], values)
     else:
@@ -129,7 +130,7 @@ def test_it_goes_on_with_another_number_of_ranks_and_another_policy(case, first,
         everything = whole.gather(0)
 
         def check(loaded):
-            again = dgraph.run(name, loaded, checkpoint=folder, resume="must", **parameters)
+            again = flat_run(name, loaded, checkpoint=folder, resume="must", **parameters)
             for column, values in everything.items():
                 compare(name, again.columns[column], values)
 
@@ -138,7 +139,7 @@ def test_it_goes_on_with_another_number_of_ranks_and_another_policy(case, first,
 
 
 def compare(name, got, wanted):
-    """Sums of floats depend on the number of ranks in their last bits; nothing else does."""
+    """Compare exactly, except float sums, whose last bits depend on the number of ranks."""
     np.testing.assert_allclose(got, wanted, rtol=1e-12 if name == "pagerank" else 0)
 
 
@@ -151,14 +152,14 @@ def compare(name, got, wanted):
     of=3,
 )
 def test_hand_written_rounds_go_on_where_the_programs_own_stopped(boundary, way, case, shared, monkeypatch):
-    """And the other way round; also where the own rounds stopped inside a level."""
+    """Also in the opposite direction, and if the program's own rounds stopped inside a level."""
     first, then = way.split(" to ")
     name, spec, parameters = CASES.get(case) or ("cc", {"far": "grid:2x90"}.get(case[11:], "rmat:9"), {})
     loaded = graph(spec).undirected()
-    whole = dgraph.run(name, loaded, **parameters)
+    whole = flat_run(name, loaded, **parameters)
     halted = stopped(monkeypatch, shared / "ck", boundary, name, loaded, direction=first, **parameters)
     more = {"checkpoint": shared / "ck", "resume": "must" if halted else "auto", "direction": then}
-    again = dgraph.run(name, loaded, validate=True, **more, **parameters)
+    again = flat_run(name, loaded, validate=True, **more, **parameters)
     for column, values in whole.columns.items():
         assert again.columns[column].tolist() == values.tolist()
     if halted:
@@ -167,11 +168,11 @@ def test_hand_written_rounds_go_on_where_the_programs_own_stopped(boundary, way,
 
 @pytest.mark.mpi(min_size=2)
 def test_labels_that_were_known_travel_no_second_time(shared, monkeypatch):
-    """On a path, blocks of which lie in a row, the smallest id passes one rank a round."""
+    """On a path of consecutive blocks the smallest id crosses one rank per round."""
     loaded = graph("path:400")
-    whole = dgraph.run("cc", loaded, policy="oec")
+    whole = flat_run("cc", loaded, policy="oec")
     assert stopped(monkeypatch, shared / "ck", world().size - 1, "cc", loaded, policy="oec")
-    again = dgraph.run("cc", loaded, policy="oec", checkpoint=shared / "ck", resume="must")
+    again = flat_run("cc", loaded, policy="oec", checkpoint=shared / "ck", resume="must")
     assert set(again.columns["labels"]) == {0}
     assert again.rounds <= whole.rounds + 1
 
@@ -204,7 +205,7 @@ def test_two_sets_are_kept_and_a_broken_one_gives_way(shared, monkeypatch):
         content[len(content) // 2] ^= 4
         newest.write_bytes(content)
     comm.barrier()
-    result = dgraph.run("bfs", loaded, source=0, checkpoint=folder, resume="must")
+    result = flat_run("bfs", loaded, source=0, checkpoint=folder, resume="must")
     assert any(str(newest) in warning for warning in result.report["warnings"])
     assert result.columns["distance"].tolist() == result.columns["vertex"].tolist()
     (taken,) = [choice for choice in result.report["choices"] if choice["what"] == "resumed"]
@@ -220,7 +221,7 @@ def test_when_no_set_is_whole_the_run_is_refused_by_name(shared, monkeypatch):
             os.truncate(part, 100)
     comm.barrier()
     with pytest.raises(DataError, match=r"part-0: size or checksum differs.*start anew"):
-        dgraph.run("bfs", loaded, source=0, checkpoint=folder, resume="auto")
+        flat_run("bfs", loaded, source=0, checkpoint=folder, resume="auto")
 
 
 @pytest.mark.mpi
@@ -239,7 +240,7 @@ def test_another_run_is_refused(what, said, shared, monkeypatch):
     else:
         name = "sssp"
     with pytest.raises(UsageError, match=said):
-        dgraph.run(name, graph(spec), source=source, checkpoint=folder, resume="auto")
+        flat_run(name, graph(spec), source=source, checkpoint=folder, resume="auto")
 
 
 @pytest.mark.mpi
@@ -247,14 +248,14 @@ def test_a_run_with_weights_does_not_go_on_without(shared, monkeypatch):
     folder, given = shared / "ck", {"tol": 0, "max_iter": 12}
     assert stopped(monkeypatch, folder, 3, "pagerank", graph("rmat:9"), **given)
     with pytest.raises(UsageError, match="its graph is"):
-        dgraph.run("pagerank", "rmat:9", checkpoint=folder, resume="auto", **given)
+        flat_run("pagerank", "rmat:9", checkpoint=folder, resume="auto", **given)
 
 
 @pytest.mark.mpi
 def test_a_folder_in_use_is_not_taken_by_accident(shared, monkeypatch):
     folder = shared / "ck"
     with pytest.raises(UsageError, match="no checkpoint in"):
-        dgraph.run("bfs", graph("path:60"), source=0, checkpoint=folder, resume="must")
+        flat_run("bfs", graph("path:60"), source=0, checkpoint=folder, resume="must")
     stopped(monkeypatch, folder, 3, "bfs", graph("path:60"), source=0)
     with pytest.raises(UsageError, match="holds a checkpoint already"):
         dgraph.run("bfs", graph("path:60"), source=0, checkpoint=folder)
@@ -263,7 +264,7 @@ def test_a_folder_in_use_is_not_taken_by_accident(shared, monkeypatch):
 @pytest.mark.mpi
 @pytest.mark.parametrize("resume", [None, "auto", "must"])
 def test_a_checkpoint_of_another_format_version_is_refused(resume, shared, monkeypatch):
-    """Also where another set could be read, and on every rank."""
+    """It is refused on every rank, even if another set is readable."""
     comm, loaded, folder = world(), graph("path:60"), shared / "ck"
     assert stopped(monkeypatch, folder, 9, "bfs", loaded, source=0)
     comm.barrier()
@@ -274,7 +275,7 @@ def test_a_checkpoint_of_another_format_version_is_refused(resume, shared, monke
         older.write_text(json.dumps(json.loads(older.read_text()) | {"version": wanted - 1}))
     comm.barrier()
     with pytest.raises(DataError) as refused:
-        dgraph.run("bfs", loaded, source=0, checkpoint=folder, resume=resume)
+        flat_run("bfs", loaded, source=0, checkpoint=folder, resume=resume)
     assert str(refused.value) == (
         f"{older} is a checkpoint of format version {wanted - 1}, and this dgraph reads version {wanted} alone: go on "
         "with the dgraph that wrote it, or start anew with an empty --checkpoint folder"
@@ -283,18 +284,18 @@ def test_a_checkpoint_of_another_format_version_is_refused(resume, shared, monke
 
 @pytest.mark.mpi
 def test_a_full_disk_costs_the_checkpoint_not_the_run(shared, monkeypatch):
-    """On one rank only, after its first bytes: nothing is left of the set, and all ranks go on."""
+    """One rank's disk is full after the first bytes: the set is removed on all ranks, and the run continues."""
     comm, folder = world(), shared / "ck"
     whole = dgraph.run("bfs", graph("path:60"), source=0)
 
-    class Full(checkpoint_file._Summed):
+    class Full(checkpoint_file._ChecksummedFile):
         def write(self, data):
             if comm.rank == comm.size - 1 and self.size:
                 raise OSError(28, "No space left on device")
             return super().write(data)
 
-    monkeypatch.setattr(checkpoint_file, "_Summed", Full)
-    result = dgraph.run("bfs", graph("path:60"), source=0, checkpoint=folder, checkpoint_every=20)
+    monkeypatch.setattr(checkpoint_file, "_ChecksummedFile", Full)
+    result = flat_run("bfs", graph("path:60"), source=0, checkpoint=folder, checkpoint_every=20)
     assert result.columns["distance"].tolist() == whole.columns["distance"].tolist()
     assert sum("No space left on device" in warning for warning in result.report["warnings"]) == 3
     assert list(folder.iterdir()) == []
@@ -310,7 +311,7 @@ def test_intervals():
 
 
 def test_an_interval_in_seconds_is_met(tmp_path):
-    result = dgraph.run("bfs", graph("path:60"), source=0, checkpoint=tmp_path / "ck", checkpoint_every="0.000001s")
+    result = flat_run("bfs", graph("path:60"), source=0, checkpoint=tmp_path / "ck", checkpoint_every="0.000001s")
     assert result.report["ranks"][0]["counts"]["checkpoints"] >= 2
 
 
@@ -357,7 +358,7 @@ def test_the_command_line_refuses_what_means_nothing(capsys):
     assert "need --checkpoint DIR" in capsys.readouterr().err
     assert main(["bfs", "path:9", "--checkpoint", "x", "--checkpoint-every", "often"]) == 2
     assert "checkpoint interval 'often'" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="names its folder"):
+    with pytest.raises(UsageError, match="of checkpoints; give checkpoint"):
         dgraph.run("bfs", "path:9", source=0, resume="auto")
 
 
@@ -365,7 +366,7 @@ def test_a_manifest_that_cannot_be_understood_is_told(tmp_path):
     place = tmp_path / "set-000001"
     place.mkdir()
     (place / "manifest.json").write_text("{")
-    with pytest.raises(DataError, match="is no manifest"):
+    with pytest.raises(DataError, match="is not a manifest"):
         checkpoint_file.manifests(tmp_path, SerialComm())
     with pytest.raises(OutputError, match="part-0 cannot be read"):
         checkpoint_file.read(place, {"parts": [{}], "arrays": []}, communicator(SerialComm()))
@@ -400,7 +401,7 @@ def _python(pid):
 
 @pytest.mark.starts_children
 def test_a_rank_that_is_killed_while_it_writes_leaves_the_set_before(tmp_path):
-    """The answer after two kills, on two and then three ranks, is that of a run which nobody killed."""
+    """The result after two kills, on two and then three ranks, equals that of an uninterrupted run."""
     words = ["sssp", "grid:60x60", "--weights", "1..9", "--source", "0", "-q"]
     argv = [sys.executable, "-m", "dgraph", *words]
     whole = run([*argv, "-o", tmp_path / "whole.txt"], tmp_path / "whole", timeout=110)

@@ -1,4 +1,4 @@
-"""A run that is stopped on GPUs goes on there or on CPUs, and the other way round; the GPU is emulated here."""
+"""Checkpoints across backends: a run stopped on GPUs resumes on GPUs or CPUs, and vice versa; GPUs are emulated."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from battery import by_turns
 from emulated import backend, needs_compiler
+from flat_run import flat_run
 from test_checkpoint import compare, graph, stopped
 
 import dgraph
@@ -27,7 +28,7 @@ CASES = {
     "kcore by shells": ("kcore", "rmat:6", {"variant": "shells"}),
 }
 HOST = {"transport": "mpi-host"}
-"""Emulated GPUs that wait for each other take long."""
+"""Host transport, because emulated GPUs that wait for each other are slow."""
 
 
 def backends(way):
@@ -37,7 +38,10 @@ def backends(way):
 
 @pytest.fixture
 def narrow():
-    """Who gathers has buckets in the second program, where GPUs can stop. ``stopped`` undoes what a test changes."""
+    """Make the second program of sssp by gathering use buckets, within which GPUs can stop.
+
+    It has a MonkeyPatch of its own, because ``stopped`` undoes the test's.
+    """
     with pytest.MonkeyPatch.context() as change:
         change.setattr(sssp, "FAR", 0.3)
         yield
@@ -48,14 +52,14 @@ def narrow():
 def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
     name, spec, parameters = CASES[case]
     loaded, folder = graph(spec), Path(world().bcast_json(str(tmp_path))) / "ck"
-    whole = dgraph.run(name, loaded, **parameters)
+    whole = flat_run(name, loaded, **parameters)
     first, then = backends(way)
-    after = {"labels": 1, "kcore by shells": 8}.get(case, 2)  # shells: in the second of two programs
+    after = {"labels": 1, "kcore by shells": 8}.get(case, 2)  # shells: stop in the second of two programs
     halted = stopped(monkeypatch, folder, after, name, loaded, backend=first, **HOST, **parameters)
     assert halted or name == "cc" or world().size == 1
     resume = "must" if halted else "auto"
     more = {"checkpoint": folder, "resume": resume, "backend": then, "validate": True}
-    again = dgraph.run(name, loaded, **more, **HOST, **parameters)
+    again = flat_run(name, loaded, **more, **HOST, **parameters)
     for column, values in whole.columns.items():
         compare(name, again.columns[column], values)
     if (case, way) == ("labels", "cpu to gpu"):
@@ -65,24 +69,24 @@ def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("given", [{"variant": "gather"}, {"cutoff": 60.0}])
 def test_rows_of_light_edges_are_walked_on(given, tmp_path, monkeypatch):
-    """Stopped at every second round, in either program: a frontier that was kept has the sums of rows walked now."""
+    """The run stops at every second round of both programs; a restored frontier has the edge sums of its rows."""
     monkeypatch.setattr(light_edges, "LIGHTEST", 1)
     loaded, folder, stops = graph("grid:9x9"), Path(world().bcast_json(str(tmp_path))) / "ck", 0
     given = {"source": 0, "backend": backend(small=-1, renumber=True), **HOST, **given}
-    whole = dgraph.run("sssp", loaded, **given)
+    whole = flat_run("sssp", loaded, **given)
     while stopped(monkeypatch, folder, 2, "sssp", loaded, **given):
         monkeypatch.setattr(light_edges, "LIGHTEST", 1)
         stops += 1
         assert stops < 100
     assert stops >= 3
-    again = dgraph.run("sssp", loaded, checkpoint=folder, resume="must", **given)
+    again = flat_run("sssp", loaded, checkpoint=folder, resume="must", **given)
     np.testing.assert_array_equal(again.columns["distance"], whole.columns["distance"])
 
 
 @pytest.mark.parametrize("way", ["gpu to cpu", "cpu to gpu"])
 @pytest.mark.parametrize("after", [2, 12])
 def test_what_auto_came_to_stands(way, after, tmp_path, monkeypatch):
-    """Several GPUs began by shells, others by peeling: in the first or the second program so it goes on, wherever."""
+    """The resumed run keeps the variant: shells on several GPUs, peeling elsewhere; stopped in either program."""
     folder = Path(world().bcast_json(str(tmp_path))) / "ck"
     whole = dgraph.run("kcore", graph("rmat:7"))
     first, then = backends(way)
@@ -90,21 +94,21 @@ def test_what_auto_came_to_stands(way, after, tmp_path, monkeypatch):
         eager.setattr(kcore, "HUB", 1)
         eager.setattr(kcore, "MEAN", 0)
         assert stopped(monkeypatch, folder, after, "kcore", graph("rmat:7"), backend=first, **HOST)
-        again = dgraph.run("kcore", graph("rmat:7"), backend=then, checkpoint=folder, resume="must", **HOST)
+        again = flat_run("kcore", graph("rmat:7"), backend=then, checkpoint=folder, resume="must", **HOST)
     np.testing.assert_array_equal(again.columns["core_number"], whole.columns["core_number"])
 
 
 @pytest.mark.parametrize("way", ["gpu to cpu", "cpu to gpu"])
 @pytest.mark.parametrize("case", ["bfs", "sssp far", "sssp by gathering", "kcore", "kcore by shells"])
 def test_one_rank_goes_on_where_several_stopped(case, way, tmp_path, monkeypatch):
-    """On one GPU hubs are numbered first: what is kept lies by vertex, and not by place."""
+    """One GPU renumbers hubs first, so a checkpoint holds values by vertex and not by position."""
     name, spec, parameters = CASES[case]
     folder = Path(world().bcast_json(str(tmp_path))) / "ck"
     first, then = backends(way)
     stopped(monkeypatch, folder, 2, name, graph(spec), backend=first, **HOST, **parameters)
-    whole = dgraph.run(name, graph(spec), **parameters).gather(0)
+    whole = flat_run(name, graph(spec), **parameters).gather(0)
     if world().rank == 0:
-        again = dgraph.run(
+        again = flat_run(
             name, graph(spec, SerialComm()), checkpoint=folder, resume="auto", backend=alone(then), **parameters
         )
         for column, values in whole.items():

@@ -1,4 +1,4 @@
-"""Messages: the smallest encoding is chosen, at its crossovers, and every encoding brings back what went in."""
+"""Message encodings: the smallest one is chosen, also at crossovers, and each one round-trips."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ WIDTHS = {"float64": 8, "int32": 4, "uint8": 1}
 
 
 def size_of(kind, count, total, width):
-    """Bytes behind the header, counted from the format's description."""
+    """Return the bytes after the header, computed from the format's description."""
     padded = lambda size: -(-size // 8) * 8  # noqa: E731
     if kind == NOTHING:
         return 0
@@ -34,7 +34,7 @@ def test_no_other_encoding_is_smaller(width, whole):
 
 
 def test_crossovers():
-    """Of 6,400 positions a bitset takes 800 bytes: as many as 200 offsets."""
+    """A bitset of 6,400 positions takes 800 bytes, like 200 offsets."""
     assert choose(0, 6400, 4, whole=False) == NOTHING
     assert choose(199, 6400, 4, whole=False) == OFFSETS
     assert choose(201, 6400, 4, whole=False) == BITSET
@@ -108,18 +108,18 @@ def test_values_that_are_all_the_same_travel_once(kind):
 
 
 @pytest.mark.parametrize("many", [1, 3, bitset_kernels.FEW + 9])
-def test_vertices_are_dealt_to_the_stretches_that_hold_them(many):
+def test_lids_are_grouped_by_span(many):
     rng = np.random.default_rng(many)
     bounds = np.sort(rng.choice(5000, 2 * many, replace=False))
     starts, ends = bounds[::2].copy(), bounds[1::2].copy()
     lids = rng.permutation(5000)[:2000].astype(np.uint32)
     counts, out = np.empty(many, np.int64), np.empty(len(lids) + 1, np.uint32)
-    bitset_kernels.count(lids, starts, ends, counts)
-    bitset_kernels.deal(lids, starts, ends, counts, out)
+    bitset_kernels.count_by_span(lids, starts, ends, counts)
+    bitset_kernels.positions_by_span(lids, starts, ends, counts, out)
     found = np.split(out, np.cumsum(counts))
     for start, end, positions in zip(starts, ends, found, strict=False):
         np.testing.assert_array_equal(positions + start, lids[(lids >= start) & (lids < end)])
-    inside = lids[(lids >= starts[-1]) & (lids < ends[-1])]  # one stretch has them all
-    bitset_kernels.count(inside, starts, ends, counts)
-    bitset_kernels.deal(inside, starts, ends, counts, out)
+    inside = lids[(lids >= starts[-1]) & (lids < ends[-1])]  # all lie in one span
+    bitset_kernels.count_by_span(inside, starts, ends, counts)
+    bitset_kernels.positions_by_span(inside, starts, ends, counts, out)
     np.testing.assert_array_equal(out[: len(inside)] + starts[-1], inside)

@@ -1,4 +1,4 @@
-"""Globals that are the least of what vertices say, on threads, on ranks and on emulated GPUs."""
+"""Globals with a MIN reduction over vertices, on threads, on ranks and on emulated GPUs."""
 
 from functools import cache
 
@@ -16,7 +16,7 @@ from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm import world
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.program import ADD, INF, MIN, Field, Global, Program, trace, where
 from dgraph.report import Progress, Trace
@@ -25,7 +25,7 @@ SOURCE, HUB, FAR = 5, 9, 2**62
 
 
 class Waves(Program):
-    """A search that tells every wave the least of what the one before said; ``every``: by passes over all vertices."""
+    """BFS in which each level reads the minimum over the previous level; ``every``: rounds visit all vertices."""
 
     source: int = 0
     hub: int = HUB
@@ -64,12 +64,12 @@ class Waves(Program):
 
 
 FEW, MANY = 760, 40_000
-"""Vertices of a graph that emulated GPUs look at, and of one that several threads do."""
+"""Number of vertices for emulated GPUs, and for several threads."""
 
 
 @cache
 def graph(n=FEW):
-    """Hubs, broad waves and thin ones, scattered among vertices that are never reached."""
+    """Graph with hubs, large and small levels, and unreachable vertices in between."""
     some, path = simulated.skewed(700, 5000, directed=False), np.arange(699, 730)
     src, dst = np.append(some.src, path), np.append(some.dst, path + 1)
     places = np.random.default_rng(2).permutation(n)
@@ -79,7 +79,7 @@ def graph(n=FEW):
 
 @cache
 def wanted(base, n=FEW):
-    """What is told to every vertex, and globals; ids begin at ``base``."""
+    """Return the values that each vertex reads, and the globals; ids start at ``base``."""
     src, dst, _ = graph(n).arcs()
     level, ids = oracles.bfs(n, src, dst, SOURCE), np.arange(n) + base
     degree = np.bincount(src, minlength=n)
@@ -160,7 +160,7 @@ def test_between_gpus(way, ranks, policy, every):
 @needs_compiler
 @pytest.mark.mpi_skip
 def test_mutants_fail():
-    """A rank's own least stands for that of all."""
+    """The mutant uses a rank's own minimum instead of the minimum over ranks."""
     programs, mutant = [Waves(source=SOURCE + 1)], ("count_least(t.all + j, x[j]);", ";")
     (results,) = run(2, graph(), programs, direction="push", options=Options(), mutant=mutant)
     for gids, state, _ in results:

@@ -1,4 +1,4 @@
-"""Tracing: what follows from a program's text, and what is refused, with words that help."""
+"""Tracing: properties derived from a program, and error messages for programs that are refused."""
 
 import numpy as np
 import pytest
@@ -97,7 +97,7 @@ def test_the_plan_follows_from_the_text(program, direction, directed, reduce, br
 
 
 def test_mirrors_hear_what_is_read_of_them():
-    """As sources of edges, and as ends; of a field that no round changes once."""
+    """They receive fields read at sources and at destinations; a field that no round changes is sent once."""
 
     class Tight(Program):
         level = Field("int32", given=True)
@@ -175,7 +175,7 @@ def test_a_value_written_twice_is_one_value():
 
 REFUSALS = {
     "truth of a value": (
-        {"edge": lambda self, u, e, v: {"level": 1 if u.level < v.level else 2}}, "has no truth .* where"),
+        {"edge": lambda self, u, e, v: {"level": 1 if u.level < v.level else 2}}, "has no truth value .* where"),
     "a field that is not there": ({"edge": lambda self, u, e, v: {"level": u.lvel}}, "u has no 'lvel'; it has level"),
     "a proposal for no field": ({"edge": lambda self, u, e, v: {"depth": 1}}, "unknown field .* 'depth'.*level"),
     "no proposal": ({"edge": lambda self, u, e, v: {}}, "proposes nothing"),
@@ -190,7 +190,7 @@ REFUSALS = {
         {"total": Field("int32", reduce=ADD), "edge": lambda self, u, e, v: {"total": 1}}, "can overflow; use int64"),
     "a product past 64 bits": ({"edge": lambda self, u, e, v: {"level": u.id * u.id}}, "may pass 64 bits"),
     "floor division": ({"edge": lambda self, u, e, v: {"level": u.level // 2}}, "rounds differently"),
-    "a number that is none": ({"edge": lambda self, u, e, v: {"level": "far"}}, "which is no number"),
+    "a number that is none": ({"edge": lambda self, u, e, v: {"level": "far"}}, "which is not a number"),
     "too large a constant": ({"edge": lambda self, u, e, v: {"level": 2**70}}, "does not fit 64 bits"),
     "and of numbers": ({"edge": lambda self, u, e, v: {"level": u.level & 1}}, "takes bool values"),
     "init without active": (
@@ -225,7 +225,7 @@ def test_refused(case):
 
 
 def test_what_may_leave_active_out():
-    """A program of all vertices, and one whose step opens rounds of all."""
+    """A program of all vertices may, and one whose ``step`` requests rounds over all vertices."""
     assert "active" not in traced(Ranks()).init
     members = {
         "init": lambda self, v, g: {"level": 0},
@@ -263,5 +263,5 @@ def test_refused_declarations():
         Levels(sorce=1)
     with pytest.raises(UsageError, match="unknown field of Levels 'lvl'"):
         Levels().retype(lvl="int64")
-    with pytest.raises(TraceError, match="parameter source = 'home' is no number"):
+    with pytest.raises(TraceError, match="parameter source = 'home' is not a number"):
         traced(Levels(source="home"))

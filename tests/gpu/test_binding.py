@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from emulated import Device, needs_compiler
 from emulated_raw import Raw
+from flat_run import flat_run
 from simulated import on_ranks, succeed
 
 import dgraph
@@ -57,8 +58,8 @@ def test_a_rank_finds_its_gpu(gpus, place, here, visible, found):
 @pytest.mark.parametrize(
     ("gpus", "told"),
     [
-        ("0,x", "--gpus 0,x is no list of GPUs; write their numbers"),
-        ("", "is no list of GPUs"),
+        ("0,x", "--gpus 0,x is not a list of GPUs; write their numbers"),
+        ("", "is not a list of GPUs"),
         ("0", "--gpus 0 names 1 for the 2 ranks of this node"),
         ("0,7", "--gpus 0,7: there is no GPU 7, only 0 to 3"),
     ],
@@ -111,7 +112,7 @@ def test_ranks_without_a_gpu_are_joined_through_the_host():
         assert joined.reason == "host memory, because rank 1 has no GPU"
         assert links is None
     told = on_ranks(2, lambda comm: mixed(comm, "p2p"))
-    assert str(told[0]).startswith("transport p2p joins GPUs, and rank 1 computes on the cpu")
+    assert str(told[0]).startswith("transport p2p connects GPUs, but rank 1 computes on the cpu")
     assert isinstance(told[1], UsageError)
 
 
@@ -144,7 +145,7 @@ def test_the_report_says_which_gpu_and_which_transport(monkeypatch):
     for fake in (None, "2"):
         if fake:
             monkeypatch.setenv(FAKE, fake)
-        report = dgraph.run("cc", graph, backend=emulated.backend()).report
+        report = flat_run("cc", graph, backend=emulated.backend()).report
         choices = {choice["what"]: choice for choice in report["choices"]}
         assert choices["gpus"]["taken"] == ", ".join("0" * comm.size)
         assert f"rank {comm.size - 1} emulated GPU-emulated-" in choices["gpus"]["reason"]
@@ -165,14 +166,14 @@ def test_cpu_ranks_have_one_transport(monkeypatch):
     comm = world()
     graph = dgraph.Graph.from_edges(np.arange(3), np.arange(1, 4), n=4, comm=comm)
     monkeypatch.setenv(FAKE, "2")
-    result = dgraph.run("cc", graph, backend="cpu", transport="mpi-host")
+    result = flat_run("cc", graph, backend="cpu", transport="mpi-host")
     assert len(result.report["hosts"]) == min(comm.size, 2)
-    with pytest.raises(UsageError, match="transport nccl joins GPUs, and rank 0 computes on the cpu"):
-        dgraph.run("cc", graph, backend="cpu", transport="nccl")
+    with pytest.raises(UsageError, match="transport nccl connects GPUs, but rank 0 computes on the cpu"):
+        flat_run("cc", graph, backend="cpu", transport="nccl")
     with pytest.raises(UsageError, match="unknown transport 'ncll': did you mean 'nccl'"):
-        dgraph.run("cc", graph, backend="cpu", transport="ncll")
+        flat_run("cc", graph, backend="cpu", transport="ncll")
     with pytest.raises(UsageError, match="--gpus is about GPUs"):
-        dgraph.run("cc", graph, backend="cpu", gpus="0")
+        flat_run("cc", graph, backend="cpu", gpus="0")
 
 
 @needs_compiler
@@ -237,12 +238,10 @@ def test_answers_do_not_depend_on_transports(monkeypatch):
     comm = world()
     graph = dgraph.Graph.load("rmat:6,seed=3", comm=comm, weights="1..9")
     for algorithm, given in (("sssp", {"source": 5}), ("pagerank", {"tol": 0.0, "max_iter": 6})):
-        (column,) = {"distance", "pagerank"} & set(dgraph.run(algorithm, graph, backend="cpu", **given).columns)
-        wanted = dgraph.run(algorithm, graph, backend="cpu", policy="cvc", **given).columns[column]
+        (column,) = {"distance", "pagerank"} & set(flat_run(algorithm, graph, backend="cpu", **given).columns)
+        wanted = flat_run(algorithm, graph, backend="cpu", policy="cvc", **given).columns[column]
         for fake, transport in (("2", "auto"), ("1", "mpi-host")):
             monkeypatch.setenv(FAKE, fake)
-            result = dgraph.run(
-                algorithm, graph, backend=emulated.backend(), policy="cvc", transport=transport, **given
-            )
+            result = flat_run(algorithm, graph, backend=emulated.backend(), policy="cvc", transport=transport, **given)
             with comm.together():
                 np.testing.assert_allclose(result.columns[column], wanted, rtol=1e-12)

@@ -10,9 +10,9 @@ import pytest
 from building_checks import built, check_parts
 from devices import device_of, on_devices
 from emulated import Device, needs_compiler
+from flat_run import flat_run
 from simulated import on_ranks, succeed
 
-import dgraph
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.pagerank import Pagerank
 from dgraph.algorithms.sssp import Distances
@@ -22,7 +22,7 @@ from dgraph.backend.cuda.graph_build import build_memory
 from dgraph.backend.cuda.transports import Links
 from dgraph.cli import main
 from dgraph.comm import SerialComm
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.stored_graph import Graph
@@ -140,8 +140,8 @@ def test_a_sample_shows_where_to_cut(policy, monkeypatch):
 ])  # fmt: skip
 def test_runs_give_the_same_answers(name, spec, options):
     given = {"comm": SerialComm(), **options}
-    found = dgraph.run(name, spec, backend=emulated.backend(), build="device", validate=True, **given)
-    want = dgraph.run(name, spec, backend="cpu", **given)
+    found = flat_run(name, spec, backend=emulated.backend(), build="device", validate=True, **given)
+    want = flat_run(name, spec, backend="cpu", **given)
     for column, values in want.columns.items():
         np.testing.assert_allclose(found.columns[column], values, rtol=1e-6 if name == "pagerank" else 0)
     assert found.report["graph"] == want.report["graph"]
@@ -154,7 +154,7 @@ def test_gpus_run_on_what_they_built(policy, ranks):
 
     def work(comm):
         graph = built(spec, comm, policy, **options)
-        backend = CudaBackend(0, 1, False, Options(), graph.device)
+        backend = CudaBackend(0, 1, False, Options(), graph.built_on)
         backend.links = Links(comm.duplicate(), {peer: "p2p" for peer in range(ranks) if peer != comm.rank})
         local = graph._locals[policy].local
         context = Context(local, comm, backend, Trace(comm, ["test"]), Progress())
@@ -191,8 +191,8 @@ def test_offsets_and_gids_of_64_bits(monkeypatch):
     local = graph._locals["auto"].local
     assert local.extent.wide
     assert local.extent.ids == local.built.offsets.itemsize == 8
-    found = dgraph.run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, Options(), graph.device), validate=True)
-    want = dgraph.run("bfs", "rmat:6", source=3, backend="cpu", comm=SerialComm())
+    found = flat_run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, Options(), graph.built_on), validate=True)
+    want = flat_run("bfs", "rmat:6", source=3, backend="cpu", comm=SerialComm())
     np.testing.assert_array_equal(found.columns["predecessor"], want.columns["predecessor"])
     several = succeed(4, lambda comm: built("rmat:6", comm, "cvc"))
     assert {each._fingerprint for each in several} == {want.report["graph"]["fingerprint"]}
@@ -272,9 +272,9 @@ def test_without_a_gpu(capsys, monkeypatch):
     assert main(["bfs", "rmat:5", "--build", "device"]) == 2
     assert "--build is about GPUs, and this run has none" in capsys.readouterr().err
     with pytest.raises(UsageError, match="--build device is about GPUs"):
-        dgraph.run("bfs", "rmat:5", source=0, build="device", backend="cpu", comm=SerialComm())
+        flat_run("bfs", "rmat:5", source=0, build="device", backend="cpu", comm=SerialComm())
     with pytest.raises(UsageError, match="the graph was built on GPUs"):
-        dgraph.run("bfs", built("rmat:5"), source=0, backend="cpu")
+        flat_run("bfs", built("rmat:5"), source=0, backend="cpu")
 
 
 @pytest.mark.parametrize("renumber", [True, False])
@@ -330,7 +330,7 @@ def test_an_undirected_graph_of_a_directed_one(spec):
     np.testing.assert_array_equal(both.block.targets, want.undirected().block.targets)
     assert not graph._locals, "the rows of both ways are not held beside those of one"
     assert graph.hub() == want.hub()
-    found = dgraph.run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, Options(), graph.device))
+    found = flat_run("bfs", graph, source=3, backend=CudaBackend(0, 1, True, Options(), graph.built_on))
     assert found.report["graph"]["fingerprint"] == want.fingerprint()
 
 

@@ -9,9 +9,9 @@ import oracles
 import pytest
 from building_checks import built, check_parts
 from emulated import Device, needs_compiler
+from flat_run import flat_run
 from simulated import succeed
 
-import dgraph
 import partitioning
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.pagerank import PageRank
@@ -24,7 +24,7 @@ from dgraph.backend.cuda.graph_build import build_memory
 from dgraph.backend.cuda.transports import Links
 from dgraph.backend.transport_names import Connection
 from dgraph.comm import SerialComm
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress, Trace
@@ -54,7 +54,7 @@ def check_order(locals_, degrees):
             assert np.all((first <= order[first:stop]) & (order[first:stop] < stop))
             keys = np.stack([-degrees[local.gids[order[first:stop]]], order[first:stop].astype(np.int64)])
             np.testing.assert_array_equal(np.lexsort(keys[::-1]), np.arange(stop - first))
-        for peer, side in local.mine.items():
+        for peer, side in local.own_mirrors.items():
             here, there = local.vertices.original[side.first : side.first + side.count], locals_[peer].vertices
             np.testing.assert_array_equal(there.original[there.lids[rank]], here)
 
@@ -89,7 +89,7 @@ def test_answers_on_it(policy, ranks, direct):
 
     def work(comm):
         graph, local = part(built(spec, comm, policy, True, **options))
-        backend = CudaBackend(0, 1, False, Options(), graph.device)
+        backend = CudaBackend(0, 1, False, Options(), graph.built_on)
         name = "p2p" if direct else "mpi-host"
         chosen = {peer: name for peer in range(ranks) if peer != comm.rank}
         backend.links = Links(comm.duplicate(), chosen, not_direct="" if direct else "not asked for")
@@ -120,7 +120,7 @@ def test_algorithms_by_chance(seed):
 
     def work(comm):
         graph = built(spec, comm, policy, True, **options)
-        backend = CudaBackend(0, 1, False, Options(host_rounds=hosts), graph.device)
+        backend = CudaBackend(0, 1, False, Options(host_rounds=hosts), graph.built_on)
         chosen = {peer: "p2p" if direct else "mpi-host" for peer in range(ranks) if peer != comm.rank}
 
         def connect(*_):
@@ -128,9 +128,9 @@ def test_algorithms_by_chance(seed):
             return Connection("as asked for", "a test")
 
         backend.connect = connect
-        return dgraph.run(name, graph, policy=policy, backend=backend, validate=True, **given).columns
+        return flat_run(name, graph, policy=policy, backend=backend, validate=True, **given).columns
 
-    want = dgraph.run(name, Graph.load(spec, comm=SerialComm(), **options), backend="cpu", **given).columns
+    want = flat_run(name, Graph.load(spec, comm=SerialComm(), **options), backend="cpu", **given).columns
     found = succeed(ranks, work)
     order = np.argsort(np.concatenate([columns["vertex"] for columns in found]))
     for column in want.keys() - {"predecessor"}:  # of which several may be right

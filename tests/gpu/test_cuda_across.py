@@ -27,7 +27,7 @@ from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.comm.watchdog import Watchdog
 from dgraph.errors import InternalError
 from dgraph.program import trace
-from dgraph.program.analysis import ends_when_quiet, in_any_order, runs_locally
+from dgraph.program.analysis import ends_on_empty_frontier, order_independent, runs_locally
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 PATH = 60
@@ -36,7 +36,7 @@ PATH = 60
 @pytest.fixture
 def calls(monkeypatch):
     """Rounds that each call of the kernel came to, on rank 0; the last of them is still to be agreed on."""
-    seen, across = [], Machine.across
+    seen, across = [], Machine.run_device_rounds
 
     def counted(self, limit):
         first = self.round
@@ -44,11 +44,11 @@ def calls(monkeypatch):
         if self.device_exchange.comm.rank == 0:
             seen.append(self.round - first + 1)
 
-    monkeypatch.setattr(Machine, "across", counted)
+    monkeypatch.setattr(Machine, "run_device_rounds", counted)
     monkeypatch.setattr(
-        message_layout, "LOOK_AROUND", 10**12
+        message_layout, "HOST_CHECK_TIME", 10**12
     )  # an emulated GPU is slow, and may have to share its core
-    monkeypatch.setattr(device_bsp, "LOOK_AROUND", 1000.0)
+    monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)
     return seen
 
 
@@ -182,14 +182,14 @@ def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatc
 def test_blocks_meet_seldom(program, mailed, each, monkeypatch):
     """Once a round where what mirrors are proposed goes into messages at once, else twice."""
     monkeypatch.setattr(message_layout, "MAILED", mailed)
-    met, across = [], Machine.across
+    met, across = [], Machine.run_device_rounds
 
     def counted(self, limit):
         first, before = self.round, self.words[control_block.GATE]
         across(self, limit)
         met.append((self.words[control_block.GATE] - before) / 2 / (self.round - first + 1))
 
-    monkeypatch.setattr(Machine, "across", counted)
+    monkeypatch.setattr(Machine, "run_device_rounds", counted)
     run(2, path(), [program], policy="hash", direction="push")
     assert len(met) == 2
     assert all(each <= meetings < each + 0.1 for meetings in met)
@@ -273,9 +273,9 @@ def test_one_core(ranks, k):
 
 def test_programs_whose_proposals_may_travel_one_by_one():
     """Sums of floats would depend on the order in which edges find them."""
-    assert in_any_order(trace(Distances(), np.dtype(np.float32)))
-    assert in_any_order(trace(Peel(), None))
-    assert not in_any_order(trace(PageRank(), None))
+    assert order_independent(trace(Distances(), np.dtype(np.float32)))
+    assert order_independent(trace(Peel(), None))
+    assert not order_independent(trace(PageRank(), None))
 
 
 @pytest.mark.parametrize("kernel", ["across", "pack"])
@@ -284,14 +284,14 @@ def test_a_rank_that_does_not_answer_for_the_watchdogs_seconds_ends_the_job(kern
     monkeypatch.delenv("DGRAPH_PEER_TIMEOUT", raising=False)
     bitten = []
 
-    def bite(self, peers, round):
+    def expire(self, peers, round):
         bitten.append((self.rank, peers, round, self._phase, list(self._fields)))
         raise InternalError("the job ends")
 
     def watched(context):
         context.comm.watchdog.rank, context.comm.watchdog.seconds = context.comm.rank, 0.3
 
-    monkeypatch.setattr(Watchdog, "bite", bite)
+    monkeypatch.setattr(Watchdog, "expire", expire)
     options = skips(kernel, monkeypatch)
     with pytest.raises(InternalError, match="the job ends"):
         run(2, path(), [Levels(source=1)], direction="push", options=options, wrapped=watched)
@@ -301,7 +301,8 @@ def test_a_rank_that_does_not_answer_for_the_watchdogs_seconds_ends_the_job(kern
 
 def test_programs_that_may_run_ahead():
     weight = np.dtype(np.int32)
-    may = {type(p).__name__: ends_when_quiet(trace(p, weight)) for p in (Levels(), Labels(), Distances(), Peel())}
+    programs = (Levels(), Labels(), Distances(), Peel())
+    may = {type(p).__name__: ends_on_empty_frontier(trace(p, weight)) for p in programs}
     assert may == {"Levels": True, "Labels": True, "Distances": True, "Peel": False}
 
 
@@ -317,9 +318,11 @@ def test_a_rank_that_does_not_answer_is_named(kernel, monkeypatch):
 def skips(kernel, monkeypatch):
     """Rank 1 does not run a kernel; options of a run that has it."""
     if kernel == "across":
-        across = Machine.across
+        across = Machine.run_device_rounds
         monkeypatch.setattr(
-            Machine, "across", lambda self, limit: None if self.device_exchange.comm.rank else across(self, limit)
+            Machine,
+            "run_device_rounds",
+            lambda self, limit: None if self.device_exchange.comm.rank else across(self, limit),
         )
     else:
         launch = Exchange._launch
@@ -353,7 +356,7 @@ def test_the_encoding_of_fewest_bytes_is_chosen():
     traced = trace(Labels(), None)
     variant, device = module_text.Variant(fused=False), Device()
     ask = "KERNEL ask(i64 at) { i64* a = env.record; a[4] = chosen(a[0], Span{a[1], a[2]}, a[3], at); }"
-    module = device.module(module_text.phases(traced, variant) + ask, "ask")
+    module = device.module(module_text.round_kernels(traced, variant) + ask, "ask")
     members, words = [name for _, name in module_text.environment(traced)], np.zeros(5, np.int64)
     values = np.zeros(len(members), np.int64)
     values[members.index("record")] = words.ctypes.data

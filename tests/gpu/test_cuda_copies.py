@@ -76,7 +76,7 @@ def same_bits(ranks, program, graph, mutant=None, renumber=None, tiled=True, **c
 def test_values_of_hubs_that_blocks_keep(policy, ranks, kept, directed, monkeypatch):
     """However many: the bits are those of a pull that keeps none."""
     monkeypatch.setattr(at, "HUB_BYTES", 8 * kept)
-    graph, choices = hubs(directed), {"policy": policy, "options": Options(renumber=True).unsifted()}
+    graph, choices = hubs(directed), {"policy": policy, "options": Options(renumber=True).without_edge_copies()}
     (ours,) = run(ranks, graph, [RANK], **choices)
     monkeypatch.setattr(Launcher, "puller", "pull")
     (plain,) = run(ranks, graph, [RANK], **choices)
@@ -189,7 +189,7 @@ def test_programs_after_rounds_that_were_started_in_vain(policy, ranks, copied):
 
 def test_ranks_that_want_to_see_their_hosts_come_back(monkeypatch, copied):
     """After every turn: of the rounds that were started ahead, all but one in vain."""
-    monkeypatch.setattr(device_bsp, "LOOK_AROUND", -1.0)
+    monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", -1.0)
     same_bits(3, RANK, hubs())
     assert copied
 
@@ -236,7 +236,7 @@ def test_what_a_round_asks_of_the_host():
     first = len(order(PageRank(tol=0.0, max_iter=8)))
     rounds = order(PageRank(tol=0.0, max_iter=16))
     wanted = [
-        "loudest", f"pull_tiles {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside",
+        "find_largest_term", f"pull_tiles {at.OF_MIRRORS}", f"join_part {at.OF_MIRRORS}", "record", "hold beside",
         *2 * ["copy beside"], "announce beside", "record beside", f"pull_tiles {at.OF_MASTERS}",
         f"join_part {at.OF_MASTERS}", "hold", "unpack", "vertex_phase", "end_round",
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from gpu_ranks import field, run
 from test_cuda_exchange import PROGRAMS, check, mesh
 
 from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.cc import Joined
+from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.gpu_options import Options
@@ -85,10 +85,10 @@ def test_a_round_asks_less_of_the_host(program, longer, host, device):
 
 
 @pytest.mark.parametrize("small", [-1, 20, 200])
-@pytest.mark.parametrize("likely", [control_block.BEFORE_ANY, control_block.BEFORE_BROAD, control_block.BEFORE_SMALL])
+@pytest.mark.parametrize("likely", [control_block.NEXT_ANY, control_block.NEXT_LARGE, control_block.NEXT_SMALL])
 def test_what_was_started_ahead_in_vain_does_nothing(likely, small, monkeypatch):
     """Whatever was thought to follow a broad push."""
-    monkeypatch.setattr(DeviceBsp, "_likely", lambda self: likely if self.follows else control_block.BEFORE_ANY)
+    monkeypatch.setattr(DeviceBsp, "_likely", lambda self: likely if self.follows else control_block.NEXT_ANY)
     names = ["dist", "label"]
     check(run(3, mesh(), [PROGRAMS[name] for name in names], direction="push", options=Options(small=small)), names)
 
@@ -107,14 +107,14 @@ def test_a_limit_of_rounds_is_met_exactly(limit):
 
 
 def test_a_rank_that_wants_to_see_its_host_brings_all_back(monkeypatch):
-    monkeypatch.setattr(device_bsp, "LOOK_AROUND", -1.0)
+    monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", -1.0)
     programs = [PROGRAMS["rank"], PROGRAMS["dist"]]
     check(run(2, mesh(), programs, options=Options(small=-1)), ["rank", "dist"])
 
 
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_components_by_trees(policy):
-    (results,) = run(3, mesh(), [Joined()], policy=policy, options=Options())
+    (results,) = run(3, mesh(), [UnionFindLabels()], policy=policy, options=Options())
     check([results], ["label"])
 
 

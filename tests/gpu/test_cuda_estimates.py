@@ -20,7 +20,7 @@ from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.backend.cuda.gpu_options import Options
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 from dgraph.errors import InternalError, UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.program import trace
@@ -126,7 +126,7 @@ def test_a_rank_goes_on_alone():
 @needs_compiler
 def test_exchanges_without_the_host_are_the_same(monkeypatch):
     """As many rounds, as much to tell; the host is asked where that is much, and at the end."""
-    calls, across = [], HindexMachine.across
+    calls, across = [], HindexMachine.run_device_rounds
 
     def counted(self, limit):
         first = self.round
@@ -134,7 +134,7 @@ def test_exchanges_without_the_host_are_the_same(monkeypatch):
         if self.device_exchange.comm.rank == 0:
             calls.append(self.round - first + 1)
 
-    monkeypatch.setattr(HindexMachine, "across", counted)
+    monkeypatch.setattr(HindexMachine, "run_device_rounds", counted)
     told = {}
     for device in (False, True):
         (results,) = run(3, dense(), [Estimate()], options=Options(small=50, host_rounds=not device))
@@ -149,9 +149,11 @@ def test_exchanges_without_the_host_are_the_same(monkeypatch):
 @needs_compiler
 def test_a_rank_that_does_not_answer_is_named(monkeypatch):
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.3")
-    across = HindexMachine.across
+    across = HindexMachine.run_device_rounds
     monkeypatch.setattr(
-        HindexMachine, "across", lambda self, limit: None if self.device_exchange.comm.rank else across(self, limit)
+        HindexMachine,
+        "run_device_rounds",
+        lambda self, limit: None if self.device_exchange.comm.rank else across(self, limit),
     )
     with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1 for more than 0.3 s"):
         run(2, mesh(), [Estimate()], options=Options())
@@ -177,7 +179,7 @@ def test_a_limit_leaves_bounds(limit, device):
     (1, ("x[k] <= high[k]", "x[k] < high[k]")),
     (1, ("FRESH(sums + b), sums[b] = 0;", "FRESH(sums + b);")),
     (1, ("? (i64)count : UNKNOWN", "? (i64)count : (i64)count")),
-    (3, ("if (hears) take_support", "if (false) take_support")),
+    (3, ("if (has_received) take_support", "if (false) take_support")),
     (3, ("again.add(mine && f.support == UNKNOWN, v);", "")),
 ])  # fmt: skip
 def test_mutants_fail(ranks, mutant, short):
@@ -225,5 +227,5 @@ def test_without_a_gpu(monkeypatch):
 ])  # fmt: skip
 def test_kernels_compile(architecture, core, fused):
     pytest.importorskip("cuda.bindings.nvrtc")
-    whole = module_text.estimates(trace(Estimate().retype(core=core), None), module_text.Variant(fused=fused))
+    whole = module_text.hindex(trace(Estimate().retype(core=core), None), module_text.Variant(fused=fused))
     assert nvrtc.compiled(whole, architecture, "estimates")

@@ -12,7 +12,7 @@ from emulated import needs_compiler
 from gpu_ranks import field, run
 
 from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.cc import Joined, Labels
+from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.algorithms.sssp import Distances
@@ -65,7 +65,7 @@ def answer(name):
 @pytest.mark.parametrize(("name", "direct", "sync", "mutant"), [
     ("rank", True, "auto", ("if (a.reduces) reset(v[k]);", "")),
     ("level", True, "full", ("(u8)(FRESH(env.awake + (v[k] >> 5)) >> (v[k] & 31) & 1)", "0")),
-    ("core", False, "auto", ("shuffle(said, HEADER_NUMBER) != number", "false")),
+    ("core", False, "auto", ("shuffle(header, HEADER_NUMBER) != number", "false")),
 ])  # fmt: skip
 def test_mutants_fail(name, direct, sync, mutant):
     """What was sent stays with the sender; nobody is said to be active; an old message is read again."""
@@ -96,7 +96,7 @@ def test_components_by_trees(policy, sync, ranks, direct):
     keep = np.random.default_rng(1).random(islands.src.size) < 0.6
     islands = simulated.graph(islands.n, islands.src[keep], islands.dst[keep], directed=False)
     for graph in (mesh(), islands):
-        trees, edges = run(ranks, graph, [Joined(), Labels()], policy=policy, sync=sync, direct=direct)
+        trees, edges = run(ranks, graph, [UnionFindLabels(), Labels()], policy=policy, sync=sync, direct=direct)
         src, dst, _ = graph.arcs()
         for results in (trees, edges):
             np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
@@ -111,7 +111,7 @@ def test_components_are_joined_by_rows_of_every_length(policy, monkeypatch):
     graph = simulated.skewed(300, 260, directed=False)
     src, dst, _ = graph.arcs()
     assert np.bincount(src).max() > 12
-    (results,) = run(3, graph, [Joined()], policy=policy)
+    (results,) = run(3, graph, [UnionFindLabels()], policy=policy)
     np.testing.assert_array_equal(field(results, "label", graph.n), oracles.components(graph.n, src, dst) + 1)
 
 

@@ -221,7 +221,7 @@ def test_what_a_round_asks_of_the_host(monkeypatch):
     """The boundary first; each stream waits for the other's work where it reads it."""
     wanted = [
         "part_degrees", "part_sums", f"edges {-at.OF_MIRRORS}", "record", "hold beside", "pack beside", "unpack beside",
-        "record beside", f"edges {-at.OF_MASTERS}", "count_visited", "hold", "rejoin", "end_round",
+        "record beside", f"edges {-at.OF_MASTERS}", "count_visited", "hold", "count_hidden", "end_round",
     ]  # fmt: skip
     given = order(monkeypatch)
     begin = given.index(wanted[0])

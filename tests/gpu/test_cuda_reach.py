@@ -18,7 +18,7 @@ from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.errors import InternalError
 from dgraph.program import trace
-from dgraph.program.analysis import proposes_source
+from dgraph.program.analysis import sends_vertex_sets
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 FAR = 2**31 - 1
@@ -151,7 +151,7 @@ def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatc
         (found,) = run(2, simulated.skewed(n, m, directed), [Levels(source=1)], options=Options(reach=reach))
         assert [row[1] for row in kept(found)] == ["pull"] * 3 + ["push"]
         assert (len(launched), len(looks)) == wanted
-        assert launched.count("reach") == bool(reach)
+        assert launched.count("persistent_bfs") == bool(reach)
         launched.clear(), looks.clear()
 
 
@@ -170,7 +170,7 @@ def multitude(directed: bool):
 
 SPARSE = {
     "one that looks is left out": (": at < all, dense);", ": at + 1 < all, dense);"),
-    "first neighbours are taken for all": ("& env.in_many[first + lane_id()]", "& 0"),
+    "first neighbours are taken for all": ("& env.in_multiple[first + lane_id()]", "& 0"),
     "nobody is thought to have edges": ("v < env.leaving", "false"),
 }
 
@@ -195,10 +195,10 @@ def test_lanes_take_vertices_of_several_words(name):
 def test_small_rounds_in_a_row_are_left_to_their_kernel_and_broad_ones_taken_back(launched):
     """What was reached meanwhile is looked up again."""
     both(3, crowd(True), policy="oec", options=Options(reach=4, small=20))
-    rounds = [name for name in launched if name in ("reach", "across")]
-    assert rounds[0] == "reach"
-    assert "across" in rounds
-    assert "reach" in rounds[rounds.index("across") :]
+    rounds = [name for name in launched if name in ("persistent_bfs", "multi_gpu_rounds")]
+    assert rounds[0] == "persistent_bfs"
+    assert "multi_gpu_rounds" in rounds
+    assert "persistent_bfs" in rounds[rounds.index("multi_gpu_rounds") :]
 
 
 @pytest.mark.parametrize("few", ["-1", "1 << 40"])
@@ -226,7 +226,7 @@ def test_a_limit_of_the_program_is_not_overrun():
 
 
 def test_ranks_that_want_to_see_their_hosts_after_every_round(monkeypatch):
-    monkeypatch.setattr(message_layout, "LOOK_AROUND", -1)
+    monkeypatch.setattr(message_layout, "HOST_CHECK_TIME", -1)
     for policy in ("oec", "cvc"):
         for directed in (True, False):
             both(3, crowd(directed), policy=policy)
@@ -234,7 +234,7 @@ def test_ranks_that_want_to_see_their_hosts_after_every_round(monkeypatch):
 
 def test_programs_of_which_only_who_is_reached_travels():
     weight = np.dtype(np.int32)
-    may = {type(p).__name__: proposes_source(trace(p, weight)) for p in (Levels(), Parents(), Labels(), Distances())}
+    may = {type(p).__name__: sends_vertex_sets(trace(p, weight)) for p in (Levels(), Parents(), Labels(), Distances())}
     assert may == {"Levels": True, "Parents": False, "Labels": False, "Distances": False}
 
 
@@ -246,12 +246,12 @@ def test_skewed_graphs_are_searched_so_unless_told_otherwise(hub, launched):
     np.testing.assert_array_equal(
         field(results, "level", 400), np.minimum(np.arange(400), 1) if hub else np.arange(400)
     )
-    assert ("reach" in launched) == hub
+    assert ("persistent_bfs" in launched) == hub
 
 
 def test_hosts_that_agree_keep_their_rounds(launched):
     run(2, crowd(True), [Levels(source=201)], options=Options(reach=4, host_rounds=True))
-    assert "reach" not in launched
+    assert "persistent_bfs" not in launched
 
 
 def test_a_rank_that_does_not_answer_is_named(monkeypatch):
@@ -260,7 +260,7 @@ def test_a_rank_that_does_not_answer_is_named(monkeypatch):
     launch = Launcher.launch
 
     def skips(self, module, kernel, *args, **more):
-        if not (module == "reach" and self.graph.local.gids[0]):
+        if not (module == "persistent_bfs" and self.graph.local.gids[0]):
             launch(self, module, kernel, *args, **more)
 
     monkeypatch.setattr(Launcher, "launch", skips)
@@ -270,14 +270,14 @@ def test_a_rank_that_does_not_answer_is_named(monkeypatch):
 
 MUTANTS = {
     "what was reached is not looked up again": ("if (FRESH(post + POST_SEEN) != round) look_again();", "", True),
-    "bits are no list": ("if (way == PUSH && mode == PULL) bits_to_list();", "", False),
-    "a list is no bits": ("if (way == PULL && mode == PUSH) list_to_bits(own_active);", "", False),
+    "bits are no list": ("if (next_mode == PUSH && mode == PULL) bits_to_list();", "", False),
+    "a list is no bits": ("if (next_mode == PULL && mode == PUSH) list_to_bits(own_active);", "", False),
     "mirrors do not hear": ("& masters_in((u64)i)) | word;", "& masters_in((u64)i));", False),
     "mirrors' bits are not moved to positions": ("peer.first + 32 * w);", "32 * w);", False),
     "hits on mirrors stay": ("env.hits[i] = word & ~own;", "env.hits[i] = 0;", False),
     "what is bits is taken for positions": ("if (many != COUNT_IN_HEAD) {", "if (false) {", False),
     "masters that are listed are not told": ("if (mask) out[w] = word & mask;", "if (mask) out[w] = 0;", False),
-    "edges that are walked stay unexplored": ("if (way == PUSH) unexplored -= total;", "", False),
+    "edges that are walked stay unexplored": ("if (next_mode == PUSH) unexplored -= total;", "", False),
     "edges behind the first are not looked at": ("smaller(env.in_offsets[v] + after, last)", "last", False),
 }
 

@@ -4,16 +4,16 @@ of rounds a call; the reference loop; components by hooking."""
 import itertools
 import time
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import oracles
 import pytest
 from devices import device_of, local_graph, on_devices
+from flat_run import flat_run
 
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
-from dgraph.algorithms.cc import Joined, Labels
+from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.kernels.components_cuda import ComponentsSingle
 from dgraph.algorithms.pagerank import PageRank
@@ -26,7 +26,7 @@ from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.comm import SerialComm
-from dgraph.engine.rounds.driver import Context, Run
+from dgraph.engine.rounds.driver import Rounds
 from dgraph.errors import UsageError
 from dgraph.program import trace
 from dgraph.report import Progress, Trace
@@ -147,8 +147,7 @@ def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted
 def test_the_reference_loop(device, name, direction):
     machine = machine_for(device_of(device, 2), name, direction, Options())
     comm = SerialComm()
-    context = Context(machine.local, comm, SimpleNamespace(), Trace(comm, ["test"]), Progress(), direction)
-    run = Run(machine, context)
+    run = Rounds(machine, machine.local, comm, Trace(comm, ["test"]), Progress())
     run.start({})
     run.rounds(1 << 20)
     check(machine, name)
@@ -190,7 +189,7 @@ def test_components(device):
         src, dst = oracles.symmetric(rng.integers(0, 500, edges), rng.integers(0, 500, edges))
         for renumber in (False, True):
             graph = device_graph.DeviceGraph(local_graph(500, src, dst, directed=False), device, renumber)
-            found = ComponentsSingle(trace(Joined(), None), graph, device, Options())
+            found = ComponentsSingle(trace(UnionFindLabels(), None), graph, device, Options())
             found.start({})
             assert found.fused(1) == 1
             assert found.done
@@ -229,9 +228,9 @@ def test_what_a_round_has_compiled_is_no_computation(device, monkeypatch):
 
     graph = dgraph.Graph.from_edges(*np.array([[0, 1], [1, 2]]).T, n=3, comm=SerialComm())
     backend = CudaBackend(0, 1, True, Options(schedule="lb", small=0), made)
-    dgraph.run("bfs", graph, source=0, backend=backend)
+    flat_run("bfs", graph, source=0, backend=backend)
     monkeypatch.setattr(made, "module", compiled)
-    result = dgraph.run("bfs", graph, source=0, backend=backend, return_predecessors=False)
+    result = flat_run("bfs", graph, source=0, backend=backend, return_predecessors=False)
     (seconds,) = (rank["seconds"] for rank in result.report["ranks"])
     assert seconds["compile"] > slow
     assert 0 <= seconds["compute"] < slow
@@ -244,7 +243,7 @@ def test_a_schedule_that_is_asked_for_walks_components_as_labels(device):
     local = local_graph(n, src, dst, directed=False)
     for asked, kind in (("auto", ComponentsSingle), ("twc", Machine)):
         backend = CudaBackend(0, 1, True, Options(asked), device_of(device, 2))
-        assert type(backend.machine(trace(Joined(), None), local, "auto")) is kind
+        assert type(backend.machine(trace(UnionFindLabels(), None), local, "auto")) is kind
 
 
 @on_devices

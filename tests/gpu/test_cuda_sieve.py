@@ -6,7 +6,7 @@ import oracles
 import pytest
 from devices import device_of, local_graph, on_devices
 
-from dgraph.algorithms.kcore import Within
+from dgraph.algorithms.kcore import ShellLevels
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
@@ -23,7 +23,7 @@ def begun(device, n, src, dst, tops, monkeypatch, kept=1, after=0):
     """A machine that has begun, on vertices of these tops, ``after`` so many rounds."""
     monkeypatch.setattr(work_arrays, "KEPT", kept)
     graph = DeviceGraph(local_graph(n, src, dst, directed=False), device, renumber=False)
-    machine = FilteredMachine(trace(Within(first=15), None), graph, device, "auto", Options())
+    machine = FilteredMachine(trace(ShellLevels(first=15), None), graph, device, "auto", Options())
     machine.compile()
     machine.start({"core": np.ones(n, np.int32), "top": tops.astype(np.int32)})
     machine.words[control_block.ROUND] = after

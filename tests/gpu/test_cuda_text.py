@@ -9,12 +9,13 @@ from functools import partial
 import numpy as np
 import pytest
 from battery import EVERYTHING
+from flat_run import flat_run
 
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
-from dgraph.algorithms.cc import Joined, Labels
+from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.color import ByKey
-from dgraph.algorithms.kcore import Peel, Shells, Within
+from dgraph.algorithms.kcore import Peel, ShellLevels, Shells
 from dgraph.algorithms.kernels.components_cuda import text as components
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank, WeightedPersonalizedPageRank
 from dgraph.algorithms.sssp import (
@@ -40,7 +41,7 @@ from dgraph.program import trace
 pytestmark = pytest.mark.mpi_skip
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", *["sm_100"] * EVERYTHING)
 PROGRAMS = (
-    Levels(), Parents(), Joined(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
+    Levels(), Parents(), UnionFindLabels(), Labels(), Peel(), PageRank(), PersonalizedPageRank(), Distances(),
     LimitedDistances(), NearerParents(), PlateauHops(), PlateauParents(), Overflowed(), WeightedPersonalizedPageRank(),
 )  # fmt: skip
 DISTANCES = ("int32", "uint32", "int64", "float32", "float64")
@@ -48,7 +49,7 @@ WEIGHTS = (np.int32, np.float64, np.float32, np.int64)
 DRAWN = ("rmat:20", "gtgraph:33", "road:9x9", "roadnet:9x9", "smallworld:9")
 """Graphs that a GPU draws: on every architecture each with one proof, and every proof."""
 
-LONG = ("across", "trees", "reach", "phases", "components", "parts")
+LONG = ("multi_gpu_rounds", "trees", "persistent_bfs", "round_kernels", "components", "parts")
 """How names of texts end that NVRTC's optimizer takes more than a second for, up to 15."""
 
 
@@ -56,11 +57,11 @@ def kinds():
     """Every kind of module a program has: (name, how its text is made of the traced program)."""
     for fused, wide in ((True, False), (False, True)):
         variant = module_text.Variant(wide=wide, fused=fused)
-        yield "phases", partial(module_text.phases, variant=variant)
+        yield "round_kernels", partial(module_text.round_kernels, variant=variant)
         if fused:
-            yield "rounds", partial(module_text.rounds, variant=variant)
+            yield "rounds", partial(module_text.persistent_rounds, variant=variant)
         else:
-            yield "across", partial(module_text.across, variant=variant)
+            yield "multi_gpu_rounds", partial(module_text.multi_gpu_rounds, variant=variant)
         for schedule in SCHEDULES:
             yield schedule, partial(module_text.edges, variant=variant, schedule=schedule)
     for schedule in SCHEDULES:
@@ -69,7 +70,7 @@ def kinds():
     for variant in (
         module_text.Variant(sweep=True),
         module_text.Variant(cull=3),
-        module_text.Variant(pour=True, cull=3),
+        module_text.Variant(emit_next_edges=True, cull=3),
     ):
         yield "edge", partial(module_text.edges, variant=variant, schedule="edge")
 
@@ -91,7 +92,7 @@ def jobs():
 
 def test_every_architecture_meets_every_schedule_and_every_program():
     met = {(name, job[3]) for job in jobs() for name in (job[0], job[1])}
-    names = [*SCHEDULES, "phases", "rounds", "across", *range(len(PROGRAMS))]
+    names = [*SCHEDULES, "round_kernels", "rounds", "multi_gpu_rounds", *range(len(PROGRAMS))]
     assert {(name, target) for name in names for target in ARCHITECTURES} <= met
 
 
@@ -120,10 +121,10 @@ def compile_all(wanted, architecture):
 
 def peeled():
     """Modules of programs whose vertices are peeled as edges find them."""
-    alone, several = (module_text.Variant(fused=fused, peels=True) for fused in (True, False))
-    yield "rounds", partial(module_text.rounds, variant=alone)
-    yield "across", partial(module_text.across, variant=several)
-    yield "phases", partial(module_text.phases, variant=several)
+    alone, several = (module_text.Variant(fused=fused, kcore_peel=True) for fused in (True, False))
+    yield "rounds", partial(module_text.persistent_rounds, variant=alone)
+    yield "multi_gpu_rounds", partial(module_text.multi_gpu_rounds, variant=several)
+    yield "round_kernels", partial(module_text.round_kernels, variant=several)
     yield "warp_search", partial(module_text.edges, variant=several, schedule="warp_search")
 
 
@@ -132,25 +133,27 @@ def texts(architecture):
     for i, kind, how, target in jobs():
         if target == architecture:
             yield how(trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))), f"{type(PROGRAMS[i]).__name__} {kind}"
-    yield module_text.phases(trace(ByKey(), None), module_text.Variant(fused=False)), "ByKey phases"
+    yield module_text.round_kernels(trace(ByKey(), None), module_text.Variant(fused=False)), "ByKey phases"
     turn = ARCHITECTURES.index(architecture)
     for i, (wide, resident) in enumerate(((False, 2), (True, 8))):
         if EVERYTHING or (i + turn) % 2 == 0:
             yield components(wide), "components"
             yield (
-                module_text.reach(trace(Levels(), None), module_text.Variant(wide=wide, fused=False, reach=resident)),
-                "reach",
+                module_text.persistent_bfs(
+                    trace(Levels(), None), module_text.Variant(wide=wide, fused=False, persistent_bfs=resident)
+                ),
+                "persistent_bfs",
             )
-    trees = module_text.Variant(wide=turn % 2 == 0, fused=False, trees=True)
-    for how in (module_text.phases, module_text.across):
-        yield how(trace(Joined(), None), trees), "Joined by trees"
+    trees = module_text.Variant(wide=turn % 2 == 0, fused=False, union_find=True)
+    for how in (module_text.round_kernels, module_text.multi_gpu_rounds):
+        yield how(trace(UnionFindLabels(), None), trees), "UnionFindLabels by trees"
     pagerank = trace(PageRank().retype(rank="float32", share="float32", inflow="float32"), None)
-    yield module_text.phases(pagerank, module_text.Variant(fused=False)), "pulls in two parts"
-    for i, program in enumerate((Peel(), Shells(), Within())):
+    yield module_text.round_kernels(pagerank, module_text.Variant(fused=False)), "pulls in two parts"
+    for i, program in enumerate((Peel(), Shells(), ShellLevels())):
         for j, (kind, how) in enumerate(peeled()):
             if EVERYTHING or (i + j + turn) % 3 == 0:
                 yield how(trace(program, None)), f"{type(program).__name__} {kind}"
-    yield module_text.sieve(trace(Within(), None), module_text.Variant(wide=turn % 2 == 1)), "sieve"
+    yield module_text.edge_filter(trace(ShellLevels(), None), module_text.Variant(wide=turn % 2 == 1)), "edge_filter"
     yield selftest.text(), "probe"
     for i, dtype in enumerate(DISTANCES):
         if EVERYTHING or (i + turn) % 2 == 0:
@@ -179,11 +182,11 @@ def test_a_text_follows_from_the_wording_alone():
     programs = [*PROGRAMS, Peel().retype(core="int64"), like(1), like(2), like(True), like(1, monotone=True)]
     for program, weight in itertools.product(programs, (None, *map(np.dtype, WEIGHTS))):
         traced = trace(program, weight)
-        whole = module_text.module(traced, module_text.Variant(), "rounds")
-        assert made.setdefault(traced.wording, whole) == whole
+        whole = module_text.module(traced, module_text.Variant(), "persistent_rounds")
+        assert made.setdefault(traced.signature, whole) == whole
         texts.add(whole)
     assert len(made) > len(texts) > len(programs)  # a flag may show in some texts only
-    assert trace(Levels(source=1), None).wording == trace(Levels(source=2), None).wording
+    assert trace(Levels(source=1), None).signature == trace(Levels(source=2), None).signature
 
 
 def test_an_error_names_what_did_not_compile():
@@ -193,7 +196,7 @@ def test_an_error_names_what_did_not_compile():
 
 
 def run(**choices):
-    return dgraph.run("cc", dgraph.Graph.from_edges(np.array([0]), np.array([1]), n=2), **choices)
+    return flat_run("cc", dgraph.Graph.from_edges(np.array([0]), np.array([1]), n=2), **choices)
 
 
 def test_without_cupy(monkeypatch):

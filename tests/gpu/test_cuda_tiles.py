@@ -8,6 +8,7 @@ import pytest
 import simulated
 from devices import device_of, local_graph, on_devices
 from emulated import Device, needs_compiler
+from flat_run import flat_run
 from gpu_ranks import field, run
 
 import dgraph
@@ -21,7 +22,7 @@ from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.comm import SerialComm
 from dgraph.graph.build.out_weights import out_weights
 from dgraph.program import ADD, ALL, Field, Program, trace, where
-from dgraph.program.analysis import sums_sources
+from dgraph.program.analysis import sums_source_floats
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 RANK = PageRank(tol=0.0, max_iter=7)
@@ -245,7 +246,7 @@ def test_without_room_edges_are_pulled_as_they_lie(small, launched):
     def ran(room):
         launched.clear()
         backend = CudaBackend(0, 1, True, Options(renumber=True), Device(memory=room))
-        found = dgraph.run("pagerank", graph, backend=backend, tol=0, max_iter=5)
+        found = flat_run("pagerank", graph, backend=backend, tol=0, max_iter=5)
         return "pull_tiles" in launched, backend.planned, found.columns["pagerank"]
 
     tiled, planned, ranks = ran(1 << 30)
@@ -257,7 +258,7 @@ def test_without_room_edges_are_pulled_as_they_lie(small, launched):
 
 
 def test_which_programs_sum_what_sources_have():
-    able = {p: sums_sources(trace(p, "int32")) for p in (
+    able = {p: sums_source_floats(trace(p, "int32")) for p in (
         RANK, WeightedPageRank(), Passed(), Weighed(), Wanted(), Parents(source=0)
     )}  # fmt: skip
     assert [type(p) for p, yes in able.items() if yes] == [PageRank, Passed]

@@ -7,7 +7,7 @@ import simulated
 from emulated import needs_compiler
 from gpu_ranks import field, run
 
-from dgraph.algorithms.cc import Joined
+from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.algorithms.kernels.cc_multi_cuda import ComponentsMulti
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.gpu_options import Options
@@ -72,7 +72,7 @@ def check(results, graph):
 def test_ranks_whose_largest_trees_are_one(ranks, options, united):
     for seed, edges in ((1, 700), (2, 2000)):
         graph = hubs(600, edges, seed)
-        (results,) = run(ranks, graph, [Joined()], options=options)
+        (results,) = run(ranks, graph, [UnionFindLabels()], options=options)
         check(results, graph)
         assert united == dict.fromkeys(range(ranks), True)
 
@@ -80,10 +80,10 @@ def test_ranks_whose_largest_trees_are_one(ranks, options, united):
 def test_who_is_inside_needs_no_message(united):
     """Of a star whose hub is on the last rank: bits, where every leaf's label would travel else."""
     star = simulated.graph(400, np.full(399, 399), np.arange(399), directed=False)
-    (told,) = run(3, star, [Joined()], policy="oec")
+    (told,) = run(3, star, [UnionFindLabels()], policy="oec")
     assert all(united.values())
     check(told, star)
-    (labels,) = run(3, star, [Joined()], policy="iec")
+    (labels,) = run(3, star, [UnionFindLabels()], policy="iec")
     sent = [sum(b for _, _, record in results for b, _ in record.sent.values()) for results in (told, labels)]
     assert 0 < sent[0] < sent[1] / 4
 
@@ -93,7 +93,7 @@ def test_the_smallest_label_is_found_at_once(united):
     a, b = np.triu_indices(30, 1)
     src, dst = np.concatenate([a + 1, b + 31, np.arange(1, 31)]), np.concatenate([b + 1, a + 31, np.arange(31, 61)])
     graph = simulated.graph(61, np.append(src, 0), np.append(dst, 45), directed=False)
-    (results,) = run(2, graph, [Joined()])
+    (results,) = run(2, graph, [UnionFindLabels()])
     check(results, graph)
     assert all(united.values())
     assert results[0][1].rounds == 1
@@ -113,7 +113,7 @@ def late():
 @pytest.mark.parametrize("options", [Options(), Options(small=-1)])
 def test_a_smaller_label_that_comes_late_reaches_all(options, mutant, united):
     """Also those whom no edge has to tell: the whole tree is spread, and mirrors that were said to be inside."""
-    (results,) = run(2, late(), [Joined()], options=options, mutant=(CLEAR, mutant or CLEAR))
+    (results,) = run(2, late(), [UnionFindLabels()], options=options, mutant=(CLEAR, mutant or CLEAR))
     assert all(united.values())
     if mutant:
         with pytest.raises(AssertionError):
@@ -130,7 +130,7 @@ def test_a_smaller_label_of_a_mirror_reaches_all(options, holds, united):
     src, dst = np.concatenate([a + 1, b + 31, np.arange(1, 31)]), np.concatenate([b + 1, a + 31, np.arange(31, 61)])
     graph = simulated.graph(62, np.append(src, [0, 61]), np.append(dst, [61, 6]), directed=False)
     unheard = None if holds else ("FRESH(env.lowest + giant.root) < env.forest[FOREST_LEAST]", "false")
-    (results,) = run(2, graph, [Joined()], options=options, mutant=unheard)
+    (results,) = run(2, graph, [UnionFindLabels()], options=options, mutant=unheard)
     assert all(united.values())
     if holds:
         check(results, graph)
@@ -149,7 +149,7 @@ def pairs(many: int = 40):
 
 def test_pairs_are_known_at_once(united):
     """Each end knows the other's label, so that there is nothing to go on for after one round."""
-    (results,) = run(2, pairs(), [Joined()])
+    (results,) = run(2, pairs(), [UnionFindLabels()])
     check(results, pairs())
     assert all(united.values())
     assert results[0][1].rounds == 1
@@ -167,7 +167,7 @@ def test_graphs_at_random(ranks, options, mutant):
         src, dst = rng.integers(0, n, edges), rng.integers(0, n, edges)
         for graph in (hubs(n, edges, seed), simulated.graph(n, src[src != dst], dst[src != dst], directed=False)):
             whole = side_by_side(graph, hubs(60, 90, seed)) if seed % 2 else graph
-            (results,) = run(ranks, whole, [Joined()], options=options, mutant=mutant)
+            (results,) = run(ranks, whole, [UnionFindLabels()], options=options, mutant=mutant)
             check(results, whole)
 
 
@@ -186,7 +186,7 @@ def untold(many: int = 100):
 @pytest.mark.parametrize("mutant", [None, ("&& outside.has(v);", "&& false;")])
 def test_a_hub_that_nobody_said_to_be_inside(mutant, united):
     """Its row is walked in chunks, all of them, though one is enough to know that it is inside."""
-    (results,) = run(3, untold(), [Joined()], mutant=mutant)
+    (results,) = run(3, untold(), [UnionFindLabels()], mutant=mutant)
     assert all(united.values())
     if mutant:
         with pytest.raises(AssertionError):
@@ -198,7 +198,7 @@ def test_a_hub_that_nobody_said_to_be_inside(mutant, united):
 @pytest.mark.parametrize("policy", ["iec", "cvc"])
 def test_mirrors_with_edges_of_their_own_are_not_told(policy, united):
     graph = hubs(600, 2000, 3)
-    (results,) = run(3, graph, [Joined()], policy=policy)
+    (results,) = run(3, graph, [UnionFindLabels()], policy=policy)
     check(results, graph)
     assert not any(united.values())
 
@@ -215,7 +215,7 @@ def test_mirrors_with_edges_of_their_own_are_not_told(policy, united):
     ],
 )
 def test_largest_trees_that_are_not_one(graph, ranks, one, united):
-    (results,) = run(ranks, graph, [Joined()])
+    (results,) = run(ranks, graph, [UnionFindLabels()])
     check(results, graph)
     assert united == dict.fromkeys(range(ranks), one)
 
@@ -225,22 +225,22 @@ def test_ranks_whose_vertices_have_no_edges(options, united):
     """The last two of four: nobody leans on anybody there, and yet a tree is elected."""
     busy = hubs(100, 400, 1)
     graph = simulated.graph(2000, busy.src, busy.dst, directed=False)
-    (results,) = run(4, graph, [Joined()], options=options)
+    (results,) = run(4, graph, [UnionFindLabels()], options=options)
     assert min(gids.min() for gids, *_ in results[2:]) >= 100
     check(results, graph)
     assert united == dict.fromkeys(range(4), True)
 
 
 @pytest.mark.parametrize(("graph", "ranks", "mutant"), [
-    (cliques(20, 20), 4, ("return found == everybody;", "return true;")),
+    (cliques(20, 20), 4, ("return found == members;", "return true;")),
     (bridged(13), 3, (CLEAR, ("if (one)\n", "if (true)\n"))),
-    (hubs(600, 2000, 2), 4, (("how != LAZILY && v < n", "v < n"), ("told(u[k]);", "false;"),
-                             ("= joins[k] && told(head[k]);", "= false;"))),
-    (hubs(600, 2000, 2), 4, ("if (joins[k]) signal_peers(v[k]);", "")),
+    (hubs(600, 2000, 2), 4, (("how != NONEMPTY_ONLY && v < n", "v < n"), ("is_member(u[k]);", "false;"),
+                             ("= joins[k] && is_member(head[k]);", "= false;"))),
+    (hubs(600, 2000, 2), 4, ("if (joins[k]) add_member(v[k]);", "")),
     (hubs(600, 2000, 2), 4, ("~own ? mirrors_labelled(down, all.number, (i64)i) : 0", "0")),
     (side_by_side(hubs(300, 900, 3), hubs(300, 900, 23)), 3, ("if (window(bits_in", "if (true || window(bits_in")),
     (hubs(600, 2000, 2), 4, ("& ~(env.inside[i] | env.apart[i]);", "& 0;")),
-    (hubs(600, 2000, 2), 4, ("if (joins && tells) signal_peers(v);\n        join(joins, v, largest);", "")),
+    (hubs(600, 2000, 2), 4, ("if (joins && marks) add_member(v);\n        join(joins, v, largest);", "")),
     (hubs(600, 2000, 2), 4, ("if (id < FRESH(env.forest + FOREST_LEAST))", "if (false)")),
     (hubs(600, 2000, 2), 4, ("if (inside && v + k < (u64)env.masters) least", "if (false) least")),
     (late(), 2, ("if (env.apart && u >=", "if (false && u >=")),
@@ -250,6 +250,6 @@ def test_mutants_fail(graph, ranks, mutant):
     tree of its own; nobody believes what others said; any edge links trees; who is outside is left out, or joins nobody
     who was told, by one edge or more; nobody looks for the smallest label, or not among those that an owner knows to be
     inside; a mirror that joins a vertex nobody said to be inside is not looked at."""
-    (results,) = run(ranks, graph, [Joined()], mutant=mutant)
+    (results,) = run(ranks, graph, [UnionFindLabels()], mutant=mutant)
     with pytest.raises(AssertionError):
         check(results, graph)

@@ -9,6 +9,7 @@ import oracles
 import pytest
 from emulated import Device, needs_compiler
 from emulated_raw import Raw
+from flat_run import flat_run
 from simulated import succeed
 
 import dgraph
@@ -36,7 +37,7 @@ class Gpu(Device):
 
     def free(self, wanted=0):
         if self._free() < wanted:
-            pools.make_room(None, self.number, weakref.ref(self))
+            pools.drop_caches(None, self.number, weakref.ref(self))
         return self._free()
 
     def _free(self):
@@ -91,7 +92,7 @@ def graph_of(comm, n=300, seed=3):
 
 
 def check(graph, expected, **more):
-    found = dgraph.run("bfs", graph, source=1, return_predecessors=False, **more)
+    found = flat_run("bfs", graph, source=1, return_predecessors=False, **more)
     reached = expected[found.columns["vertex"]]
     assert np.array_equal(found.columns["distance"], np.where(reached < 0, UNREACHED, reached))
     return found
@@ -208,7 +209,7 @@ def test_what_a_run_made_leaves_without_a_collection(algorithm, uploads):
     def work(comm):
         graph, _ = graph_of(comm)
         given = {"source": 1} if algorithm == "bfs" else {}
-        dgraph.run(algorithm, graph, **given)
+        flat_run(algorithm, graph, **given)
         (left,) = (weakref.ref(each) for _, each in graph.held._graphs.values())
         graph.held._graphs.clear()
         return left() is None

@@ -9,12 +9,12 @@ import pytest
 import simulated
 from devices import device_of, local_graph, on_devices
 from emulated import Device, needs_compiler
+from flat_run import flat_run
 
-import dgraph
 import partitioning
 from dgraph.algorithms import kcore
 from dgraph.algorithms.bfs import Levels, Parents
-from dgraph.algorithms.kcore import Peel, Within
+from dgraph.algorithms.kcore import Peel, ShellLevels
 from dgraph.algorithms.pagerank import PageRank, WeightedPageRank
 from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda.backend import CudaBackend
@@ -23,9 +23,10 @@ from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.memory import memory_plan, work_arrays
-from dgraph.backend.cuda.memory.memory_plan import for_components
+from dgraph.backend.cuda.memory.memory_plan import for_kernel
 from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES
+from dgraph.backend.kernel_register import kernel_of
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
@@ -34,7 +35,7 @@ from dgraph.program import trace
 
 pytestmark = pytest.mark.mpi_skip
 PROGRAMS = (
-    Levels(source=0), Parents(), Distances(source=0), PageRank(), WeightedPageRank(), Peel(), Within(first=15)
+    Levels(source=0), Parents(), Distances(source=0), PageRank(), WeightedPageRank(), Peel(), ShellLevels(first=15)
 )  # fmt: skip
 
 
@@ -93,7 +94,7 @@ def test_uploading_takes_no_more_than_was_planned(skewed, monkeypatch):
     finally:
         tracemalloc.stop()
     assert 0.7 * need.upload < peaks[0] < 1.05 * need.upload + 20_000
-    assert 0.7 * (need.graph + need.turning) < peaks[1] < 1.05 * (need.graph + need.turning) + 20_000
+    assert 0.7 * (need.graph + need.transpose) < peaks[1] < 1.05 * (need.graph + need.transpose) + 20_000
 
 
 @pytest.mark.parametrize("weighted", [True, False])
@@ -115,7 +116,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_allocated():
     graph = Graph.from_edges(*arcs()[1:3], n=3000, comm=SerialComm())
     small = CudaBackend(0, 1, True, Options(), Device(memory=200_000))
     with pytest.raises(UsageError, match=r"needs [\d,]+ bytes of GPU memory \(bringing the graph there [\d,]+"):
-        dgraph.run("bfs", graph, source=0, backend=small)
+        flat_run("bfs", graph, source=0, backend=small)
     assert not small._graphs
     assert small.planned == 0
 
@@ -128,7 +129,7 @@ def test_vertices_keep_their_numbers_where_there_is_no_room_for_others():
 
     def ran(room):
         device = CudaBackend(0, 1, True, Options(), Device(memory=room))
-        report = dgraph.run("sssp", graph, backend=device, **given).report
+        report = flat_run("sssp", graph, backend=device, **given).report
         return device.planned, report["ranks"][0]["gpu_memory"]["renumbered"]
 
     room, renumbered = ran(1 << 30)
@@ -148,7 +149,7 @@ def test_edges_are_walked_whole_where_there_is_no_room_for_sifted_ones(monkeypat
 
     def ran(room):
         backend = CudaBackend(0, 1, True, Options(renumber=False), Device(memory=room))
-        found = dgraph.run("kcore", graph, backend=backend, variant="shells")
+        found = flat_run("kcore", graph, backend=backend, variant="shells")
         return found.report["rounds"]["frontier_edges"], found.columns["core_number"]
 
     few, cores = ran(1 << 30)
@@ -173,7 +174,7 @@ def test_what_ranks_share_is_planned(policy):
         offsets, slots = graph.mirror_slots
         held = [graph.out.offsets, graph.out.neighbours, graph.original, graph.degree, offsets, slots]
         need = memory_plan.for_rounds(trace(Levels(source=0), None), graph.extent, "push", Options(), 2)
-        biggest = max(side.count for sides in (local.mine, local.theirs) for side in sides.values())
+        biggest = max(side.count for sides in (local.own_mirrors, local.peer_mirrors) for side in sides.values())
         fair = len(graph.peers) * message_layout.bound(biggest, [4, 1], 1 << 18)
         return sum(each.nbytes for each in [*held, *graph.lids.values()]), need, fair
 
@@ -189,7 +190,7 @@ def test_a_graph_leaves_the_gpu_with_its_last_user(name):
     device = Device()
     graph = Graph.load("grid:9x9", comm=SerialComm())
     made = CudaBackend(0, 1, True, Options(), device)
-    dgraph.run(name, graph, backend=made)
+    flat_run(name, graph, backend=made)
     (held,) = (weakref.ref(graph) for _, graph in made._graphs.values())
     gc.disable()
     try:
@@ -203,8 +204,8 @@ def test_a_graph_leaves_the_gpu_with_its_last_user(name):
 
 def test_components_take_a_parent_and_a_label():
     extent = GraphSize(1000, 5000, directed=False)
-    assert for_components(extent).arrays == 12 * 1000
-    assert for_components(extent).incoming == 0
+    assert for_kernel(kernel_of("components"), extent).arrays == 12 * 1000
+    assert for_kernel(kernel_of("components"), extent).incoming == 0
 
 
 def test_every_schedule_has_a_plan():
@@ -229,5 +230,5 @@ def test_the_peak_is_within_a_tenth_of_the_plan(device, name, spec):
     graph = Graph.load(spec, comm=SerialComm(), **({"weights": "1..255"} if name.endswith(("sssp", "weights")) else {}))
     made = CudaBackend(0, 1, True, Options(), device)
     needs = {"source": graph.hub()} if name in ("bfs", "sssp") else {}
-    dgraph.run(name.partition(" ")[0], graph, backend=made, **needs)
+    flat_run(name.partition(" ")[0], graph, backend=made, **needs)
     assert made.planned == pytest.approx(device.peak - before, rel=0.1)

@@ -14,12 +14,12 @@ from test_cuda_exchange import PROGRAMS
 import partitioning
 from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.cc import Joined
+from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.algorithms.kcore import Estimate, Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph import device_graph
-from dgraph.backend.cuda.device_graph.boundary_rows import in_two
+from dgraph.backend.cuda.device_graph.boundary_rows import split_rows
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.memory import memory_plan
@@ -49,7 +49,7 @@ def parted(rows, masters, some, weighted=True):
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.uint32)
     neighbours = np.array([target for row in rows for target in row], np.uint32)
     weights = np.arange(neighbours.size) if weighted else None
-    moved, carried, middles = in_two(offsets, neighbours, weights, masters, np, some)
+    moved, carried, middles = split_rows(offsets, neighbours, weights, masters, np, some)
     assert (moved.dtype, middles.dtype, middles.size) == (np.uint32, np.uint32, len(rows))
     assert (carried is None) == (weights is None)
     columns = [moved, moved] if carried is None else [moved, carried]
@@ -139,7 +139,7 @@ def test_parting_takes_no_more_than_was_planned(some, monkeypatch):
     finally:
         tracemalloc.stop()
     assert rows.middles.size == graph.local.size
-    assert 0.7 * need.parting < peak < 1.05 * need.parting + 20_000
+    assert 0.7 * need.split_rows < peak < 1.05 * need.split_rows + 20_000
 
 
 @pytest.mark.parametrize(("extent", "able"), [
@@ -148,23 +148,26 @@ def test_parting_takes_no_more_than_was_planned(some, monkeypatch):
 def test_what_may_be_cut(extent, able):
     extent = GraphSize(**{"size": 9, "edges": 20, "masters": 5, "peers": 1, "entered": 4} | extent)
     traced = trace(Levels(source=0), None)
-    assert Options(overlap=True).parting(traced, extent) == able
-    assert not Options(overlap=True).uncut().parting(traced, extent)
-    assert not Options().parting(traced, extent)
-    assert not Options(overlap=True).parting(trace(PageRank(), None), extent)
-    assert Options(overlap=True).parting(trace(Sums(), None), extent) == able
-    assert not Options(overlap=True).parting(trace(Sums().retype(total="float64"), None), extent)
+    assert Options(overlap=True).overlaps_push(traced, extent) == able
+    assert not Options(overlap=True).without_overlap().overlaps_push(traced, extent)
+    assert not Options().overlaps_push(traced, extent)
+    assert not Options(overlap=True).overlaps_push(trace(PageRank(), None), extent)
+    assert Options(overlap=True).overlaps_push(trace(Sums(), None), extent) == able
+    assert not Options(overlap=True).overlaps_push(trace(Sums().retype(total="float64"), None), extent)
 
 
 def test_the_most_may_be_while_rows_are_brought_into_parts():
-    need = memory_plan.MemoryPlan(upload=0, graph=1, turning=0, incoming=10, arrays=2, result=3, parting=100, parts=50)
+    need = memory_plan.MemoryPlan(
+        upload=0, graph=1, transpose=0, incoming=10, arrays=2, result=3, split_rows=100, parts=50
+    )
     assert need.rounds == 111
     assert replace(need, arrays=90).rounds == 154
 
 
 @needs_compiler
 @pytest.mark.parametrize(("program", "direction", "direct", "cut"), [
-    (Joined(), "auto", True, False), (Joined(), "push", True, True), (Estimate(), "auto", True, False),
+    (UnionFindLabels(), "auto", True, False), (UnionFindLabels(), "push", True, True),
+    (Estimate(), "auto", True, False),
     (Levels(source=1), "auto", True, True), (Levels(source=1), "auto", False, False),
 ])  # fmt: skip
 def test_rows_are_only_copied_for_rounds_that_walk_them(program, direction, direct, cut):
@@ -195,7 +198,10 @@ def test_copies_leave_where_others_need_their_room():
         graph = backend._graphs.of(local)
         assert "parts" in graph.__dict__
         need = memory_plan.for_rounds(traced, graph.extent, "push", Options(overlap=True), device.blocks)
-        assert graph.left({name: getattr(need, name) for name in ("incoming", "parts", "light", "heads")}) == need.parts
+        assert (
+            graph.held_bytes({name: getattr(need, name) for name in ("incoming", "parts", "light", "heads")})
+            == need.parts
+        )
         device.free = lambda _=0: need.rounds + backend._messages(need) - need.graph - need.parts
         backend.machine(traced, local, "push")
         device.free = lambda _=0: 1 << 30

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 from emulated import Device, needs_compiler
+from flat_run import flat_run
 
-import dgraph
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device import device as cuda
 from dgraph.backend.cuda.device import pools
@@ -207,7 +207,7 @@ def test_a_graph_and_its_runs_leave_without_a_collection(no_gc, name, spec, vali
     graph = BuiltGraph.at(spec, SerialComm(), device, "auto", LoadOptions())
     backend = CudaBackend(0, 1, True, Options(), device)
     given = {"source": 1} if name in ("bfs", "sssp") else {}
-    dgraph.run(name, graph, backend=backend, validate=validate, **given)
+    flat_run(name, graph, backend=backend, validate=validate, **given)
     runs = [weakref.ref(each) for each in [backend, *(graph for _, graph in backend._graphs.values())]]
     assert len(runs) == 2
     del backend
@@ -230,5 +230,5 @@ class Crowded(Device):
 def test_whoever_asks_what_is_free_says_what_it_wants(built, memory):
     comm, device = SerialComm(), Crowded(memory=memory)
     graph = BuiltGraph.at("star:300", comm, device, "auto", LoadOptions()) if built else "star:300"
-    ran = dgraph.run("bfs", graph, comm=comm, source=1, backend=CudaBackend(0, 1, True, Options(), device))
+    ran = flat_run("bfs", graph, comm=comm, source=1, backend=CudaBackend(0, 1, True, Options(), device))
     assert ran.report["ranks"][0]["gpu_memory"]["renumbered"], "there is room for that"

@@ -147,7 +147,7 @@ def test_machines_of_one_name_are_told_apart(monkeypatch):
 @pytest.mark.mpi_skip
 def test_a_wrong_number_of_fake_hosts(monkeypatch):
     monkeypatch.setenv(FAKE, "two")
-    with pytest.raises(UsageError, match="DGRAPH_FAKE_HOSTS=two is no number of hosts"):
+    with pytest.raises(UsageError, match="DGRAPH_FAKE_HOSTS=two is not a number of hosts"):
         hosts(SerialComm())
 
 
@@ -311,7 +311,7 @@ def test_mpi_device_is_tried_in_a_child_first(monkeypatch):
 
 
 @pytest.mark.mpi_skip
-@pytest.mark.parametrize("step", ["malloc", "share", "pinned", "uuid", "reaches"])
+@pytest.mark.parametrize("step", ["malloc", "share", "pinned", "uuid", "can_access"])
 def test_a_fault_of_one_rank_is_raised_on_all(step):
     def fails(*_):
         raise RuntimeError(f"cudaErrorMemoryAllocation in {step}")

@@ -1,4 +1,4 @@
-"""The distributed build: no arc lost or doubled, masters and mirrors numbered as both of their sides expect."""
+"""The distributed build: no arc is lost or doubled, and both sides number mirrors alike."""
 
 import numpy as np
 import pytest
@@ -54,11 +54,12 @@ def test_weighted_out_degrees(policy, dtype):
 @pytest.mark.parametrize("policy", VARIANTS if EVERYTHING else SHAPES)
 @pytest.mark.parametrize(("parts", "ranks"), [*((parts, 1) for parts in range(1, 17)), (2, 3), (5, 3), (16, 3)])
 def test_any_number_of_parts(policy, parts, ranks):
-    """More parts than ranks, and fewer, on the graphs that hunt bugs: each arc once, mirrors where they are needed."""
+    """More parts than ranks, and fewer, on graphs of edge cases: each arc once, mirrors only if needed."""
     if ranks > 1:
         graphs = GRAPHS
     else:
-        some = list(CASES) if EVERYTHING else list(CASES)[parts % 2 :: 2]  # every graph meets odd or even numbers
+        # Every graph meets odd or even numbers of parts.
+        some = list(CASES) if EVERYTHING else list(CASES)[parts % 2 :: 2]
         graphs = {name: graph(*CASES[name].arcs()[:3]) for name in some}
         for given in graphs.values():
             given.weights = np.arange(len(given.src)) % 7
@@ -86,9 +87,11 @@ def test_ranks_build_what_threads_build(policy):
         assert np.array_equal(local.out.neighbours, twin.out.neighbours)
         assert np.array_equal(local.out.weights, twin.out.weights)
         assert np.array_equal(local.out_degree, twin.out_degree)
-        assert local.mine == twin.mine
-        assert local.theirs.keys() == twin.theirs.keys()
-        assert all(np.array_equal(local.theirs[peer].lids, twin.theirs[peer].lids) for peer in local.theirs)
+        assert local.own_mirrors == twin.own_mirrors
+        assert local.peer_mirrors.keys() == twin.peer_mirrors.keys()
+        assert all(
+            np.array_equal(local.peer_mirrors[peer].lids, twin.peer_mirrors[peer].lids) for peer in local.peer_mirrors
+        )
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -140,8 +143,8 @@ def test_cvc_talks_along_its_row_and_column_only(ranks):
     given = skewed(300, 3000, directed=True)
     columns = shape(ranks)[1]
     for rank, local in enumerate(succeed(ranks, lambda comm: built(given, "cvc", comm))):
-        assert local.mine
-        for peer, mirrors in local.mine.items():
+        assert local.own_mirrors
+        for peer, mirrors in local.own_mirrors.items():
             assert mirrors.rows == mirrors.count or peer // columns == rank // columns
             assert mirrors.columns == 0 or peer % columns == rank % columns
 
@@ -155,7 +158,7 @@ def test_one_rank_copies_nothing():
 
 
 def test_rows_at_home_stay_there():
-    """Rows that the load dealt out evenly are not sent, and weights are not even copied."""
+    """Rows that the load distributed evenly are not sent, and weights are not copied."""
     chain = graph(100, np.arange(100), (np.arange(100) + 1) % 100)
     chain.weights = np.ones(100)
 

@@ -1,4 +1,4 @@
-"""Raw edges to clean blocks: the same graph from any spread over any ranks, with every loop and repetition counted."""
+"""Cleaning raw edges: any distribution over any ranks gives the same graph, and loops and duplicates are counted."""
 
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ from dgraph.graph.load_options import LoadOptions
 
 
 def spread(edges, comm, *, seed=0, dtype=np.int64, weights=np.int64, **more):
-    """This rank's share of listed edges: dealt out by a seed, unevenly."""
+    """Return this rank's share of listed edges, distributed unevenly by a seed."""
     mine = np.random.default_rng(seed).integers(0, comm.size, len(edges)) ** 2 // max(1, comm.size) == comm.rank
     table = np.array([edge for edge, here in zip(edges, mine, strict=True) if here]).reshape(-1, 3)
     src, dst, w = table.T

@@ -1,4 +1,4 @@
-"""Every format against an independent reading, and the small real graphs against their known counts."""
+"""Every format against an independent reader, and small real graphs against their published counts."""
 
 import gzip
 import json
@@ -45,7 +45,7 @@ FILES = {
 UNDIRECTED = {"a.col", "b.col", "symmetric.mtx"}
 ALL_IDS = {".gr": range(1, 5), ".col": range(1, 5), ".mtx": range(1, 5), ".el": range(4), ".wel": range(4)}
 PACKED = {"gzip": (".gz", gzip.compress), "zstd": (".zst", zstd_library().compress)}
-"""Endings and packers; the content is packed as two members, or frames, one after the other."""
+"""Suffixes and compressors; the content is compressed as two concatenated members or frames."""
 
 
 @pytest.mark.parametrize("dressed", ["plain", "CRLF", "BOM", "both", "unfinished", "gzip", "zstd"])
@@ -136,7 +136,7 @@ def test_a_line_of_names_is_a_header_that_is_shown(name, content, ranks, packing
     graph = loaded(path, ranks)
     assert figures(graph) == cleaned(TRIANGLE, True, vertices=ALL_IDS.get(path.suffix))
     number, line = next((at, line) for at, line in enumerate(content.splitlines(), 1) if line and line[0] != "#")
-    told = f"line {number} is a header, no edge: {' '.join(line.replace(',', ' ').split())}"
+    told = f"line {number} is a header, not an edge: {' '.join(line.replace(',', ' ').split())}"
     assert [note for note in graph.facts.notes if "header" in note] == [told]
     assert not graph.facts.warnings
     with pytest.raises(DataError, match=r"is not a whole number.*say --header"):
@@ -297,7 +297,7 @@ COUNTS = {
 
 
 def asked(name):
-    """California, facebook and CA-GrQc are undirected, which their files cannot say."""
+    """California, facebook and CA-GrQc are undirected; their formats cannot express that."""
     return LoadOptions(directed=False if name.endswith((".txt", ".cedge")) else None)
 
 
@@ -375,7 +375,7 @@ def test_every_format_is_covered_here():
 
 
 def test_joined_blocks_follow_each_other():
-    """The helper itself: it fails on blocks that overlap."""
+    """The test helper fails on overlapping blocks."""
     part = share(load(str(DATA / "karate.mtx"), SerialComm()), SerialComm())
     with pytest.raises(AssertionError):
         joined([part, part])

@@ -1,4 +1,4 @@
-"""Files that are almost right: dgraph and plain Python agree on the graph, or on there being none."""
+"""Mutated files: dgraph and a plain Python reader load the same graph, or both refuse the file."""
 
 import random
 import tempfile

@@ -1,4 +1,4 @@
-"""Generated graphs: the same at any number of ranks, of the shape that their names promise."""
+"""Generated graphs: equal at any number of ranks, and of the documented shape."""
 
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ from numba import njit
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
 from dgraph.graph.generate import GENERATORS, generate
-from dgraph.graph.generators import classic, counter, drawn, lattice
+from dgraph.graph.generators import classic, counter, lattice, random_graphs
 from dgraph.graph.generators.spec import parse
 
 SPECS = [
@@ -44,7 +44,7 @@ SPECS = [
 
 
 class Rank(SerialComm):
-    """Rank ``rank`` of ``size``, alone: enough for work that does not communicate."""
+    """Communicator stub: rank ``rank`` of ``size``, for work that does not communicate."""
 
     def __init__(self, rank, size):
         self.rank, self.size = rank, size
@@ -123,7 +123,7 @@ def test_a_rank_without_memory_stops_all(monkeypatch):
         def refuse(n, count):
             raise MemoryError
 
-        monkeypatch.setattr(drawn, "empty_ends", refuse)
+        monkeypatch.setattr(random_graphs, "empty_ends", refuse)
     with pytest.raises(UsageError, match="more than memory holds; use more ranks"):
         generate("rmat:6", comm)
 
@@ -138,7 +138,7 @@ def test_a_rank_without_memory_stops_all(monkeypatch):
     ],
 )
 def test_graphs_stay_what_they_are(spec, sums):
-    """A spec in a report names the same graph for ever: sums of place x value, taken when they were first made."""
+    """A spec in a report keeps naming the same graph: sums of index × value, recorded with the first version."""
     raw = whole(spec)
     place = np.arange(1, raw.src.size + 1, dtype=np.int64)
     assert tuple(int((x * place).sum()) for x in (raw.src, raw.dst, raw.weights) if x is not None) == sums
@@ -198,7 +198,7 @@ def test_rmat_hub():
     assert near(degrees[0], 0.76**14, raw.src.size)
     assert degrees.argmax() == 0
     assert (degrees == 0).mean() > 0.3
-    ids = scrambled(14, counter.scramble_keys(1, drawn._IDS))
+    ids = scrambled(14, counter.scramble_keys(1, random_graphs._IDS))
     assert np.array_equal(permuted.src, ids[raw.src])
     assert np.array_equal(permuted.dst, ids[raw.dst])
 
@@ -274,7 +274,7 @@ def test_road():
 
 
 def test_road_weights_follow_length():
-    """The slowest edge of a pair of points is ten times the fastest; so weights are not those of a fixed length."""
+    """Weights follow length and slowness: below 0.1 and above 1 times that of a grid edge."""
     weights = whole("road:100x100,drop=0").weights
     assert (weights < 62).any()
     assert (weights > 620).any()

@@ -1,4 +1,4 @@
-"""Graphs written in every format: byte for byte as the format's description has it, and read back as they were."""
+"""Graphs written in every format: equal byte by byte to the format's description, and unchanged when read back."""
 
 import json
 
@@ -33,11 +33,11 @@ HOLDS = {
     ".el": ["none"], ".sg": ["none"], ".wsg": ["int32"],
     ".gr": ["int32", "int64", "float64"], ".wel": ["int32", "int64", "float64"],
 }  # fmt: skip
-"""Weights that come back as they were; every other format holds all."""
+"""Weight types that the format preserves; every other format preserves all."""
 
 
 def saved(path, ranks, edges, weights=None, directed=True, n=N, to=None, **options):
-    """Write the graph of these edges, given out among the ranks; what it was, and the notes."""
+    """Write the graph of these edges, distributed over the ranks; return the graph and the notes."""
 
     def work(comm):
         mine = slice(comm.rank, None, comm.size)
@@ -131,7 +131,7 @@ def test_loops_and_parallel_edges(tmp_path):
             wrote, _ = saved(path, 3, edges, weights, directed, keep_loops=True, keep_parallel=True)
             options = {"directed": directed} if suffix in (".npz", ".wel") else {}
             if suffix == ".npz" and not directed:
-                continue  # both arcs of every edge are listed, and a parallel edge would be doubled
+                continue  # both arcs of every edge are listed, so parallel edges would be doubled
             again = loaded(path, 2, keep_loops=True, keep_parallel=True, **options)
             base = 1 if suffix == ".mtx" else 0
             assert again.arcs == [(u + base, v + base, w) for u, v, w in wrote.arcs]
@@ -194,7 +194,7 @@ def _info(tmp_path, capsys):
 
 
 def test_representations_answer_alike():
-    """The timed kernels: a row of neighbours, a look-up and a sweep give the same sums in every representation."""
+    """The timed kernels compute the same sums in every representation: row, look-up and sweep."""
     from dgraph.graph.build import representations as r
 
     block = Graph.load("rmat:6,seed=4").block

@@ -1,4 +1,4 @@
-"""Graph: from arrays of edges, from rows, from files; what it refuses."""
+"""Graph handles from arrays of edges, from rows and from files; and refused inputs."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ EDGES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(-3,
 
 
 def whole(ranks, make):
-    """The graph that ``make(comm)`` gives on ``ranks`` threads."""
+    """Return the graph that ``make(comm)`` makes on ``ranks`` threads."""
 
     def work(comm):
         graph = make(comm)
@@ -121,7 +121,7 @@ def csr(n, directed, seed=1):
 
 
 def rows_of(matrix, comm):
-    """This rank's rows of a CSR matrix."""
+    """Return this rank's rows of a CSR matrix."""
     lo, hi = (matrix.shape[0] * rank // comm.size for rank in (comm.rank, comm.rank + 1))
     cut = slice(matrix.indptr[lo], matrix.indptr[hi])
     return matrix.indptr[lo : hi + 1] - matrix.indptr[lo], matrix.indices[cut], matrix.data[cut]
@@ -248,13 +248,13 @@ def test_a_path_is_as_good_as_its_text(tmp_path):
 
 @pytest.mark.parametrize("graph", [None, 7, ["a.el"]])
 def test_what_names_no_graph_is_refused(graph):
-    with pytest.raises(UsageError, match=r"names no graph; give a file, a generator NAME:SIZE, or a dgraph.Graph"):
+    with pytest.raises(UsageError, match=r"is not a graph; give a file, a generator NAME:SIZE, or a dgraph.Graph"):
         run("bfs", graph, source=0, comm=SerialComm())
 
 
 @pytest.mark.parametrize("source", ["0", 0.0, True])
 def test_a_source_that_is_no_integer_is_refused(source):
     graph = Graph.from_edges([0, 1], [1, 2], comm=SerialComm())
-    with pytest.raises(UsageError, match=r"source .* is no integer"):
+    with pytest.raises(UsageError, match=r"source .* is not an integer"):
         run("bfs", graph, source=source)
     assert run("bfs", graph, source=np.int32(0)).summary["reached"] == 3

@@ -1,4 +1,4 @@
-"""Mirror lists: roles are slices, and few masters are found in them without looking at every position."""
+"""Mirror lists: roles are slices, and a few masters are found by binary search."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from dgraph.graph.local import Csr, LocalGraph, Mirrors
 
 @st.composite
 def mirrors(draw):
-    """Three ascending groups: columns only, both, rows only."""
+    """Return mirrors of three ascending groups: columns only, both, rows only."""
     lids = draw(st.lists(st.integers(0, 400), unique=True, max_size=120))
     first, second = sorted((draw(st.integers(0, len(lids))), draw(st.integers(0, len(lids)))))
     groups = [sorted(lids[:first]), sorted(lids[first:second]), sorted(lids[second:])]
@@ -46,7 +46,7 @@ def test_whether_ids_ascend_as_gids_do(ids, ascend, piece, monkeypatch):
 
 @pytest.mark.parametrize("ids", [[], [3], [2, 5, 9], [9, 2, 5]])
 def test_which_vertices_a_rank_owns(ids):
-    """Whether or not their ids ascend; the last of the arrays is a mirror."""
+    """Original ids, ascending or not, of masters; the last vertex is a mirror."""
     original = np.array([*ids, 7], np.int64)
     zeros = np.zeros(original.size, np.int64)
     rows = Csr(np.zeros(original.size + 1, np.int64), np.empty(0, np.uint32), None)

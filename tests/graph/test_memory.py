@@ -1,7 +1,7 @@
-"""No rank holds the whole graph, all ids or the whole output: a rank finishes within about two of P shares.
+"""No rank holds the whole graph, all ids or the whole output: a rank needs about two of P shares.
 
-A rank may use what it uses after a small run of the same kind (libraries, compiled rounds, message buffers) and 2.1
-times its share of the edge list, 16 bytes an edge; the kernel enforces it (RLIMIT_AS).
+The limit is the memory after a small run of the same kind (libraries, compiled rounds, message buffers) plus 2.1 times
+the rank's share of the edge list, 16 bytes an edge. The kernel enforces it (RLIMIT_AS).
 """
 
 import sys
@@ -22,7 +22,7 @@ import dgraph
 def job(file, answer):
     with open(file) as lines:
         source = int(lines.readline().split()[0])
-    dgraph.run("bfs", file, policy=sys.argv[1], source=source).save(answer)
+    dgraph.bfs(dgraph.Graph.load(file, policy=sys.argv[1]), source).save(answer)
 
 def in_use():
     with open("/proc/self/status") as lines:
@@ -63,7 +63,7 @@ print(f"peak {status('VmPeak') - before} final {sum(arrays(*held))}")
 
 
 def write_edges(path, edges):
-    """Lines of two ids of ten digits, far apart, of sixteen times fewer vertices than edges."""
+    """Write lines of two sparse ten-digit ids, with sixteen edges per vertex."""
     rng = np.random.default_rng(1)
     ids = np.sort(rng.choice(9 * 10**9, edges // 16, replace=False)) + 10**9
     ends = ids[rng.integers(0, ids.size, (edges, 2))]
@@ -88,7 +88,7 @@ def folder(tmp_path_factory):
 
 
 def test_a_rank_holds_its_share(folder, tmp_path):
-    """Load, compaction of sparse ids, rounds and output."""
+    """Loading, compaction of sparse ids, rounds and output stay within the limit."""
     ran = run([sys.executable, "-c", JOB, "hash"], tmp_path, 100, ranks=RANKS, cwd=folder)
     assert ran.code == 0, ran.story()
     with (folder / "big-answer.txt").open() as lines:
@@ -97,7 +97,7 @@ def test_a_rank_holds_its_share(folder, tmp_path):
 
 @pytest.mark.parametrize("policy", ["hash", "oec"])
 def test_loading_needs_little_more_than_what_it_leaves(policy, folder, tmp_path):
-    """From the text to this rank's part: at most 1.5 times the arrays that are there in the end."""
+    """Peak memory from the text to this rank's part is at most 1.5 times the final arrays."""
     ran = run([sys.executable, "-c", LOAD, policy], tmp_path, 100, ranks=RANKS, cwd=folder)
     assert ran.code == 0, ran.story()
     for log in ran.logs():
@@ -107,7 +107,7 @@ def test_loading_needs_little_more_than_what_it_leaves(policy, folder, tmp_path)
 
 
 def test_the_limit_bites(folder, tmp_path):
-    """The same job on one rank does not fit, says so, and does not hang."""
+    """The same job on one rank exceeds the limit, reports it, and does not hang."""
     ran = run([sys.executable, "-c", JOB, "oec"], tmp_path, 100, ranks=1, cwd=folder)
     assert ran.code, ran.story()
     assert "MemoryError" in ran.text or "allocate" in ran.text, ran.story()

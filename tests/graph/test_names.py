@@ -1,4 +1,4 @@
-"""Edge lists of words: numbered by the order of the words, every answer by word, on any number of ranks."""
+"""Edge lists of words: numbers follow the order of the words, results use words, on any number of ranks."""
 
 import gzip
 import io
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flat_run import flat_run
 from loading import agreed, cleaned, figures, joined, share, written
 from simulated import on_ranks
 
@@ -16,7 +17,7 @@ from dgraph.comm import world
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.load import load
 from dgraph.graph.load_options import LoadOptions
-from dgraph.graph.names import spelled
+from dgraph.graph.names import decode_names
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import show
 
@@ -28,7 +29,7 @@ NUMBERED = [(ORDER.index(u), ORDER.index(v), w) for u, v, w in EDGES]
 
 
 def named(path, ranks, **options):
-    """The graph by number, and every vertex's name."""
+    """Return the graph by number, and every vertex's name."""
 
     def work(comm):
         block = load(str(path), comm, LoadOptions(ids="string", **options))
@@ -161,7 +162,7 @@ def test_a_first_line_of_words_that_may_be_either_is_refused(content, message, r
 
 def test_what_has_no_names(tmp_path):
     for spec in ("path:4", str(written(tmp_path, "a.el", "0 1\n"))):
-        with pytest.raises(UsageError, match="names of vertices are read from edge lists"):
+        with pytest.raises(UsageError, match="names of vertices are read only from edge lists"):
             Graph.load(spec, ids="string")
     with pytest.raises(UsageError, match="unknown kind of ids 'word'"):
         Graph.load("path:4", ids="word")
@@ -183,7 +184,7 @@ def test_answers_are_by_word(order, tmp_path_factory):
     whole, top = result.gather(), result.top(1)
     assert top["vertex"].tolist() == ["end"]
     components = dgraph.run("cc", graph).gather()
-    with pytest.raises(UsageError, match="'nobody' is no vertex"):
+    with pytest.raises(UsageError, match="'nobody' is not a vertex"):
         graph.ids.names.find(["nobody"], comm)
     if comm.rank == 0:
         lines = dict(line.rsplit(" ", 1) for line in (folder / "bfs.txt").read_text().splitlines())
@@ -216,18 +217,18 @@ def test_a_source_in_words_is_a_word_in_python_too(tmp_path):
     with world().together():
         if world().rank == 0:
             Path(path).write_text("alice bob\nbob carol\n")
-    result = dgraph.run("bfs", path, ids="string", source="bob")
+    result = flat_run("bfs", path, ids="string", source="bob")
     found = result.gather()
     if world().rank == 0:
         assert dict(zip(found["vertex"].tolist(), found["distance"].tolist(), strict=True))["carol"] == 1
-    with pytest.raises(UsageError, match="'eve' is no vertex of the graph"):
-        dgraph.run("bfs", path, ids="string", source="eve")
+    with pytest.raises(UsageError, match="'eve' is not a vertex of the graph"):
+        flat_run("bfs", path, ids="string", source="eve")
 
 
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("wanted", ["bob", "bob=2", "bob=2,carol=6"])
 def test_words_personalise_on_the_command_line(wanted, tmp_path, monkeypatch):
-    """As numbers of the same vertices do in Python."""
+    """Words in personalisation give the result of the vertices' numbers in Python."""
     monkeypatch.chdir(tmp_path)
     Path("people.txt").write_text("alice bob\nbob carol\ncarol alice\n")
     line = ["pagerank", "people.txt", "--ids", "string", "--personalization", wanted, "-q", "-o", "ranks.npz"]
@@ -242,11 +243,11 @@ def test_words_personalise_on_the_command_line(wanted, tmp_path, monkeypatch):
 
 
 PATH = [("-1", "anna"), ("anna", "Zoë"), ("Zoë", "x" * 255), ("other", "-1")]
-"""A path from a vertex that is called as a missing number would be, and one that leads to it."""
+"""Paths from and to a vertex whose name reads like a missing number."""
 
 
 def on_disk(folder, edges=PATH, name="a.txt"):
-    """The file of these edges, on every rank."""
+    """Write these edges to a file that every rank sees."""
     comm = world()
     path = Path(comm.bcast_json(str(folder / name)))
     with comm.together():
@@ -273,8 +274,8 @@ def test_names_are_str(order, tmp_path):
         assert whole["distance"][here].tolist() == [1]
         parents = dict(zip(whole["vertex"].tolist(), whole["predecessor"].tolist(), strict=True))
         assert parents == {"-1": None, "anna": "-1", "Zoë": "anna", "x" * 255: "Zoë", "other": None}
-        assert whole["vertex"].nbytes == 8 * len(named)  # a pointer each, however long the longest name is
-    if comm.rank == comm.size - 1:  # alone: looking at columns is not collective
+        assert whole["vertex"].nbytes == 8 * len(named)  # one pointer a row, regardless of the longest name
+    if comm.rank == comm.size - 1:  # on one rank: reading columns is not collective
         mine = result.columns
         assert list(mine) == ["vertex", "distance", "predecessor"]
         at = {name: row for row, name in enumerate(named)}
@@ -289,7 +290,7 @@ def test_names_are_str(order, tmp_path):
 @pytest.mark.mpi
 def test_no_predecessor_is_no_name_in_files(tmp_path):
     path = on_disk(tmp_path)
-    result = dgraph.run("bfs", path, ids="string", source="-1")
+    result = flat_run("bfs", path, ids="string", source="-1")
     for suffix in ("txt", "npz"):
         result.save(path.with_name(f"out.{suffix}"), "predecessor")
     if world().rank == 0:
@@ -303,9 +304,9 @@ def test_no_predecessor_is_no_name_in_files(tmp_path):
 
 @pytest.mark.mpi
 def test_a_name_that_is_no_utf_8_comes_back_as_it_was(tmp_path):
-    strange = "caf\udce9"  # an é of Latin-1
+    strange = "caf\udce9"  # é in Latin-1
     path = on_disk(tmp_path, [(strange, "b"), ("b", "c")])
-    result = dgraph.run("sssp", path, ids="string", source=strange)
+    result = flat_run("sssp", path, ids="string", source=strange)
     assert result.top(1)["vertex"].tolist() == ["c"]
     result.save(path.with_name("out.txt"))
     whole = result.gather()
@@ -319,13 +320,13 @@ def test_a_name_that_is_no_utf_8_comes_back_as_it_was(tmp_path):
 def test_names_of_many_vertices_come_in_pieces(monkeypatch):
     monkeypatch.setattr("dgraph.graph.names.CHUNK", 3)
     words = [b"a", b"", b"bb", "Zoë".encode(), b"", b"ccccc", b"d"]
-    assert spelled(np.array(words)).tolist() == ["a", None, "bb", "Zoë", None, "ccccc", "d"]
-    assert spelled(np.empty(0, "S5")).tolist() == []
+    assert decode_names(np.array(words)).tolist() == ["a", None, "bb", "Zoë", None, "ccccc", "d"]
+    assert decode_names(np.empty(0, "S5")).tolist() == []
 
 
 @pytest.mark.mpi_skip
 def test_the_command_line_calls_sources_by_name(tmp_path, capsys, monkeypatch):
-    """Also where it chose one itself, and in names of files."""
+    """Sources are printed by name, also a default source, and in names of files."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("a/b c\na/b d\nd a/b\n")
     assert main(["bfs", "a.txt", "--ids", "string", "--report", "run.json"]) == 0

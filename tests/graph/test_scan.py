@@ -1,4 +1,4 @@
-"""The line scanner: numbers as Python reads them, and the same table wherever a file is cut."""
+"""The line scanner: numbers equal Python's, and tables do not depend on the cuts of a file."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from dgraph.graph.formats.sniff import DataStart
 
 
 def scanned(token: bytes, kind=scan.NUMBER):
-    """(integer | float, what is wrong) of one token in a weight column."""
+    """Return (integer or float, error) of one token in a weight column."""
     line = np.frombuffer(b"1 2 " + token + b"\n", np.uint8)
     src, dst, integers, reals = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1)
     late = np.zeros((1, 4), np.int64)

@@ -1,4 +1,4 @@
-"""The folder that a store is: what is in it, what is refused of it, and that it is there complete or not at all."""
+"""Stores on disk: their contents, refused changes, and atomic creation."""
 
 import errno
 import json
@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from built import check
 from children import Children
+from flat_run import flat_run
 from report_schema import violations
 from simulated import battery, on_ranks, succeed
 
-import dgraph
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, OutputError, UsageError
 from dgraph.graph.stored_graph import Graph
@@ -47,7 +47,7 @@ def save(path, parts=PARTS, ranks=1, sparse=False, **more):
 
 
 def read_all(path, ranks=PARTS, **options):
-    """Open, and use everything that there is, on every rank: what each got, or the error it raised."""
+    """Open a store and read all arrays on every rank; return each rank's result or error."""
 
     def work(comm):
         found = Graph.open(path, comm=comm, **options)
@@ -60,7 +60,7 @@ def read_all(path, ranks=PARTS, **options):
 
 
 def refusal(path, ranks=PARTS):
-    """The one text with which every rank refuses."""
+    """Return the error message, which must be equal on all ranks."""
     errors = read_all(path, ranks)
     assert all(isinstance(error, DataError) for error in errors), errors
     assert len({str(error) for error in errors}) == 1
@@ -86,7 +86,7 @@ def test_the_manifest_fits_its_schema(store):
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_every_block_is_checked(sparse, tmp_path):
-    """A byte flipped at either end of any block, padding included, and the block is named."""
+    """A flipped byte at either end of any block, padding included, is reported with the block's name."""
     path = tmp_path / "store"
     save(path, sparse=sparse)
     manifest = json.loads((path / "manifest.json").read_text())
@@ -162,8 +162,8 @@ def test_manifests_that_are_not_what_was_written(store):
 def test_what_is_no_store(missing, store):
     shutil.rmtree(store) if missing == "folder" else (store / missing).unlink()
     assert not is_store(store)
-    assert "is no store" in refusal(store)
-    with pytest.raises(UsageError, match="no such file" if missing == "folder" else "is no store; name a file"):
+    assert "is not a store" in refusal(store)
+    with pytest.raises(UsageError, match="no such file" if missing == "folder" else "is not a store; name a file"):
         Graph.load(str(store), comm=SerialComm())
 
 
@@ -197,7 +197,7 @@ def test_fewer_chunks_than_parts(chunks, tmp_path):
 
 @pytest.mark.parametrize("where", ["add", "share", "finish"])
 def test_a_full_disk_leaves_nothing(where, tmp_path, monkeypatch):
-    """Whatever the rank and the file at which it shows."""
+    """A full disk, on any rank and at any file, leaves no files behind."""
 
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -213,6 +213,7 @@ KILLED = """
 import os, signal, sys
 import dgraph
 from partitioning.store import ArrayFile, StoreDraft
+from flat_run import flat_run
 calls = 0
 def dying(method, after):
     def wrapped(*args, **kwargs):
@@ -231,7 +232,7 @@ dgraph.Graph.load("rmat:6", weights="1..9").save_store(sys.argv[1], policy="hash
 @pytest.mark.mpi_skip
 @pytest.mark.starts_children
 def test_a_writer_that_is_killed_leaves_nothing_that_opens(tmp_path):
-    """At the first array, in the middle of a part, between parts, and before the name is given."""
+    """The writer is killed at the first array, within a part, between parts, and before the rename."""
     moments = [("add", 0), ("add", 5), ("add", 12), ("share", 0), ("finish", 0)]
     words = [
         [sys.executable, "-c", KILLED, tmp_path / "out" / f"{i}", *map(str, when)] for i, when in enumerate(moments)
@@ -255,7 +256,7 @@ def test_the_command_writes_what_a_run_opens(tmp_path, capsys):
     assert f"{path}: 3 parts by ldg, written in" in capsys.readouterr().out
     assert Store.open(path).manifest["partition"]["quality"]["seconds"] >= 0
     assert {len(part["chunks"]["arcs"]) for part in Store.open(path).manifest["parts"]} == {4}
-    stored, direct = (dgraph.run("sssp", name, source=3, comm=SerialComm()).columns for name in (path, "road:20x20"))
+    stored, direct = (flat_run("sssp", name, source=3, comm=SerialComm()).columns for name in (path, "road:20x20"))
     for column in direct:
         np.testing.assert_array_equal(stored[column], direct[column])
     assert main(["road:20x20", "-n", "3", "-o", path, "-q"]) == 2

@@ -1,9 +1,10 @@
-"""Graphs in stores: opened by any number of ranks they are the graph that was written, and answers are the same."""
+"""Graphs in stores: any number of ranks opens the graph that was written, and results are equal."""
 
 import numpy as np
 import pytest
 from battery import CASES
 from built import check
+from flat_run import flat_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import Graph as Small
@@ -39,7 +40,7 @@ def opened(path, ranks, **options):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_any_number_of_ranks_opens_a_store(name, policy, tmp_path):
-    """As many as parts, fewer, more, and more than there are chunks."""
+    """Ranks: as many as parts, fewer, more, and more than chunks."""
     for parts, writers in ((2, 1), (4, 3)):
         path = tmp_path / str(parts)
         save(GRAPHS[name], path, policy, parts, writers)
@@ -76,10 +77,10 @@ def test_at_the_same_number_nothing_is_built(policy, tmp_path):
             np.testing.assert_array_equal(mapped, getattr(want.out, name))
             assert mapped.base is not None, "a copy"
             assert mapped.flags.writeable, "Numba would compile everything again for arrays that are not"
-        assert have.mine == want.mine
-        assert have.theirs.keys() == want.theirs.keys()
-        for peer, mirrors in want.theirs.items():
-            np.testing.assert_array_equal(have.theirs[peer].lids, mirrors.lids)
+        assert have.own_mirrors == want.own_mirrors
+        assert have.peer_mirrors.keys() == want.peer_mirrors.keys()
+        for peer, mirrors in want.peer_mirrors.items():
+            np.testing.assert_array_equal(have.peer_mirrors[peer].lids, mirrors.lids)
 
 
 def test_what_is_written_to_a_map_stays_in_the_process(tmp_path):
@@ -104,11 +105,11 @@ def test_chunks_are_dealt_out_evenly(policy, tmp_path):
 
 @pytest.mark.parametrize("cut", ["outgoing", "incoming"])
 def test_an_edge_cut_stays_one_on_other_ranks(cut, tmp_path):
-    """So that synchronisation still skips half of its work."""
+    """The placement stays an edge-cut, so synchronisation still skips half of its work."""
     save(GRAPHS["directed"], tmp_path / "s", {"outgoing": "hash", "incoming": "iec"}[cut], 4)
     for ranks in (2, 3, 7):
         for local in opened(tmp_path / "s", ranks):
-            for mirrors in local.mine.values():
+            for mirrors in local.own_mirrors.values():
                 low, high = mirrors.span("row" if cut == "outgoing" else "column")
                 assert low == high
 
@@ -122,7 +123,7 @@ def test_a_hub_beyond_a_share_is_parted_where_the_cut_allows(tmp_path):
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", None])
 @pytest.mark.parametrize("directed", [True, False])
 def test_a_stored_graph_is_the_graph(dtype, directed, tmp_path):
-    """What the handle says, the rows put together again, ids, and what options change of it."""
+    """The handle's facts, the joined rows, the ids, and the effect of load options."""
     rng = np.random.default_rng(3)
     ids = np.sort(rng.choice(10**12, 50, replace=False))
     src, dst = ids[rng.integers(0, 50, (2, 300))]
@@ -160,7 +161,7 @@ def test_a_stored_graph_is_the_graph(dtype, directed, tmp_path):
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_rows_are_put_together_again(name, tmp_path):
-    """With loops and parallel arcs, if those were kept."""
+    """Rows of several parts are joined, with loops and parallel arcs if those were kept."""
     save(GRAPHS[name], tmp_path / "s", "cvc", 4)
     wanted = GRAPHS[name].block(SerialComm())
 
@@ -213,14 +214,14 @@ def test_what_options_change(options, change, tmp_path):
 
 
 def _as_directed(local, block):
-    """``check`` knows undirected graphs by their edges; here the arcs are at hand."""
+    """Return the graph as directed: ``check`` takes edges of undirected graphs, and these are arcs."""
     local.directed, local.m = True, block.arcs
     return local
 
 
 @pytest.mark.parametrize("weights", [None, "1..100"])
 def test_both_arcs_of_an_undirected_store(weights, tmp_path):
-    """As a load with the same options has them: a made weight may differ from that of the reverse."""
+    """Weights equal those of a load with the same options: a generated weight may differ from its reverse's."""
     from dgraph.graph.load import reweigh
 
     save(GRAPHS["undirected"], tmp_path / "s", "oec", 2)
@@ -258,7 +259,7 @@ def test_another_policy_places_anew(tmp_path):
     found = Graph.open(tmp_path / "s", comm=SerialComm())
     assert found.opened("oec") is None
     assert found.opened("hash").policy == "hash"
-    assert dgraph.run("cc", found, policy="iec").summary == dgraph.run("cc", found).summary
+    assert flat_run("cc", found, policy="iec").summary == dgraph.run("cc", found).summary
 
 
 RUNS = {
@@ -285,8 +286,8 @@ def test_answers_through_a_store_are_those_of_a_load(policy, parts, tmp_path):
     made.save_store(path, policy=policy, parts=parts)
     stored = dgraph.Graph.load(path, comm=comm)
     for name, (parameters, columns) in RUNS.items():
-        wanted = dgraph.run(name, made, **parameters).gather()
-        found = dgraph.run(name, stored, validate=name == "sssp", **parameters).gather()
+        wanted = flat_run(name, made, **parameters).gather()
+        found = flat_run(name, stored, validate=name == "sssp", **parameters).gather()
         with comm.together():
             for column in columns if comm.rank == 0 else ():
                 if column == "pagerank":

@@ -1,4 +1,4 @@
-"""Weights by rule: in range, evenly spread, a function of the ends and the seed alone; and what is no rule."""
+"""Weights by rule: in range, uniform, a function of the ends and the seed alone; and refused rules."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def test_weights_depend_on_both_ends_and_the_seed_alone():
 
 
 def test_weights_stay_what_they_are():
-    """A seed in a report names the same weights for ever."""
+    """A seed in a report keeps giving the same weights."""
     src, dst = np.arange(6), np.arange(6)[::-1].copy()
     assert hashed_weights(src, dst, "hash", 1, True).tolist() == [65, 202, 106, 132, 46, 17]
 

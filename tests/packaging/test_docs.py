@@ -1,95 +1,235 @@
-"""What README and docs tell people to type: command lines that are understood, Python that runs, files that exist."""
+"""README, CONTRIBUTING, CHANGELOG and ``docs/`` against the code.
+
+Command lines parse, Python runs, links and anchors exist, named files exist, quoted constants are those of the code,
+and registers are documented in full. ``test_worked_examples.py`` compares the programs of the guide with oracles.
+"""
 
 import ast
+import importlib
 import io
 import re
 import shlex
+import shutil
 import tokenize
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from children import ROOT
 
+import dgraph
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend.schedule_options import ROUNDS
+from dgraph.backend.transport_names import TRANSPORTS
+from dgraph.cli.commands import COMMANDS
 from dgraph.cli.parser import parse
+from dgraph.graph.formats import FORMATS
+from dgraph.graph.generate import GENERATORS
 from partitioning import POLICIES
+from partitioning import __main__ as partitioning_command
 
-TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+TEXTS = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")), *PAGES]
+LINKED = [*TEXTS, *sorted((ROOT / "benchmarks" / "results").glob("*.md"))]
+
+MOST_WORDS = 15_000
+"""Words of all pages in ``docs/``."""
+
+README_LINES = 120
+
 COMMAND = re.compile(r"python -m dgraph ([^`|>&;#\n]*)")
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
-PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
+PARTITIONING = re.compile(r"python -m partitioning ([^`|>&;#\n]*)")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+QUOTED = re.compile(r"([\d][\d,.]*)( ?%)?<!--([^>]*?)-->", re.DOTALL)
 ANOTHERS = re.compile(
     r"(?<![\w./-])dgraph\\*\[\w[\w,\s]*\\*\](?=[\s'\"]|$)"  # a requirement with extras
     r"|\binstall(?:[ \t]|\\\n)[^\n`#;&|]*?(?<![\w./=-])dgraph(?![\w./-])"
     r"|\b(?:version|distribution|metadata|requires|files)\([\"']dgraph[\"']\)"
 )
-"""The distribution that PyPI calls ``dgraph``, which is another project's, installed or looked up."""
+"""PyPI's distribution ``dgraph``, which is another project, in an installation or a look-up."""
 
 SOURCES = (".py", ".cuh", ".md")
 MENTION = re.compile(r"(?<![\w*{}./-])((?:[\w.-]+/)*\w+\.(?:py|cuh))(?!\w)")
 FOLDER = re.compile(r"`(?:\.\./)*((?:\w+/)+|(?:dgraph|partitioning)(?:/\w+)+)`")
-ANYBODYS = {"__init__.py", "NAME.cuh", "dgraph/backend/cuda/schedules/NAME.cuh", "script.py"}
-"""Names that stand for any file, and a user's own."""
+PLACEHOLDERS = {
+    "__init__.py", "NAME.cuh", "dgraph/backend/cuda/schedules/NAME.cuh", "script.py", "path/to/file.py", "FILE.py",
+}  # fmt: skip
+"""Names that stand for any file, or for a file of the user."""
 
 
-def found(pattern):
-    return [pytest.param(hit, id=f"{path.stem}: {hit}") for path in TEXTS for hit in pattern.findall(path.read_text())]
+def name(path):
+    """Return the name of a text in test ids."""
+    return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("line", [param for param in found(COMMAND) if not re.search("…|NAME", param.values[0])])
-def test_command_lines_are_understood(line, tmp_path, monkeypatch):
-    """Names of files and several sources (@FILE) may be anything; options and names must be known."""
+def found(pattern, paths=TEXTS):
+    return [pytest.param(hit, id=f"{path.stem}: {hit}") for path in paths for hit in pattern.findall(path.read_text())]
+
+
+def slug(heading):
+    """Return the anchor that GitHub gives a heading."""
+    text = re.sub(r"[`*]|\[|\]\([^)]*\)", "", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def anchors(path):
+    return {slug(line.lstrip("#")) for line in FENCED.sub("", path.read_text()).splitlines() if line.startswith("#")}
+
+
+@pytest.mark.parametrize("line", [param for param in found(COMMAND) if not re.search("…|NAME|MODULE", param.values[0])])
+def test_command_lines_parse(line, tmp_path, monkeypatch):
+    """Options and names must be known; files may be anything."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sources.txt").write_text("1\n")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     parse(shlex.split(line.rstrip("\\")), ALGORITHMS)
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
-def test_links_lead_somewhere(path):
-    assert [link for link in LINK.findall(path.read_text()) if not (path.parent / link).exists()] == []
+@pytest.mark.parametrize("line", [param for param in found(PARTITIONING) if not re.search("…|GRAPH", param.values[0])])
+def test_partitioning_command_lines_parse(line):
+    partitioning_command._parser().parsed(shlex.split(line))
 
 
-@pytest.mark.parametrize("text", found(PYTHON), ids=lambda text: text.splitlines()[0])
-def test_python_runs(text, tmp_path, monkeypatch):
+@pytest.mark.parametrize("path", LINKED, ids=name)
+def test_links_and_anchors_exist(path):
+    missing = []
+    for link in ("".join(pair) for pair in LINK.findall(path.read_text())):
+        if link.startswith(("http:", "https:")):
+            continue
+        target, _, anchor = link.partition("#")
+        file = path.parent / target if target else path
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            missing.append(link)
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", [path for path in TEXTS if PYTHON.search(path.read_text())], ids=name)
+def test_python_runs(path, tmp_path, monkeypatch):
+    """The blocks of one page run in turn in one namespace."""
     monkeypatch.chdir(tmp_path)
-    known = dict(POLICIES)
+    run_blocks(path)
+
+
+def run_blocks(path):
+    """Execute the Python of a page; return its namespace. Registers are restored."""
+    registers = [(register, dict(register)) for register in (POLICIES, ALGORITHMS)]
+    namespace = {"__name__": "page"}
     try:
-        exec(compile(text, "docs", "exec"), {})
+        for block in PYTHON.findall(path.read_text()):
+            exec(compile(block, name(path), "exec"), namespace)
     finally:
-        POLICIES.clear()
-        POLICIES.update(known)
+        for register, before in registers:
+            register.clear()
+            register.update(before)
+    return namespace
 
 
-def notes(path):
-    """The comments and docstrings of a source file, and all of a page."""
+def quoted(path):
+    return [hit for hit in QUOTED.findall(path.read_text()) if hit[2]]
+
+
+@pytest.mark.parametrize(
+    ("number", "percent", "where"),
+    [pytest.param(*hit, id=f"{path.stem}: {hit[0]} {hit[2]}") for path in TEXTS[3:] for hit in quoted(path)],
+)
+def test_quoted_constants_are_those_of_the_code(number, percent, where):
+    """``1,024<!--module:NAME-->`` is a constant of a module, ``64<!--path/file.cuh:text-->`` part of a file's text."""
+    place, _, what = " ".join(where.split()).partition(":")
+    value = float(number.rstrip(".,").replace(",", "")) / (100 if percent else 1)
+    if "/" in place:
+        digits = re.sub(r"(?<=\d)[,_](?=\d{3})", "", what)
+        assert what in (ROOT / place).read_text()
+        assert f"{value:g}" in re.findall(r"\d+(?:\.\d+)?", digits)
+    else:
+        assert value == getattr(importlib.import_module(place), what)
+
+
+def test_there_are_quoted_constants():
+    assert sum(len(quoted(path)) for path in PAGES) > 20
+
+
+def test_size_and_place_of_pages():
+    assert sum(len(path.read_text().split()) for path in PAGES) <= MOST_WORDS
+    assert len((ROOT / "README.md").read_text().splitlines()) <= README_LINES
+    assert {path.parent.name for path in PAGES if path.name != "glossary.md"} == {"guide", "internals"}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_a_page_says_for_whom_it_is(path):
+    title, gap, first = path.read_text().split("\n")[:3]
+    assert title.startswith("# ")
+    assert gap == ""
+    assert first.startswith("**For** ")
+    assert "After this page you " in " ".join(path.read_text().split("\n\n")[1].split())
+
+
+def public(cls):
+    names = {each for base in cls.__mro__ if base is not object for each in vars(base)}
+    return {each for each in names if not each.startswith("_")}
+
+
+def variants(algorithm):
+    return algorithm.parameters["variant"].choices if "variant" in algorithm.parameters else ()
+
+
+OPERATORS = {"cond", "apply", "priority", "live", "step"}
+"""Methods of a program that the base class does not define."""
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("guide/write-a-program.md", public(dgraph.Program) | OPERATORS | {"parameters", "fields", "globals"}),
+        ("guide/write-a-program.md", {field.name for kind in (dgraph.Field, dgraph.Global) for field in fields(kind)}),
+        ("guide/python.md", {field.name for field in fields(dgraph.Options)}),
+        ("guide/first-steps.md", set(ALGORITHMS)),
+        ("internals/algorithms.md", {word for each in ALGORITHMS.values() for word in variants(each)}),
+        ("guide/data.md", set(FORMATS) | set(GENERATORS)),
+        ("guide/write-a-policy.md", set(POLICIES)),
+        ("guide/gpus.md", set(TRANSPORTS) | {word.split("=")[0] for word in ROUNDS}),
+        ("CHANGELOG", set(COMMANDS)),
+    ],
+)  # fmt: skip
+def test_registers_are_documented_in_full(page, names):
+    """Every member stands in code font, perhaps with more behind it, as in ``rmat:SCALE``."""
+    text = (DOCS / page if page.endswith(".md") else ROOT / f"{page}.md").read_text()
+    spans = " ".join(re.findall(r"`([^`\n]+)`", text)) + " "
+    words = set(re.findall(r"[\w.-]+", spans))
+    assert sorted(each for each in names if each not in words) == []
+
+
+def comments(path):
+    """Return the comments and docstrings of a source file, or all of a page."""
     text = path.read_text()
     if path.suffix == ".md":
-        return text
+        return text.replace("<!--", " ")
     if path.suffix == ".cuh":
         return "\n".join(hit[0] for hit in re.finditer(r"//[^\n]*|/\*.*?\*/", text, re.DOTALL))
-    comments = [
+    lines = [
         token.string for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type == tokenize.COMMENT
     ]
     alone = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr)]
     return "\n".join(
-        [*comments, *(node.value for node in alone if isinstance(node, ast.Constant) and node.value is not ...)]
+        [*lines, *(node.value for node in alone if isinstance(node, ast.Constant) and node.value is not ...)]
     )
 
 
 def unknown_files(text, home, tree):
-    """The files and folders that a text names and a tree lacks, or files that it has several of.
+    """Return the files and folders that a text names and that do not exist, or are ambiguous.
 
-    A path is that of a file or folder, or the end of one. A bare name is that of one file, or of a file in ``home``,
-    the folder of the text.
+    A path names a file or folder of ``tree`` by its end. A bare name is unique, or in ``home``, the text's folder.
     """
     beside = {path.name for path in tree if path.parent == home}
     files = [f"/{path.as_posix()}" for path in tree]
     folders = {f"/{folder.as_posix()}" for path in tree for folder in path.parents}
-    named = set(MENTION.findall(text)) - beside - ANYBODYS
-    wrong = [name for name in named if sum(file.endswith(f"/{name.removeprefix('../')}") for file in files) != 1]
-    named = {name.rstrip("/") for name in FOLDER.findall(text)}
-    wrong += [name for name in named if not any(folder.endswith(f"/{name}") for folder in folders)]
+    named = set(MENTION.findall(text)) - beside - PLACEHOLDERS
+    wrong = [each for each in named if sum(file.endswith(f"/{each.removeprefix('../')}") for file in files) != 1]
+    named = {each.rstrip("/") for each in FOLDER.findall(text)}
+    wrong += [each for each in named if not any(folder.endswith(f"/{each}") for folder in folders)]
     return sorted(wrong)
 
 
@@ -103,14 +243,31 @@ def sources():
     return [path for top in ("dgraph", "partitioning") for end in SOURCES for path in (ROOT / top).rglob(f"*{end}")]
 
 
-def test_files_that_texts_name_are_there():
+def test_named_files_exist():
     tree = checkout()
     wrong = {
         str(path.relative_to(ROOT)): names
         for path in [*TEXTS, *sources()]
-        if (names := unknown_files(notes(path), path.parent.relative_to(ROOT), tree))
+        if (names := unknown_files(comments(path), path.parent.relative_to(ROOT), tree))
     }
     assert wrong == {}
+
+
+PAGE = re.compile(r"docs/[\w/-]+\.(?:md|png)(?:#[\w-]+)?")
+
+
+def test_named_pages_exist():
+    """Sources, tests and settings that name a page of ``docs/`` name one that exists, with its heading."""
+    tops = ("dgraph", "partitioning", "launch", "tests", "benchmarks", "examples", "docker")
+    files = [*ROOT.glob("*.*"), *(path for top in tops for path in (ROOT / top).rglob("*"))]
+    wrong = []
+    for path in files:
+        if path.suffix in (".py", ".cuh", ".md", ".toml", ".sbatch", ".def", ".js") and "results" not in path.parts:
+            for hit in PAGE.findall(path.read_text()):
+                page, _, anchor = hit.partition("#")
+                if not (ROOT / page).exists() or (anchor and anchor not in anchors(ROOT / page)):
+                    wrong.append((name(path), hit))
+    assert wrong == []
 
 
 @pytest.mark.parametrize(
@@ -126,9 +283,21 @@ def test_files_that_texts_name_are_there():
         ("`dgraph/gone/` and ``dgraph/sub``", ["dgraph/gone"]),
     ],
 )
-def test_a_file_that_is_gone_is_seen(text, wrong):
+def test_a_missing_file_is_found(text, wrong):
     paths = ("a/b/one.py", "a/two.py", "b/two.py", "home/here.py", "a/here.py", "dgraph/sub/c.py")
     assert unknown_files(text, Path("home"), [Path(path) for path in paths]) == wrong
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [
+        ("The watchdog", "the-watchdog"),
+        ("`--format`", "--format"),
+        ("MPI, containers and Slurm", "mpi-containers-and-slurm"),
+    ],
+)
+def test_anchors_are_those_of_github(heading, anchor):
+    assert slug(heading) == anchor
 
 
 @pytest.mark.parametrize(
@@ -138,14 +307,14 @@ def test_a_file_that_is_gone_is_seen(text, wrong):
         ("a.cuh", "int x; // one.py\n/* two.py\n three.py */ f(four.py);\n", {"one", "two", "three"}),
     ],
 )
-def test_notes_are_comments_and_docstrings(name, text, read, tmp_path):
+def test_comments_include_docstrings(name, text, read, tmp_path):
     (tmp_path / name).write_text(text)
-    assert {hit.removesuffix(".py") for hit in MENTION.findall(notes(tmp_path / name))} == read
+    assert {hit.removesuffix(".py") for hit in MENTION.findall(comments(tmp_path / name))} == read
 
 
 def test_nothing_installs_another_projects_distribution():
-    name = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["name"]
-    assert name == "dgraph-analytics"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["name"]
+    assert project == "dgraph-analytics"
     folders = ("dgraph", "partitioning", "launch", "docker", "docs", "examples", "benchmarks", "tests", ".ci")
     files = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*"))]
     texts = [path for path in files if path.is_file() and b"\0" not in path.read_bytes()[:4096]]
@@ -168,5 +337,5 @@ def test_nothing_installs_another_projects_distribution():
         ("pip install . && python -m {}", False),
     ],
 )
-def test_another_projects_distribution_is_seen(text, found):
+def test_another_projects_distribution_is_found(text, found):
     assert bool(ANOTHERS.search(text.format("dgraph"))) == found

@@ -5,6 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 from children import ROOT
+from flat_run import flat_run
 
 import dgraph
 from dgraph.comm import world
@@ -61,6 +62,6 @@ def test_widest_path(policy, direction):
     mine = slice(comm.rank, None, comm.size)
     graph = dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine], n=n, directed=False, comm=comm)
     program = example("widest_path").WidestPath(source=3)
-    whole = dgraph.run(program, graph, policy=policy, direction=direction).gather()
+    whole = flat_run(program, graph, policy=policy, direction=direction).gather()
     if comm.rank == 0:
         np.testing.assert_array_equal(whole["width"], widest_by_kruskal(n, src, dst, weights, 3))

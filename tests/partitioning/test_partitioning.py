@@ -1,4 +1,4 @@
-"""Policies: pure look-ups that agree on every rank, even shares, the right choice by ``auto``, true figures."""
+"""Policies: look-ups equal on all ranks, balanced shares, the choice of ``auto``, correct figures."""
 
 import itertools
 import json
@@ -26,7 +26,7 @@ ACROSS = ["directed", "undirected hub", "three vertices", "no vertices", "mesh"]
 
 
 def placed(given, name, ranks, **layout):
-    """The placement that every rank got."""
+    """Return the placements of all ranks."""
     return succeed(ranks, lambda comm: plan(name, given.block(comm, **layout), comm.size, comm))
 
 
@@ -163,7 +163,7 @@ def test_metis_refuses_on_every_rank(change, text, monkeypatch):
 
 
 def communities():
-    """A hundred cliques of 20, each joined to the next, ids scrambled."""
+    """Return a hundred cliques of 20, each joined to the next, with permuted ids."""
     inside = np.array([(20 * c + u, 20 * c + v) for c in range(100) for u in range(20) for v in range(u)])
     between = np.array([(20 * c, 20 * c + 21) for c in range(99)])
     ids = np.random.default_rng(3).permutation(2000)
@@ -181,7 +181,7 @@ def communities():
         (star(1000, directed=False), 4, "hvc", "1000 of 2000 arcs"),
         (star(1000, directed=False), 5, "hvc", "1000 of 2000 arcs"),
         (star(90, directed=True), 4, "cvc", "90 of 90 arcs"),
-        (star(2, directed=True), 4, "oec", "would not better it"),
+        (star(2, directed=True), 4, "oec", "would not improve it"),
         (graph(1001, np.arange(1, 1001), np.zeros(1000)), 4, "oec", "largest 1000"),
         (graph(5, [], []), 4, "oec", "near ids"),
         (grid(40, seed=5), 1, "oec", "one rank"),
@@ -219,7 +219,7 @@ def test_auto_does_without_metis(monkeypatch):
 
 
 def figures(given, placement, parts):
-    """What ``quality`` must say, from the whole graph."""
+    """Return the expected result of ``quality``, computed from the whole graph."""
     src, dst, _ = given.arcs()
     owner, holder = placement.owner(np.arange(given.n)), placement.edge_owner(src, dst)
     left, entered = (
@@ -239,7 +239,7 @@ def figures(given, placement, parts):
 
 
 def told(edges, placement, comm):
-    """What ``quality`` says, but for the predictions, which follow from the rest."""
+    """Return the result of ``quality`` without the predictions, which follow from the rest."""
     found = quality(edges, placement, comm)
     found.pop("round_bytes")
     return found
@@ -248,7 +248,7 @@ def told(edges, placement, comm):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("ranks", [1, 3, 4])
 def test_quality(policy, ranks, monkeypatch):
-    """In pieces; on three ranks also with the marks of a few parts at a time."""
+    """Figures are computed in pieces; on three ranks also with the marks of a few parts at a time."""
     monkeypatch.setattr(arcs, "CHUNK", 100)
     if ranks == 3:
         monkeypatch.setattr(sys.modules["partitioning.quality"], "ROOM", 50)
@@ -264,7 +264,7 @@ def test_quality(policy, ranks, monkeypatch):
 
 
 WIDE = 300_000
-"""What a policy of a user's may multiply a gid by: of gids in 32 bits, the product wraps."""
+"""Factor of a gid in a user's policy: with 32-bit gids the product would wrap."""
 
 
 def wide_owner(gids):
@@ -278,7 +278,7 @@ def wide_holder(src, dst):
 
 
 def by_wide_numbers(cut):
-    """A policy of a user's that computes with large numbers."""
+    """User-defined policy that computes with large numbers."""
 
     def place(edges, parts, comm):
         return Placement("wide", cut, parts, wide_owner, wide_holder if cut == "vertex" else None)

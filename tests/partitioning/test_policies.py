@@ -1,11 +1,11 @@
-"""Options of policies, streams against their definitions, parts that do not depend on ranks, policies of one's own."""
+"""Options of policies, streams against their definitions, parts independent of ranks, user-defined policies."""
 
 import numpy as np
 import pytest
 from battery import CASES, EVERYTHING
+from flat_run import flat_run
 from simulated import battery, graph, grid, skewed, star, succeed
 
-import dgraph
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
 from partitioning import POLICIES, PolicyError, choose, plan
@@ -37,8 +37,8 @@ def test_options_come_from_the_signature():
         ("fenel", "did you mean 'fennel'? known are auto, cvc, fennel"),
         ("", "unknown policy ''"),
         ("fennel,gama=2", "no option 'gama': did you mean 'gamma'? known are alpha, balance, gamma"),
-        ("fennel,gamma", "'gamma' will not do; gamma is a number"),
-        ("fennel,gamma=x", "'gamma=x' will not do; gamma is a number"),
+        ("fennel,gamma", "'gamma' is not valid; gamma is a number"),
+        ("fennel,gamma=x", "'gamma=x' is not valid; gamma is a number"),
         ("fennel,balance=arcs", "balance is edges or vertices"),
         ("random,seed=1.5", "seed is an integer"),
         ("oec,seed=1", "no option 'seed': it has none"),
@@ -58,9 +58,9 @@ def test_what_cannot_be_chosen(text, said):
     [
         ("fennel,gamma=1", "gamma is above 1"),
         ("fennel,alpha=-1", "alpha 0 or more"),
-        ("ldg,slack=0.5", "leaves no room"),
-        ("hvc,threshold=-1", "is no degree"),
-        ("metis,imbalance=0", "imbalance=0.0 will not do"),
+        ("ldg,slack=0.5", "the parts cannot hold all"),
+        ("hvc,threshold=-1", "is not a degree"),
+        ("metis,imbalance=0", "imbalance=0.0 is not within"),
         ("metis,method=recursive,objective=volume", "needs method=kway"),
     ],
 )
@@ -68,12 +68,12 @@ def test_values_that_contradict(text, said):
     with pytest.raises(PolicyError) as refused:
         alone(GRAPHS["mesh"], text, 3)
     assert said in str(refused.value)
-    with pytest.raises(PolicyError, match="ask for 1 or more"):
+    with pytest.raises(PolicyError, match="a graph has 1 or more"):
         alone(GRAPHS["mesh"], "oec", 0)
 
 
 def owners(given, name, parts, ranks):
-    """The same on every rank, or the test fails."""
+    """Return the owners; the test fails if ranks differ."""
     found = succeed(ranks, lambda comm: plan(name, given.block(comm), parts, comm).owner(np.arange(given.n)))
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
@@ -82,7 +82,7 @@ def owners(given, name, parts, ranks):
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_parts_do_not_depend_on_ranks(name):
-    """Blocks aside: these leave rows where they lie if that is even enough, so they follow the load."""
+    """Blocks are excluded: they keep the load's rows if these are balanced, so they depend on the ranks."""
     for given in (GRAPHS["directed"], GRAPHS["mesh"], GRAPHS["three vertices"]):
         first = owners(given, name, 5, 1)
         assert first.min() >= 0
@@ -94,7 +94,7 @@ def test_parts_do_not_depend_on_ranks(name):
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("parts", range(1, 17) if EVERYTHING else [1, 2, 3, 4, 7, 8, 13, 16])
 def test_every_policy_on_the_battery(name, parts):
-    """Every vertex has one owner, every arc one holder, at its owner where the cut says so."""
+    """Every vertex has one owner, every arc one holder: its owner under an edge-cut."""
     for case in CASES.values():
         n, src, dst, _ = case.arcs()
         given = graph(n, src, dst)
@@ -110,7 +110,7 @@ def test_every_policy_on_the_battery(name, parts):
 
 
 def streamed(given, parts, visits, balance, slack, score):
-    """LDG and Fennel as the papers have them, a vertex at a time."""
+    """Compute LDG or Fennel as defined in the papers, a vertex at a time."""
     neighbours = [[] for _ in range(given.n)]
     src, dst, _ = given.arcs()
     for u, v in zip(src.tolist(), dst.tolist(), strict=True):
@@ -173,7 +173,7 @@ def _rows(given):
 def test_arcs_that_enter_rows(ranks):
     given = GRAPHS["directed"]
     src, dst, _ = given.arcs()
-    found = succeed(ranks, lambda comm: streaming.in_rows(given.block(comm), comm))
+    found = succeed(ranks, lambda comm: streaming.in_edges(given.block(comm), comm))
     rows = [row for offsets, sources in found for row in np.split(sources, offsets[1:-1])]
     for v, row in enumerate(rows):
         np.testing.assert_array_equal(np.sort(row), np.sort(src[dst == v]))
@@ -214,7 +214,7 @@ def test_what_does_not_fit_is_refused_with_figures(name, monkeypatch):
 @pytest.mark.parametrize("name", ["examples.own_policy:stripes,width=5", "hvc,threshold=3", "fennel,slack=2"])
 def test_runs_under_policies_with_options(name):
     comm = world()
-    result = dgraph.run("cc", "grid:20x20", policy=name, comm=comm)
+    result = flat_run("cc", "grid:20x20", policy=name, comm=comm)
     assert result.summary["components"] == 1
     taken = next(choice["taken"] for choice in result.report["choices"] if choice["what"] == "policy")
     spelled = {"examples.own_policy:stripes,width=5": "stripes,width=5", "fennel,slack=2": "fennel,slack=2.0"}
@@ -224,4 +224,4 @@ def test_runs_under_policies_with_options(name):
 @pytest.mark.mpi
 def test_a_run_refuses_what_a_policy_refuses():
     with pytest.raises(UsageError, match="did you mean 'gamma'"):
-        dgraph.run("cc", "grid:20x20", policy="fennel,gama=2", comm=world())
+        flat_run("cc", "grid:20x20", policy="fennel,gama=2", comm=world())

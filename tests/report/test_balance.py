@@ -1,4 +1,4 @@
-"""Schedules side by side: what is compared, what is said of it, and the command on an emulated GPU."""
+"""Comparison of schedules: candidates, table, page, and the command on an emulated GPU."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -29,22 +29,20 @@ def labels(*args):
 
 
 def test_ways_are_schedules_times_values_of_their_options():
-    assert labels("all", {}, 9)[2:] == [*SCHEDULES]
-    assert labels("alb,twc", {"alb_threshold": "4,auto"}, 9) == ["alb threshold=4", "alb threshold=auto", "twc"]
-    both = {"alb_threshold": "1,2", "alb_distribution": "cyclic,blocked"}
-    assert len(labels("alb", both, 9)) == 4
-    assert labels("lb", {"alb_distribution": "blocked"}, 9) == ["lb alb_distribution=blocked"]
+    assert labels("all", 9)[2:] == [*SCHEDULES]
+    several = "alb,threshold=4,alb,threshold=auto,twc,twc"
+    assert labels(several, 9) == ["alb threshold=4", "alb threshold=auto", "twc"]
+    assert len(labels("alb,threshold=sweep,distribution=blocked", 1)) == 3
+    assert labels("lb,distribution=blocked", 9) == ["lb distribution=blocked"]
 
 
 @pytest.mark.parametrize(("largest", "last"), [(1, 2), (5, 8), (8, 16)])
 def test_a_sweep_ends_beyond_the_largest_degree(largest, last):
-    values = [
-        candidate.options["alb_threshold"] for candidate in candidates("alb", {"alb_threshold": "sweep"}, largest)
-    ]
+    values = [candidate.options["alb_threshold"] for candidate in candidates("alb,threshold=sweep", largest)]
     assert values[:2] == [0, 1]
     assert values == [0, *(1 << k for k in range(len(values) - 1))]
     assert values[-1] == last
-    assert [candidate.options["warp_size"] for candidate in candidates("virtual_warp", {"warp_size": "sweep"}, 9)] == [
+    assert [candidate.options["warp_size"] for candidate in candidates("virtual_warp,warp_size=sweep", 9)] == [
         2,
         4,
         8,
@@ -54,17 +52,19 @@ def test_a_sweep_ends_beyond_the_largest_degree(largest, last):
 
 
 @pytest.mark.parametrize(
-    ("schedules", "options", "why"),
+    ("schedules", "why"),
     [
-        ("abl", {}, "unknown schedule 'abl': did you mean 'alb'"),
-        ("twc", {"alb_threshold": "4"}, "alb-threshold is of alb, and none of them is compared"),
-        ("alb", {"alb_threshold": "4,many"}, "'many' is none of"),
-        ("alb", {"alb_distribution": "sweep"}, "no number; name the values"),
+        ("abl", "unknown schedule 'abl': did you mean 'alb'"),
+        ("alb,twc,threshold=4", "unknown option of the schedule twc 'threshold'"),
+        ("threshold=4,alb", "threshold=4 has no schedule before it; write NAME,threshold=4"),
+        ("alb,threshold=4,threshold=5", "alb has threshold twice"),
+        ("alb,threshold=many", "threshold=many is none of"),
+        ("alb,distribution=sweep", "not a number; name the values"),
     ],
 )
-def test_what_cannot_be_compared(schedules, options, why):
+def test_what_cannot_be_compared(schedules, why):
     with pytest.raises(UsageError, match=why):
-        candidates(schedules, options, 9)
+        candidates(schedules, 9)
 
 
 def test_lines_are_those_of_the_template_without_comments():
@@ -95,14 +95,14 @@ def made(name, seconds, memory=100, blocks=(10, 10), **facts):
 
 
 def test_places_by_time_memory_and_lines():
-    cells = [made("twc", 0.5, 90), made("vertex", 0.1, 90), made("auto", 0.3, 200), Cell(Candidate("lb"), told="cut")]
+    cells = [made("twc", 0.5, 90), made("vertex", 0.1, 90), made("auto", 0.3, 200), Cell(Candidate("lb"), note="cut")]
     assert ranks(cells) == [(3, 1, 2), (1, 1, 1), (2, 2, None), (None, None, None)]
 
 
 def test_the_table_says_what_is_missing_or_wrong():
     cells = [
         made("twc", 0.5, blocks=(30, 10)),
-        Cell(Candidate("lb"), told="cut after 5.1 s"),
+        Cell(Candidate("lb"), note="cut after 5.1 s"),
         made("alb", 0.25, right=False),
     ]
     lines = balance.table(cells).splitlines()
@@ -142,7 +142,7 @@ def test_detail_has_a_histogram_that_counts_every_block():
 @needs_compiler
 def test_the_command(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr("dgraph.cli.balance.gpu", backend)
-    words = ["balance", "star:150", "--schedule", "twc,alb", "--alb-threshold", "20", "--source", "0", "--repeat", "1"]
+    words = ["balance", "star:150", "--schedule", "twc,alb,threshold=20", "--source", "0", "--repeat", "1"]
     assert main([*words, "-q", "--json", str(tmp_path / "told.json"), "--html", str(tmp_path / "told.html")]) == 0
     out = capsys.readouterr().out
     assert "bfs on star:150" in out
@@ -186,7 +186,7 @@ def test_pictures(kind, tmp_path):
     pytest.importorskip("matplotlib")
     from dgraph.tools.balance.plot import write_picture
 
-    cells = [made("twc", 0.5, blocks=(30, 10)), made("alb", 0.25), Cell(Candidate("lb"), told="cut")]
+    cells = [made("twc", 0.5, blocks=(30, 10)), made("alb", 0.25), Cell(Candidate("lb"), note="cut")]
     file = tmp_path / f"told.{kind}"
     write_picture(cells, ABOUT, file, kind)
     data = file.read_bytes()
@@ -206,7 +206,7 @@ def test_pictures_without_matplotlib(monkeypatch, capsys, tmp_path):
 
 @pytest.mark.starts_children
 def test_a_browser_draws_the_page(browser, tmp_path):  # noqa: F811
-    cells = [made("twc", 0.5, 90, blocks=(30, 10)), made("vertex", 0.25), Cell(Candidate("lb"), told="cut after 5 s")]
+    cells = [made("twc", 0.5, 90, blocks=(30, 10)), made("vertex", 0.25), Cell(Candidate("lb"), note="cut after 5 s")]
     (tmp_path / "told.html").write_text(page(cells, ABOUT), encoding="utf-8")
     document, _ = browser(tmp_path / "told.html")
     assert 'data-drawn="yes"' in document

@@ -1,4 +1,4 @@
-"""The page of a report in a real browser: what a user sees is what the figures say."""
+"""Page of a report in a real browser: the areas drawn match the figures."""
 
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ from dgraph.report import write_page
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """What a page became in Chromium: its document after the script ran, and a picture of it."""
+    """Return a function from a page to its document in Chromium after the scripts ran, and a picture of it."""
     names = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
     found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
@@ -39,7 +39,7 @@ def browser(tmp_path_factory):
 
 
 def colours(png):
-    """How often each colour occurs in a picture of 8-bit RGB or RGBA.   [PNG specification, sections 9 and 11]"""
+    """Count the pixels of each colour in a PNG of 8-bit RGB or RGBA (PNG specification, sections 9 and 11)."""
     at, raw, width, height, depth = 8, b"", 0, 0, 0
     while at < len(png):
         length, kind = int.from_bytes(png[at : at + 4], "big"), png[at + 4 : at + 8]
@@ -72,7 +72,7 @@ def colours(png):
     return counts
 
 
-PART_COLOURS = {"compute": "#4477aa", "pack": "#66ccee", "exchange": "#ee6677", "unpack": "#ccbb44", "agree": "#c9ccd2"}
+PART_COLOURS = {"compute": "#4477aa", "pack": "#66ccee", "exchange": "#ee6677", "unpack": "#ccbb44", "idle": "#c9ccd2"}
 
 
 @pytest.mark.starts_children
@@ -82,9 +82,11 @@ def test_a_browser_draws_every_figure(browser, tmp_path):
     document, picture = browser(tmp_path / "run.html")
     assert 'data-drawn="yes"' in document
     for title in ("Rounds, by rank", "Rounds, one by one", "Compute, by rank and round", "The whole run, by rank",
-                  "Bytes from rank to rank", "Memory, by rank", "Figures"):  # fmt: skip
+                  "Bytes from rank to rank", "Peak memory, by rank", "Figures"):  # fmt: skip
         assert f"<h2>{title}</h2>" in document
     assert document.count("<canvas") == 2
+    at = [document.index(text) for text in ("<h1", '<p class="verdict">bound by ', '<p class="advice">try: ', "cards")]
+    assert at == sorted(at), "the page begins with the verdict"
     assert "sssp on rmat:16" in document
     seen = colours(picture)
     area = {name: seen[colour] for name, colour in PART_COLOURS.items()}
@@ -99,9 +101,9 @@ def test_a_browser_draws_every_figure(browser, tmp_path):
 def test_a_browser_draws_what_gpus_recorded(browser, tmp_path):
     write_page([recorded(made(2, 9))], tmp_path / "gpu.html")
     document, picture = browser(tmp_path / "gpu.html", height=2600)
-    for title in ("Load by thread block", "GPU kernels, by rank", "GPU memory, by rank"):
+    for title in ("Load by thread block", "GPU kernels, by rank", "GPU peak memory, by rank"):
         assert f"<h2>{title}</h2>" in document
-    assert document.count("edges, fullest ÷ mean") == 7  # three first rounds, three of most edges, all
+    assert document.count("edges, max/mean") == 7  # three first rounds, three heaviest ones, all
     for schedule in ("alb", "persistent", "pull"):
         assert f"</i>{schedule}</span>" in document
     seen = colours(picture)

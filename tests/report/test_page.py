@@ -1,8 +1,9 @@
-"""Reports that are looked at: read back, compared, as a page, as a trace."""
+"""Reports read back, upgraded, compared, as a page and as a trace."""
 
 import gzip
 import json
 import re
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -16,14 +17,25 @@ from dgraph.engine.rounds.load_record import LoadRecord
 from dgraph.engine.rounds.round_series import KEPT_ROUNDS, PARTS, RoundSeries
 from dgraph.engine.rounds.timings import Trace
 from dgraph.errors import DataError, OutputError
-from dgraph.report import compare, comparison, page, read, write, write_page, write_trace
+from dgraph.report import (
+    compare,
+    comparison,
+    facts,
+    headline,
+    page,
+    read,
+    verdict,
+    write,
+    write_page,
+    write_trace,
+)  # fmt: skip
 from dgraph.report.page.page import profile
 
 MEGABYTE = 1 << 20
 
 
 def made(ranks=4, rounds=6, seed=1, **graph):
-    """A report of many ranks, put together: their figures differ, and every part of it is there."""
+    """Return a made-up report of several ranks with different figures and every key."""
     draw = np.random.default_rng(seed)
     report = sample(SerialComm()).collect()
     (one,) = report["ranks"]
@@ -56,7 +68,7 @@ def made(ranks=4, rounds=6, seed=1, **graph):
 
 
 def recorded(report, blocks=1056, seed=3):
-    """The report of a run on GPUs that recorded what it could."""
+    """Return ``report`` with everything that GPUs record."""
     draw = np.random.default_rng(seed)
     for row in report["rounds"]["kept"]:
         row["schedule"] = ("alb", "persistent", "pull")[row["round"] % 3]
@@ -152,16 +164,48 @@ def test_columns_of_numbers_stand_on_one_line_and_nothing_else_changes(tmp_path)
     [
         ("", "is empty"),
         ("not json", "bad.json:1: this is not JSON"),
-        ('{"version": 1}\n{', "bad.json:2: this is not JSON"),
-        ("[1]", "no report"),
-        ('{"version": 99, "dgraph": "8.1"}', r"version 99; this dgraph reads version 1: take .* \(8\.1\)"),
+        ('{"version": 2}\n{', "bad.json:2: this is not JSON"),
+        ("[1]", "not a report"),
+        ('{"version": 99, "dgraph": "8.1"}', r"version 99, and this dgraph reads versions 1 to 2: use .* \(8\.1\)"),
+        ('{"version": "2"}', "version 2, and this dgraph reads"),
         ('{"version": 1, "ranks": []}', "the report has no 'algorithm'"),
+        ('{"version": 2, "ranks": []}', "the report has no 'algorithm'"),
     ],
 )
 def test_what_is_no_report_is_refused(tmp_path, text, why):
     (tmp_path / "bad.json").write_text(text)
     with pytest.raises(DataError, match=why):
         read(tmp_path / "bad.json")
+
+
+def first_version(report):
+    """Return ``report`` as version 1 had it: the wait for the slowest rank was ``agree``."""
+    old = json.loads(json.dumps(report)) | {"version": 1}
+    for place in [old["imbalance"], *(rank[key] for rank in old["ranks"] for key in ("seconds", "rounds"))]:
+        place["agree"] = place.pop("idle")
+    for name in ("heaviest", "last"):
+        del old["rounds"][name]
+    return old
+
+
+def test_a_report_of_version_1_is_upgraded_with_a_note(tmp_path, capsys):
+    report = made()
+    report["imbalance"] = {"idle": report["imbalance"]["idle"]}
+    write(first_version(report), tmp_path / "old.json")
+    notes = []
+    (found,) = read(tmp_path / "old.json", notes.append)
+    for name in ("heaviest", "last"):
+        del report["rounds"][name]
+    assert found == report
+    assert list(violations(found, SCHEMA)) == []
+    (note,) = notes
+    assert "old.json:1: a report of version 1 was read as version 2: its timer agree is idle" in note
+    assert read(tmp_path / "old.json") == [report], "without a note"
+    assert main(["report", str(tmp_path / "old.json")]) == 0
+    assert "version 1 was read as version 2" in capsys.readouterr().err
+    write(made(), tmp_path / "new.json")
+    assert read(tmp_path / "new.json", notes.append)
+    assert len(notes) == 1
 
 
 def test_a_report_without_ranks_or_file_is_refused(tmp_path):
@@ -188,11 +232,11 @@ def test_speedup_is_against_the_fewest_ranks_on_the_same_problem():
     assert [row.speedup for row in rows] == [3, 1, 2, 1]
     assert [row.efficiency for row in rows] == [0.75, 1, 1, 1]
     assert [row.group for row in rows] == [0, 0, 0, 1]
-    assert [row.balance for row in rows] == [0.75, 1, 0.75, 0.75]
+    assert [row.imbalance for row in rows] == pytest.approx([4 / 3, 1, 4 / 3, 4 / 3])
     text = comparison(runs)
     assert "compare within a letter" in text
     cells = [line.split() for line in text.splitlines()]
-    assert ["1a", "4", "2.0000", "1.0000", "1.0000", "0.75"] in [row[:6] for row in cells]
+    assert ["1a", "4", "2.0000", "1.0000", "1.0000", "1.33"] in [row[:6] for row in cells]
     assert next(row for row in cells if row[:1] == ["1a"])[-2:] == ["3.00", "75%"]
     assert "letter" not in comparison(runs[:3])
 
@@ -221,6 +265,28 @@ def test_of_many_thread_blocks_the_fullest_of_neighbours_is_drawn():
     assert many["columns"]["edges"] == [*range(1, 300, 2), 1000]
 
 
+def test_the_page_holds_the_verdict_and_the_headline():
+    report = made()
+    data = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', page([report])).group(1))
+    (run,) = data["runs"]
+    assert run["verdict"] == verdict(report)
+    assert run["title"] == headline(report)
+    assert run["facts"] == [f"{label}: {text}" for label, text in facts(report)]
+    assert data["rows"][0]["imbalance"] == pytest.approx(run["imbalance"])
+    phases = [sum(column[rank] for column in run["phases"].values()) for rank in range(4)]
+    assert phases == pytest.approx(run["walls"], rel=1e-3)
+
+
+@pytest.mark.parametrize("script", ["figures.js", "page.js", "page.css"])
+def test_parts_have_one_name_in_python_and_on_the_page(script):
+    text = (files("dgraph.report.page") / script).read_text(encoding="utf-8")
+    if script == "figures.js":
+        assert f"const PARTS = {json.dumps(list(PARTS))};" in text
+    if script == "page.css":
+        assert all(f"--{part}:" in text for part in PARTS)
+    assert "agree" not in text
+
+
 def test_the_page_asks_the_network_for_nothing():
     text = page([made()])
     assert "default-src 'none'" in text
@@ -233,7 +299,7 @@ def test_names_cannot_leave_their_place():
     report = made(name="</script><script>document.title='broken'</script>{{SCRIPT}}")
     text = page([report])
     assert text.count("<script") == 2
-    assert "&lt;/script&gt;" in re.search(r"<title>(.*?)</title>", text).group(1)
+    assert "script&gt;{{SCRIPT}}" in re.search(r"<title>(.*?)</title>", text).group(1)
 
 
 def test_a_page_that_cannot_be_written_says_so(tmp_path):
@@ -276,7 +342,7 @@ def test_a_trace_says_the_schedule_and_how_even_blocks_were(tmp_path):
     uneven = [event for event in events if event["ph"] == "C" and event["name"] == "thread blocks"]
     assert [event["pid"] for event in uneven] == [0] * 5 + [1] * 5
     columns = report["ranks"][0]["rounds"]
-    assert uneven[0]["args"] == {"fullest / mean": round(columns["fullest_block"][0] / columns["mean_block"][0], 3)}
+    assert uneven[0]["args"] == {"max/mean": round(columns["fullest_block"][0] / columns["mean_block"][0], 3)}
 
 
 def test_a_trace_shows_messages_beside_the_edges_that_hide_them(tmp_path):
@@ -287,7 +353,7 @@ def test_a_trace_shows_messages_beside_the_edges_that_hide_them(tmp_path):
     write_trace(report, tmp_path / "run.json")
     events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
     beside = [event for event in events if event.get("tid") == 1 and event["ph"] == "X"]
-    assert [(event["pid"], event["name"]) for event in beside] == [(1, "exchange")] * 2
+    assert [(event["pid"], event["name"]) for event in beside] == [(1, "hidden")] * 2
     computing = [e for e in events if (e["name"], e["pid"]) == ("compute", 1)]
     for event, during in zip(beside, (computing[0], computing[2]), strict=True):
         assert event["dur"] == pytest.approx(during["dur"] / 2, abs=0.01)
@@ -303,11 +369,15 @@ def test_the_command_writes_all_faces(tmp_path, capsys):
     one, two = (str(tmp_path / f"{seed}.json") for seed in (1, 2))
     html, trace = tmp_path / "page.html", tmp_path / "trace.json"
     assert main(["report", one, "--html", str(html), "--trace", str(trace)]) == 0
-    assert "sssp on rmat:16" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert out.startswith("bound by ")
+    assert out.index("try: ") < out.index("sssp on rmat:16")
     assert html.read_text().startswith("<!doctype html>")
     assert json.loads(trace.read_text())["displayTimeUnit"] == "ms"
     assert main(["report", one, two]) == 0
-    assert "speed-up" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "speed-up" in out
+    assert "bound by" not in out
     assert main(["report", one, two, "-q", "--html", str(html)]) == 0
     assert capsys.readouterr().out == ""
     assert main(["report", one, two, "--trace", str(trace)]) == 2

@@ -1,11 +1,11 @@
-"""What a run records of a GPU when it is asked to: edges by thread, seconds by kernel, names for a profiler."""
+"""Recordings of a GPU (``--record``): edges by thread, seconds by kernel, ranges of a profiler."""
 
 import numpy as np
 import pytest
 from emulated import THREADS, backend, needs_compiler
+from flat_run import flat_run
 from report_schema import SCHEMA, violations
 
-import dgraph
 from dgraph.algorithms.bfs import Levels
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.gpu_options import recording
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.mpi_skip
 
 
 def hub(leaves=300, tail=5):
-    """A vertex with so many neighbours, one of which leads down a path."""
+    """Return a star of ``leaves`` leaves around vertex 0 with a path of ``tail`` vertices behind one leaf."""
     src = np.concatenate([np.zeros(leaves, np.int64), leaves + np.arange(tail)])
     dst = np.concatenate([1 + np.arange(leaves), leaves + 1 + np.arange(tail)])
     return Graph.from_edges(src, dst, n=leaves + tail + 1, comm=SerialComm())
 
 
 def ran(direction="push", **options):
-    return dgraph.run("bfs", hub(), source=0, backend=backend(**options), direction=direction).report
+    return flat_run("bfs", hub(), source=0, backend=backend(**options), direction=direction).report
 
 
 @needs_compiler
@@ -72,7 +72,7 @@ def test_rounds_of_the_persistent_kernel_are_counted_one_by_one(schedule):
 
 @needs_compiler
 def test_pulls_are_counted():
-    report = dgraph.run("pagerank", hub(), backend=backend(record=True), max_iter=2, tol=0.0).report
+    report = flat_run("pagerank", hub(), backend=backend(record=True), max_iter=2, tol=0.0).report
     load = report["ranks"][0]["load"]
     assert set(report["ranks"][0]["schedules"]) == {"pull"}
     assert load["edges"] == 2 * 305
@@ -121,7 +121,7 @@ def test_machine_code_is_the_same_where_nothing_is_recorded():
 @needs_compiler
 def test_ranges_nest_and_name_phases_and_rounds():
     made = backend(schedule="alb", ranges=True)
-    dgraph.run("bfs", hub(), source=0, backend=made, direction="push")
+    flat_run("bfs", hub(), source=0, backend=made, direction="push")
     names, depth = made.device.ranges, 0
     assert {"solve", "compute", "from round 1"} <= set(names)
     for name in names:
@@ -139,7 +139,7 @@ def test_what_can_be_recorded():
 
 def test_the_cpu_has_nothing_to_record():
     with pytest.raises(UsageError, match="--record is about GPUs"):
-        dgraph.run("bfs", hub(), source=0, backend="cpu", record="load")
+        flat_run("bfs", hub(), source=0, backend="cpu", record="load")
 
 
 # what is kept of it
@@ -180,7 +180,7 @@ def test_statistics_are_what_they_are_called():
 def test_kernels_of_several_programs_add_up():
     told = Trace(SerialComm(), [])
     told.spent([Spent("alb", "edges", True, 2, 0.5)])
-    told.spent([Spent("alb", "edges", True, 1, 0.25), Spent("", "settle", False, 3, 0.1)])
+    told.spent([Spent("alb", "edges", True, 1, 0.25), Spent("", "end_phase", False, 3, 0.1)])
     rows = told.collect()["ranks"][0]["kernels"]
     told = [(row["kernel"], row["launches"], row["seconds"]) for row in rows]
-    assert told == [("edges", 3, 0.75), ("settle", 3, 0.1)]
+    assert told == [("edges", 3, 0.75), ("end_phase", 3, 0.1)]

@@ -1,10 +1,10 @@
-"""What ranks record of their GPUs, each its own; the report has all of it."""
+"""GPU recordings of several ranks: each rank records its own GPU, and the report has them all."""
 
 import pytest
 from emulated import backend, needs_compiler
+from flat_run import flat_run
 from report_schema import SCHEMA, violations
 
-import dgraph
 from dgraph.comm import world
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import page
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.mpi, needs_compiler]
 def test_every_rank_counts_its_own_edges():
     graph = Graph.load("rmat:8")
     made = backend(schedule="twc", record=True, timed=True)
-    report = dgraph.run(
+    report = flat_run(
         "bfs", graph, source=graph.hub(), backend=made, direction="push", return_predecessors=False,
         allow_gpu_sharing=True,
     ).report  # fmt: skip

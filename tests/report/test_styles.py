@@ -1,4 +1,4 @@
-"""``--format``: what other programs read of a run, in their words, with their statistics."""
+"""Output formats of ``--format``: lines and statistics of the Graph500 and GAP programs, and JSON."""
 
 import json
 import math
@@ -20,7 +20,7 @@ from dgraph.result.result import UNREACHED
 
 
 def report(seconds, edges=1000, name="kron:10,edge_factor=16,seed=1", kernel="bfs", **more):
-    """What a style needs to know of a run of two ranks; a first run has also loaded and compiled."""
+    """Return the keys of a report of two ranks that formats read; ``more`` has further timers."""
     times = {"load": 0.0, "partition": 0.0, "build": 0.0, "prepare": 0.0, "compile": 0.0, "solve": seconds} | more
     return {
         "algorithm": {"name": kernel},
@@ -39,7 +39,7 @@ def printed(style, reports, capsys):
 
 
 def values(text):
-    """``key: value`` lines as a dict; the mark on the figure that counts is none of the value."""
+    """``key: value`` lines as a dict; the mark ``!`` is not part of the value."""
     pairs = [line.split(":", 1) for line in text.splitlines()]
     return {" ".join(key.split()): value.replace("!", "").strip() for key, value in pairs}
 
@@ -169,7 +169,7 @@ def test_json_is_all_that_stdout_gets(capsys):
         return
     reports = [json.loads(line, parse_constant=pytest.fail) for line in out.splitlines()]
     assert [one["algorithm"]["parameters"]["source"] for one in reports] == [0, 4]
-    assert all(one["version"] == 1 and one["outcome"]["edges_traversed"] == 4 for one in reports)
+    assert all(one["version"] == 2 and one["outcome"]["edges_traversed"] == 4 for one in reports)
     assert {one["graph"]["fingerprint"] for one in reports} == {known}
     assert all(one["graph"]["name"] == "path:5" and one["graph"]["largest_degree"] == 2 for one in reports)
 

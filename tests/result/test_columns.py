@@ -1,4 +1,4 @@
-"""Columns that are made when somebody asks for them, and what a program left on a GPU until then."""
+"""Lazy columns, and results that stay on a GPU until they are accessed."""
 
 import gc
 import pickle
@@ -9,6 +9,7 @@ import oracles
 import pytest
 import simulated
 from emulated import Device, needs_compiler
+from flat_run import flat_run
 
 import dgraph
 from dgraph.algorithms.distances import distances
@@ -85,7 +86,7 @@ def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, 
     device, asked = Device(), []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
     backend = CudaBackend(0, 1, True, Options(renumber=renumbered), device)
-    found = dgraph.run("bfs", graph, source=1, backend=backend)
+    found = flat_run("bfs", graph, source=1, backend=backend)
     levels = oracles.bfs(given.n, given.src, given.dst, 1)
     assert given.n not in asked, "nothing of the vertices has come to the host"
     assert found.summary["reached"] == (levels >= 0).sum()
@@ -93,7 +94,7 @@ def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, 
     src, dst = oracles.simple(given.src, given.dst)[:2]
     assert found.report["outcome"]["edges_traversed"] == np.isin(src, np.flatnonzero(levels >= 0)).sum()
     if fetch == "short":
-        pools.make_room(None, device.number, weakref.ref(device))
+        pools.drop_caches(None, device.number, weakref.ref(device))
         assert given.n in asked
         asked.clear()
     assert np.array_equal(found.columns["distance"], np.where(levels < 0, UNREACHED, levels))
@@ -106,13 +107,13 @@ def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, 
 @needs_compiler
 @pytest.mark.parametrize("renumbered", [False, True])
 def test_ranks_of_pages_stay_on_the_gpu_until_they_are_wanted(renumbered, monkeypatch):
-    """Their sum is told without them."""
+    """The sum of ranks is computed without copying them."""
     monkeypatch.setattr(lazy_result, "SOME", 50)
     given = simulated.skewed(300, 900, directed=True)
     graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
     device, asked = Device(), []
     monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
-    found = dgraph.run("pagerank", graph, backend=CudaBackend(0, 1, True, Options(renumber=renumbered), device))
+    found = flat_run("pagerank", graph, backend=CudaBackend(0, 1, True, Options(renumber=renumbered), device))
     assert given.n not in asked
     assert found.summary["sum"] == pytest.approx(1, rel=1e-12)
     src, dst = oracles.simple(given.src, given.dst)[:2]
@@ -126,7 +127,7 @@ def test_a_result_keeps_no_graph(monkeypatch):
     device = Device()
     graph = dgraph.Graph.load("rmat:6", comm=SerialComm())
     backend = CudaBackend(0, 1, True, Options(), device)
-    found = dgraph.run("bfs", graph, source=1, backend=backend)
+    found = flat_run("bfs", graph, source=1, backend=backend)
     there = [weakref.ref(graph), *(weakref.ref(part.local) for part in graph._locals.values())]
     gc.disable()
     try:

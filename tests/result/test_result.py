@@ -1,4 +1,4 @@
-"""Results and their files: every row once, in order, the same bytes at every rank count, or no file at all."""
+"""Results and their files: every row once, in order, equal bytes at every rank count; no file after an error."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dgraph.comm import world
 from dgraph.errors import OutputError, UsageError
-from dgraph.result.files import ascending, npz, vertex_text
+from dgraph.result.files import npz, sample_sort, vertex_text
 from dgraph.result.result import UNREACHED, Result
 
 ROWS = 3000
@@ -30,7 +30,7 @@ def folder(comm, tmp_path):
 
 
 def whole(rows=ROWS):
-    """Sparse ids with every kind of value a file must carry."""
+    """Return sparse ids with every kind of value that a file can hold."""
     rng = np.random.default_rng(5)
     vertex = np.sort(rng.choice(1 << 50, rows, replace=False))
     distance = rng.integers(0, 1 << 40, rows) >> rng.integers(0, 40, rows)
@@ -42,7 +42,7 @@ def whole(rows=ROWS):
 
 
 def scattered(comm, columns, algorithm="bfs", owner=None):
-    """A Result whose rows lie on ranks at random, or where ``owner`` says."""
+    """Return a Result with rows on random ranks, or on those that ``owner`` gives."""
     rows = columns["vertex"].size
     owner = np.random.default_rng(6).integers(0, comm.size, rows) if owner is None else owner(rows)
     return Result(algorithm, {name: values[owner == comm.rank] for name, values in columns.items()}, comm)
@@ -113,9 +113,9 @@ def test_fewer_rows_than_ranks(comm, folder, suffix, rows):
 
 @pytest.mark.mpi
 def test_ranges_are_even_and_chunks_invisible(comm, monkeypatch):
-    monkeypatch.setattr(ascending, "CHUNK", 100)
+    monkeypatch.setattr(sample_sort, "CHUNK", 100)
     columns = whole(20000)
-    order = ascending.Ascending(scattered(comm, columns).columns["vertex"], comm)
+    order = sample_sort.SampleSort(scattered(comm, columns).columns["vertex"], comm)
     np.testing.assert_array_equal(order.vertex, columns["vertex"][order.first : order.first + order.vertex.size])
     assert order.total == 20000
     assert comm.largest(order.vertex.size) <= 1.1 * 20000 / comm.size
@@ -189,11 +189,11 @@ def test_floats_read_back_equal(values):
 
 @given(st.binary(), st.binary())
 def test_checksums_of_pieces_join(first, second):
-    assert npz.joined(zlib.crc32(first), zlib.crc32(second), len(second)) == zlib.crc32(first + second)
+    assert npz.crc32_combine(zlib.crc32(first), zlib.crc32(second), len(second)) == zlib.crc32(first + second)
 
 
 def test_archives_beyond_four_gigabytes(tmp_path):
-    """The file is sparse: only what is not data is written."""
+    """The file is sparse: only headers and the directory are written."""
     rows = 600_000_000
     archive = npz.members({"vertex": np.dtype(np.int64), "flag": np.dtype(np.uint8)}, rows)
     path = tmp_path / "big.npz"

@@ -44,9 +44,9 @@ def check_mirrors(rank, local, others):
     """Both sides list the same vertices, and roles are slices."""
     rows = np.diff(local.out.offsets) > 0
     columns = np.bincount(local.out.neighbours, minlength=local.size) > 0
-    assert local.mirrors == sum(side.count for side in local.mine.values())
-    for peer, side in local.mine.items():
-        here, there = slice(side.first, side.first + side.count), others[peer].theirs[rank]
+    assert local.mirrors == sum(side.count for side in local.own_mirrors.values())
+    for peer, side in local.own_mirrors.items():
+        here, there = slice(side.first, side.first + side.count), others[peer].peer_mirrors[rank]
         assert (there.count, there.columns, there.rows) == (side.count, side.columns, side.rows)
         np.testing.assert_array_equal(local.gids[here], others[peer].gids[there.lids])
         np.testing.assert_array_equal(rows[here], np.arange(side.count) >= side.rows)

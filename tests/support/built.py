@@ -61,8 +61,8 @@ def check_mirrors(rank, local, locals_, owner):
     enters = np.zeros(local.size, bool)
     enters[local.out.neighbours] = True
     end = local.masters
-    for peer in sorted(local.mine):
-        mine, theirs = local.mine[peer], locals_[peer].theirs[rank]
+    for peer in sorted(local.own_mirrors):
+        mine, theirs = local.own_mirrors[peer], locals_[peer].peer_mirrors[rank]
         assert mine.first == end
         end += mine.count
         gids = local.gids[mine.first : end]
@@ -77,4 +77,4 @@ def check_mirrors(rank, local, locals_, owner):
         cuts = sorted({0, mine.rows, mine.columns, mine.count})
         assert all(np.all(np.diff(gids[a:b]) > 0) for a, b in itertools.pairwise(cuts))
     assert end == local.size, "a mirror outside the lists"
-    assert all(rank in locals_[peer].mine for peer in local.theirs), "a list without its mirrors"
+    assert all(rank in locals_[peer].own_mirrors for peer in local.peer_mirrors), "a list without its mirrors"

@@ -23,7 +23,7 @@ typedef long long i64;
 #define LATEST(p) fresh(p)
 #define FENCE_SYSTEM() __sync_synchronize()
 #define RELEASE_SYSTEM(p, x) __atomic_store_n(p, (u64)(x), __ATOMIC_RELEASE)
-#define TELL_SYSTEM(p, x) __atomic_store_n(p, (u64)(x), __ATOMIC_RELAXED)
+#define STORE_SYSTEM(p, x) __atomic_store_n(p, (u64)(x), __ATOMIC_RELAXED)
 #define ACQUIRE_SYSTEM(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define WAIT_FOR_PEER() emulated::wait_for_peer()
 #define NOW() emulated::nanoseconds()

@@ -110,7 +110,7 @@ class Raw:
     def uuid(self) -> str:
         return self.name
 
-    def reaches(self, uuid: str) -> bool | None:
+    def can_access(self, uuid: str) -> bool | None:
         return uuid not in self.blind
 
     def under_mps(self) -> bool:

@@ -11,7 +11,7 @@ import partitioning
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.transports import Links
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.report import Progress, Trace
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 import oracles
 from colored import by_hand
+from flat_run import flat_run
 
 import dgraph
 from dgraph.backend import backend
@@ -110,7 +111,7 @@ def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
                 if engine is not None:
                     how |= {"backend": engine.choosing(Options(**WAYS[traversal])), "transport": transport}
                     how |= {"allow_gpu_sharing": asked.allow_gpu_sharing}
-                result = dgraph.run(algorithm, graph, **how)
+                result = flat_run(algorithm, graph, **how)
                 kind = "directed" if directed else "undirected"
                 told = f"{name}, {n} vertices, {kind}, {policy}, {traversal}, {transport}"
                 yield told, comm.total(not is_right(result, wanted)) == 0

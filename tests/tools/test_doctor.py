@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong: each sickness is made here, and must be told with its cure."""
+"""Doctor: each problem is simulated, and must be reported with its remedy."""
 
 import ctypes
 import json
@@ -20,7 +20,7 @@ from dgraph.tools.doctor.checkup import _guarded, _merged
 
 
 def of(findings, what):
-    """The findings about one thing."""
+    """Return the findings about one subject."""
     return [finding for finding in findings if finding.what == what]
 
 
@@ -79,7 +79,7 @@ def test_the_command_prints_a_line_a_finding_and_its_cure(capsys, monkeypatch):
 
 @pytest.mark.starts_children
 def test_ranks_that_cannot_find_each_other_are_a_finding(tmp_path):
-    """What srun starts without PMI: every process is alone, and each would say so."""
+    """Without PMI every process that srun starts is alone; only one of them reports it."""
     extra = {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "0"}
     done = run([sys.executable, "-m", "dgraph", "doctor"], tmp_path / "0", timeout=110, extra=extra)
     assert done.code == 1, done.story()
@@ -143,11 +143,11 @@ def test_limits_of_a_container_count(monkeypatch, tmp_path):
 
 def test_slow_ranks_are_told():
     comm = SerialComm()
-    found = list(launch_checks._told(comm, 1, 1e-3, 1e8, 1, 0, np.array([-1.0, -1.0])))
+    found = list(launch_checks._judge(comm, 1, 1e-3, 1e8, 1, 0, np.array([-1.0, -1.0])))
     assert [f.level for f in found] == [WARN, WARN]
     assert "1000 µs" in found[0].found
     assert "0.1 GB/s (rank 0 to 1)" in found[1].found
-    assert next(launch_checks._told(comm, 2, 1e-6, 1e9, 1, 0, np.array([-1.0]))).level == FAIL
+    assert next(launch_checks._judge(comm, 2, 1e-6, 1e9, 1, 0, np.array([-1.0]))).level == FAIL
     assert launch_checks._ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
 
 
@@ -163,11 +163,8 @@ def test_hosts_that_differ_are_named_and_equal_ones_are_told_once():
     assert [f.found for f in merged] == ["x", "a: 1 GiB", "b: 2 GiB"]
 
 
-# GPUs, as a driver would tell them
-
-
 class Driver:
-    """Answers as libcuda and NVML do: status 0, results through pointers."""
+    """Stand-in for libcuda and NVML: status 0, results through pointers."""
 
     def __init__(self, count=2, start=0, peers=True, free=1 << 30, mps=False):
         self.count, self.start, self.peers, self.free, self.mps = count, start, peers, free, mps
@@ -212,7 +209,7 @@ class Driver:
 
 @pytest.fixture
 def driver(monkeypatch):
-    """A host with GPUs: ``driver(...)`` sets what its libraries say."""
+    """Simulate a host with GPUs: ``driver(...)`` sets the results of its libraries."""
     monkeypatch.setattr(gpus.glob, "glob", lambda pattern: ["/dev/nvidia0"] if pattern.startswith("/dev") else [])
 
     def install(libraries=("libcuda.so.1", "libnvidia-ml.so.1"), **says):
@@ -290,12 +287,12 @@ def test_a_library_that_is_not_there_is_none():
 
 
 def test_shared_memory_of_killed_runs_is_found(tmp_path):
-    assert list(host._left_behind(tmp_path)) == []
+    assert list(host._stale_segments(tmp_path)) == []
     (tmp_path / "mpich_shm_7_0").write_bytes(bytes(1 << 20))
     (tmp_path / "somebody_else").write_bytes(bytes(1 << 20))
     with (tmp_path / "mpich_shm_8_0").open("w+b") as file:
         file.truncate(1 << 20)
         with mmap.mmap(file.fileno(), 0):
-            (finding,) = host._left_behind(tmp_path)
+            (finding,) = host._stale_segments(tmp_path)
     assert (finding.level, finding.found) == ("WARN", f"1 segments that ended MPI runs left in {tmp_path}, 1 MiB")
     assert f"rm -f {tmp_path / 'mpich_*'}" in finding.cure

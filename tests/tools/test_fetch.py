@@ -1,4 +1,4 @@
-"""Downloads from a server of our own: whole, broken off, changed meanwhile, wrong."""
+"""Downloads from a local server: complete, interrupted, changed meanwhile, corrupted."""
 
 import hashlib
 import io
@@ -21,7 +21,7 @@ SHA = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
 
 
 class Server(ThreadingHTTPServer):
-    """Serves ``files``; breaks a transfer off after as many bytes as ``cuts`` says next."""
+    """Server of ``files`` that interrupts each transfer after the next number of bytes in ``cuts``."""
 
     daemon_threads = True
 
@@ -190,7 +190,7 @@ def test_the_command(server, tmp_path, monkeypatch, capsys):
 
 def test_every_recipe_is_complete_and_its_format_known():
     from dgraph.graph.formats import FORMATS
-    from dgraph.graph.load import describe  # noqa: F401  # the reader's module imports: the formats are registered
+    from dgraph.graph.load import describe  # noqa: F401  # importing it registers the formats
 
     for name, recipe in DATASETS.items():
         assert recipe.url.startswith(("https://", "http://")), name

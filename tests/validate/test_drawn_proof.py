@@ -1,12 +1,11 @@
-"""Certificates of graphs that are drawn again (emulated): right answers pass, wrong ones are refused as the rows' own
-certificate refuses them."""
+"""Certificates of regenerated graphs (emulated GPU): same verdicts and messages as the certificate of stored rows."""
 
 import numpy as np
 import pytest
 from emulated import Device, needs_compiler
+from flat_run import flat_run
 from simulated import on_ranks, succeed
 
-import dgraph
 from dgraph.backend.cuda.graph_build import BuiltGraph
 from dgraph.comm import SerialComm
 from dgraph.graph.load_options import LoadOptions
@@ -24,12 +23,12 @@ def built(comm, spec, options, policy="oec"):
 
 def solved(name, spec, options, **parameters):
     graph = Graph.load(spec, comm=SerialComm(), **options)
-    found = dgraph.run(name, graph, backend="cpu", source=SOURCE, **parameters)
+    found = flat_run(name, graph, backend="cpu", source=SOURCE, **parameters)
     return graph, {column: np.array(values) for column, values in found.columns.items()}
 
 
 def drawn(comm, graph, name, columns, parameters):
-    """The verdict where vertices lie anywhere: every P-th is this rank's."""
+    """Return the verdict for columns of which this rank has every P-th vertex."""
     mine = {column: values[comm.rank :: comm.size] for column, values in columns.items()}
     return validate(name, graph.evidence, mine, comm, parameters={"source": SOURCE, **parameters}, rounds=0)
 
@@ -62,7 +61,7 @@ def test_right_answers_pass(name, spec, options, parameters, ranks, policy):
 
 
 def wrong(name, columns, graph):
-    """Answers, each wrong in its own way: what was changed, and the columns."""
+    """Yield wrong results: the rule that is broken, and the columns."""
     distance, before = columns["distance"], columns["predecessor"]
     reached = np.flatnonzero((distance > 0) & (distance < FAR))
     lost, far = np.flatnonzero(distance == FAR), int(reached[np.argmax(distance[reached])])
@@ -109,7 +108,7 @@ def test_wrong_answers_are_refused_as_by_rows(name, options, ranks):
 
 
 def test_an_unsupported_distance_is_refused():
-    """Without predecessors: a vertex nearer than any path."""
+    """Without predecessors, a vertex with a distance that no path has is refused."""
     whole, columns = solved("bfs", "rmat:6,edge_factor=3", {}, return_predecessors=False)
     lost = np.flatnonzero(columns["distance"] == FAR)[0]
     columns["distance"][lost] = 9
@@ -123,7 +122,7 @@ def test_an_error_of_one_rank_reaches_all():
     def work(comm):
         graph = built(comm, "rmat:5", {})
         if comm.rank:
-            graph.device.memory = 10
+            graph.built_on.memory = 10
         return drawn(comm, graph, "bfs", solved("bfs", "rmat:5", {})[1], {})
 
     for error in on_ranks(2, work):

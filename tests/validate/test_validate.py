@@ -1,4 +1,4 @@
-"""Validation: right answers pass on any number of ranks; every rule catches its own kind of wrong one, and names it."""
+"""Validation: correct results pass on any number of ranks; every rule detects its own kind of error and names it."""
 
 import json
 from functools import cache
@@ -24,7 +24,7 @@ NAN = float("nan")
 
 
 def make(src, dst, weights=None, **options):
-    """A graph; each rank hands over every P-th edge."""
+    """Make a graph of which each rank passes every P-th edge."""
     comm = world()
     src, dst = np.array(src, np.int64), np.array(dst, np.int64)
     mine = slice(comm.rank, None, comm.size)
@@ -38,12 +38,12 @@ def of(case, dtype=None):
 
 
 def one_way(**options):
-    """0 →(5) 1 ⇄(0) 2 →(4) 3,  0 →(20) 3,  4 →(1) 0,  5 alone."""
+    """Return the graph 0 →(5) 1 ⇄(0) 2 →(4) 3, 0 →(20) 3, 4 →(1) 0; 5 is isolated."""
     return make([0, 1, 2, 2, 0, 4], [1, 2, 1, 3, 3, 0], np.array([5, 0, 0, 4, 20, 1]), n=6, **options)
 
 
 def both_ways():
-    """A triangle 0 1 2 with a tail 2 – 3 – 4, an edge 5 – 6, and 7 alone."""
+    """Return a triangle 0 1 2 with a tail 2 – 3 – 4, an edge 5 – 6, and an isolated 7."""
     return make([0, 1, 2, 2, 3, 5], [1, 2, 0, 3, 4, 6], n=8, directed=False)
 
 
@@ -59,7 +59,7 @@ def solved(algorithm, *parameters):
 
 
 def verdict(algorithm, graph, result, changes, parameters):
-    """Of the result after ``changes``: column → {original id: value}."""
+    """Validate the result after ``changes``: column → {original id: value}."""
     columns = {name: values.copy() for name, values in result.columns.items()}
     for name, values in changes.items():
         for vertex, value in values.items():
@@ -70,7 +70,7 @@ def verdict(algorithm, graph, result, changes, parameters):
 
 
 def agreed(found):
-    """The failure, which must be the same on every rank."""
+    """Return the failure, and check that it is the same on every rank."""
     told = world().allgather_json([found.passed, found.failure])
     assert all(each == told[0] for each in told)
     return found.failure
@@ -126,7 +126,7 @@ def test_floats_are_compared_exactly(name):
 
 
 WITHOUT, SINGLE = {"return_predecessors": False}, {"precision": "single"}
-MOVED = {0: 0.20012266, 4: 0.11013081}  # 2e-6 from one to the other
+MOVED = {0: 0.20012266, 4: 0.11013081}  # 2e-6 moved from one vertex to the other
 WRONG = [
     ("bfs", {}, {"vertex": {3: 77}}, "rows are of vertices", "a row of 77"),
     ("bfs", {}, {"vertex": {3: 2}}, "every vertex has one row", "vertex 2 has 2 rows"),
@@ -140,7 +140,7 @@ WRONG = [
     ("sssp", {}, {"predecessor": {0: 4}}, "the source has no predecessor", "source 0 has predecessor 4"),
     ("sssp", {}, {"predecessor": {5: 0}}, "the unreached have no predecessor", "vertex 5"),
     ("sssp", {}, {"predecessor": {3: -1}}, "the reached have a predecessor", "vertex 3"),
-    ("sssp", {}, {"predecessor": {3: 77}}, "the reached have a predecessor", "predecessor 77 is no vertex"),
+    ("sssp", {}, {"predecessor": {3: 77}}, "the reached have a predecessor", "predecessor 77 is not a vertex"),
     ("sssp", {}, {"predecessor": {3: 5}}, "predecessors are reached", "its predecessor 5 is unreached"),
     ("sssp", {}, {"distance": {3: 12}}, "no arc is a short cut", "arc 2 → 3 of weight 4: 2 has distance 5, so 3 is"),
     ("sssp", {}, {"distance": {3: FAR}, "predecessor": {3: -1}}, "no arc is a short cut", "but has unreached"),
@@ -194,7 +194,7 @@ def test_every_rule_catches_its_kind(algorithm, parameters, changes, rule, culpr
 
 @pytest.mark.mpi
 def test_ranks_without_weights_are_wrong_where_there_are_some():
-    """And the other way round: the certificate takes weights from the graph, not from the run."""
+    """And vice versa: the certificate takes weights from the graph, not from the run."""
     weighted, unweighted = one_way(), make([0, 1, 2, 2, 0, 4], [1, 2, 1, 3, 3, 0], n=6)
     for parameters in ({}, {"tol": 0, "max_iter": 4}):
         for graph, other in ((weighted, unweighted), (unweighted, weighted)):
@@ -213,7 +213,7 @@ def test_negative_weights_are_no_chances():
 @pytest.mark.mpi
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp", "cc", "kcore"])
 def test_no_single_wrong_value_passes(algorithm):
-    """Values of other vertices, neighbours of the right one: mistakes that look plausible."""
+    """Plausible mistakes: values of other vertices, and values next to the right one."""
     case, rng = CASES["skewed"], np.random.default_rng(3)
     graph, parameters = of(case), {}
     if ALGORITHMS[algorithm].undirected:
@@ -251,7 +251,7 @@ def test_culprits_have_their_own_ids():
 
 @pytest.mark.mpi
 def test_a_lost_arc_is_seen():
-    """The result of a graph that lacks an arc, as a wrong partition would give it."""
+    """The result is that of a graph without one arc, as a wrong partition would give."""
     lacking = make([0, 1, 2], [1, 2, 3], n=6)
     found = agreed(verdict("bfs", one_way(), run("bfs", lacking, source=0), {}, {"source": 0}))
     assert "arc 0 → 3" in found
@@ -259,7 +259,7 @@ def test_a_lost_arc_is_seen():
 
 @pytest.mark.mpi
 def test_the_peel_and_the_joins_cross_ranks():
-    """A long path in a scrambled order: everything happens between ranks, and one wrong end shows everywhere."""
+    """A long path in random order needs communication for every step."""
     order = np.random.default_rng(1).permutation(200)
     graph = make(order[:-1], order[1:], n=200, directed=False)
     for algorithm, column, wrong in (("cc", "labels", 1), ("kcore", "core_number", 0)):
@@ -279,7 +279,7 @@ def test_what_a_limit_ended_has_no_proof():
 
 @pytest.fixture
 def broken(monkeypatch):
-    """bfs puts vertex 3 a level too far."""
+    """Make bfs place vertex 3 one level too far."""
     right = Bfs.run
 
     def one_too_far(self, ctx):

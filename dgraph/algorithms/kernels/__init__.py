@@ -2,34 +2,40 @@
 
 from pathlib import Path
 
-from dgraph.backend.kernel_register import FOLDERS, KERNELS, Kernel
+from dgraph.backend.kernel_register import FOLDERS, KERNELS, Kernel, VertexMemory
 
 
-def _union_find():
+def _components_cpu():
     from dgraph.algorithms.kernels.components_cpu import UnionFind
 
     return UnionFind
 
 
-def _peeling():
+def _components_arrays():
+    from dgraph.algorithms.kernels import components_arrays
+
+    return components_arrays
+
+
+def _kcore_peel():
     from dgraph.algorithms.kernels.kcore_peel_machine import KcorePeelMachine
 
     return KcorePeelMachine
 
 
-def _hooking():
+def _components_single():
     from dgraph.algorithms.kernels.components_cuda import ComponentsSingle
 
     return ComponentsSingle
 
 
-def _trees():
+def _components_multi():
     from dgraph.algorithms.kernels.cc_multi_cuda import ComponentsMulti
 
     return ComponentsMulti
 
 
-def _estimates():
+def _hindex():
     from dgraph.algorithms.kernels.hindex_cuda import HindexMachine
 
     return HindexMachine
@@ -41,7 +47,16 @@ def _hindex_arrays():
     return hindex_arrays
 
 
-KERNELS["components"] = Kernel(cpu=_union_find, cuda=_hooking, cuda_ranks=_trees)
-KERNELS["cores"] = Kernel(cpu=_peeling)
-KERNELS["estimates"] = Kernel(cuda=_estimates, cuda_ranks=_estimates, arrays=_hindex_arrays)
+KERNELS["components"] = Kernel(
+    cpu=_components_cpu,
+    cuda=_components_single,
+    cuda_ranks=_components_multi,
+    arrays=_components_arrays,
+    memory=VertexMemory(arrays=12, result=8),
+    row_heads=True,
+    phase_files=("in_kernel_exchange", "frontier_messages", "cc_multi", "cc_multi_round"),
+)
+KERNELS["cores"] = Kernel(cpu=_kcore_peel, peels=True)
+KERNELS["shells"] = Kernel(peels=True)
+KERNELS["estimates"] = Kernel(cuda=_hindex, cuda_ranks=_hindex, arrays=_hindex_arrays)
 FOLDERS.append(Path(__file__).parent)

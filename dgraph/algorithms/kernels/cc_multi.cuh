@@ -1,10 +1,11 @@
-// Labels that spread by trees: a rank's vertices, mirrors among them, were joined by its edges before the first round; so
-// the smallest label of a tree is its vertices' label at once.
+// Label exchange of connected components between GPUs. Local edges joined a rank's vertices, mirrors among them, into
+// trees before the first round (components_multi.cuh). A round computes the smallest label of each tree (gather) and
+// writes it to the tree's vertices (spread); the exchange then crosses ranks.
 
 DEVICE i64 label_of(const Globals& G, u32 v) { return (i64)at_source(G, v).x0; }
 DEVICE bool is_united() { return KNOWN(env.forest + FOREST_UNITED) != 0; }
 
-// Of v's tree, once none changes any more.
+// Root of v's tree; trees are final, so no path is compressed.
 DEVICE u32 root_of(u32 v) {
     u32 up = env.parent[v];
     for (u32 above; (above = env.parent[up]) != up;) up = above;
@@ -14,12 +15,13 @@ DEVICE u32 root_of(u32 v) {
 DEVICE u32* inside() { return env.bits0; }
 DEVICE u64 inside_words() { return ((u64)env.rows + 31) / 32; }
 
-// The largest tree, where ranks' are one: who is in it need not hang there.
+// The largest tree. Where the ranks' largest trees are one component (``united``), its members are marked in ``inside``
+// and need not be linked to its root.
 struct Giant {
     bool united;
     u32 root;
 
-    // The root of any vertex that has edges, or is the end of one.
+    // Root of a vertex that has edges, or is the end of one.
     __device__ u32 root_of_all(u32 v) const { return united && inside()[v >> 5] >> (v & 31) & 1 ? root : root_of(v); }
 };
 
@@ -28,28 +30,26 @@ DEVICE Giant giant_now() {
     return {united, united ? root_of((u32)env.forest[FOREST_LARGEST]) : 0};
 }
 
-// Vertices with the roots of their trees, ``f(mine, v, root)`` by whole warps. Where ranks' largest trees are one, those that
-// need a look are listed (``env.dirty``, which labels have no other use for); the rest are looked at where it is asked for
-// ``all``.
+// Call ``f(mine, v, root)`` for vertices and the roots of their trees, by whole warps. If the ranks' largest trees are
+// one, only the listed vertices are visited (``env.dirty``, which labels have no other use for), unless ``all``.
 template <class F> DEVICE void each_in_tree(const Giant& giant, bool all, const F& f) {
     if (!giant.united || all) {
         for (u64 v = thread_rank(); v - lane_id() < (u64)env.rows; v += threads()) {
-            const bool master = v < (u64)env.masters; // one without edges may have no tree
+            const bool master = v < (u64)env.masters; // a master without edges may have no tree
             const bool alone = giant.united && master && env.out_offsets[v] == env.out_offsets[v + 1];
             const bool mine = v < (u64)env.rows && !alone;
             f(mine, (u32)v, mine ? giant.root_of_all((u32)v) : 0);
         }
         return;
     }
-    const u64 count = (u64)env.forest[FOREST_LEFT];
+    const u64 count = (u64)env.forest[FOREST_REMAINING];
     for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
         const u32 v = i < count ? env.dirty[i] : 0;
         f(i < count, v, i < count ? root_of(v) : 0);
     }
 }
 
-// The smallest label of every tree. Mirrors have their own ids, at first, and those that are in the largest are listed if
-// their owners may not know.
+// Compute the smallest label of every tree. Mirrors start with their own ids.
 DEVICE void gather_all(const Globals& G) {
     each_in_tree(giant_now(), false, [&](bool mine, u32 v, u32 root) {
         const u32 first = shuffle(root, 0);
@@ -65,7 +65,7 @@ DEVICE void gather_all(const Globals& G) {
 
 DEVICE bool is_marked(u32 root) { return FRESH(env.bits1 + (root >> 5)) >> (root & 31) & 1; }
 
-// The same once no label has fallen but those of the frontier; trees that have a new one are marked.
+// Lower trees' labels to those of the frontier's vertices, the only ones that changed; mark the lowered trees.
 DEVICE void gather_listed(const Globals& G, const u32* queue, u64 count) {
     const Giant giant = giant_now();
     for (u64 i = thread_rank(); i < count; i += threads()) {
@@ -76,26 +76,26 @@ DEVICE void gather_listed(const Globals& G, const u32* queue, u64 count) {
     }
 }
 
-// Whether the label that ranks have agreed on of their largest trees has fallen here: all of them are to hear it.
+// True if the label that ranks agreed on for their largest trees was lowered here: then all members must get it.
 DEVICE bool was_lowered(const Giant& giant, bool marked) {
     if (!giant.united) return false;
     return marked ? is_marked(giant.root) : FRESH(env.lowest + giant.root) < env.forest[FOREST_LEAST];
 }
 
-// Vertices take the label of their tree; ``marked``: of those that are marked. Who takes it has nothing to tell its own tree
-// any more, and its mirrors only where these have edges.
+// Vertices take the label of their tree; ``marked``: only in marked trees. A vertex that takes it joins the frontier
+// only to reach its mirrors (if those have edges), since its tree is done.
 DEVICE void spread_labels(Visit& visit, bool marked) {
     const Giant giant = giant_now();
-    const bool whole = was_lowered(giant, marked), told = !rows_are_whole();
+    const bool whole = was_lowered(giant, marked), broadcasts = !rows_are_whole();
     each_in_tree(giant, whole, [&](bool has, u32 v, u32 root) {
         const bool mine = has && (!marked || is_marked(root));
         if (!ballot(mine)) return;
         Proposal p = identity();
         if (mine) p.p0 = FRESH(env.lowest + root);
         const bool falls = mine && improves(v, p), master = v < env.masters;
-        const bool tells = falls && (told || !master) && visit.marked_far_for(v);
+        const bool sends = falls && (broadcasts || !master) && visit.marked_first(v);
         if (falls) put(v, p);
-        visit.front.add(tells && master, v);
-        visit.second.add(tells && !master, v);
+        visit.front.add(sends && master, v);
+        visit.mirror_list.add(sends && !master, v);
     });
 }

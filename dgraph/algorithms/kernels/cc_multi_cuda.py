@@ -1,4 +1,9 @@
-"""Connected components between GPUs: edges join each rank's vertices into trees once, and labels spread by trees."""
+"""Connected components between GPUs: union-find inside a rank, label exchange between ranks.
+
+Local arcs join each rank's vertices into trees once, before the first round (``components_multi.cuh``). In a round
+every
+vertex takes the smallest label of its tree (``cc_multi.cuh``), and shared vertices exchange labels.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +21,17 @@ from dgraph.program import Traced
 
 
 class ComponentsMulti(Machine):
-    """Rounds of a program whose ``kernel`` is "components", where ranks share vertices: in place of walking edges every
-    vertex takes the smallest label of its tree. What is exchanged is the program's.
+    """Machine for a program whose ``kernel`` is "components", where ranks share vertices.
 
-    A mirror proposes, but is not told, so each arc has to bring its source's label to its target. Where ranks find that
-    their largest trees are one, and say who is inside, arcs between such vertices are left out, and they have their
-    label without a message. Where they do not, arcs between vertices that a few edges have joined are only looked at.
+    The edge phase gives every vertex the smallest label of its tree; the exchange is the program's. A mirror proposes
+    but
+    receives no label, so each arc has to carry its source's label to its target. If ranks find that their largest trees
+    belong to one component, they exchange which masters are in it. Arcs between such vertices are then skipped, and
+    those
+    vertices get their label without a message.
     """
 
-    walks_by_schedule, by_trees = False, True
+    walks_by_schedule, uses_union_find = False, True
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: Options):
         super().__init__(traced, graph, device, "push", options)
@@ -32,8 +39,8 @@ class ComponentsMulti(Machine):
         self._since: int | None = None
 
     @property
-    def _tells(self) -> bool:
-        """Whether ranks say who is inside."""
+    def _exchanges_members(self) -> bool:
+        """True if ranks exchange the members of their largest trees."""
         return bool(
             self.device_exchange
             and self.device_exchange.direct
@@ -42,52 +49,58 @@ class ComponentsMulti(Machine):
         )
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """As that of every machine; kernels of the forest learn where its arrays lie."""
+        """Start as every machine, and pass the forest's arrays to its kernels."""
         arrays = self.arrays
         marks = (*arrays.bits, arrays.dirty)
         self._forest.set_environment(
             components_cuda.environment(
-                self.graph, arrays.parent, arrays.lowest, arrays.forest, marks, lists=True, ends_only=self._tells
+                self.graph,
+                arrays.parent,
+                arrays.lowest,
+                arrays.forest,
+                marks,
+                lists=True,
+                ends_only=self._exchanges_members,
             )
         )
         super().start(given)
         self.mirrors_current = True
 
-    def _empty_mirrors(self, name: str, identity: int | float) -> None:
-        """Mirrors begin with labels of their own, which are their masters'."""
+    def _reset_mirrors(self, name: str, identity: int | float) -> None:
+        """Label mirrors with their own ids, which are their masters' labels."""
         masters = self.local.masters
         self.arrays.fields[name][masters:] = self.graph.original[masters:]
 
     def restore(self, kept: Snapshot) -> None:
-        """Go on; masters know more than mirrors."""
+        """Resume from a snapshot; mirrors are not current."""
         super().restore(kept)
         self.mirrors_current = False
 
-    def walks(self) -> tuple[str, list[tuple]]:
-        """Labels fall to the smallest of their tree; touched mirrors wait in :meth:`take_mirrors`."""
+    def edge_launches(self) -> tuple[str, list[tuple]]:
+        """Return the launches of the edge phase: vertices take their tree's smallest label."""
         self.prepare()
         if self.round == self._since:
-            return "trees", [("phases", "gather_trees"), ("phases", "spread_trees", False)]
+            return "trees", [("round_kernels", "gather_trees"), ("round_kernels", "spread_trees", False)]
         self.device.clear(self.arrays.bits[1])
-        return "trees", [("phases", "gather_active"), ("phases", "spread_trees", True)]
+        return "trees", [("round_kernels", "gather_active"), ("round_kernels", "spread_trees", True)]
 
     def prepare(self) -> None:
-        """Edges of this rank join its vertices, once."""
+        """Join the local arcs into trees; once."""
         if self._since is not None:
             return
         self._since = self.round
         if self.round:
             self.arrays.forest[control_block.FOREST_SINCE] = self.round
-        telling = components_cuda.TELLING if self.graph.order is None else components_cuda.TELLING_LAZILY
-        self._hook(*(telling if self._tells else components_cuda.UNTOLD))
-        if self.device_exchange and self._tells:
-            self.launch(("phases", "send_inside", self.device_exchange.comm.rank))
-            self._hook(("hook_told",), ("hook_left",))
-            self.launch(("phases", "label_inside"))
+        launches = components_cuda.MEMBERS if self.graph.order is None else components_cuda.MEMBERS_LAZILY
+        self._launch_forest(*(launches if self._exchanges_members else components_cuda.NO_MEMBERS))
+        if self.device_exchange and self._exchanges_members:
+            self.launch(("round_kernels", "send_inside", self.device_exchange.comm.rank))
+            self._launch_forest(("hook_to_members",), ("hook_remaining",))
+            self.launch(("round_kernels", "label_inside"))
         else:
-            self._hook(("hook_left",))
+            self._launch_forest(("hook_remaining",))
 
-    def _hook(self, *launches: tuple) -> None:
-        """Start kernels of the forest, where there is one."""
+    def _launch_forest(self, *launches: tuple) -> None:
+        """Launch kernels of the forest, unless the rank has no vertices."""
         if self.local.size:
-            components_cuda.hook(self.device, self._forest, *launches)
+            components_cuda.launch_all(self.device, self._forest, *launches)

@@ -1,4 +1,5 @@
-// Rounds by trees, kernel by kernel (cc_multi.cuh); and what ranks say of their largest trees before the first.
+// Kernels of component rounds between GPUs (cc_multi.cuh), and the union of the ranks' largest trees before the first
+// round.
 
 KERNEL gather_trees(i64) { gather_all(globals_now()); }
 
@@ -16,10 +17,11 @@ KERNEL spread_trees(i64 marked) {
     visit.close();
 }
 
-// The largest trees of two ranks are one where an edge lies between them. Where those of all ranks are, ranks say which of
-// their masters are inside, so that all their mirrors are; and no edge between two such vertices can join anything.
+// The largest trees of two ranks belong to one component if an edge lies between them. If those of all ranks are
+// connected this way, ranks exchange which of their masters are members, so that mirrors know too. No edge between two
+// members can then join anything new.
 
-// Ranks are bits of a word.
+// Ranks are bits of a 64-bit word.
 #define MOST_UNITED 64
 
 DEVICE u64 warp_union(u64 x) {
@@ -27,7 +29,7 @@ DEVICE u64 warp_union(u64 x) {
     return x;
 }
 
-// By a warp: ranks between whose largest trees and this one's an edge lies, and itself; none where it has no edge.
+// Ranks whose largest trees are linked to this one's by an edge, and this rank; 0 if it has no edges. By a warp.
 DEVICE u64 ranks_linked(i64 rank) {
     u64 linked = 0;
     for (i64 p = lane_id(); p < env.peer_count; p += 32)
@@ -35,30 +37,31 @@ DEVICE u64 ranks_linked(i64 rank) {
     return env.out_offsets[env.rows] ? warp_union(linked) | 1ull << rank : 0;
 }
 
-// By a warp, of which ``mine`` are this rank's: whether the links of all make their trees one.
+// True if the links of all ranks connect their trees; ``mine`` are this rank's links. By a warp.
 DEVICE bool all_linked(const Exchanger& all, i64 rank, u64 mine) {
-    u64 linked[MOST_UNITED / 32]; // of a rank, which is its own
+    u64 linked[MOST_UNITED / 32]; // this lane's ranks' links
     for (int k = 0; k < MOST_UNITED / 32; k++) {
         const i64 p = 32 * k + (i64)lane_id() - 1;
         linked[k] = p < 0 ? mine : p < env.others ? (u64)all.agreement.receive_value(p) : 0;
     }
-    const u64 everybody = warp_union(linked[0] | linked[1]);
-    u64 found = everybody & (0 - everybody), before = 0;
+    const u64 members = warp_union(linked[0] | linked[1]);
+    u64 found = members & (0 - members), before = 0;
     while (found != before) {
         before = found;
         for (int k = 0; k < MOST_UNITED / 32; k++) found |= found & linked[k] ? linked[k] : 0;
         found = warp_union(found);
     }
-    return found == everybody;
+    return found == members;
 }
 
-// Edges of a vertex that are looked at for one between trees: by the first block alone, whose hubs mostly have one; and by all.
+// Edges of a vertex that are probed for a link: by the first block alone, whose hubs mostly have one; and by all
+// blocks.
 #define GLANCED_AT 2
 #define LOOKED_AT 8
 
-// Edges between a master that is inside and a mirror that its owner says to be, until there is one for each peer: ``many``
-// of each master's among the first ``rows``, by ``blocks`` blocks, this one the ``block``-th. One thread a block asks
-// whether a peer has one, as words that all ask for are handed out one after the other.
+// Look for an edge to each peer between a member master and a mirror whose owner says it is a member. Probes ``many``
+// edges of each master among the first ``rows``; this is block ``block`` of ``blocks``. One thread a block checks for
+// each peer whether a link is known, since loads of one word by many threads are serialised.
 DEVICE void link_by_edges(const Asked& down, i64 number, u32 many, u64 rows, u64 block, u64 blocks) {
     for (u64 from = block * BLOCK; from < rows; from += blocks * BLOCK) {
         bool lacks = false;
@@ -73,27 +76,28 @@ DEVICE void link_by_edges(const Asked& down, i64 number, u32 many, u64 rows, u64
             if (u < env.masters) continue;
             const Place at = place_of_mirror(u);
             const Peer& peer = peer_of(at.p);
-            if (window(bits_in(peer.inbox[number & 1]), span_of(peer.mine, down.role), at.position) & 1)
+            if (window(bits_in(peer.inbox[number & 1]), span_of(peer.own_mirrors, down.role), at.position) & 1)
                 post_of(at.p)[LINKED] = 1;
         }
     }
 }
 
-// By the first block: whether links that ranks have found make their trees one.
+// Exchange the links found and decide whether they connect all ranks' trees. By the first block.
 DEVICE void unite(Exchanger& all, i64 rank) {
     __syncthreads();
     if (warp_in_block() || env.others >= MOST_UNITED) return;
     const u64 mine = ranks_linked(rank);
     all.agreement.post_value((i64)mine);
     const bool one = all_linked(all, rank, mine);
-    if (lane_id() == 0) env.forest[FOREST_UNITED] = one && !FRESH(env.post + POST_LATE);
+    if (lane_id() == 0) env.forest[FOREST_UNITED] = one && !FRESH(env.post + POST_STALLED);
 }
 
-// By every thread of a block, of which one asks: whether this launch has found that they are one.
+// True if this launch has found that the trees are connected. By every thread of a block; one thread reads.
 DEVICE bool is_united_now() { return __syncthreads_or(threadIdx.x == 0 && FRESH(env.forest + FOREST_UNITED)); }
 
-// FOREST_UNITED says whether the bits of mirrors are their owners', or this rank's own. Of vertices that have no tree yet, as
-// they have no edges here, all get one, or where trees are one those that it is looked for of: mirrors that are outside.
+// Exchange the members of the largest trees. If FOREST_UNITED is set on return, the bits of mirrors come from their
+// owners, else from this rank. Vertices without edges here have no tree yet in the NONEMPTY_ONLY variant: all get one, or, if
+// the trees are united, only mirrors outside. All blocks are resident, since the kernel has grid barriers.
 KERNEL send_inside(i64 rank) {
     struct Room : ExchangeRoom, BitsRoom<1> {};
     SHARED(Room, room);
@@ -123,14 +127,14 @@ KERNEL send_inside(i64 rank) {
         });
         one = is_united_now();
     }
-    const bool lacks = KNOWN(env.forest + FOREST_CLEAR) == LAZILY;
-    const auto believe = [&](u64 i) { // and who of the rest is to get a tree
+    const bool lacks = KNOWN(env.forest + FOREST_CLEAR) == NONEMPTY_ONLY;
+    const auto adopt = [&](u64 i) { // returns the vertices that get a tree
         const u32 own = bits_before(i, (u64)env.masters), named = ~own ? mirrors_labelled(down, all.number, (i64)i) : 0;
         if (~own) inside()[i] = (inside()[i] & own) | named;
         return lacks ? bits_before(i, (u64)env.rows) & ~own & ~named : 0;
     };
     if (one)
-        each_of_bits<1>(room, (u64)env.rows, believe, [&](const bool* mine, const u32* v) {
+        each_of_bits<1>(room, (u64)env.rows, adopt, [&](const bool* mine, const u32* v) {
             if (*mine) env.parent[*v] = *v;
         });
     for (u64 v = thread_rank(); lacks && !one && v < (u64)env.rows; v += threads())
@@ -138,10 +142,10 @@ KERNEL send_inside(i64 rank) {
     if (thread_rank() == 0) all.end_exchanges();
 }
 
-// Words of bits that a warp gives labels to at a time: where vertices have no edges they have none, so all get some of each.
+// Words of bits that a warp labels at a time. Regions of vertices without edges need no labels, so work is interleaved.
 #define FILLED 8
 
-// All masters in that tree take its smallest label at once, and nobody has to hear of it.
+// Masters in the united tree take its smallest label over all ranks; no message is needed.
 KERNEL label_inside(i64) {
     SHARED(ExchangeRoom, room);
     if (!is_united()) return;

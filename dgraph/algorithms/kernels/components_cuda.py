@@ -1,4 +1,7 @@
-"""Connected components of a whole graph on one GPU: what label propagation would take thousands of rounds for."""
+"""Connected components of a whole graph on one GPU, in one round instead of one for each step of label propagation.
+
+Module text and launches of the union-find kernels (``components.cuh``), also for several GPUs (``cc_multi_cuda.py``).
+"""
 
 from __future__ import annotations
 
@@ -19,33 +22,42 @@ from dgraph.backend.snapshot import Snapshot
 from dgraph.program import Traced
 
 ELECTED_LEANING, ELECTED_HOOKING = (
-    control_block.LEANING | control_block.ELECTS,
+    control_block.HOOKING_FIRST | control_block.ELECTS,
     control_block.HOOKING_ONE | control_block.ELECTS,
 )
 
-BEGINNING = ("lean",), ("hook_roots",), ("jump", ELECTED_LEANING), ("hook_one",), ("jump", ELECTED_HOOKING)
-"""Launches that find the largest tree of a few edges of every vertex."""
+BEGINNING = ("hook_first",), ("hook_roots",), ("jump", ELECTED_LEANING), ("hook_one",), ("jump", ELECTED_HOOKING)
+"""Launches that join a few edges of every vertex and elect the largest tree."""
 
 NAMING = ("jump", control_block.HOOKING_ALL), ("label_trees",), ("label",)
 """Launches that give every vertex the smallest original id of its tree."""
 
-TELLING = ("lean",), ("hook_roots", ELECTED_LEANING), ("hook_one", ELECTED_HOOKING), ("mark_largest",)
-"""The same between ranks that tell each other who is inside."""
+MEMBERS = ("hook_first",), ("hook_roots", ELECTED_LEANING), ("hook_one", ELECTED_HOOKING), ("mark_largest",)
+"""Launches of BEGINNING between ranks that exchange the members of their largest trees."""
 
-TELLING_LAZILY = (
-    ("lean", control_block.LAZILY),
-    ("hook_roots", control_block.LAZILY | control_block.ELECTS),
+MEMBERS_LAZILY = (
+    ("hook_first", control_block.NONEMPTY_ONLY),
+    ("hook_roots", control_block.NONEMPTY_ONLY | control_block.ELECTS),
     ("mark_largest",),
 )
-"""The same where rows begin with hubs: leaning joins most, and it is left to ``tell_inside`` who else gets a tree."""
+"""Launches of MEMBERS where rows begin with hubs.
 
-UNTOLD = ("lean",), ("jump", control_block.LEANING), ("hook_one",), ("jump", ELECTED_HOOKING), ("mark_largest",)
-"""The same between ranks that do not: leaning joins few there."""
+The first neighbour joins most vertices; ``send_inside`` decides which others need a tree.
+"""
+
+NO_MEMBERS = (
+    ("hook_first",),
+    ("jump", control_block.HOOKING_FIRST),
+    ("hook_one",),
+    ("jump", ELECTED_HOOKING),
+    ("mark_largest",),
+)
+"""Launches of BEGINNING between ranks that do not exchange members; the first neighbour joins few there."""
 
 
 @cache
 def text(wide: bool, ids: str = "uint32") -> str:
-    """The kernels. ``ids``: dtype of the array of original ids."""
+    """Return the kernels' text. ``ids``: dtype of the array of original ids."""
     types = f"typedef {'i64' if wide else 'u32'} offset_t;\ntypedef {TYPES[ids]} original_t;"
     files = map(common, ("components", "components_single", "components_multi"))
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, *files])
@@ -60,11 +72,15 @@ def environment(
     lists: bool = False,
     ends_only: bool = False,
 ) -> np.ndarray:
-    """``Env`` of the kernels.
+    """Return ``Env`` of the kernels.
 
     Args:
-        marks: ``inside``, ``apart`` and ``left``.
-        lists: with those of rows by their length.
+        graph: on the device.
+        parent: parent of each vertex.
+        lowest: smallest label, at roots.
+        forest: counters.
+        marks: arrays ``inside``, ``apart`` and ``remaining``.
+        lists: pass the lists of long rows.
         ends_only: no mirror has edges.
     """
     rows = (graph.long_rows, *graph.chunks) if lists else ((), (), ())
@@ -78,18 +94,17 @@ def environment(
     return np.array([*places, *counts], np.int64)
 
 
-def hook(device, module, *launches: tuple) -> None:
-    """Start kernels of ``module``, in order."""
+def launch_all(device, module, *launches: tuple) -> None:
+    """Launch kernels of ``module`` in order."""
     for kernel, *argument in launches:
         module.launch(kernel, device.blocks * module.resident(kernel), *argument)
 
 
 class ComponentsSingle(Machine):
-    """What the engine asks of a ``Machine``, for a program whose ``kernel`` is "components" and a graph that is
-    undirected and all on this rank: one round.
+    """Machine for a program whose ``kernel`` is "components", on an undirected graph on one rank: one round.
 
     Attributes:
-        state: the field → an empty array: nothing is exchanged.
+        state: the field → an empty array, since nothing is exchanged.
     """
 
     direction, done, compiled = "push", False, True
@@ -105,37 +120,37 @@ class ComponentsSingle(Machine):
         self.state = {field: np.empty(0, np.int64) for field in traced.fields}
 
     def compile(self) -> None:
-        """Nothing: the kernels, which know no program, were loaded when this was made."""
+        """Do nothing: the kernels, which do not depend on the program, were loaded by the constructor."""
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """Nothing is known."""
+        """Pass the arrays to the kernels."""
         self.module.set_environment(self.environment)
 
     def fused(self, limit: int) -> int:
-        """The one round."""
-        hook(self.device, self.module, *BEGINNING, ("hook_rest",), *NAMING)
+        """Run the one round."""
+        launch_all(self.device, self.module, *BEGINNING, ("hook_rest",), *NAMING)
         self.device.wait()
         self.round, self.done = 1, True
         return 1
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """All vertices and edges; there are no sums."""
+        """Return all vertices and edges; there are no sums."""
         return np.array([self.graph.local.masters, self.graph.edges], np.int64), np.empty(0)
 
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
-        """Take in the totals."""
+        """Apply the totals."""
         self.total_active, self.total_edges = (int(x) for x in integers)
 
     def globals(self) -> dict[str, int | float]:
-        """None."""
+        """Return no globals."""
         return {}
 
     def figures(self, first: int) -> np.ndarray:
-        """Of the one round: vertices, edges, and that it pushed; int64 (1, 3)."""
+        """Return vertices, edges and direction (push) of the one round; int64 (1, 3)."""
         return np.array([[self.total_active, self.total_edges, 0]], np.int64)
 
     def fields(self) -> LazyFields:
-        """The smallest original id of each vertex's component: int64."""
+        """Return the smallest original id of each vertex's component: int64."""
         graph = self.graph
         labels = self.lowest[: graph.local.size] if self.done else graph.original.astype(np.int64)
         (field,) = self.traced.proposes
@@ -144,4 +159,4 @@ class ComponentsSingle(Machine):
         )
 
     def restore(self, kept: Snapshot) -> None:
-        """Nothing: the one round finds all, and begins again."""
+        """Do nothing: the one round is repeated."""

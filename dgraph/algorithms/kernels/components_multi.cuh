@@ -1,11 +1,12 @@
-// Components between ranks: who is in the largest tree, whom others said to be there, and all edges where nobody says so.
+// Local trees of components between ranks: members of the largest tree (``inside``), members known from other ranks,
+// and all edges where ranks do not exchange members.
 
 struct LeastRoom {
     i64 of_warp[BLOCK / 32];
 };
 
-// The smallest original id of masters in the largest tree, as far as it is known; of each thread those it has met. One thread
-// a block asks for what all others write.
+// Keep the smallest original id of masters in the largest tree; each thread passes the smallest it has met. Reduced by
+// warp and block, then one atomicMin a block after a read.
 DEVICE void keep_least(LeastRoom& room, i64 id) {
     id = warp_least(id);
     if (lane_id() == 0) room.of_warp[warp_in_block()] = id;
@@ -15,18 +16,18 @@ DEVICE void keep_least(LeastRoom& room, i64 id) {
     if (id < FRESH(env.forest + FOREST_LEAST)) atomicMin(env.forest + FOREST_LEAST, id);
 }
 
-// Everybody hangs under the root of a tree, and bits say who is in the largest: few enough to lie in caches. A mirror leans
-// on nobody.
+// Make every vertex a child of its root, and mark the members of the largest tree in a bitmap, which fits caches.
+// ``hook_first`` does not hook mirrors.
 KERNEL mark_largest(i64) {
     SHARED(LeastRoom, room);
     const u32 largest = largest_tree();
     const bool any = env.offsets[env.n] > 0;
     const u64 joined = (u64)(is_clear() ? env.sources : env.n);
     for (u64 i = (joined + 31) / 32 + thread_rank(); 32 * i < (u64)env.n; i += threads()) env.inside[i] = 0;
-    i64 least = NOBODY;
+    i64 least = NO_LABEL;
     each_four(joined, [&](u64 v) {
         const Four<original_t> id = load_four(env.original, v, (u64)env.masters);
-        const Four<u32> root = hang(joined, v, any ? largest : NO_HEAD); // who is inside needs no tree
+        const Four<u32> root = compress(joined, v, any ? largest : NO_HEAD); // members need no tree
         u32 bits = 0;
         for (u32 k = 0; k < 4; k++) {
             const bool inside = v + k < joined && root.of[k] == largest && any;
@@ -39,16 +40,16 @@ KERNEL mark_largest(i64) {
 }
 
 DEVICE bool is_inside_now(u32 v) { return FRESH(env.inside + (v >> 5)) >> (v & 31) & 1; }
-// A multiprocessor's own cache has hubs' bits, but does not hear who has joined since.
+// Test the L1-cached bit, which may be stale but has the hubs, then the current one.
 DEVICE bool is_inside(u32 v) { return (env.inside[v >> 5] >> (v & 31) & 1) || is_inside_now(v); }
 
-// Edges that are still to join something, of a warp: joined when there are enough for all its lanes, since one lane that
-// joins keeps the others waiting.
+// Buffer of a warp for edges to join: joined when there is one for each lane, since one joining lane would stall the
+// others.
 struct Pairs {
     u32 (*held)[2];
     u32 count;
 
-    // By whole warps; ``join(v, u)`` by each lane.
+    // Add an edge of each lane; calls ``join(v, u)`` on full warps. By whole warps.
     template <class F> __device__ void add(bool joins, u32 v, u32 u, const F& join) {
         const u32 found = ballot(joins), at = count + __popc(found & ((1u << lane_id()) - 1));
         if (joins) held[at][0] = v, held[at][1] = u;
@@ -58,7 +59,7 @@ struct Pairs {
         count -= 32;
         const u32* mine = held[count + lane_id()];
         const u32 a = mine[0], b = mine[1];
-        __syncwarp(); // all have read before one writes again
+        __syncwarp(); // reads before the next writes
         join(a, b);
     }
 
@@ -71,8 +72,9 @@ struct PairsRoom {
     u32 held[BLOCK / 32][64][2];
 };
 
-// Masters with edges who were not said to be inside. ``join_at_once(mine, v)``: AT_ONCE of them, some of which need no more.
-template <class B> struct Untold {
+// Masters with edges that are not members. ``join_at_once(mine, v)`` handles AT_ONCE of them and clears those that are
+// done.
+template <class B> struct NonMembers {
     u32 masters;
     BitsRoom<AT_ONCE>& room;
     const B& join_at_once;
@@ -88,9 +90,9 @@ template <class B> struct Untold {
     }
 };
 
-// Between ranks whose largest trees are one (cc_multi.cuh): edges of masters that were not said to be inside, at both ends of
-// an edge, whoever holds it. Who was said to be inside needs no tree.
-KERNEL_OF(5) hook_told(i64) {
+// Join edges of masters that are not members, where the ranks' largest trees are one (cc_multi_round.cuh). Each rank
+// holds an edge from both ends, so members' edges are not read. Any grid.
+KERNEL_OF(5) hook_to_members(i64) {
     struct Room {
         BitsRoom<AT_ONCE> bits;
         WaitingRoom waiting;
@@ -100,13 +102,13 @@ KERNEL_OF(5) hook_told(i64) {
     SHARED(Room, room);
     if (!is_united()) return;
     const u32 masters = (u32)env.masters;
-    i64 least = NOBODY;
-    const auto told = [](u32 u) { return (env.inside[u >> 5] >> (u & 31) & 1) != 0; };
-    const auto signal_peers = [&](u32 v) {
+    i64 least = NO_LABEL;
+    const auto is_member = [](u32 u) { return (env.inside[u >> 5] >> (u & 31) & 1) != 0; };
+    const auto add_member = [&](u32 v) {
         atomicOr(env.inside + (v >> 5), 1u << (v & 31));
         least = smaller(least, (i64)env.original[v]);
     };
-    // Who has one edge, whose end is told of, is nobody else's way to it.
+    // A vertex with one edge that leads to a member needs no tree: no path runs through it.
     const auto join_at_once = [&](bool* mine, const u32* v) {
         u32 head[AT_ONCE];
         bool joins[AT_ONCE];
@@ -114,15 +116,15 @@ KERNEL_OF(5) hook_told(i64) {
             joins[k] = mine[k] && v[k] >= (u64)env.ones;
             head[k] = joins[k] ? env.heads[v[k]] : 0;
         }
-        for (int k = 0; k < AT_ONCE; k++) joins[k] = joins[k] && told(head[k]);
+        for (int k = 0; k < AT_ONCE; k++) joins[k] = joins[k] && is_member(head[k]);
         for (int k = 0; k < AT_ONCE; k++) {
             mine[k] = mine[k] && !joins[k];
-            if (joins[k]) signal_peers(v[k]);
+            if (joins[k]) add_member(v[k]);
         }
     };
     Pairs pairs = {room.pairs.held[warp_in_block()], 0};
-    const Untold<decltype(join_at_once)> outside = {masters, room.bits, join_at_once};
-    hook_outside(room.waiting, outside, told, signal_peers, [&](bool mine, u32 v, u32 u) {
+    const NonMembers<decltype(join_at_once)> outside = {masters, room.bits, join_at_once};
+    hook_outside(room.waiting, outside, is_member, add_member, [&](bool mine, u32 v, u32 u) {
         if (mine) note_joined(u);
         pairs.add(mine, v, u, join_trees);
     });
@@ -132,21 +134,22 @@ KERNEL_OF(5) hook_told(i64) {
 
 struct SettleRoom : BitsRoom<1>, LeastRoom {};
 
-// Then bits say at whom nobody has to look again: who is in the largest tree, whose smallest original id is found, or has
-// no edge. A mirror that was joined to nobody is an edge's end whose other end is inside: its owner knows. Others are listed.
+// Mark the vertices that need no further visit: members of the largest tree, vertices without edges, and mirrors that
+// were joined to no vertex (the other ends of their edges are members, as their owner knows). List the others in
+// ``remaining``.
 DEVICE void settle_inside(SettleRoom& room) {
     const u32 largest = largest_tree(), giant = root_of(largest), masters = (u32)env.masters;
-    i64 least = NOBODY;
+    i64 least = NO_LABEL;
     const auto look = [&](const bool* one, const u32* of) {
         const bool mine = *one;
         const u32 v = *of, root = mine ? root_of(v) : v;
-        const bool inside = v < masters && root == giant; // of mirrors that are inside the owner may not know
+        const bool inside = v < masters && root == giant; // a member mirror must still be sent to its owner
         if (mine && inside) {
             least = smaller(least, (i64)env.original[v]);
             atomicOr(env.inside + (v >> 5), 1u << (v & 31));
         }
-        if (mine && root != giant) env.lowest[root] = NOBODY;
-        list_in(env.left, FOREST_LEFT, mine && !inside, v);
+        if (mine && root != giant) env.lowest[root] = NO_LABEL;
+        list_in(env.remaining, FOREST_REMAINING, mine && !inside, v);
     };
     const auto unsettled = [&](u64 i) {
         const u32 inside = env.inside[i], apart = env.apart[i];
@@ -165,7 +168,7 @@ DEVICE void join_and_mark(u32 v, u32 u) {
     else if (is_inside_now(u)) atomicOr(env.inside + (v >> 5), 1u << (v & 31));
 }
 
-// Edges first … last of v, by a warp.
+// Join edges first … last of v; by a warp.
 DEVICE void hook_row(Pairs& pairs, u32 v, offset_t first, offset_t last) {
     bool skips = false;
     for (offset_t at = first; at < last; at += 32) {
@@ -176,10 +179,11 @@ DEVICE void hook_row(Pairs& pairs, u32 v, offset_t first, offset_t last) {
     }
 }
 
-// All edges of all vertices, rows by their length: hubs lie side by side, and would keep one warp.
+// Join all edges of all vertices, with work divided by row length, since hubs are neighbours and would keep one warp
+// busy.
 DEVICE void hook_all(PairsRoom& room) {
     Pairs pairs = {room.held[warp_in_block()], 0};
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = NOBODY;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.lowest[v] = NO_LABEL;
     for (u64 i = warp_rank(); i < (u64)env.chunk_count; i += warps()) {
         const u32 v = env.chunk_rows[i];
         const offset_t first = env.chunk_first[i];
@@ -204,8 +208,8 @@ DEVICE void hook_all(PairsRoom& room) {
     pairs.close(join_and_mark);
 }
 
-// What is left to do, where ranks' largest trees are one and where they are not.
-KERNEL hook_left(i64) {
+// Remaining work: settle where the ranks' largest trees are one, else join all edges. Any grid.
+KERNEL hook_remaining(i64) {
     union Room {
         SettleRoom settle;
         PairsRoom pairs;

@@ -1,6 +1,6 @@
-// Components of a graph that is all here: the edges of whoever is outside of the largest tree, and a label for every vertex.
+// Components of a graph on one rank: the edges of vertices outside of the largest tree, and a label for every vertex.
 
-// All vertices before ``rows``, and up to a whole warp: ``f(v)``, the v of AT_ONCE vertices, one behind the other in ``v``.
+// Call ``f(v)`` with AT_ONCE vertices in array ``v``, for all before ``rows``, rounded up to a whole warp.
 template <class F> DEVICE void each_few(u64 rows, const F& f) {
     for (u64 from = thread_rank(); from - lane_id() < rows; from += AT_ONCE * threads()) {
         u64 v[AT_ONCE];
@@ -26,6 +26,7 @@ struct OutsideOfTree {
     }
 };
 
+// Join all edges of vertices outside of the largest tree.
 KERNEL hook_rest(i64) {
     SHARED(WaitingRoom, room);
     hook_outside(
@@ -35,11 +36,11 @@ KERNEL hook_rest(i64) {
         });
 }
 
-// The smallest original id of every tree; of the largest, one atomic a warp.
+// Compute the smallest original id of every tree; for the largest one atomic a warp.
 KERNEL label_trees(i64) {
     const u32 giant = env.parent[largest_tree()];
-    i64 least = NOBODY;
-    const u64 rows = (u64)env.sources; // who is alone is a root
+    i64 least = NO_LABEL;
+    const u64 rows = (u64)env.sources; // vertices without edges are roots
     each_four(rows, [&](u64 v) {
         const Four<u32> root = load_four(env.parent, v, rows);
         const Four<original_t> id = load_four(env.original, v, rows);
@@ -53,7 +54,7 @@ KERNEL label_trees(i64) {
     if (lane_id() == 0 && least < FRESH(env.lowest + giant)) atomicMin(env.lowest + giant, least);
 }
 
-// And of every vertex that of its tree; of those who are alone their own.
+// Write every vertex's label: its tree's, or its own id if it has no edges.
 KERNEL label(i64) {
     const u32 giant = env.parent[largest_tree()];
     const i64 least = env.lowest[giant];

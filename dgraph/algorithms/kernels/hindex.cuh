@@ -1,25 +1,27 @@
-// Core numbers as estimates that fall. Every vertex begins with its degree, and falls to the largest h such that h of
-// its neighbours have estimates of h or more, until none falls.   [Montresor et al., TPDS 2013; Lü et al., 2016]
+// K-core by H-index estimates. Every vertex starts with its degree and falls to the largest h such that h of its
+// neighbours have estimates of at least h, until none falls; the limits are the core numbers.   [Montresor et al., TPDS
+// 2013; Lü et al., 2016]
 //
-// A round reads ``before`` and writes ``f_core``. ``f_lost`` holds a vertex's support: how many neighbours have
-// estimates as high as its own. A vertex that falls takes itself off the support of those neighbours that it falls
-// below, and one whose support becomes less than its estimate is looked at in the next round. Where an estimate is only
-// a bound yet, support is UNKNOWN: the vertex is looked at again, and what is taken off cannot list it twice.
+// A round reads ``before`` and writes ``f_core``. We keep a vertex's support in ``f_lost``: the number of neighbours
+// with estimates at least as high as its own. A vertex that falls decrements the support of neighbours that it falls
+// below. A vertex whose support drops below its estimate is evaluated in the next round; so only affected vertices are.
+// Where an estimate is still an upper bound, support is UNKNOWN: the vertex is evaluated again, and decrements cannot
+// list it twice.
 //
-// What a phase reads was written before a barrier of the grid, which is an acquire: so plain loads see it.
+// Phases are separated by grid barriers (release and acquire), so plain loads see the values of the phase before.
 
 typedef decltype(+*env.f_core) core_value;
 #define UNKNOWN (-(1ll << 60))
 
-struct EstimatesRoom {
+struct HindexRoom {
     Staging staging, more;
     u32 bins[BLOCK / 32][BINS];
     u32 last;
 };
 
-// Counters of a round: three slots in turn; the first one is that of the messages.
+// Counters of a round: three slots in rotation; slot 0 belongs to the messages.
 DEVICE i64* slot_in_turn(i64 round) { return slot_of(1 + (round + 3) % 3); }
-DEVICE u32* looked_at(i64 round) { return round & 1 ? env.live1 : env.live0; }
+DEVICE u32* evaluation_list(i64 round) { return round & 1 ? env.live1 : env.live0; }
 
 // Bins of neighbours' estimates, from ``top`` down: EXACT of one estimate each, then BINS - EXACT of ``width`` each.
 struct Scale {
@@ -37,12 +39,12 @@ struct Scale {
     __device__ i64 low(i64 bin) const { return bin < EXACT ? top - bin : larger(high(bin) - width + 1, 0ll); }
 };
 
-// An estimate, and its support; UNKNOWN where the estimate is a bound that was found among several.
+// An estimate and its support; UNKNOWN if the estimate is an upper bound.
 struct Found {
     i64 estimate, support;
 };
 
-// The first bin down to which as many neighbours were counted as its lowest estimate says. By a whole warp.
+// Highest bin at which the count from above reaches the bin's lowest estimate. By a whole warp.
 DEVICE Found found_in(const u32* bins, const Scale& scale) {
     const u32 each = BINS / 32, first = lane_id() * each;
     u32 mine = 0;
@@ -57,7 +59,7 @@ DEVICE Found found_in(const u32* bins, const Scale& scale) {
     return {larger(scale.high(at), 0ll), scale.low(at) == scale.high(at) ? (i64)count : UNKNOWN};
 }
 
-// Estimates of the neighbours e, e + step … before ``last``; returns how many are in the first bin.
+// Count the estimates of neighbours e, e + step … before ``last`` in bins; returns those in the top bin.
 DEVICE u32 fill_bins(u32* bins, const Scale& scale, offset_t e, offset_t last, u32 step) {
     u32 high = 0;
     for (; e < last; e += 4 * step) {
@@ -73,7 +75,7 @@ DEVICE u32 fill_bins(u32* bins, const Scale& scale, offset_t e, offset_t last, u
     return high;
 }
 
-// Up to TINY_ROW neighbours by one thread: hexadecimal digit i - 1 counts those of i or more.
+// H-index of up to TINY_ROW neighbours by one thread: hexadecimal digit i - 1 counts estimates of at least i.
 DEVICE Found found_locally(i64 estimate, offset_t e, offset_t last) {
     const u64 degree = (u64)(last - e);
     u64 counts = 0;
@@ -88,36 +90,36 @@ DEVICE Found found_locally(i64 estimate, offset_t e, offset_t last) {
     return {0, (i64)degree};
 }
 
-// Vertices that are looked at in one round, and where they go from there.
-struct Looking {
-    Front fallen;
-    List again, told;
+// Evaluation of vertices in one round, and the lists that they go to.
+struct RowEvaluator {
+    Front lowered;
+    List again, to_send;
     u32 stamp;
     u32* bins;
 
-    __device__ void open(i64 round, u32 number, EstimatesRoom& room) {
+    __device__ void open(i64 round, u32 number, HindexRoom& room) {
         u32(*held)[STAGED_VERTICES] = room.staging.held[warp_in_block()], (*more)[STAGED_VERTICES] = room.more.held[warp_in_block()];
-        fallen.open(held[0], env.queue1, env.sums1, slot_in_turn(round), TAIL);
-        again.open(held[1], looked_at(round + 1), slot_in_turn(round + 1) + TOUCHED_TAIL);
-        if (!FUSED) told.open(more[0], env.queue0, slot_of(0) + TAIL);
+        lowered.open(held[0], env.queue1, env.sums1, slot_in_turn(round), TAIL);
+        again.open(held[1], evaluation_list(round + 1), slot_in_turn(round + 1) + TOUCHED_TAIL);
+        if (!FUSED) to_send.open(more[0], env.queue0, slot_of(0) + TAIL);
         stamp = number, bins = room.bins[warp_in_block()];
     }
 
     __device__ void close() {
-        fallen.close();
+        lowered.close();
         again.close();
-        if (!FUSED) told.close();
+        if (!FUSED) to_send.close();
     }
 
-    // A vertex of each lane that has one.
+    // Store the results of a vertex of each lane and list it.
     __device__ void settle(bool mine, u32 v, i64 before, const Found& f) {
         if (mine) env.f_core[v] = (core_value)f.estimate, env.f_lost[v] = f.support;
         const bool fell = mine && f.estimate < before;
-        fallen.add(fell, v);
+        lowered.add(fell, v);
         again.add(mine && f.support == UNKNOWN, v);
         if (FUSED) return;
-        const bool shared = fell && env.told_offsets[v] < env.told_offsets[v + 1];
-        told.add(shared && atomicExch(env.stamps + v, stamp) != stamp, v);
+        const bool shared = fell && env.mirror_slot_offsets[v] < env.mirror_slot_offsets[v + 1];
+        to_send.add(shared && atomicExch(env.stamps + v, stamp) != stamp, v);
     }
 
     __device__ Found by_warp(i64 estimate, offset_t first, offset_t last) {
@@ -130,7 +132,7 @@ struct Looking {
         return found_in(bins, scale);
     }
 
-    // A vertex with a long row waits for whole blocks, a piece each.
+    // List the pieces of a long row, which whole blocks evaluate.
     __device__ void cut(i64* slot, u32 v, u64 degree) const {
         const u64 count = (degree + PIECE - 1) / PIECE, at = atomicAdd((u64*)(slot + PIECES_TAIL), count);
         const u64 hub = count > 1 ? atomicAdd((u64*)(slot + HUBS_TAIL), (u64)1) : 0;
@@ -138,8 +140,8 @@ struct Looking {
             env.pieces[i] = v, env.piece_hubs[i] = (u32)hub, env.piece_at[i] = (u32)(i - at);
     }
 
-    // A vertex of each lane that has one: alone, by the warp, or later.
-    __device__ void look_at(i64* slot, bool mine, u32 v) {
+    // Evaluate a vertex of each lane: alone, by the warp, or later in pieces.
+    __device__ void evaluate(i64* slot, bool mine, u32 v) {
         const offset_t e = mine ? env.out_offsets[v] : 0, last = mine ? env.out_offsets[v + 1] : 0;
         const u64 degree = (u64)(last - e);
         const i64 before = mine ? (i64)env.before[v] : 0;
@@ -154,8 +156,9 @@ struct Looking {
         settle(mine && degree <= WARP_ROW, v, before, f);
     }
 
-    // ``list``: null for every master. Warps take some at a time, fewer where there are few.
-    __device__ void look(i64* slot, const u32* list, u64 count) {
+    // Evaluate the vertices of a list (null: every master). Warps claim chunks dynamically, smaller ones if there are
+    // few vertices.
+    __device__ void evaluate_list(i64* slot, const u32* list, u64 count) {
         const u64 some = smaller(larger(count / (TURNS * warps()), (u64)1), (u64)MOST_CLAIMED);
         while (true) {
             u64 first = 0;
@@ -166,13 +169,14 @@ struct Looking {
             for (u64 at = first; at < last; at += 32) {
                 const u64 i = at + lane_id();
                 const bool mine = i < last;
-                look_at(slot, mine, !mine ? 0 : list ? FRESH(list + i) : (u32)i);
+                evaluate(slot, mine, !mine ? 0 : list ? FRESH(list + i) : (u32)i);
             }
         }
     }
 
-    // By whole blocks. Of a row of several pieces the block that counts last finds what all have counted.
-    __device__ void look_at_pieces(i64* slot, EstimatesRoom& room) {
+    // Evaluate pieces of long rows, a block each; for a row of several pieces the last block to finish evaluates the
+    // sum.
+    __device__ void evaluate_pieces(i64* slot, HindexRoom& room) {
         u32* all = room.bins[0];
         const u64 count = (u64)FRESH(slot + PIECES_TAIL);
         for (u64 i = blockIdx.x; i < count; i += gridDim.x) {
@@ -197,8 +201,9 @@ struct Looking {
         }
     }
 
-    // Add a block's bins to those of a hub; the last of its blocks takes all of them, and leaves none.
-    __device__ bool gathers(EstimatesRoom& room, u32 hub, u32 pieces) const {
+    // Add a block's bins to those of its row. The last block of the row takes the sums and clears them; fences around
+    // the counter order the bins.
+    __device__ bool gathers(HindexRoom& room, u32 hub, u32 pieces) const {
         u32 *all = room.bins[0], *sums = env.hub_bins + (u64)hub * (BINS + 1);
         for (u32 b = threadIdx.x; b < BINS; b += BLOCK)
             if (all[b]) atomicAdd(sums + b, all[b]);

@@ -1,4 +1,4 @@
-"""Core numbers as estimates: sizes, and the arrays and members of ``env`` that they need beside a machine's own."""
+"""Sizes, arrays and ``env`` members of the H-index k-core kernels, beside those of every machine."""
 
 from __future__ import annotations
 
@@ -12,33 +12,36 @@ from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.program import Traced
 
 KERNEL = "estimates"
-"""Of a program: its ``kernel``."""
+"""Value of ``Program.kernel``."""
 
 TINY_ROW, WARP_ROW, PIECE = 15, 1024, 8192
-"""A thread looks at a vertex of up to TINY_ROW edges, a warp up to WARP_ROW; longer rows are cut into pieces of up to
-PIECE edges, a block each. A thread counts in hexadecimal digits, of which a word has 16."""
+"""Row lengths by which work is divided.
+
+A thread evaluates a vertex of up to TINY_ROW edges (its counters are 16 hexadecimal digits of a word), a warp up to
+WARP_ROW. Longer rows are cut into pieces of up to PIECE edges, one a block.
+"""
 
 BINS, EXACT = 256, 192
-"""Bins in which neighbours' estimates are counted, and how many of them are of one estimate each."""
+"""Bins of neighbours' estimates, and how many of them hold a single estimate."""
 
 TURNS, MOST_CLAIMED = 4, 256
-"""How often a warp takes vertices of a round, if all take as many; how many it takes at most."""
+"""Chunks that a warp claims in a round, on average (TURNS), and the largest chunk in vertices."""
 
 CLAIMED, PIECES_TAIL, HUBS_TAIL = control_block.LIVE_TAIL, control_block.LISTED_TAIL, control_block.SWEPT_TAIL
-"""Counters of a round: vertices that warps took; pieces of long rows; rows of several pieces."""
+"""Counters of a round: vertices claimed by warps, pieces of long rows, rows of several pieces."""
 
 TURN, MOST_TURNS = control_block.BUCKET, 40
-"""The control word that counts exchanges of all ranks; the bit of an argument from which on it says how many may be."""
+"""Control word that counts exchanges of all ranks (TURN); bit of the argument above which their limit is given."""
 
 
 def constants() -> str:
-    """These names as C++ constants."""
+    """Return these names as C++ constants."""
     known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
     return "".join(f"#define {name} {value}\n" for name, value in known.items())
 
 
 def members(t: Traced) -> list[tuple[str, str]]:
-    """Members of ``env``: (C++ type, name)."""
+    """Return the members of ``env``: (C++ type, name)."""
     if t.program.kernel != KERNEL:
         return []
     return [
@@ -48,7 +51,7 @@ def members(t: Traced) -> list[tuple[str, str]]:
 
 
 def wanted(t: Traced, extent: GraphSize) -> dict[str, tuple[int, Any]]:
-    """Arrays: name → length and dtype. Of edges into mirrors there may be as many as edges."""
+    """Return the arrays: name → (length, dtype). Edges into mirrors are bounded by all edges."""
     if t.program.kernel != KERNEL:
         return {}
     hubs = extent.edges // PIECE

@@ -1,16 +1,17 @@
-// Rounds of estimates on all GPUs together, without the host: each runs its own until nothing falls there, agrees with the
-// others, and tells them in short messages who fell. Ranks leave alike, behind rounds of their own: the host goes on with
-// the agreement. See multi_gpu_rounds.cuh for what is waited for, and why mailboxes are not overwritten.
+// Rounds of H-index estimates on all GPUs together, without the host. Each rank runs its own rounds until none falls,
+// joins an allreduce, and broadcasts lowered masters in short messages. All ranks return together, behind rounds of
+// their own; the host then takes over at the allreduce. For waiting and the reuse of mailboxes see multi_gpu_rounds.cuh
+// and messages.cuh.
 
-struct FallingRoom {
-    EstimatesRoom estimates;
+struct HindexMultiRoom {
+    HindexRoom estimates;
     Totalled totals;
 };
 
-struct FallingAcross {
-    FallingRoom& room;
-    Falling falling;
-    Asked signal_peers;
+struct HindexMultiRank {
+    HindexMultiRoom& room;
+    HindexRank rank;
+    Asked broadcast;
     Gate gate;
     Agreement agreement;
     i64 number;
@@ -18,28 +19,28 @@ struct FallingAcross {
 
     __device__ void open() {
         const i64* post = env.post;
-        falling.open();
-        signal_peers = parsed(KNOWN(post + POST_TELL));
-        gate = {0, (u32)KNOWN(post + POST_GO), env.gate, (u32*)(env.post + POST_GO)};
+        rank.open();
+        broadcast = parsed(KNOWN(post + POST_BROADCAST));
+        gate = {0, (u32)KNOWN(post + POST_RELEASES), env.gate, (u32*)(env.post + POST_RELEASES)};
         number = KNOWN(post + POST_NUMBER), agreement.stamp = KNOWN(post + POST_STAMP), began = NOW();
     }
 
     __device__ void close() const {
-        falling.close();
+        rank.close();
         if (thread_rank() == 0) env.post[POST_NUMBER] = number, env.post[POST_STAMP] = agreement.stamp;
     }
 
-    // All blocks, and in between the first alone.
+    // Grid barrier with ``work`` done by the first block alone.
     template <class F> __device__ void around(const F& work) {
-        gate.due = falling.due;
+        gate.due = rank.due;
         gate.around(work);
-        falling.due = gate.due;
+        rank.due = gate.due;
     }
 
     __device__ i64 total_here(int k) const {
-        if (k == TOTAL_ACTIVES) return (i64)(falling.told + falling.fell + falling.again);
-        if (k == TOTAL_DEGREES) return falling.edges();
-        return k == TOTAL_STOPS && (falling.told > (u64)falling.few || NOW() - began > LOOK_AROUND);
+        if (k == TOTAL_ACTIVES) return (i64)(rank.to_send + rank.fell + rank.again);
+        if (k == TOTAL_DEGREES) return rank.edges();
+        return k == TOTAL_STOPS && (rank.to_send > (u64)rank.few || NOW() - began > HOST_CHECK_TIME);
     }
 
     __device__ Totals agree() {
@@ -53,43 +54,44 @@ struct FallingAcross {
         return totals_now();
     }
 
-    // Masters that fell to their mirrors; those that others told of wait behind the masters.
+    // Broadcast lowered masters to their mirrors; received mirrors are queued behind the masters.
     __device__ void exchange() {
-        const u64 start = NOW(), told = falling.told;
+        const u64 start = NOW(), to_send = rank.to_send;
         number++;
-        if (told) append(signal_peers, {env.queue0, told, env.queue0, 0}, number, falling.few);
+        if (to_send) append(broadcast, {env.queue0, to_send, env.queue0, 0}, number, rank.few);
         around([&]() {
-            post_few(signal_peers, number);
+            post_few(broadcast, number);
             const u64 posted = NOW();
             all_received(number);
             if (threadIdx.x) return;
             env.post[POST_PACKING] += (i64)(posted - start), env.post[POST_WAITING] += (i64)(NOW() - posted);
         });
-        falling.stamp = (u32)number + 1, falling.hears = true;
-        if (FRESH(env.post + POST_LATE)) return;
+        rank.stamp = (u32)number + 1, rank.has_received = true;
+        if (FRESH(env.post + POST_STALLED)) return;
         const u64 arrived = NOW();
         Front front;
-        front.open(falling.room.staging.held[warp_in_block()][0], env.queue0, env.sums0, slot_of(0), TAIL);
+        front.open(rank.room.staging.held[warp_in_block()][0], env.queue0, env.sums0, slot_of(0), TAIL);
         for (i64 p = 0; p < env.peer_count; p++)
-            take_from<1>(signal_peers, peer_of(p), incoming_any(signal_peers, p, number, falling.few), front);
+            take_from<1>(broadcast, peer_of(p), incoming_any(broadcast, p, number, rank.few), front);
         front.close();
-        falling.barrier_all_gpus();
+        rank.barrier_all_gpus();
         if (thread_rank() == 0) env.post[POST_UNPACKING] += (i64)(NOW() - arrived);
     }
 };
 
-// ``asked``: the round that is next; from bit MOST_TURNS on, how many there may be.
+// ``asked``: the next round; from bit MOST_TURNS on, the most rounds. All blocks are resident, since there are grid
+// barriers.
 KERNEL estimate_across(i64 asked) {
-    SHARED(FallingRoom, room);
-    FallingAcross across = {room, {room.estimates}};
+    SHARED(HindexMultiRoom, room);
+    HindexMultiRank across = {room, {room.estimates}};
     across.open();
     i64 turn = asked & ((1ll << MOST_TURNS) - 1);
     const i64 end = turn + (asked >> MOST_TURNS);
     while (true) {
-        across.falling.run(RING);
+        across.rank.run(RING);
         const Totals t = across.agree();
         if (t.late || t.stops || t.active == 0 || turn + 1 >= end) break;
-        Falling::figure(turn++, t.active, t.edges);
+        HindexRank::figure(turn++, t.active, t.edges);
         across.exchange();
     }
     across.close();

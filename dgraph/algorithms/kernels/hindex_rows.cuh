@@ -1,6 +1,7 @@
-// Rounds of estimates on one GPU: who fell, whom that concerns, and what is told of it.
+// Rounds of H-index estimates on one GPU: effects of lowered vertices, and their propagation.
 
-// Take the vertices of a list that fell off their neighbours' support; those that lack it now are looked at next.
+// Decrement the support of neighbours that listed vertices fell below; list those that lack support now. A warp takes
+// WARP_PIECE edges at a time, found by binary search over the list's prefix sums.
 DEVICE void take_support(const Work& work, const u32* neighbours, List& next) {
     for (u64 edge = warp_rank() * WARP_PIECE; edge < work.edges; edge += warps() * WARP_PIECE) {
         const u64 end = smaller(edge + WARP_PIECE, work.edges);
@@ -52,15 +53,15 @@ DEVICE Work lowered_mirrors(i64 round) {
             (u64)listed_edges(slot, HUGE_TAIL), 0};
 }
 
-// Mirrors that were heard of stand in the queue behind the masters that were told of.
-DEVICE void list_mirrors(i64 round, u64 told, EstimatesRoom& room) {
+// List the received mirrors, which stand in the queue behind the masters that were sent.
+DEVICE void list_mirrors(i64 round, u64 to_send, HindexRoom& room) {
     Front front;
     front.open(room.staging.held[warp_in_block()][0], env.mirrors, env.sums0, slot_in_turn(round), HUGE_TAIL);
     front.offsets = env.back_offsets - env.masters;
-    const u64 count = listed(slot_of(0), TAIL) - told;
+    const u64 count = listed(slot_of(0), TAIL) - to_send;
     for (u64 i = thread_rank(); i - lane_id() < count; i += threads()) {
         const bool mine = i < count;
-        front.add(mine, mine ? FRESH(env.queue0 + told + i) : 0);
+        front.add(mine, mine ? FRESH(env.queue0 + to_send + i) : 0);
     }
     front.close();
 }
@@ -72,74 +73,75 @@ DEVICE void keep_estimates(const Work& work) {
     }
 }
 
-// One rank's part of the rounds; every thread of its grid holds the same.
-struct Falling {
-    EstimatesRoom& room;
+// State of one rank; every thread of its grid has the same values. ``to_send``, ``fell``, ``again``: shared masters
+// that fell since the last exchange, vertices that fell in this round, vertices to evaluate again.
+struct HindexRank {
+    HindexRoom& room;
     u32 due, stamp;
     i64 round, few;
-    u64 told, fell, again;
-    bool hears;
+    u64 to_send, fell, again;
+    bool has_received;
 
     __device__ void open() {
         const i64* c = env.control;
-        due = (u32)KNOWN(c + GATE), round = KNOWN(c + ROUND), told = (u64)KNOWN(c + ACTIVE), hears = !FUSED && round > 0;
-        few = FUSED ? 0 : KNOWN(env.post + POST_FEW), stamp = FUSED ? 0 : (u32)KNOWN(env.post + POST_NUMBER) + 1;
+        due = (u32)KNOWN(c + GATE), round = KNOWN(c + ROUND), to_send = (u64)KNOWN(c + ACTIVE), has_received = !FUSED && round > 0;
+        few = FUSED ? 0 : KNOWN(env.post + POST_OFFSET_LIMIT), stamp = FUSED ? 0 : (u32)KNOWN(env.post + POST_NUMBER) + 1;
     }
 
     __device__ void close() const {
         if (thread_rank()) return;
         i64* c = env.control;
-        c[GATE] = due, c[ROUND] = round, c[ACTIVE] = (i64)told, c[QUEUED] = (i64)(fell + again), c[EDGES] = edges();
+        c[GATE] = due, c[ROUND] = round, c[ACTIVE] = (i64)to_send, c[QUEUED] = (i64)(fell + again), c[EDGES] = edges();
     }
 
     __device__ void barrier_all_gpus() { grid_barrier(env.gate, due); }
     __device__ i64 edges() const { return listed_edges(slot_in_turn(round - 1), TAIL); }
 
-    // Rounds until nothing falls; between ranks, until there is much to do again: no more than ``limit``.
+    // Run rounds until no estimate falls or ``limit`` is reached; between ranks also until a round has much work again.
     __device__ void run(i64 limit) {
         const i64 end = round + limit;
-        if (hears) {
-            list_mirrors(round - 1, told, room);
+        if (has_received) {
+            list_mirrors(round - 1, to_send, room);
             barrier_all_gpus();
         }
         while (true) {
             one();
-            // Blocks that go on may add to what is looked at next, but only where some fell: so all blocks decide alike.
+            // Blocks that continue may append to the next list only if some vertex fell, so all blocks decide alike.
             if (fell + again == 0 || round >= end) break;
             if (!FUSED && (fell > (u64)few || edges() > few)) break;
         }
-        told = FUSED ? 0 : (u64)listed(slot_of(0), TAIL);
+        to_send = FUSED ? 0 : (u64)listed(slot_of(0), TAIL);
     }
 
     __device__ void one() {
         i64 *slot = slot_in_turn(round), *next = slot_in_turn(round + 1);
         if (round > 0) {
             List list;
-            list.open(room.staging.held[warp_in_block()][0], looked_at(round), slot + TOUCHED_TAIL);
+            list.open(room.staging.held[warp_in_block()][0], evaluation_list(round), slot + TOUCHED_TAIL);
             take_support(lowered_masters(round - 1), env.out_neighbours, list);
-            if (hears) take_support(lowered_mirrors(round - 1), env.back_neighbours, list);
+            if (has_received) take_support(lowered_mirrors(round - 1), env.back_neighbours, list);
             list.close();
             barrier_all_gpus();
             keep_estimates(lowered_masters(round - 1));
-            if (hears) keep_estimates(lowered_mirrors(round - 1));
+            if (has_received) keep_estimates(lowered_mirrors(round - 1));
             if (blockIdx.x == 0) clear(next);
-            if (blockIdx.x == 0 && hears) clear(slot_of(0));
+            if (blockIdx.x == 0 && has_received) clear(slot_of(0));
             barrier_all_gpus();
         }
-        hears = false;
-        const u64 looked = round ? (u64)FRESH(slot + TOUCHED_TAIL) : (u64)env.masters;
-        Looking looking;
-        looking.open(round, stamp, room);
-        looking.look(slot, round ? looked_at(round) : (const u32*)0, looked);
-        looking.close();
+        has_received = false;
+        const u64 evaluated = round ? (u64)FRESH(slot + TOUCHED_TAIL) : (u64)env.masters;
+        RowEvaluator evaluator;
+        evaluator.open(round, stamp, room);
+        evaluator.evaluate_list(slot, round ? evaluation_list(round) : (const u32*)0, evaluated);
+        evaluator.close();
         barrier_all_gpus();
         if (FRESH(slot + PIECES_TAIL)) {
-            looking.look_at_pieces(slot, room);
-            looking.close();
+            evaluator.evaluate_pieces(slot, room);
+            evaluator.close();
             barrier_all_gpus();
         }
         fell = listed(slot, TAIL), again = (u64)FRESH(next + TOUCHED_TAIL);
-        if (FUSED) figure(round, (i64)looked, listed_edges(slot, TAIL));
+        if (FUSED) figure(round, (i64)evaluated, listed_edges(slot, TAIL));
         round++;
     }
 
@@ -150,21 +152,21 @@ struct Falling {
 };
 
 KERNEL estimate(i64 limit) {
-    SHARED(EstimatesRoom, room);
-    Falling falling = {room};
-    falling.open();
-    falling.run(limit);
-    falling.close();
+    SHARED(HindexRoom, room);
+    HindexRank rank = {room};
+    rank.open();
+    rank.run(limit);
+    rank.close();
 }
 
-// Every vertex's degree, but no more than ``most``.
+// Set every estimate to the degree, at most ``most``.
 KERNEL begin_estimates(i64 most) {
     for (u64 v = thread_rank(); v < (u64)env.rows; v += threads())
         env.f_core[v] = env.before[v] = (core_value)smaller((i64)env.degree[v], most);
 }
 
-// Edges into mirrors, by mirror: how many (``fills`` 0); or, where ``back_offsets`` says where they end, from there down
-// whose, so that it says where they begin.
+// Group edges into mirrors by mirror. ``fills`` 0: count them. 1: with ``back_offsets`` as the groups' ends, fill the
+// groups from the end, so that it then holds their starts.
 KERNEL turn_edges(i64 fills) {
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.masters; v += threads()) {
         const bool mine = v < (u64)env.masters;

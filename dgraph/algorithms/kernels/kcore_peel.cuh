@@ -1,19 +1,19 @@
-// Vertices that lose neighbours, where a program's rounds are those of ``algorithms/kcore.py``: one that has more than its
-// level left loses them as edges find it, and joins the frontier when so many are left. So only the first round at a k
-// passes over vertices.   [Kabir & Madduri, IPDPSW 2017: who takes too much gives it back, and a dropped vertex keeps its
-// level]
+// Peeling of vertices inside the edge phase, where a program's rounds are those of ``algorithms/kcore.py``. A vertex
+// with more remaining neighbours than its level loses them as edges find it, and joins the frontier when it reaches the
+// level. So only the first round at a k passes over all vertices.   [Kabir & Madduri, IPDPSW 2017: a vertex that was
+// decremented too far is incremented again, and a removed one keeps its level]
 //
-// Of its sums, ``dropped`` is the first and ``least`` the one minimum. That also counts what a vertex had left on its way
-// down to its level in one round: then the next k may be one that nobody is at.
+// Of the program's sums, ``dropped`` is the first and ``least`` the only minimum. ``least`` also sees intermediate
+// degrees of a vertex that is removed in this round, so the next k may be an empty level, which costs one round.
 
-// How v fared: whether it is dropped now, and what is left of it above its zero.
+// Result for v: whether it is removed now, and its remaining degree above its zero.
 struct Peeled {
     bool drops;
     i64 rest;
 };
 
 #if KCORE_PEEL
-// Neighbours left with which v is dropped when k is 0; and those with fewer than so many were dropped before this k.
+// Remaining degree at which v is removed when k is 0; and the degree below which vertices were removed before this k.
 #if KCORE_BOUNDED
 DEVICE i64 zero_of(u32 v) { return larger((i64)LOAD(env.f_top + v) - env.p_first, 1ll); }
 #else

@@ -1,10 +1,11 @@
-"""Core numbers by peeling: the compiled part of ``kcore_peel_machine.py``.
+"""Compiled peeling kernels of core numbers (``kcore_peel_machine.py``).
 
 [Kabir & Madduri, 2017: PKC; windows of levels as in Dhulipala et al., SPAA 2017: Julienne]
 
-At level k every vertex with k neighbours left is dropped, and so on until none has. A thread follows what it dropped
-itself, without a barrier, as far as ``BUFFER`` vertices; what is more waits in ``queue`` for any thread. Vertices that
-levels k .. k + WINDOW - 1 may drop are *candidates*: found by one pass over all that are left, or *fallen* since.
+Level k removes every vertex with k remaining neighbours, until there is none. A thread follows its own removals without
+a barrier, up to ``BUFFER`` vertices; the rest waits in ``queue`` for any thread. *Candidates* are the vertices that
+levels k .. k + WINDOW - 1 may remove. One pass over all live vertices finds them; vertices that reach the window later
+are listed as *fallen*.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ from dgraph.backend.cpu.threads.atomics import (
     INLINE,
     INNER,
     OPTIONS,
-    added,
+    add_into,
     barrier,
     fetch_add,
     load,
@@ -29,12 +30,12 @@ WINDOW = 16
 BUFFER = 4096
 CHUNK = 64
 AHEAD = 8
-"""Vertices between the one that is dropped and the one whose row is fetched."""
+"""Vertices by which rows are prefetched."""
 
 NONE = np.iinfo(np.int64).max
-"""A level past all."""
+"""Level above all others."""
 
-# words of ``shared``, 8 apart
+# words of ``shared``, 8 apart: one cache line each
 TAIL, CLAIMED, FALLEN, MIRRORS, FRONT, DROPPED, EDGES = range(0, 56, 8)
 HEAD, LEVEL, LAST, FALLEN_FROM = range(56, 88, 8)
 SHARED = 88
@@ -42,7 +43,7 @@ SHARED = 88
 
 @njit(**INLINE)
 def put(buffer, count, v, out, shared, tail):
-    """Add to this thread's buffer, and move a full one to its place in the list; the new count."""
+    """Append to this thread's buffer and flush a full one to the list; return the new count."""
     store(buffer, count, np.uint32(v))
     count += 1
     return move(buffer, 0, count, out, shared, tail) if count == BUFFER else count
@@ -50,7 +51,7 @@ def put(buffer, count, v, out, shared, tail):
 
 @njit(**INNER)
 def move(buffer, first, last, out, shared, tail):
-    """Move ``buffer[first:last]`` to its place in the list; ``first``."""
+    """Flush ``buffer[first:last]`` to the list; return ``first``."""
     if last > first:
         at = fetch_add(shared, tail, last - first)
         for i in range(first, last):
@@ -60,8 +61,11 @@ def move(buffer, first, last, out, shared, tail):
 
 @njit(**INNER)
 def find(t, threads, k, last, core, lists, counts, buffers, shared):
-    """Into ``queue``: the vertices that level k drops. Returns the last level of the window, and where the vertices
-    begin that fell into it."""
+    """Queue the vertices that level k removes.
+
+    Returns:
+        The last level of the window, and the first entry of ``fallen`` that belongs to it.
+    """
     queue, live, candidates, fallen = lists[0], lists[1], lists[2], lists[3]
     out, found, fallen_from = buffers[t, 0], 0, shared[FALLEN_FROM]
     begin = len(live) * t // threads
@@ -73,21 +77,21 @@ def find(t, threads, k, last, core, lists, counts, buffers, shared):
             v = np.int64(load(live, i))
             if untouched and load(core, v) < k:
                 store(core, v, core.dtype.type(k))
-            left = load(core, v)
-            if left > last:
+            remaining = load(core, v)
+            if remaining > last:
                 store(live, kept, np.uint32(v))
                 kept += 1
-            elif left >= k:
+            elif remaining >= k:
                 store(candidates, chosen, np.uint32(v))
                 chosen += 1
         counts[t, 0], counts[t, 1] = kept - begin, chosen - begin
     kept = begin
     for i in range(begin, begin + counts[t, 1]):
         v = np.int64(load(candidates, i))
-        left = load(core, v)
-        if left == k:
+        remaining = load(core, v)
+        if remaining == k:
             found = put(out, found, v, queue, shared, TAIL)
-        elif left > k:
+        elif remaining > k:
             store(candidates, kept, np.uint32(v))
             kept += 1
     counts[t, 1] = kept - begin
@@ -102,7 +106,7 @@ def find(t, threads, k, last, core, lists, counts, buffers, shared):
 
 @njit(**INNER)
 def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log, buffers, shared, alone):
-    """Drop ``queue[start:end]`` and all that this leaves with k neighbours; mirrors count what they lost."""
+    """Remove ``queue[start:end]`` and all vertices that this leaves with k neighbours; mirrors count their losses."""
     queue, fallen, mirrors, front = lists[0], lists[3], lists[4], lists[5]
     stack, fell, touched, gone = buffers[t, 0], buffers[t, 1], buffers[t, 2], buffers[t, 3]
     offsets, neighbours = graph
@@ -126,20 +130,20 @@ def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log,
                         g = put(gone, g, u, front, shared, FRONT)
                 for e in range(load(offsets, u), load(offsets, u + 1)):
                     v = np.int64(load(neighbours, e))
-                    if v >= masters:  # one whose master is gone is never told, so it counts on
-                        if added(lost, v, 1, alone) == 0 and load(core, v) > k:
+                    if v >= masters:  # losses of a removed master's mirrors are counted but not sent
+                        if add_into(lost, v, 1, alone) == 0 and load(core, v) > k:
                             j = put(touched, j, v, mirrors, shared, MIRRORS)
                         continue
                     if load(core, v) <= k:
                         continue
-                    before = added(core, v, -1, alone)
+                    before = add_into(core, v, -1, alone)
                     if before == k + 1:
                         store(stack, top, np.uint32(v))
                         top += 1
                         if top == BUFFER:
                             top = move(stack, BUFFER // 2, BUFFER, queue, shared, TAIL)
                     elif before <= k:
-                        added(core, v, 1, alone)
+                        add_into(core, v, 1, alone)
                     elif before - 1 == last:
                         f = put(fell, f, v, fallen, shared, FALLEN)
     move(fell, 0, f, fallen, shared, FALLEN)
@@ -151,7 +155,7 @@ def drop(t, k, last, start, end, graph, masters, core, lost, degree, lists, log,
 
 @njit(**OPTIONS)
 def lose(lids, positions, values, core, lists, shared):
-    """What mirrors lost, off their masters ``lids[positions]``; those left with k neighbours wait."""
+    """Subtract mirrors' losses from masters ``lids[positions]``; queue those that reach level k."""
     queue, fallen, k, last = lists[0], lists[3], shared[LEVEL], shared[LAST]
     tail, end = shared[TAIL], shared[FALLEN]
     for i in range(len(positions)):
@@ -159,12 +163,12 @@ def lose(lids, positions, values, core, lists, shared):
         before = np.int64(load(core, v))
         if before <= k:
             continue
-        left = max(before - np.int64(load(values, i)), k)
-        store(core, v, core.dtype.type(left))
-        if left == k:
+        remaining = max(before - np.int64(load(values, i)), k)
+        store(core, v, core.dtype.type(remaining))
+        if remaining == k:
             store(queue, tail, np.uint32(v))
             tail += 1
-        elif before > last >= left:
+        elif before > last >= remaining:
             store(fallen, end, np.uint32(v))
             end += 1
     shared[TAIL], shared[FALLEN] = tail, end
@@ -172,7 +176,7 @@ def lose(lids, positions, values, core, lists, shared):
 
 @njit(**OPTIONS)
 def lowest(k, core, lists, counts, shared):
-    """The next level after k that drops a vertex; NONE if none is left."""
+    """Return the next level after k that removes a vertex; NONE if no vertex remains."""
     live, candidates, fallen = lists[1], lists[2], lists[3]
     level, threads = NONE, len(counts)
     for t in range(threads):
@@ -188,25 +192,30 @@ def lowest(k, core, lists, counts, shared):
 
 @njit(**INLINE)
 def fewest(vertices, first, last, core, k, level):
-    """The smaller of ``level`` and what is left, if more than k, of ``vertices[first:last]``."""
+    """Return the minimum of ``level`` and the remaining degrees above k of ``vertices[first:last]``."""
     for i in range(first, last):
-        left = np.int64(load(core, np.int64(load(vertices, i))))
-        level = min(level, left if left > k else NONE)
+        remaining = np.int64(load(core, np.int64(load(vertices, i))))
+        level = min(level, remaining if remaining > k else NONE)
     return level
 
 
 @njit(**OPTIONS)
 def forget(lids, lost):
-    """What mirrors lost has been told."""
+    """Reset mirrors' losses after they were sent."""
     for i in range(len(lids)):
         store(lost, np.int64(load(lids, i)), lost.dtype.type(0))
 
 
 @njit(**OPTIONS)
 def peel(t, threads, graph, masters, core, lost, degree, lists, counts, buffers, shared, gate, fresh, limit, ring):
-    """Thread t of ``threads``: what waits in the queue (``fresh``: what the level drops) and all that follows here.
+    """Process the queue and all removals that follow on this rank; thread t of ``threads``.
 
-    With ``limit`` > 0 this is the whole graph: up to so many levels, until every vertex is dropped; how many.
+    ``fresh``: queue the vertices that the level removes first.
+
+    ``limit`` > 0: the whole graph is on this rank; run up to ``limit`` levels.
+
+    Returns:
+        Levels that were run.
     """
     k, last, fallen_from, levels = shared[LEVEL], shared[LAST], shared[FALLEN_FROM], 0
     head = shared[HEAD]

@@ -1,8 +1,8 @@
-"""A machine that peels a graph: every rank follows what it dropped to the end of the level before it tells others.
+"""K-core peeling on CPUs: each rank follows its removals to the end of the level before it exchanges.
 
-It stands for the rounds of a program whose ``kernel`` is "cores": it has a field ``core``, left neighbours and in the
-end core numbers, and a field ``lost`` that sums what neighbours took away; parameters ``first``, the first level, and
-``single``, to stop after it.
+The machine replaces the rounds of a program whose ``kernel`` is "cores". The program has a field ``core`` (remaining
+degrees, finally core numbers), a field ``lost`` that sums the neighbours removed, and parameters ``first``, the first
+level, and ``single``, which stops after it. The kernels are in ``kcore_peel_cpu.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dgraph.program import Traced
 
 
 class KcorePeelMachine(SharedMachine):
-    """What the engine and the synchronisation ask of a ``Machine``.
+    """CPU machine that peels a graph level by level.
 
     Attributes:
         state: core and lost → (masters + mirrors,).
@@ -37,7 +37,7 @@ class KcorePeelMachine(SharedMachine):
         self.core, self.lost = self.state["core"], self.state["lost"]
         self.compiled = (kernel.peel, self.core.dtype) in _ready
         self.active = self.edges = 0
-        self._heard = any(side.rows < side.count for side in local.theirs.values())
+        self._sends_removals = any(side.rows < side.count for side in local.peer_mirrors.values())
         self._single, self._first = (traced.program.parameters[name] for name in ("single", "first"))
         self._all_dropped = 0
         queue, live, candidates, fallen = (np.empty(n, np.uint32) for n in (size, masters, masters, masters))
@@ -52,7 +52,7 @@ class KcorePeelMachine(SharedMachine):
         self._shared[[kernel.LEVEL, kernel.LAST]] = self._first, -1
         self._ring, self._fresh = np.zeros(3 * RING, np.int64), True
 
-    # what the engine asks for
+    # called by the engine
 
     def compile(self) -> None:
         """Compile, or load from the cache folder, everything that the rounds will call."""
@@ -67,26 +67,28 @@ class KcorePeelMachine(SharedMachine):
         _ready.add((kernel.peel, self.core.dtype))
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """Nothing is dropped yet."""
+        """Set remaining degrees to the out-degrees."""
         masters, self.mirrors_current = self.local.masters, True
         self.core[:] = self.local.out_degree
         self.active, self.edges = masters, int(self.local.out_degree[:masters].sum())
 
     def edge(self) -> None:
-        """What waits, or what a fresh level drops, and all that follows on this rank."""
+        """Process the queue, or the vertices of a new level, and all removals that follow on this rank."""
         self._shared[[kernel.MIRRORS, kernel.FRONT, kernel.EDGES]] = 0
         self._peel(0)
         self._fresh = False
 
     def vertex(self) -> None:
-        """Masters that this round dropped are the frontier, if other ranks have edges that leave them; then come those
-        that it left with k neighbours."""
+        """Count this round's frontier.
+
+        Removed masters count if other ranks have edges that leave them; then masters that the exchange queued.
+        """
         shared = self._shared
-        self.active = int(shared[kernel.FRONT] * self._heard + shared[kernel.TAIL] - shared[kernel.HEAD])
+        self.active = int(shared[kernel.FRONT] * self._sends_removals + shared[kernel.TAIL] - shared[kernel.HEAD])
         self.edges = int(shared[kernel.EDGES])
 
     def fused(self, limit: int) -> int:
-        """Up to ``limit`` levels of a graph without mirrors; how many."""
+        """Run up to ``limit`` levels of a graph without mirrors; return their number."""
         levels = self._peel(1 if self._single or not self._fresh else min(limit, RING))
         self.round += levels
         self._last, self._fresh = levels, True
@@ -96,11 +98,11 @@ class KcorePeelMachine(SharedMachine):
         return levels
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Integers [active, edges, dropped in all]; no floats."""
+        """Return integers [active, edges, removed so far]; no floats."""
         return np.array([self.active, self.edges, self._shared[kernel.DROPPED]], np.int64), np.empty(0)
 
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
-        """Take in the totals of all ranks."""
+        """Apply the totals of all ranks."""
         self.total_active, self.total_edges = int(integers[0]), int(integers[1])
         if starting:
             return
@@ -110,43 +112,47 @@ class KcorePeelMachine(SharedMachine):
 
     @property
     def waiting(self) -> int:
-        """Vertices that no level has dropped: a level at which nobody drops any more is over, and the next is the
-        lowest that drops any."""
+        """Vertices that no level has removed yet.
+
+        A level ends when no rank removes any; the next level is the lowest that removes a vertex.
+        """
         return 0 if self._single else self.local.masters - int(self._shared[kernel.DROPPED])
 
     def lowest_bucket(self) -> int:
-        """The lowest level at which one of this rank's vertices is dropped."""
+        """Return the lowest level that removes one of this rank's vertices."""
         return kernel.lowest(self._shared[kernel.LEVEL], self.core, self._lists, self._counts, self._shared)
 
     def open_bucket(self, bucket: int) -> None:
-        """Stand before this level."""
+        """Begin this level."""
         self._shared[kernel.LEVEL], self._fresh = bucket, True
 
     def globals(self) -> dict[str, int | float]:
-        """The level."""
+        """Return the level."""
         return {"k": int(self._shared[kernel.LEVEL])}
 
     def figures(self, first: int) -> np.ndarray:
-        """Of the levels of the last call: vertices dropped, their edges, 0; int64 (levels, 3)."""
+        """Return vertices removed, their edges, and 0 for each level of the last call; int64 (levels, 3)."""
         return self._ring.reshape(RING, 3)[: self._last]
 
     def fields(self) -> dict[str, np.ndarray]:
-        """The fields of masters."""
+        """Return the fields of masters."""
         return {name: values[: self.local.masters] for name, values in self.state.items()}
 
-    def portable(self) -> Snapshot | None:
-        """Where the levels stand; None inside a level, of which only this rank knows what waits."""
+    def snapshot(self) -> Snapshot | None:
+        """Return a snapshot between levels; None inside a level, whose queue only this rank knows."""
         if not self._fresh:
             return None
         masters, level = self.local.masters, int(self._shared[kernel.LEVEL])
-        nobody = np.zeros(masters, np.uint8)
+        inactive = np.zeros(masters, np.uint8)
         values = {"k": level - self._first, "fresh": 1, "dropped": self._all_dropped}
         shared = between_rounds(self.traced, self.round, 0, 0, self.local.arcs, values)
-        return Snapshot({"core": self.core[:masters]}, nobody, nobody, shared)
+        return Snapshot({"core": self.core[:masters]}, inactive, inactive, shared)
 
     def restore(self, kept: Snapshot) -> None:
-        """Stand before a level, where what is left has as many neighbours or more; or, where the program's own rounds
-        were stopped inside one, with those that the last round dropped before us."""
+        """Resume before a level, or inside one from a snapshot of the program's own rounds.
+
+        Inside a level, the vertices that the last round removed are queued.
+        """
         masters, shared, self.mirrors_current = self.local.masters, self._shared, False
         values = dict(zip(self.traced.globals, kept.shared["integers"], strict=False))
         level = self._first + values["k"]
@@ -155,51 +161,51 @@ class KcorePeelMachine(SharedMachine):
         self.done, self._fresh = bool(kept.shared["done"]), bool(kept.shared["whole"])
         shared[[kernel.LEVEL, kernel.LAST]] = level, level - self._fresh
         waiting = np.flatnonzero(kept.active).astype(np.uint32)
-        self._wait(waiting)
+        self._queue(waiting)
         live, threads = self._lists[1], len(self._counts)
         for t in range(threads):
             begin, end = masters * t // threads, masters * (t + 1) // threads
-            left = begin + np.flatnonzero(self.core[begin:end] >= level + (not self._fresh))
-            live[begin : begin + left.size] = left
-            self._counts[t, 0] = left.size
+            remaining = begin + np.flatnonzero(self.core[begin:end] >= level + (not self._fresh))
+            live[begin : begin + remaining.size] = remaining
+            self._counts[t, 0] = remaining.size
         shared[kernel.DROPPED] = masters - self._counts[:, 0].sum() - waiting.size
 
-    # what the synchronisation asks for
+    # called by the synchronisation
 
     def frontier(self) -> np.ndarray:
-        """lids of masters that this round dropped (uint32)."""
+        """Return the lids of masters that this round removed (uint32)."""
         return self._lists[5][: self._shared[kernel.FRONT]]
 
     dirty = frontier
 
     def take_mirrors(self) -> np.ndarray:
-        """lids of mirrors that lost neighbours in this round."""
+        """Return the lids of mirrors that lost neighbours in this round."""
         return self._lists[4][: self._shared[kernel.MIRRORS]]
 
     def reset(self, lids: np.ndarray | slice) -> None:
-        """What was sent is not sent again."""
+        """Reset losses that were sent."""
         if isinstance(lids, slice):
             self.lost[lids] = 0
         else:
             kernel.forget(lids, self.lost)
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
-        """What mirrors lost, off their masters ``lids[positions]``; those left with k neighbours wait."""
+        """Subtract mirrors' losses from masters ``lids[positions]``; queue those that reach the level."""
         kernel.lose(lids, positions, values[0], self.core, self._lists, self._shared)
 
     def join(self, lids: np.ndarray) -> None:
-        """Mirrors whose masters were dropped: their local edges go too."""
+        """Queue mirrors whose masters were removed: their local edges go too."""
         self.core[lids] = self._shared[kernel.LEVEL]
-        self._wait(lids)
+        self._queue(lids)
 
-    # inside
+    # internals
 
     @property
     def _threads(self) -> int:
         return self.team.size if len(self.local.out.neighbours) > kernel.BUFFER else 1
 
-    def _wait(self, lids: np.ndarray) -> None:
-        """To be dropped in the next round."""
+    def _queue(self, lids: np.ndarray) -> None:
+        """Queue vertices for the next round."""
         end = int(self._shared[kernel.TAIL])
         self._lists[0][end : end + len(lids)] = lids
         self._shared[kernel.TAIL] = end + len(lids)
@@ -214,4 +220,4 @@ class KcorePeelMachine(SharedMachine):
 
 
 _ready: set = set()
-"""Kernels and types whose machine code this process has."""
+"""Kernels and dtypes that are compiled in this process."""

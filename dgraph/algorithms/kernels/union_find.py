@@ -1,8 +1,8 @@
-"""Connected components by union-find: the compiled part of ``components_cpu.py``.
+"""Compiled union-find kernels of connected components (``components_cpu.py``).
 
-[Sutton et al., IPDPS 2018: Afforest]
-
-``parent`` is a forest over lids in which a parent is smaller than its child; a tree is a component.
+[Sutton et al., IPDPS 2018: Afforest] ``parent`` is a forest over lids in which a parent is smaller than its child; a
+tree is a component. Afforest samples two edges of each vertex, finds the largest tree, and skips the remaining edges of
+its members. We add directed local arcs: a vertex whose in-arcs are not all stored in reverse counts those it saw.
 """
 
 import numpy as np
@@ -16,40 +16,40 @@ from dgraph.backend.cpu.threads.atomics import (
     fetch_min,
     load,
     prefetch,
-    replaced,
+    replace_if_equal,
     store,
 )
 
 PROBES = 1024
-"""Vertices looked at to find the largest component."""
+"""Vertices sampled to find the largest component."""
 
 CHUNK = 4096
-NOBODY = np.uint32(2**32 - 1)
+NO_VERTEX = np.uint32(2**32 - 1)
 AHEAD = 16
-"""Vertices between the one that is worked on and the one whose row is fetched."""
+"""Vertices by which rows are prefetched."""
 
-FELL, TELLS = np.uint8(1), np.uint8(2)
-"""In ``marks``: roots that are listed as fallen; roots that have mirrors."""
+LOWERED, HAS_MIRRORS = np.uint8(1), np.uint8(2)
+"""Bits of ``marks``: the root is listed as lowered; the root's tree has mirrors."""
 
 NEXT, LARGEST = 0, 64
-"""Words of ``shared``: counters of the dealt chunks, 8 words apart; the root of the largest component."""
+"""Words of ``shared``: counters of dynamic chunks, 8 words apart; the root of the largest component."""
 
 
 @njit(**INLINE)
 def join(parent, u, v, alone):
-    """Make u and v one tree, whatever other threads do meanwhile, unless this one is alone."""
+    """Merge the trees of u and v, concurrently with other threads unless ``alone``."""
     a, b = load(parent, u), load(parent, v)
     while a != b:
         high, low = max(a, b), min(a, b)
         above = load(parent, high)
-        if above == low or (above == high and replaced(parent, high, high, low, alone)):
+        if above == low or (above == high and replace_if_equal(parent, high, high, low, alone)):
             break
         a, b = load(parent, load(parent, high)), load(parent, low)
 
 
 @njit(**OPTIONS)
 def flatten(t, threads, count, parent):
-    """Of the first ``count`` vertices, every one of this thread's share a child of its root."""
+    """Make every vertex of this thread's share of the first ``count`` a child of its root."""
     for v in range(count * t // threads, count * (t + 1) // threads):
         above = load(parent, v)
         while above != load(parent, above):
@@ -59,7 +59,7 @@ def flatten(t, threads, count, parent):
 
 @njit(**OPTIONS)
 def most_frequent(parent, roots):
-    """The root that most of ``PROBES`` vertices, drawn with a fixed seed, have. ``roots``: that many, scratch."""
+    """Return the most frequent root of ``PROBES`` vertices, chosen with a fixed seed; ``roots`` is scratch."""
     state = np.uint64(88172645463325252)
     for i in range(PROBES):
         state ^= state << np.uint64(13)
@@ -80,24 +80,35 @@ def most_frequent(parent, roots):
 
 @njit(**OPTIONS)
 def components(
-    t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, left, later, probes, shared, gate
+    t, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared, gate
 ):
-    """Thread t of ``threads``: trees of all arcs, and at each root the smallest original id of its tree.
+    """Join all arcs, and find the smallest original id of each tree, stored at its root; thread t of ``threads``.
 
-    Two arcs of every row first, which on most graphs already make the largest component; its rows get no second look.
-    What that misses is found at the arcs' other ends: a vertex whose row has the arc's reverse sees it there; one of
-    the last ``len(entering)``, which need not have a row, is told by the count of its arcs: if fewer came than enter
-    it, the missing ones leave the largest component.
+    Two arcs of every row are joined first, which on most graphs makes the largest component; rows of its members are
+    then
+    skipped. An arc skipped this way is found at its other end. A vertex whose row has the arc's reverse sees it there.
+    One
+    of the last ``len(entering)`` vertices may lack a row: it counts the arcs seen, and if fewer came than enter it, the
+    missing ones start in the largest component.
 
     Args:
+        t: this thread.
+        threads: their number.
+        offsets: CSR of the local arcs.
+        neighbours: likewise.
         entering: uint32, local arcs that enter each of the last vertices; the rows of the others have every reverse.
-        ascending: vertices, the first ones, whose original ids ascend: a root among them has the smallest of theirs.
-        lowest: int64, ``original`` at first; right at roots when this ends.
-        left: uint32, as long as ``entering``; scratch.
-        later, probes: uint32, two a row and PROBES; scratch.
+        original: int64, original ids.
+        ascending: number of leading vertices whose original ids ascend: a root among them has the smallest of theirs.
+        parent: uint32 (size,), output.
+        lowest: int64 (size,), ``original`` at first; valid at roots on return.
+        unseen: uint32, as long as ``entering``; scratch.
+        later: uint32, two a row; scratch.
+        probes: uint32 (PROBES,); scratch.
+        shared: counters of all threads, zero.
+        gate: barrier of all threads, zero.
     """
     size = len(parent)
-    counted, alone = size - len(left), threads == 1
+    counted, alone = size - len(unseen), threads == 1
     rows = counted if counted > 0 else size
     first, last = size * t // threads, size * (t + 1) // threads
     begin, end = rows * t // threads, rows * (t + 1) // threads
@@ -112,7 +123,7 @@ def components(
     for v in range(max(first, counted), last):
         if v >= rows:
             store(parent, v, np.uint32(v))
-        store(left, v - counted, load(entering, v - counted))
+        store(unseen, v - counted, load(entering, v - counted))
     barrier(gate, threads)
     flatten(t, threads, rows, parent)
     barrier(gate, threads)
@@ -141,10 +152,10 @@ def components(
                     u = np.int64(load(neighbours, e))
                     join(parent, np.int64(v), u, alone)
                     if u >= counted:
-                        fetch_add(left, u - counted, np.uint32(-1))
+                        fetch_add(unseen, u - counted, np.uint32(-1))
     barrier(gate, threads)
     for v in range(max(first, counted), last):
-        if load(left, v - counted) != 0:
+        if load(unseen, v - counted) != 0:
             join(parent, np.int64(v), largest, alone)
     barrier(gate, threads)
     flatten(t, threads, size, parent)
@@ -158,16 +169,16 @@ def components(
 
 
 @njit(**OPTIONS)
-def labelled(t, threads, parent, lowest, label, count):
-    """Every one of the first ``count`` vertices gets what its root knows."""
+def copy_labels(t, threads, parent, lowest, label, count):
+    """Copy its root's label to each of the first ``count`` vertices."""
     for v in range(count * t // threads, count * (t + 1) // threads):
         store(label, v, load(lowest, np.int64(load(parent, v))))
     return 0
 
 
 @njit(**OPTIONS)
-def fallen(vertices, parent, lowest, label, out, count):
-    """``vertices`` whose root knows a smaller label get it, and are listed in ``out`` from ``count`` on; new count."""
+def update_labels(vertices, parent, lowest, label, out, count):
+    """Lower labels of ``vertices`` to their roots'; append the lowered ones to ``out`` and return the new count."""
     for i in range(len(vertices)):
         v = np.int64(load(vertices, i))
         low = load(lowest, np.int64(load(parent, v)))
@@ -179,12 +190,16 @@ def fallen(vertices, parent, lowest, label, out, count):
 
 
 @njit(**OPTIONS)
-def fallen_of(roots, head, following, first, last, budget, lowest, label, out):
-    """The same of vertices ``first .. last`` below ``roots``: how many, and whether ``budget`` looks were enough."""
+def update_below_roots(roots, head, following, first, last, budget, lowest, label, out):
+    """Lower labels of vertices ``first .. last`` in the trees of ``roots``, by lists.
+
+    Returns:
+        Lowered vertices, and False if ``budget`` list entries were not enough.
+    """
     count = 0
     for i in range(len(roots)):
         low, v = lowest[roots[i]], head[roots[i]]
-        while v != NOBODY:
+        while v != NO_VERTEX:
             if budget == 0:
                 return count, False
             budget -= 1
@@ -198,7 +213,7 @@ def fallen_of(roots, head, following, first, last, budget, lowest, label, out):
 
 @njit(**OPTIONS)
 def lists(vertices, parent, head, following):
-    """The vertices of every root as a list: ``head`` at the root, then ``following``; NOBODY ends it."""
+    """Build a linked list of each root's vertices: ``head`` at the root, then ``following``; NO_VERTEX ends it."""
     for i in range(len(vertices)):
         root = np.int64(load(parent, np.int64(load(vertices, i))))
         store(following, np.int64(load(vertices, i)), load(head, root))
@@ -206,27 +221,27 @@ def lists(vertices, parent, head, following):
 
 
 @njit(**OPTIONS)
-def mark(vertices, parent, marks):
-    """``marks`` of the vertices' roots become TELLS."""
+def mark_roots(vertices, parent, marks):
+    """Set ``marks`` of the vertices' roots to HAS_MIRRORS."""
     for i in range(len(vertices)):
-        store(marks, np.int64(load(parent, np.int64(load(vertices, i)))), TELLS)
+        store(marks, np.int64(load(parent, np.int64(load(vertices, i)))), HAS_MIRRORS)
 
 
 @njit(**INLINE)
 def lower(root, value, lowest, marks, roots, count):
-    """A label for a root; one that falls is listed, once."""
+    """Lower a root's label; list the root the first time; return the new count."""
     if value < load(lowest, root):
         store(lowest, root, value)
-        if not load(marks, root) & FELL:
-            store(marks, root, load(marks, root) | FELL)
+        if not load(marks, root) & LOWERED:
+            store(marks, root, load(marks, root) | LOWERED)
             store(roots, count, np.uint32(root))
             count += 1
     return count
 
 
 @njit(**OPTIONS)
-def lowered(lids, positions, values, parent, lowest, marks, roots):
-    """What mirrors say of masters ``lids[positions]``, to their roots; those that fall are listed; how many."""
+def lower_masters(lids, positions, values, parent, lowest, marks, roots):
+    """Lower the roots of masters ``lids[positions]`` to ``values``; list the lowered roots; return their number."""
     count = 0
     for i in range(len(positions)):
         root = np.int64(load(parent, np.int64(load(lids, np.int64(load(positions, i))))))
@@ -235,8 +250,8 @@ def lowered(lids, positions, values, parent, lowest, marks, roots):
 
 
 @njit(**OPTIONS)
-def heard(lids, label, parent, lowest, marks, roots):
-    """What mirrors ``lids`` heard, to their roots; likewise."""
+def lower_from_mirrors(lids, label, parent, lowest, marks, roots):
+    """Lower the roots of mirrors ``lids`` to the mirrors' labels; likewise."""
     count = 0
     for i in range(len(lids)):
         v = np.int64(load(lids, i))
@@ -245,11 +260,11 @@ def heard(lids, label, parent, lowest, marks, roots):
 
 
 @njit(**OPTIONS)
-def taken(roots, marks):
-    """Roots that may be listed anew; how many of them have mirrors."""
+def clear_lowered(roots, marks):
+    """Clear the lowered bit of listed roots; return how many of them have mirrors."""
     count = 0
     for i in range(len(roots)):
         root = np.int64(roots[i])
-        marks[root] &= ~FELL
-        count += marks[root] == TELLS
+        marks[root] &= ~LOWERED
+        count += marks[root] == HAS_MIRRORS
     return count

@@ -1,1 +1,1 @@
-"""Code generation shared by the backends."""
+"""Code generation shared by the backends; see ``expression_lowering.py``."""

@@ -1,7 +1,7 @@
-"""Expressions of a trace as text: what every language that programs are rendered to has in common.
+"""Lowering of expression trees to source text, shared by Numba and CUDA C++.
 
-``Body`` walks the expressions and decides in which kind each is computed; a ``Scope`` says where names live and how
-its language writes numbers, choices and conversions.
+:class:`Body` walks the trees, decides the kind in which each node is computed and emits one statement per shared node.
+A :class:`Scope`, one per target language, says how names, numbers, selections and conversions are spelled.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ from dgraph.program.expression_tree import Expr
 from dgraph.program.trace import GRAPH, KINDS
 
 LOWEST = {"uint8": 0, "int32": -(2**31), "uint32": 0}
+"""Smallest values of the integer dtypes that are narrower than the 64 bits of the computation."""
+
 HIGHEST = {"uint8": 2**8 - 1, "int32": 2**31 - 1, "uint32": 2**32 - 1}
+"""Largest values of those dtypes."""
 
 
 class Scope(ABC):
-    """Where names live, and how a language writes what ``Body`` composes.
+    """Target language: the location of names and the spelling of operations.
 
-    Class attributes:
-        calls: the operators that it writes as calls.
+    Attributes:
+        traced: the program.
+        calls: operators that the language spells as function calls.
     """
 
     calls: tuple[str, ...] = ("abs", "min", "max", "mixed", "sat+", "sat-")
@@ -29,15 +33,15 @@ class Scope(ABC):
         self.traced = traced
 
     def kind(self, field: str | None) -> str:
-        """The kind that values of a field or global are computed in."""
+        """Return the kind in which values of a field or global are computed; "int" for None."""
         return KINDS[self._declared(field).dtype][0] if field else "int"
 
     def identity(self, field: str) -> str:
-        """What an accumulator of this field starts from."""
+        """Return the identity of the field's monoid as a literal."""
         return self.number(self.traced.fields[field].identity)
 
     def infinity(self, field: str | None) -> str:
-        """What INF stands for beside this field or global."""
+        """Return INF for this field or global as a literal; for None, that of the first proposed field."""
         known = field in self.traced.fields or field in self.traced.globals
         return self.number(self._declared(field if field and known else self.traced.proposes[0]).infinity)
 
@@ -46,43 +50,48 @@ class Scope(ABC):
 
     @abstractmethod
     def leaf(self, role: str, name: str) -> str:
-        """A value read at ``role``: u, v, e, g or p."""
+        """Return the text that reads ``name`` at ``role``: "u", "v", "e", "g" or "p"."""
 
     @abstractmethod
     def number(self, value: int | float) -> str:
-        """A Python number as a literal of the kind that it is computed in."""
+        """Return an identity or infinity as a literal."""
 
     @abstractmethod
     def literal(self, value: bool | int | float) -> str:
-        """A constant of a program as it was written."""
+        """Return a constant of a program as a literal."""
 
     @abstractmethod
     def define(self, name: str, kind: str, text: str) -> str:
-        """The statement that names a value."""
+        """Return the statement that binds a value of this kind to ``name``."""
 
     @abstractmethod
     def convert(self, kind: str, text: str) -> str:
-        """A number as another kind of number."""
+        """Return ``text`` converted to another numeric kind."""
 
     @abstractmethod
     def choice(self, test: str, a: str, b: str) -> str:
-        """``a`` where ``test`` holds, else ``b``."""
+        """Return the selection of ``a`` if ``test`` holds, else ``b``."""
 
     @abstractmethod
     def negated(self, text: str) -> str:
-        """The truth that ``text`` is not."""
+        """Return the negation of a condition."""
 
     @abstractmethod
     def call(self, op: str, operands: list[str], kind: str) -> str:
-        """One of ``calls``, of operands of one kind."""
+        """Return a call of an operator in ``calls``; all operands have this kind."""
 
     @abstractmethod
     def store(self, dtype: str, text: str) -> str:
-        """A value as an array of this dtype holds it (a bool as a byte)."""
+        """Return ``text`` converted to the storage type of ``dtype``; a bool is stored as a byte."""
 
 
 class Body:
-    """Statements of one function; a node that is used twice is computed once."""
+    """Statements of one generated function; a shared node is computed once.
+
+    Args:
+        scope: target language.
+        leaves: (role, name) → text, for loads that the function receives as arguments.
+    """
 
     def __init__(self, scope: Scope, leaves: dict[tuple[str, str], str] | None = None):
         self.scope, self.leaves = scope, leaves or {}
@@ -90,7 +99,12 @@ class Body:
         self.names: dict[tuple, str] = {}
 
     def text(self, x: Expr, field: str | None = None) -> str:
-        """x in its own kind. ``field``: of which field or global INF is the end."""
+        """Return the text of ``x`` in its own kind, and append the statements that it needs.
+
+        Args:
+            x: expression.
+            field: field or global whose value INF stands for.
+        """
         if x.op == "const":
             return self.scope.literal(x.args[0])
         if x.op == "inf":
@@ -125,12 +139,12 @@ class Body:
         return f"{operands[0]} {x.op} {operands[1]}"
 
     def kind(self, x: Expr, field: str | None) -> str:
-        """What x is computed in: a choice between INF and integers is of its field's kind."""
+        """Return the kind of ``x``; one that mixes INF and integers takes the kind of a float field."""
         takes_it = x.kind == "inf" or (x.kind == "int" and x.has_inf and self.scope.kind(field)[0] == "f")
         return self.scope.kind(field) if takes_it else x.kind
 
     def cast(self, x: Expr, kind: str, field: str | None = None) -> str:
-        """x as a value of this kind."""
+        """Return the text of ``x`` converted to ``kind``."""
         if kind == "weak":
             kind = "f64"
         if x.op == "const" and kind != "bool":
@@ -146,7 +160,7 @@ class Body:
         return self.scope.convert(kind, text)
 
     def stored(self, x: Expr, field: str) -> str:
-        """x as the field stores it; integers that the dtype cannot hold stop at its ends."""
+        """Return the text of ``x`` as the field stores it; integers saturate at the ends of the dtype."""
         dtype = self.scope.traced.fields[field].dtype
         kind, bits = KINDS[dtype]
         if kind == "bool":
@@ -157,7 +171,7 @@ class Body:
         return self.scope.store(dtype, text)
 
     def clamped(self, dtype: str, text: str) -> str:
-        """An integer, stopped at the ends of a dtype that cannot hold all of them."""
+        """Return a 64-bit integer saturated at the ends of ``dtype``."""
         low = self.scope.call("min", [text, self.scope.literal(HIGHEST[dtype])], "int")
         return self.scope.call("max", [low, self.scope.literal(LOWEST[dtype])], "int")
 
@@ -168,6 +182,7 @@ class Body:
 
 
 def _common_type(a: Expr, b: Expr) -> str:
+    """Return the kind in which two operands are compared."""
     kinds = {a.kind, b.kind} - {"inf"}
     if "f64" in kinds or kinds == {"int", "f32"}:
         return "f64"

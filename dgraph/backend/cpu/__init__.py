@@ -1,1 +1,1 @@
-"""The CPU backend: programs rendered to Numba, a team of threads a rank."""
+"""CPU backend: programs compiled by Numba, one team of threads per rank. Entry: ``backend.py``."""

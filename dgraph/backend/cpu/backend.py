@@ -1,4 +1,7 @@
-"""The CPU backend: programs rendered to Numba, a team of threads a rank."""
+"""CpuBackend: the number of threads of a rank, and the machine for a program.
+
+Code generation is in ``codegen/``, compiled rounds in ``round/``, threads and atomics in ``threads/``.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,25 @@ from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 
 PULLS_BEFORE_CSC = 4
-"""As often as programs look back faster than they push by a quarter of what making edges by target takes."""
+"""Requests after which the in-edges (CSC) are built: each pull saves about a quarter of the time of building them."""
 
 
 @cache
 def _team(size: int) -> Team:
+    """Return the team of this size; a process keeps one per size."""
     return Team(size)
 
 
-os.register_at_fork(after_in_child=_team.cache_clear)  # a child has none of its parent's threads
+os.register_at_fork(after_in_child=_team.cache_clear)  # threads do not survive a fork
 
 
 class CpuBackend(Backend):
-    """``threads`` threads on each of the ranks that share this node.
+    """Backend that runs rounds on a team of CPU threads.
 
     Args:
-        masks: the cores that each of them may use, a bit each; none: those that this rank may.
+        threads: threads per rank; None: this rank's share of the cores. Never more than the share.
+        ranks_here: ranks on this node.
+        masks: core mask of each of them; empty: they all may use the cores of this rank.
     """
 
     name = "cpu"
@@ -43,13 +49,18 @@ class CpuBackend(Backend):
         share = affinity.share(masks, mine)
         self.threads = min(threads or share, share)
         self.reason = f"{every} cores for {ranks_here} rank{'s' if ranks_here > 1 else ''} of this node"
-        self.warning = affinity.withheld(masks, mine)
+        self.warning = affinity.binding_warning(masks, mine)
         if threads and threads > share:
-            self.warning = f"{threads} threads a rank wanted, {self.threads} taken: {self.warning or self.reason}"
+            self.warning = f"{threads} threads per rank requested, {self.threads} used: {self.warning or self.reason}"
         if ranks_here > every and not self.warning:
             self.warning = f"{ranks_here} ranks share {every} cores: they take turns, timings mean little"
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> SharedMachine:
+        """Return a machine for the program: that of its hand-written kernel if no direction is forced.
+
+        Raises:
+            UsageError: a traversal strategy that exists on GPUs only.
+        """
         if traced.program.traversal:
             traced.program.traversal.refuse_without_gpu()
         load = kernel_of(traced.program.kernel).cpu
@@ -58,9 +69,10 @@ class CpuBackend(Backend):
         return Machine(traced, local, _team(self.threads), direction)
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
-        """Edges by target are there, or wished for so often that they would have paid by now."""
+        """Return True if the in-edges exist, or were requested so often that building them pays."""
         local.pull_requests += 1
-        return local.turned or local.pull_requests >= PULLS_BEFORE_CSC
+        return local.has_incoming or local.pull_requests >= PULLS_BEFORE_CSC
 
     def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None]:
-        return self.machine(traced, local, direction).compile  # its arrays take no memory until they are written to
+        """Return a call that compiles a later program."""
+        return self.machine(traced, local, direction).compile  # untouched pages of its arrays take no memory

@@ -1,4 +1,8 @@
-"""The GPU backend: programs rendered to CUDA C++, one GPU a rank. CuPy is imported in ``device/device.py`` alone."""
+"""GPU backend: programs as CUDA C++, one GPU a rank.
+
+Entry: :class:`CudaBackend`, which plans memory, keeps graphs on the GPU and picks a machine for each program. CuPy is
+imported in ``device/device.py`` alone.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.graph_cache import GraphCache
 from dgraph.backend.cuda.device_graph.graph_size import SKEWED, GraphSize
 from dgraph.backend.cuda.gpu_options import Options
-from dgraph.backend.cuda.memory.memory_plan import MemoryPlan, beside, for_components, for_rounds, may_pull
+from dgraph.backend.cuda.memory.memory_plan import MemoryPlan, beside, for_graph, for_kernel, for_rounds, may_pull
 from dgraph.backend.cuda.multi_gpu.device_bsp import exchange_of
 from dgraph.backend.cuda.round_kernels.edge_filter import FilteredMachine
 from dgraph.backend.cuda.round_kernels.light_edges import LightEdgesMachine
@@ -28,29 +32,30 @@ from dgraph.errors import UsageError
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
-from dgraph.program.analysis import sums_sources
+from dgraph.program.analysis import sums_source_floats
 
 if TYPE_CHECKING:
     from dgraph.graph.handle import Graph
 
 
 PULLS_BEFORE_CSC = 64
-"""Runs after which edges are brought into order by target for programs that can do without."""
+"""Pulls after which in-edges (CSC) are built for programs that can do without."""
 
 
 class CudaBackend(Backend):
     """One of this node's GPUs for this rank.
 
     Args:
-        place: this rank's number among the ranks of its node.
-        ranks_here: how many they are.
-        alone: whether there is no other rank on any node.
-        device: what to run on; None: the GPU that ``gpus`` names for ``place``, or the next in turn.
+        place: index of this rank among the ranks of its node.
+        ranks_here: number of ranks on this node.
+        alone: True if there is one rank in all.
+        options: options of the run.
+        device: device to run on; None: the GPU that ``gpus`` names for ``place``, or the next in turn.
         gpus: "0,1,2,3": the GPU of each rank of the node, by place.
 
     Attributes:
-        links: how GPUs are joined, once :meth:`connect` has found out; None on one rank, and where some have no GPU.
-        planned: bytes of the GPU's memory that the most demanding program so far was planned to take.
+        links: transports between GPUs, once :meth:`connect` ran; None on one rank, and where a rank has no GPU.
+        planned: planned bytes of GPU memory of the most demanding program so far.
     """
 
     name, threads, keeps, compiles_in_parallel = "cuda", 1, True, True
@@ -66,34 +71,44 @@ class CudaBackend(Backend):
         self._graphs = GraphCache()
         self.device.ranged |= options.ranges
         self.planned = 0
-        self._goes_on = False
-        self._numbered = options.renumber
+        self._shares_graphs = False
+        self._renumber = options.renumber
 
     def choosing(self, options: Options) -> CudaBackend:
-        """The same GPU, with the graphs that are on it, under other options. Its memory's peak begins anew."""
+        """Return a backend of other options that shares this GPU and its graphs; the memory peak restarts."""
         other = CudaBackend(0, 1, self.alone, options, self.device)
         other._graphs, other.why, other.how = self._graphs, self.why, self.how
-        other._goes_on = True
+        other._shares_graphs = True
         other.device.forget_peak()
         return other
 
-    def adopt(self, local: LocalGraph, graph: DeviceGraph) -> None:
-        """A graph that lies on the GPU already is that of ``local``."""
+    def keep_on_gpu(self, local: LocalGraph, graph: DeviceGraph) -> None:
+        """Register a graph that is on the GPU already as the device graph of ``local``."""
         self._graphs.keep(local, graph)
 
     def has(self, gpus: str | None, place: int, ranks_here: int) -> bool:
-        """Whether its GPU is the one that ``gpus`` names for this rank; any will do where that is None."""
-        from dgraph.backend.cuda.device.device import some
+        """Return True if ``gpus`` names this backend's GPU for this rank, or is None."""
+        from dgraph.backend.cuda.device.device import visible_gpus
 
-        return gpus is None or gpu_assignment.number(gpus, place, ranks_here, some())[0] == self.device.number
+        return gpus is None or gpu_assignment.number(gpus, place, ranks_here, visible_gpus())[0] == self.device.number
+
+    def release(self) -> None:
+        """Drop the graphs on this GPU and return their memory to the driver."""
+        self._graphs.clear()
+        self.device.give_back()
 
     @property
     def ranges(self):
+        """Device that names profiler ranges; None where ranges are off."""
         return self.device if self.device.ranged else None
 
     def memory(self) -> dict[str, int | bool]:
-        """This rank's GPU: whether vertices are numbered by degree there; bytes that arrays use, the most they used,
-        what was planned, what is taken from the GPU for them, and what anybody holds of it."""
+        """Return figures of this rank's GPU memory.
+
+        Returns:
+            ``renumbered`` (vertices are numbered by degree), and bytes: used by arrays now and at the peak, planned, of
+            message buffers, held by this process' pool, and taken on the GPU by any process.
+        """
         device, graph = self.device, self._graphs.last
         return {
             "renumbered": graph is not None and graph.extent.renumbered,
@@ -106,17 +121,18 @@ class CudaBackend(Backend):
         }
 
     def _gpu(self, place: int, ranks_here: int, gpus: str | None):
-        from dgraph.backend.cuda.device.device import CudaDevice, some
+        from dgraph.backend.cuda.device.device import CudaDevice, visible_gpus
 
-        number, self.how = gpu_assignment.number(gpus, place, ranks_here, some())
+        number, self.how = gpu_assignment.number(gpus, place, ranks_here, visible_gpus())
         return CudaDevice(number)
 
     @property
     def local_rounds(self) -> bool:
+        """True if ranks run rounds of their own before they exchange."""
         return self.options.local_rounds and self.links is not None and self.links.direct
 
     def connect(self, comm: Comm, transport: str, allow_gpu_sharing: bool) -> Connection:
-        """Find out which GPUs ranks have and what joins them; collective."""
+        """Find each rank's GPU and the transports between them; collective."""
         self.device.use()
         gpus = gpu_assignment.gpus_of_ranks(self.device, self.how, comm)
         warnings = [gpu_assignment.refuse_shared(gpus, allow_gpu_sharing)]
@@ -134,14 +150,19 @@ class CudaBackend(Backend):
         return Connection(self.links.names(), self.links.summary(), gpus, list(filter(None, warnings)))
 
     def build(self, spec: str, comm: Comm, policy: str, options: LoadOptions) -> Graph:
+        """Build a generated graph on the GPUs; collective."""
         from dgraph.backend.cuda.graph_build import BuiltGraph  # not at the top: lists would wait for Numba
 
         return BuiltGraph.at(spec, comm, self.device, policy, options, self.options.renumber)
 
     def prepare(self, local: LocalGraph, comm: Comm) -> None:
-        """Ranks number vertices by degree where some part of the graph is skewed and all GPUs have room for that, since
-        the two sides of a message count the same positions. So a graph that had to leave one GPU leaves all."""
-        self._numbered = self.options.renumber
+        """Decide for all ranks whether vertices are numbered by degree; collective.
+
+        They are if some part of the graph is skewed and all GPUs have memory for it. Both sides of a message count the
+        same
+        positions, so a graph that was evicted from one GPU is dropped on all.
+        """
+        self._renumber = self.options.renumber
         if self.links is None or hasattr(local, "built"):
             return
         known = self._graphs.of(local)
@@ -149,25 +170,30 @@ class CudaBackend(Backend):
         skewed, cramped, lacking = comm.allreduce(np.array([skewed, not room, known is None], np.int64))
         if known is not None and lacking:
             del self._graphs[id(local)]
-        if self._numbered is None:
-            self._numbered = bool(skewed and not cramped)
+        if self._renumber is None:
+            self._renumber = bool(skewed and not cramped)
 
     def _skewed(self, local: LocalGraph) -> tuple[bool, bool]:
-        """Whether vertices should be numbered by degree, and whether there is room for it."""
+        """Return (degrees are skewed enough to renumber vertices, memory suffices for it)."""
         extent = GraphSize.of(local, renumber=True)
-        need = for_components(extent).upload
+        need = for_graph(extent).upload
         fits = need <= self.device.free(need)
         return local.largest_degree > SKEWED * max(local.arcs, 1) / max(local.n, 1), fits
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Any:
+        """Return a machine for a program on a graph: a hand-written kernel's, or one that walks edges.
+
+        Raises:
+            UsageError: the program does not fit into GPU memory.
+        """
         self.device.use()
         options = self._options(traced, local, direction)
         try:
             self._plan(traced, local, direction, options)
         except UsageError:
-            if not (traced.program.sparse or traced.program.heaviest is not None or sums_sources(traced)):
+            if not (traced.program.sparse or traced.program.heaviest is not None or sums_source_floats(traced)):
                 raise
-            options = options.unsifted()
+            options = options.without_edge_copies()
             self._plan(traced, local, direction, options)
         graph, kernel = self._graph(local), self._kernel(traced, local, direction)
         if kernel is not None:
@@ -179,6 +205,7 @@ class CudaBackend(Backend):
         return machine
 
     def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None] | None:
+        """Return a function that compiles a later program's modules; None where nothing can be compiled yet."""
         graph = self._graphs.of(local)
         if graph is None or not self._walks(traced, local, direction):
             return None
@@ -188,12 +215,15 @@ class CudaBackend(Backend):
         return lambda: sources.compile(sources.names)
 
     def affords(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
-        """Edges by target are there, or wished for so often that they would have paid by now; and there is room."""
+        """Return True if a pull pays: in-edges exist or were requested often enough, and memory suffices.
+
+        Every call counts as a request, see ``PULLS_BEFORE_CSC``.
+        """
         graph = self._graphs.of(local)
         if graph is None:
             return False
         graph.pull_requests += 1
-        if not graph.turned and graph.pull_requests < PULLS_BEFORE_CSC:
+        if not graph.has_incoming and graph.pull_requests < PULLS_BEFORE_CSC:
             return False
         try:
             self._plan(traced, local, direction, self._options(traced, local, direction))
@@ -202,51 +232,59 @@ class CudaBackend(Backend):
         return True
 
     def _options(self, traced: Traced, local: LocalGraph, direction: str) -> Options:
-        """Those of a program's run; rounds in two parts only where they walk edges, and GPUs agree on them."""
+        """Return the options of a program's run; pushes in two parts need walked edges and direct links."""
         traversal = traced.program.traversal
         options = self.options.under(traversal) if traversal else self.options
         direct = self.links is not None and self.links.direct
         cut = direct and not options.record and self._walks(traced, local, direction)
-        return options if cut else options.uncut()
+        return options if cut else options.without_overlap()
 
     def _walks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
-        """True if rounds walk edges, and no hand-written kernel takes their place."""
+        """Return True if rounds walk edges, so that no hand-written kernel takes their place."""
         return self._kernel(traced, local, direction) is None
 
-    def _hooks(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
-        """True if components are found by hooking on one GPU, and not by the program's rounds."""
-        return self.alone and traced.program.kernel == "components" and not self._walks(traced, local, direction)
-
     def _kernel(self, traced: Traced, local: LocalGraph, direction: str) -> Any:
-        """The hand-written machine that a program names, if this run may take it: a schedule walks the program's own
-        rounds."""
+        """Return the class of a program's hand-written machine; None where this run may not take it.
+
+        A direction or schedule that was asked for, and a directed graph, need the program's own rounds.
+        """
         kernel = kernel_of(traced.program.kernel)
         load = kernel.cuda if self.alone else kernel.cuda_ranks
         free = direction == "auto" and self.options.schedule == "auto" and not local.directed
         return load() if load is not None and free else None
 
     def _plan(self, traced: Traced, local: LocalGraph, direction: str, options: Options) -> None:
-        """Refuse, before anything is allocated, what will not fit. Vertices that could be numbered by degree keep their
-        numbers where there is no room for that."""
+        """Refuse a program whose plan exceeds the free memory, before anything is allocated.
+
+        Where renumbering was left open and does not fit, vertices keep their numbers; optional arrays of the graph that
+        this
+        program does not need are dropped first.
+
+        Raises:
+            UsageError: the program does not fit.
+        """
         known = self._graphs.of(local)
         built, device = getattr(local, "planned", 0), self.device
-        hooks = self._hooks(traced, local, direction)
+        kernel = kernel_of(traced.program.kernel)
+        allocates = self.alone and kernel.memory is not None and not self._walks(traced, local, direction)
 
         def needs(extent: GraphSize) -> MemoryPlan:
-            return for_components(extent) if hooks else for_rounds(traced, extent, direction, options, device.blocks)
+            if allocates:
+                return for_kernel(kernel, extent)
+            return for_rounds(traced, extent, direction, options, device.blocks)
 
-        extent = known.extent if known else GraphSize.of(local, self._numbered)
+        extent = known.extent if known else GraphSize.of(local, self._renumber)
         need = needs(extent)
         fresh = not (known or built)
-        if fresh and extent.renumbered and self._numbered is None and need.upload > device.free(need.upload):
-            self._numbered = False
+        if fresh and extent.renumbered and self._renumber is None and need.upload > device.free(need.upload):
+            self._renumber = False
             extent = replace(extent, renumbered=False)
             need = needs(extent)
         messages = self._messages(need)
         wanted = (need.peak if fresh else need.rounds) + messages
         names = ("incoming", "parts", "light", "heads", "tiles")
         sizes = {name: getattr(need, name) for name in names}
-        there = 0 if fresh else need.graph + (known.left(sizes) if known else 0)
+        there = 0 if fresh else need.graph + (known.held_bytes(sizes) if known else 0)
         free = device.free(wanted - there) + there
         for name, size in sizes.items():
             if wanted > free and known and not size:
@@ -258,29 +296,29 @@ class CudaBackend(Backend):
                 f"{type(traced.program).__name__} on {extent.size:,} vertices and {extent.edges:,} edges needs "
                 f"{wanted:,} bytes of GPU memory (bringing the graph there {need.upload:,}; the graph {need.graph:,}, "
                 f"its edges by target {need.incoming:,}, in two parts {need.parts:,}, light ones {need.light:,}, "
-                f"rows' first neighbours {need.heads:,}, tiles of edges {need.tiles:,}, the program {need.arrays:,}, "
+                f"rows' first neighbours {need.heads:,}, binned edges {need.tiles:,}, the program {need.arrays:,}, "
                 f"messages {messages:,}), and "
                 f"{free:,} are free on {device.name}{beside(device)}; use {other}more GPUs (python -m dgraph estimate "
                 f"tells how many)"
             )
-        self.planned = max(self.planned, 0 if self._goes_on else built, need.peak if fresh else need.rounds)
+        self.planned = max(self.planned, 0 if self._shares_graphs else built, need.peak if fresh else need.rounds)
 
     def _messages(self, need: MemoryPlan) -> int:
-        """Bytes of buffers: what p2p does not carry lies on this GPU before it leaves, too."""
+        """Return bytes of message buffers; transports other than p2p stage messages on this GPU as well."""
         staged = self.links is not None and any(name != "p2p" for name in self.links.chosen.values())
         return need.messages * (1 + staged)
 
     def _graph(self, local: LocalGraph) -> DeviceGraph:
-        """The graph on the GPU, kept as long as it lives on the host."""
+        """Return the graph on the GPU, uploaded once and kept as long as it lives on the host."""
         known = self._graphs.of(local)
         if known is None:
-            known = self._graphs.keep(local, DeviceGraph(local, self.device, self._numbered))
+            known = self._graphs.keep(local, DeviceGraph(local, self.device, self._renumber))
         known.links = self.links
         return known
 
 
 def _kind(traced: Traced, graph: DeviceGraph, options: Options, pulls: bool) -> type[Machine]:
-    """Of machines whose rounds walk edges, the one of a program on a graph."""
-    if options.lightening(traced, pulls):
+    """Return the class of machine that walks edges for a program on a graph."""
+    if options.light_edges_only(traced, pulls):
         return LightEdgesMachine
-    return FilteredMachine if options.sifting(traced, graph.extent, pulls) else Machine
+    return FilteredMachine if options.filters_edges(traced, graph.extent, pulls) else Machine

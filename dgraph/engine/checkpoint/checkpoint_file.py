@@ -1,7 +1,7 @@
-"""Sets of files: one part a rank, then a manifest. A set is there when its manifest is; two are kept.
+"""Checkpoint sets on disk: one part per rank, then a manifest. A set with a manifest is complete; two are kept.
 
-A part is arrays one after the other in NumPy's format; the manifest has the size and CRC-32 of each part. Every file
-is written beside its place, flushed to the disk, and renamed; so a rank that dies leaves no half of anything.
+A part holds arrays in NumPy's format, one after the other. The manifest holds the size and CRC-32 of each part. Every
+file is written under a draft name, flushed to disk and renamed, so a rank that dies leaves no partial file.
 """
 
 from __future__ import annotations
@@ -22,20 +22,27 @@ from dgraph.comm import Comm
 from dgraph.errors import DataError, OutputError
 
 VERSION = 4
-"""Of the format. Raise it where a program's class or one of its fields gets another name, too."""
+"""Format version. Increase it also when a program's class or one of its fields is renamed."""
 
 KEPT = 2
+"""Complete sets kept in a folder."""
+
 MANIFEST = "manifest.json"
 NAME = re.compile(r"set-(\d{6,})")
 BLOCK = 1 << 20
 
 
 def write(folder: Path, arrays: Mapping[str, np.ndarray], facts: dict[str, Any], comm: Comm) -> str | None:
-    """Write a new set; collective. None, or why it could not be written: then nothing of it is left.
+    """Write a new set; collective.
 
     Args:
-        arrays: this rank's; the same names on every rank.
-        facts: rank 0's, JSON-able.
+        folder: checkpoint folder; created if missing.
+        arrays: this rank's arrays; the same names on every rank.
+        facts: JSON-able entries of the manifest; only rank 0's are used.
+        comm: ranks of the run.
+
+    Returns:
+        None, or the reason why the set could not be written; it is removed then.
     """
     error, place = None, folder
     if comm.rank == 0:
@@ -53,10 +60,10 @@ def write(folder: Path, arrays: Mapping[str, np.ndarray], facts: dict[str, Any],
         part = _write_part(place / f"part-{comm.rank}", arrays)
     except OSError as failed:
         error = f"{place / f'part-{comm.rank}'}: {failed.strerror}"
-    told = comm.allgather_json([error, part])
-    error = next((why for why, _ in told if why), None)
+    gathered = comm.allgather_json([error, part])
+    error = next((why for why, _ in gathered if why), None)
     if error is None and comm.rank == 0:
-        manifest = {"version": VERSION, **facts, "arrays": list(arrays), "parts": [part for _, part in told]}
+        manifest = {"version": VERSION, **facts, "arrays": list(arrays), "parts": [part for _, part in gathered]}
         try:
             _replace(place / MANIFEST, json.dumps(manifest).encode())
         except OSError as failed:
@@ -73,7 +80,7 @@ def _write_part(path: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
     draft = path.with_suffix(".part")
     try:
         with open(draft, "wb") as file:
-            out = _Summed(file)
+            out = _ChecksummedFile(file)
             for array in arrays.values():
                 np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
             file.flush()
@@ -86,8 +93,8 @@ def _write_part(path: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
     return {"size": out.size, "crc": out.crc}
 
 
-class _Summed:
-    """A file that is only written to, with the size and CRC-32 of what was."""
+class _ChecksummedFile:
+    """Write-only file that keeps the size and CRC-32 of the bytes written."""
 
     def __init__(self, file):
         self.file, self.size, self.crc = file, 0, 0
@@ -111,21 +118,21 @@ def _replace(path: Path, content: bytes) -> None:
 def _flush_folder(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # some file systems cannot, and need not
+        with contextlib.suppress(OSError):  # some file systems cannot flush a folder and do not need to
             os.fsync(handle)
     finally:
         os.close(handle)
 
 
 def _numbers(folder: Path) -> list[int]:
-    """Of the sets, complete or not, ascending."""
+    """Return the numbers of all sets, complete or not, ascending."""
     if not folder.is_dir():
         return []
     return sorted(int(found[1]) for entry in folder.iterdir() if (found := NAME.fullmatch(entry.name)))
 
 
 def _complete(folder: Path) -> list[Path]:
-    """Complete sets, the newest first."""
+    """Return the complete sets, the newest first."""
     places = [folder / f"set-{number:06d}" for number in reversed(_numbers(folder))]
     return [place for place in places if (place / MANIFEST).exists()]
 
@@ -139,7 +146,7 @@ def _forget_older(folder: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove all sets, and the folder if nothing else is in it; one rank calls it."""
+    """Remove all sets, and the folder if it is empty then; called by one rank."""
     for number in _numbers(folder):
         shutil.rmtree(folder / f"set-{number:06d}", ignore_errors=True)
     with contextlib.suppress(OSError):
@@ -147,10 +154,11 @@ def clear(folder: Path) -> None:
 
 
 def manifests(folder: Path, comm: Comm) -> list[tuple[Path, dict]]:
-    """The complete sets and their manifests, the newest first; collective.
+    """Return the complete sets and their manifests, the newest first; collective.
 
     Raises:
-        DataError: a manifest has another format version, or is not readable as one.
+        DataError: a manifest is malformed or has another format version.
+        OutputError: a manifest cannot be read.
     """
     found: list[Any] = []
     with comm.together():
@@ -168,7 +176,7 @@ def _manifest(path: Path) -> dict:
         raise OutputError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
-            f"{path} is no manifest of a checkpoint; remove its folder, and the one before is taken"
+            f"{path} is not a manifest of a checkpoint; remove its folder to resume from the checkpoint before it"
         ) from error
     if version != VERSION:
         raise DataError(
@@ -179,10 +187,13 @@ def _manifest(path: Path) -> dict:
 
 
 def read(place: Path, manifest: dict, comm: Comm) -> dict[str, np.ndarray]:
-    """This rank's share of a set's parts, each checked against the manifest; by any number of ranks. Collective.
+    """Read this rank's share of a set's parts and check them against the manifest; collective.
+
+    The number of ranks may differ from the number of parts: rank r reads parts r, r + P, …
 
     Raises:
-        DataError, OutputError: a part is missing, cut short or changed; on every rank, with its name.
+        DataError: a part is truncated or changed; raised on every rank.
+        OutputError: a part is missing or cannot be read; raised on every rank.
     """
     with comm.together():
         parts = manifest["parts"]
@@ -190,7 +201,7 @@ def read(place: Path, manifest: dict, comm: Comm) -> dict[str, np.ndarray]:
             _read_part(place / f"part-{r}", parts[r], manifest["arrays"])
             for r in range(comm.rank, len(parts), comm.size)
         ]
-        if not mine:  # more ranks than parts: the dtypes, and no values
+        if not mine:  # more ranks than parts: empty arrays of the right dtypes
             first = _read_part(place / "part-0", parts[0], manifest["arrays"])
             mine = [{name: array[:0] for name, array in first.items()}]
         return {name: np.concatenate([part[name] for part in mine]) for name in manifest["arrays"]}

@@ -1,4 +1,8 @@
-"""When checkpoints are written, what goes into them, and how a run goes on from one."""
+"""Checkpoint policy of a run: when one is written, what it contains, and how a run resumes from it.
+
+:class:`CheckpointManager` is what the round loop calls. ``checkpoint_file.py`` reads and writes the files;
+``redistribute.py`` moves values to the ranks that own the vertices now.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +18,30 @@ from dgraph.comm import Comm
 from dgraph.engine.checkpoint.checkpoint_file import manifests, read, write
 from dgraph.engine.checkpoint.redistribute import redistribute
 from dgraph.engine.checkpoint.signals import StopSignals
-from dgraph.engine.rounds.driver import State
 from dgraph.engine.rounds.progress import Progress
+from dgraph.engine.rounds.state import State
 from dgraph.engine.rounds.timings import Trace, plain
 from dgraph.errors import Checkpointed, DataError, OutputError, UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
 
 RESUME = ("auto", "must")
-"""auto: go on where there is a checkpoint, else start; must: refuse to start."""
+"""auto: resume if there is a checkpoint, otherwise start; must: refuse to start without one."""
 
 DUE, STOP = 1, 1 << 20
-"""Wishes, which are summed over ranks."""
+"""Requests of a rank for a checkpoint, or for a checkpoint and a stop; they are summed over ranks."""
 
 FAR = 1 << 62
 
 
 def interval(text: str | int | None) -> tuple[int | None, float | None]:
-    """``"100"`` is every 100 rounds, ``"300s"`` every 300 seconds: (rounds, seconds), of which one is None.
+    """Parse an interval: ``"100"`` is every 100 rounds, ``"300s"`` every 300 seconds.
+
+    Returns:
+        Rounds and seconds, of which at least one is None.
 
     Raises:
-        UsageError: neither.
+        UsageError: ``text`` is neither.
     """
     if text is None:
         return None, None
@@ -47,13 +54,18 @@ def interval(text: str | int | None) -> tuple[int | None, float | None]:
 
 
 class CheckpointManager:
-    """The checkpoints of one run: an :class:`~dgraph.engine.rounds.driver.Keeper`.
+    """The checkpoints of one run: an :class:`~dgraph.engine.rounds.driver.Checkpoints`.
 
     Args:
-        identity: what a run must share with a checkpoint to go on from it: algorithm, parameters, graph.
-        every: as in :func:`interval`; None: only when a signal asks.
-        resume: a word of ``RESUME``; None: start anew, and refuse where a checkpoint lies already.
-        signals: whether a signal signals the run to stop.
+        folder: checkpoint folder, the same on every rank.
+        identity: entries that must equal those of a checkpoint to resume from it: algorithm, parameters, graph.
+        local: this rank's part of the graph.
+        comm: ranks of the run.
+        trace: receives timings, warnings and the choice to resume.
+        progress: receives the lines that the user sees.
+        every: see :func:`interval`; None: only when a signal requests one.
+        resume: a word of ``RESUME``; None: start anew, and refuse to if the folder holds a checkpoint.
+        signals: handler that is set when the run is to stop.
     """
 
     def __init__(
@@ -64,75 +76,92 @@ class CheckpointManager:
         self.trace, self.progress, self.signals = trace, progress, signals or StopSignals()
         self.rounds, self.seconds = interval(every)
         self._ended: list[tuple[str, State]] = []
-        self._known: list[tuple[str, State]] = []
+        self._restored: list[tuple[str, State]] = []
         self._current: tuple[str, Snapshot] | None = None
-        self._owed = 0
-        self._since, self._round = time.monotonic(), 0
+        self._deferred = 0
+        self._last_time, self._last_round = time.monotonic(), 0
         self._load(resume)
-
-    # what the engine asks for
 
     @property
     def began(self) -> str | None:
-        programs = [*self._known, *([self._current] if self._current else [])]
+        """Class name of the first program of the run that is resumed; None for a new run."""
+        programs = [*self._restored, *([self._current] if self._current else [])]
         return programs[0][0].partition("(")[0] if programs else None
 
-    def known(self, program: Program) -> State | None:
-        if len(self._ended) >= len(self._known):
+    def completed(self, program: Program) -> State | None:
+        """Return the state of a program that had ended before the checkpoint, else None; collective."""
+        if len(self._ended) >= len(self._restored):
             return None
-        name, state = self._known[len(self._ended)]
-        self._same(name, program)
+        name, state = self._restored[len(self._ended)]
+        self._check_program(name, program)
         self._ended.append((name, state))
         return state
 
     def resume(self, program: Program, machine) -> None:
-        self._round = 0
+        """Restore a started machine from the checkpoint, if the checkpoint is of its program; collective."""
+        self._last_round = 0
         if self._current is None:
             return
         (name, kept), self._current = self._current, None
-        self._same(name, program)
+        self._check_program(name, program)
         with self.comm.together():
             machine.restore(kept)
-        self._round = machine.round
+        self._last_round = machine.round
 
     def request(self) -> int:
-        due = self.seconds is not None and time.monotonic() - self._since >= self.seconds
+        """Return this rank's request, ``DUE`` and ``STOP`` added; 0 for none. Not collective."""
+        due = self.seconds is not None and time.monotonic() - self._last_time >= self.seconds
         return DUE * due + STOP * self.signals.stop
 
     def until(self, round: int) -> int:
-        return FAR if self.rounds is None else max(self._round + self.rounds - round, 1)
+        """Return the rounds from ``round`` to the next checkpoint of an interval in rounds; not collective."""
+        return FAR if self.rounds is None else max(self._last_round + self.rounds - round, 1)
 
     def boundary(self, program: Program, machine, requests: int) -> None:
-        requests = max(requests, self._owed)
-        due = requests > 0 or (self.rounds is not None and machine.round - self._round >= self.rounds)
+        """Write a checkpoint between two rounds if one is due; collective.
+
+        A machine that cannot be snapshot between these rounds defers the request to the next boundary. A failed write
+        is a warning, and the run continues.
+
+        Args:
+            program: the running program.
+            machine: its machine.
+            requests: requests summed over ranks.
+
+        Raises:
+            Checkpointed: a signal requested the stop, and the checkpoint is written.
+        """
+        requests = max(requests, self._deferred)
+        due = requests > 0 or (self.rounds is not None and machine.round - self._last_round >= self.rounds)
         if not due:
             return
         with self.comm.together():
-            kept = machine.portable()
+            kept = machine.snapshot()
         if kept is None:
-            self._owed = max(requests, DUE)
+            self._deferred = max(requests, DUE)
             return
         began = time.perf_counter()
-        self._round, self._owed = machine.round, 0
+        self._last_round, self._deferred = machine.round, 0
         error = self.save(_name(program), kept)
         if error is not None:
-            told = f"no checkpoint after round {machine.round}: {error}"
-            self.trace.warn(told)
-            self.progress.line(told)
+            warning = f"no checkpoint after round {machine.round}: {error}"
+            self.trace.warn(warning)
+            self.progress.line(warning)
         elif requests >= STOP:
             raise Checkpointed(
                 f"stopped with a checkpoint after round {machine.round} of {_name(program)}, in {self.folder}; "
                 "the same command line with --resume auto goes on from there"
             )
         self.trace.add("checkpoint_write", time.perf_counter() - began)
-        self._since = time.monotonic()
+        self._last_time = time.monotonic()
 
     def finished(self, program: Program, state: State) -> None:
+        """Keep a copy of the state of a program that has ended, for later checkpoints."""
         fields = {name: values.copy() for name, values in state.fields.items()}
         self._ended.append((_name(program), State(fields, state.globals, state.rounds, state.finished)))
 
     def end(self) -> None:
-        """The algorithm has ended: its end is a checkpoint too, unless a limit ended it and it may go on."""
+        """Write the final checkpoint, unless a limit ended a program that could continue; collective."""
         if not all(state.finished for _, state in self._ended):
             return
         error = self.save()
@@ -140,7 +169,15 @@ class CheckpointManager:
             self.trace.warn(f"no checkpoint of the end: {error}")
 
     def save(self, name: str = "", kept: Snapshot | None = None) -> str | None:
-        """Write a set: what has ended, and where program ``name`` stands. None, or why it could not be written."""
+        """Write a set with the programs that have ended and the running one; collective.
+
+        Args:
+            name: the running program.
+            kept: its snapshot; None: no program runs.
+
+        Returns:
+            None, or the reason why it could not be written.
+        """
         masters = self.local.masters
         arrays = {"gids": self.local.gids[:masters]}
         ended = []
@@ -163,8 +200,6 @@ class CheckpointManager:
         self.trace.count("checkpoints", error is None)
         return error
 
-    # going on
-
     def _load(self, resume: str | None) -> None:
         found = manifests(self.folder, self.comm)
         if not found:
@@ -184,11 +219,11 @@ class CheckpointManager:
             except (DataError, OutputError) as error:
                 broken.append(str(error))
                 continue
-            for told in broken:
-                self.trace.warn(f"{told}; the checkpoint before it was taken")
-                self.progress.line(f"{told}; taking the checkpoint before it")
-            self._take(manifest, arrays)
-            where = self._told(manifest)
+            for reason in broken:
+                self.trace.warn(f"{reason}; the checkpoint before it was taken")
+                self.progress.line(f"{reason}; taking the checkpoint before it")
+            self._restore(manifest, arrays)
+            where = self._position(manifest)
             self.trace.choose("resumed", where, f"a checkpoint of {manifest['ranks']} ranks in {place}")
             self.progress.line(f"going on {where}: a checkpoint of {manifest['ranks']} ranks in {place}")
             return
@@ -204,29 +239,30 @@ class CheckpointManager:
                     "give the same command line, or another --checkpoint folder"
                 )
 
-    def _take(self, manifest: dict, arrays: dict[str, np.ndarray]) -> None:
+    def _restore(self, manifest: dict, arrays: dict[str, np.ndarray]) -> None:
         gids = arrays.pop("gids")
         wanted = self.local.gids[: self.local.masters]
         mine = redistribute(gids, arrays, wanted, self.local.n, self.comm)
         for number, one in enumerate(manifest["ended"]):
             values = {k: float.fromhex(v) if isinstance(v, str) else v for k, v in one["globals"].items()}
             fields = {field: mine[f"{number}/{field}"] for field in one["fields"]}
-            self._known.append((one["program"], State(fields, values, one["rounds"], one["finished"])))
+            self._restored.append((one["program"], State(fields, values, one["rounds"], one["finished"])))
         if one := manifest["current"]:
             fields = {field: mine[f"current/{field}"] for field in one["fields"]}
             self._current = one["program"], Snapshot(fields, mine["active"], mine["waiting"], one["shared"])
 
-    def _same(self, name: str, program: Program) -> None:
+    def _check_program(self, name: str, program: Program) -> None:
         if name != _name(program):
             raise DataError(f"{self.folder}: the checkpoint is of {name}, and {_name(program)} runs here; start anew")
 
-    def _told(self, manifest: dict) -> str:
+    def _position(self, manifest: dict) -> str:
+        """Describe the position in the run, for the user."""
         if one := manifest["current"]:
             return f"after round {one['shared']['round']} of {one['program']}"
         return f"after {manifest['ended'][-1]['program']}" if manifest["ended"] else "at the start"
 
 
 def _name(program: Program) -> str:
-    """Class and dtypes: what a program's state must fit."""
+    """Return the class name and dtypes of a program, which must match to restore its state."""
     fields = ", ".join(f"{name} {field.dtype}" for name, field in program.fields.items())
     return f"{type(program).__name__}({fields})"

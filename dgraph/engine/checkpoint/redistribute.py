@@ -1,4 +1,4 @@
-"""Values by vertex, from the ranks that wrote them to those that need them now, whoever that is."""
+"""Redistribution of per-vertex values from one assignment of vertices to ranks to another."""
 
 from __future__ import annotations
 
@@ -13,40 +13,43 @@ from dgraph.errors import DataError
 def redistribute(
     gids: np.ndarray, columns: Mapping[str, np.ndarray], wanted: np.ndarray, n: int, comm: Comm
 ) -> dict[str, np.ndarray]:
-    """The values of vertices ``wanted``, out of ``columns`` that lie by ``gids`` over all ranks; collective.
+    """Return the values of vertices ``wanted`` from ``columns``, which lie by ``gids`` over all ranks; collective.
 
-    Both sides meet at rank gid // ⌈n / P⌉, so nobody needs to know who held a vertex, or who holds it now, and no rank
-    holds more than its share.
+    Rank gid // ⌈n / P⌉ holds the value of a vertex in between. So no rank needs to know the old or the new owner, and
+    no rank holds more than ⌈n / P⌉ values of a column.
 
     Args:
-        gids, wanted: int64, each vertex on one rank alone; together all n of them.
-        columns: the same names and dtypes on every rank, shape of ``gids``.
+        gids: int64, the vertices that this rank read; over all ranks every vertex once.
+        columns: name → values, shape of ``gids``; the same names and dtypes on every rank.
+        wanted: int64, the vertices that this rank owns now; over all ranks every vertex once.
+        n: number of vertices.
+        comm: ranks of the run.
 
     Raises:
-        DataError: some vertex is in no column, or in several.
+        DataError: a vertex is missing in ``gids``, or occurs more than once.
     """
     share = -(-n // comm.size)
-    here = min(max(n - comm.rank * share, 0), share)
+    held = min(max(n - comm.rank * share, 0), share)
     order, to = _by_owner(gids, share, comm)
-    came = np.concatenate(comm.alltoallv(to)) - comm.rank * share
-    asking, asks = _by_owner(wanted, share, comm)
-    questions = comm.alltoallv(asks)
+    received = np.concatenate(comm.alltoallv(to)) - comm.rank * share
+    wanted_order, requests = _by_owner(wanted, share, comm)
+    requested = comm.alltoallv(requests)
     with comm.together():
-        if len(came) != here or not np.array_equal(np.bincount(came, minlength=here), np.ones(here)):
+        if len(received) != held or not np.array_equal(np.bincount(received, minlength=held), np.ones(held)):
             raise DataError("the checkpoint does not hold every vertex once; start anew")
     out = {}
     cuts = np.cumsum([len(part) for part in to])[:-1]
     for name, values in columns.items():
-        table = np.empty(here, values.dtype)
-        table[came] = np.concatenate(comm.alltoallv(np.split(values[order], cuts)))
-        answers = comm.alltoallv([table[question - comm.rank * share] for question in questions])
+        table = np.empty(held, values.dtype)
+        table[received] = np.concatenate(comm.alltoallv(np.split(values[order], cuts)))
+        answers = comm.alltoallv([table[part - comm.rank * share] for part in requested])
         out[name] = np.empty(len(wanted), values.dtype)
-        out[name][asking] = np.concatenate(answers)
+        out[name][wanted_order] = np.concatenate(answers)
     return out
 
 
 def _by_owner(gids: np.ndarray, share: int, comm: Comm) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The order that sorts ``gids`` by the rank where they meet, and the parts."""
+    """Sort ``gids`` by intermediate rank; return the sorting order and the gids by rank."""
     owner = gids // share
     order = np.argsort(owner, kind="stable")
     return order, np.split(gids[order], np.cumsum(np.bincount(owner, minlength=comm.size))[:-1])

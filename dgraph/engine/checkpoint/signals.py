@@ -1,5 +1,7 @@
-"""SIGUSR1 and SIGTERM: the wish to stop at the next round with a checkpoint. Batch systems send them before they take a
-node back."""
+"""SIGUSR1 and SIGTERM as requests to stop with a checkpoint after the current round.
+
+Batch systems send them before they take a node back.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,16 @@ SIGNALS = (signal.SIGUSR1, signal.SIGTERM)
 
 
 class StopSignals:
-    """A signal handler that remembers. The rounds look at it; so a signal never lands inside one.
+    """Signal handler that sets ``stop``, which the engine polls between rounds.
 
-    A second SIGTERM ends the process, as the first does where nobody listens.
+    A second SIGTERM ends the process, as the first does outside :func:`listening`.
     """
 
     def __init__(self) -> None:
         self.stop = False
 
     def __call__(self, number, frame) -> None:
+        """Request the stop; restore the default action of SIGTERM."""
         self.stop = True
         if number == signal.SIGTERM:
             signal.signal(number, signal.SIG_DFL)
@@ -28,7 +31,10 @@ class StopSignals:
 
 @contextlib.contextmanager
 def listening(wanted: bool = True) -> Iterator[StopSignals]:
-    """Hear them meanwhile; inside another ``listening`` it is that one. Only a main thread can hear."""
+    """Install the handler for the block; a nested call returns the outer handler.
+
+    Only a main thread can install handlers; elsewhere, and if not ``wanted``, the result never asks to stop.
+    """
     if not wanted or threading.current_thread() is not threading.main_thread():
         yield StopSignals()
         return
@@ -37,11 +43,11 @@ def listening(wanted: bool = True) -> Iterator[StopSignals]:
     if isinstance(outer, StopSignals):
         yield outer
         return
-    asked = StopSignals()
+    handler = StopSignals()
     for number in SIGNALS:
-        signal.signal(number, asked)
+        signal.signal(number, handler)
     try:
-        yield asked
+        yield handler
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, previous in before.items():
+            signal.signal(number, previous)

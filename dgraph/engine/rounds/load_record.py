@@ -1,4 +1,8 @@
-"""Edges by thread block, warp and thread: of every round in two figures, of some rounds and of all together in full."""
+"""Edges visited by thread block, warp and thread of a GPU, recorded with ``--record load``.
+
+Every round keeps the max and mean over its thread blocks; the first and the heaviest rounds, and the sum over all
+rounds, keep the distribution. Main entry: :class:`LoadRecord`.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,11 @@ from dgraph.backend.round_stats import RoundStats
 
 WARP = 32
 FIRST, HEAVIEST = 3, 3
-"""Rounds that are kept in full: the first, and those of most edges among the others."""
+"""Rounds whose distribution is kept: the first ones, and those with the most edges among the others."""
 
 
 class LoadRecord:
-    """One rank's rounds."""
+    """Edge counts of one rank's rounds."""
 
     def __init__(self) -> None:
         self._first: list[dict] = []
@@ -24,26 +28,26 @@ class LoadRecord:
         self._blocks: dict[str, np.ndarray] = {}
         self._threads = np.zeros((0, WARP), np.int64)
 
-    def add(self, round: int, note: RoundStats) -> tuple[int, float]:
-        """A round's edges; the largest and the mean of its thread blocks."""
-        if not note.edges:
+    def add(self, round: int, stats: RoundStats) -> tuple[int, float]:
+        """Add the edges of one round; return the max and the mean over its thread blocks."""
+        if not stats.edges:
             return 0, 0.0
-        whole = _sum(note.edges)
-        self._threads = _added(self._threads, whole)
-        by_block = {kernel: edges.sum(axis=1) for kernel, edges in note.edges.items()}
+        whole = _sum(stats.edges)
+        self._threads = _padded_sum(self._threads, whole)
+        by_block = {kernel: edges.sum(axis=1) for kernel, edges in stats.edges.items()}
         for kernel, blocks in by_block.items():
-            self._blocks[kernel] = _added(self._blocks.get(kernel, blocks[:0]), blocks)
+            self._blocks[kernel] = _padded_sum(self._blocks.get(kernel, blocks[:0]), blocks)
         total = int(whole.sum())
         if len(self._first) < FIRST:
-            self._first.append(_round(round, note, by_block, whole))
+            self._first.append(_round(round, stats, by_block, whole))
         elif len(self._heaviest) < HEAVIEST or total > self._heaviest[0][0]:
-            row = (total, -round, _round(round, note, by_block, whole))
+            row = (total, -round, _round(round, stats, by_block, whole))
             (heapq.heappush if len(self._heaviest) < HEAVIEST else heapq.heappushpop)(self._heaviest, row)
         blocks = whole.sum(axis=1)
         return int(blocks.max()), float(blocks.mean())
 
     def facts(self) -> dict[str, Any] | None:
-        """As ``schema.json`` describes it; None where nothing was counted."""
+        """Return ``ranks[i].load`` of ``schema.json``; None if no edges were counted."""
         if not self._threads.size:
             return None
         rounds = [*self._first, *(row for _, _, row in self._heaviest)]
@@ -57,7 +61,7 @@ class LoadRecord:
 
 
 def spread(edges: np.ndarray) -> dict[str, Any]:
-    """How even edges lie, given by (block, thread): in all, and over blocks, warps and threads."""
+    """Return total edges and their statistics by block, warp and thread; ``edges`` is int64 (blocks, threads)."""
     warps = edges.reshape(len(edges), -1, WARP).sum(axis=2)
     return {
         "edges": int(edges.sum()),
@@ -68,7 +72,7 @@ def spread(edges: np.ndarray) -> dict[str, Any]:
 
 
 def statistics(values: np.ndarray) -> dict[str, Any]:
-    """Smallest, largest, mean, deviation and largest ÷ mean; how many are 0, 1, 2 to 3, 4 to 7 and so on."""
+    """Return min, max, mean, standard deviation, max / mean, and a histogram of bins 0, 1, 2 to 3, 4 to 7 and so on."""
     most, mean = int(values.max()), float(values.mean())
     bins = np.bincount(np.frexp(values.astype(np.float64))[1], minlength=1)
     return {
@@ -81,20 +85,20 @@ def statistics(values: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _round(number: int, note: RoundStats, by_block: Mapping[str, np.ndarray], whole: np.ndarray) -> dict[str, Any]:
+def _round(number: int, stats: RoundStats, by_block: Mapping[str, np.ndarray], whole: np.ndarray) -> dict[str, Any]:
     blocks = {kernel: edges.tolist() for kernel, edges in by_block.items()}
-    return {"round": number, "schedule": note.schedule, **spread(whole), "by_block": blocks}
+    return {"round": number, "schedule": stats.schedule, **spread(whole), "by_block": blocks}
 
 
 def _sum(parts: Mapping[str, np.ndarray]) -> np.ndarray:
     whole = np.zeros((0, WARP), np.int64)
     for part in parts.values():
-        whole = _added(whole, part)
+        whole = _padded_sum(whole, part)
     return whole
 
 
-def _added(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The sum of two arrays, of which one may have fewer rows: kernels differ in how many blocks they get."""
+def _padded_sum(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Add two arrays row by row, the shorter padded with zeros: kernels have grids of different sizes."""
     if len(one) > len(other):
         one, other = other, one
     out = other.copy()

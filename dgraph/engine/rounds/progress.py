@@ -1,22 +1,22 @@
-"""What a run tells while it goes. This one says nothing; the command line has two that speak."""
+"""Progress reports of a run. The class here prints nothing; the command line has two subclasses that do."""
 
 from __future__ import annotations
 
 
 class Progress:
-    """Called by rank 0's run, or by every rank's: an implementation decides who speaks. Calls must be cheap."""
+    """Observer of a run. Every rank may call it: an implementation decides which ranks print. Calls must be cheap."""
 
     def phase(self, name: str, detail: str = "") -> None:
-        """A phase begins: ``load``, ``partition``, ``build``, ``compile``, ``init``, ``solve``, ``output``."""
+        """Report the start of ``load``, ``partition``, ``build``, ``compile``, ``init``, ``solve`` or ``output``."""
 
     def round(self, number: int, vertices: int, edges: int | None = None, direction: str = "") -> None:
-        """Round ``number`` (from 1) ended; its frontier had ``vertices`` and ``edges`` over all ranks."""
+        """Report the end of round ``number`` (from 1), with the size of its frontier over all ranks."""
 
     def line(self, text: str) -> None:
-        """A line that stays: the load line, a choice and its reason, a warning."""
+        """Report a permanent line: the loaded graph, a choice and its reason, a warning."""
 
     def close(self) -> None:
-        """Nothing more will come; also the end of a ``with`` block."""
+        """Finish; no call follows. Leaving a ``with`` block calls it."""
 
     def __enter__(self) -> Progress:
         return self

@@ -1,4 +1,8 @@
-"""The rounds of a run on one rank: every one while they are few, then some of them; and the sums of all."""
+"""Frontier, direction and seconds of one rank's rounds, in bounded memory.
+
+All rounds are kept while they are few; a long run keeps every 2nd, 4th, … round, the last one and the heaviest one.
+Totals cover every round. Main entry: :class:`RoundSeries`; :mod:`timings` puts it into the report.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +14,27 @@ import numpy as np
 from dgraph.backend.round_stats import RoundStats
 from dgraph.engine.rounds.load_record import LoadRecord
 
-PARTS = ("compute", "pack", "exchange", "unpack", "agree")
-"""Of solve. ``exchange`` is time in which nothing else was done; ``agree`` is idle: the wait for the slowest rank."""
+PARTS = ("compute", "pack", "exchange", "unpack", "idle")
+"""Timers inside solve that make up its rounds. ``exchange`` is communication that nothing overlaps; ``idle`` is the
+wait for the slowest rank at the end of a round."""
 
 HIDDEN = "hidden"
-"""Seconds of messages under way while edges were walked: of no part, since nobody waited for them."""
+"""Timer of communication that overlaps computing. It is not one of ``PARTS``: it costs no time of its own."""
 
 KEPT_ROUNDS = 1024
-"""At most, of few ranks."""
+"""Upper bound of the rounds that one rank keeps."""
 
-NOTHING = "", 0, 0.0
+NO_STATS = "", 0, 0.0
+"""Schedule, max and mean edges of a thread block, of a round without GPU statistics."""
 
 
 class RoundSeries:
-    """Every round's figures while they are few; of a long run every 2nd, 4th, … round, and the totals of all.
+    """Series of rounds of one rank.
 
     Args:
-        timers: seconds by part, which the run adds to; a round gets what came since the one before.
+        timers: seconds by timer, which the run adds to; a round gets the increase since the round before.
         began: ``perf_counter`` at the start of the run.
-        most: rounds kept.
+        most: rounds to keep; None means ``KEPT_ROUNDS``.
     """
 
     def __init__(self, timers: Mapping[str, float] | None = None, began: float = 0.0, most: int | None = None):
@@ -36,6 +42,8 @@ class RoundSeries:
         self.by_direction: dict[str, int] = {}
         self.vertices, self.edges = 0, 0
         self.kept: list[tuple] = []
+        self._heaviest: tuple = ()
+        self._last: tuple = ()
         self._timers = {} if timers is None else timers
         self._began, self._most = began, most
         self._given = dict.fromkeys((*PARTS, HIDDEN), 0.0)
@@ -43,9 +51,12 @@ class RoundSeries:
         self.loads = LoadRecord()
 
     def extend(self, figures: np.ndarray, seconds: float, notes: Sequence[RoundStats] = ()) -> None:
-        """Rounds ended, each after ``seconds``: frontier vertices, frontier edges, 1 if pulled, int64 (rounds, 3).
+        """Append rounds that ended.
 
-        ``notes``: of all of them, in order, or none at all.
+        Args:
+            figures: frontier vertices, frontier edges, and 1 for a pull or 0 for a push; int64 (rounds, 3).
+            seconds: time of each round.
+            notes: GPU statistics of all these rounds in order, or empty.
         """
         if not len(figures):
             return
@@ -56,29 +67,34 @@ class RoundSeries:
         self.vertices += vertices
         self.edges += edges
         self._thin(self.count + len(figures))
-        first = -self.count % self.every
-        rows = figures[first :: self.every].tolist()
-        told = self._noted(notes, range(first, len(figures), self.every))
+        first, heaviest, last = -self.count % self.every, int(figures[:, 1].argmax()), len(figures) - 1
+        kept = range(first, len(figures), self.every)
+        places = [*kept, heaviest, last]
+        stats = self._stats(notes, places)
         parts, start = self._parts(len(figures), seconds), time.perf_counter() - self._began - seconds * len(figures)
-        for i, (v, e, pull) in enumerate(rows):
-            at = first + i * self.every
-            traversal = "pull" if pull else "push"
-            self.kept.append((self.count + at + 1, traversal, v, e, seconds, start + at * seconds, *parts, told[i]))
+        rows = []
+        for place, (v, e, pull), one in zip(places, figures[places].tolist(), stats, strict=True):
+            direction = "pull" if pull else "push"
+            rows.append((self.count + place + 1, direction, v, e, seconds, start + place * seconds, *parts, one))
+        self.kept += rows[:-2]
+        if not self._heaviest or rows[-2][3] > self._heaviest[3]:
+            self._heaviest = rows[-2]
+        self._last = rows[-1]
         self.count += len(figures)
 
-    def _noted(self, notes: Sequence[RoundStats], places: range) -> list[tuple[str, int, float]]:
-        """Of some of the next rounds: the schedule, the edges of its fullest thread block, and their mean."""
+    def _stats(self, notes: Sequence[RoundStats], places: Sequence[int]) -> list[tuple[str, int, float]]:
+        """Record ``notes``; return schedule, max and mean edges of a thread block for the rounds at ``places``."""
         if not notes:
-            return [NOTHING] * len(places)
-        ends, told = np.cumsum([note.rounds for note in notes]), []
+            return [NO_STATS] * len(places)
+        ends, stats = np.cumsum([note.rounds for note in notes]), []
         for note, end in zip(notes, ends.tolist(), strict=True):
             if note.schedule:
                 self.schedules[note.schedule] = self.schedules.get(note.schedule, 0) + note.rounds
-            told.append((note.schedule, *self.loads.add(self.count + end, note)))
-        return [told[which] for which in np.searchsorted(ends, places, side="right").tolist()]
+            stats.append((note.schedule, *self.loads.add(self.count + end, note)))
+        return [stats[which] for which in np.searchsorted(ends, places, side="right").tolist()]
 
     def _parts(self, rounds: int, seconds: float) -> list[float]:
-        """What each of ``rounds`` gets of every part: what was spent since the last, at most its ``seconds``."""
+        """Return the seconds of each part per round: the increase since the last call, at most ``seconds``."""
         parts = []
         for name, given in self._given.items():
             spent = self._timers.get(name, 0.0)
@@ -87,25 +103,29 @@ class RoundSeries:
         return parts
 
     def _thin(self, count: int) -> None:
-        """Before there are so many rounds."""
+        """Halve the rounds kept until ``count`` rounds fit."""
         while -(-count // self.every) > (self._most or KEPT_ROUNDS):
             del self.kept[1::2]
             self.every *= 2
 
     def summary(self) -> dict:
-        """As in the report: what all ranks share, and this rank's seconds."""
+        """Return ``rounds`` of ``schema.json``: frontiers of all ranks, seconds of this rank."""
+        ends = {"heaviest": _row(self._heaviest), "last": _row(self._last)} if self.count else {}
         return {
             "count": self.count,
             "by_direction": self.by_direction,
             "frontier_vertices": self.vertices,
             "frontier_edges": self.edges,
             "every": self.every,
-            "kept": [_told(row) for row in self.kept],
+            **ends,
+            "kept": [_row(row) for row in self.kept],
         }
 
     def parts(self) -> dict[str, list[float]]:
-        """This rank's start and parts of the rounds kept, and where edges were counted the fullest thread block of each
-        and the mean of all."""
+        """Return ``ranks[i].rounds`` of ``schema.json``: this rank's start and parts of the rounds kept, in seconds.
+
+        Where edges were counted, also the max and mean edges of a thread block.
+        """
         names = ("start", *PARTS, HIDDEN)
         table = np.array([row[5:-1] for row in self.kept]).reshape(-1, len(names))
         columns = dict(zip(names, np.maximum(table, 0.0).round(7).T.tolist(), strict=True))
@@ -117,10 +137,10 @@ class RoundSeries:
         return columns
 
 
-def _told(row: tuple) -> dict:
-    """Of a round that was kept, as in the report."""
+def _row(row: tuple) -> dict:
+    """Return one round as ``rounds.kept`` of ``schema.json`` has it."""
     number, direction, vertices, edges, seconds = row[:5]
-    told = {
+    found = {
         "round": number,
         "direction": direction,
         "frontier_vertices": vertices,
@@ -128,5 +148,5 @@ def _told(row: tuple) -> dict:
         "seconds": seconds,
     }
     if schedule := row[-1][0]:
-        told["schedule"] = schedule
-    return told
+        found["schedule"] = schedule
+    return found

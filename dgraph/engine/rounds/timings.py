@@ -1,6 +1,8 @@
-"""Trace: what one rank did, how long it took, and how all ranks' traces become one report.
+"""Record of one rank's run, and the report that all ranks' records become.
 
-Timers are wall-clock seconds. ``load … output`` follow each other; ``compute … agree`` lie inside ``solve``.
+Main entry: :class:`Trace`. Timers are wall-clock seconds. The ``PHASES`` follow each other, except that ``solve``
+contains ``prepare``, ``compile`` and ``init`` of its programs, and the ``PARTS`` of its rounds. Rounds are left to
+:mod:`round_series`, the printed report to :mod:`dgraph.report`.
 """
 
 from __future__ import annotations
@@ -19,36 +21,43 @@ from dgraph.comm import Comm
 from dgraph.comm.hosts import host
 from dgraph.engine.rounds.round_series import KEPT_ROUNDS, PARTS, RoundSeries
 
-VERSION = 1
-"""Of the report's schema, ``schema.json``: raised when a key changes its meaning or goes away."""
+VERSION = 2
+"""Version of the report's schema, ``schema.json``: raised when a key is renamed, removed or changes its meaning.
+``dgraph/report/read.py`` upgrades reports of earlier versions. 2: the wait for the slowest rank is ``idle``."""
 
 PHASES = ("load", "partition", "build", "prepare", "compile", "init", "solve", "validate", "output")
+"""Timers of a run, in the order in which they are first used."""
 
 KEPT_FIGURES, FEWEST_ROUNDS = 1 << 16, 256
-"""Of many ranks, rounds that are kept, times ranks; but so many rounds in any case."""
+"""Upper bound of rounds kept × ranks, so that the report of many ranks stays small; lower bound of rounds kept."""
 
 KEPT_SPANS = 512
-"""Phases of which the times of day are kept; a run of many programs has more."""
+"""Upper bound of the phases whose start is kept; a run of many programs has more phases."""
 
 
 class Ranges(Protocol):
-    """Names what happens for a profiler."""
+    """Named ranges of a profiler (NVTX): every timer opens and closes one."""
 
     def push(self, name: str) -> None:
-        """It begins."""
+        """Open a range inside the ranges that are open."""
 
     def pop(self) -> None:
-        """What began last ends."""
+        """Close the range opened last."""
 
 
 class Trace:
-    """One rank's record of a run; create it on every rank when the run starts.
+    """Record of one rank's run; create it on every rank when the run starts.
 
-    ``with trace("pack"): …`` and ``trace.add("pack", seconds)`` accumulate; a timer must not be entered while it runs.
+    ``with trace("pack"): …`` and ``trace.add("pack", seconds)`` accumulate. Timers are not reentrant.
+
+    Args:
+        comm: the ranks whose records :meth:`collect` combines.
+        command: the command line for the report; None means ``sys.argv``.
 
     Attributes:
-        gpu, gpu_memory: this rank's GPU and its memory, as the backend tells them; None where there is none.
-        ranges: where timers are also named, for a profiler.
+        gpu: this rank's GPU, ``ranks[i].gpu`` of the report; None without a GPU.
+        gpu_memory: the GPU's memory, ``ranks[i].gpu_memory`` of the report; None without a GPU.
+        ranges: profiler that timers are shown to; None without one.
     """
 
     def __init__(self, comm: Comm, command: Sequence[str] | None = None):
@@ -74,50 +83,56 @@ class Trace:
         self._timers: dict[str, _Timer] = {}
 
     def __call__(self, name: str) -> _Timer:
-        """A context manager that adds the time spent inside it to timer ``name``."""
+        """Return a context manager that adds the time spent inside it to timer ``name``."""
         timer = self._timers.get(name)
         if timer is None:
             timer = self._timers[name] = _Timer(self, name)
         return timer
 
     def add(self, name: str, seconds: float) -> None:
-        """Add to timer ``name`` what compiled code measured itself."""
+        """Add seconds that compiled code measured to timer ``name``."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def count(self, name: str, amount: int) -> None:
-        """Add to counter ``name``: ``masters``, ``mirrors``, ``edges``, ``edges_visited`` …"""
+        """Add to a counter of this rank, such as ``masters``, ``mirrors`` or ``edges``."""
         self.counts[name] = self.counts.get(name, 0) + int(amount)
 
     def message(self, peer: int, bytes: int, messages: int = 1) -> None:
-        """``messages`` of ``bytes`` in all were sent to ``peer``."""
+        """Count ``messages`` of ``bytes`` in total as sent to rank ``peer``."""
         sent = self.sent.setdefault(peer, [0, 0])
         sent[0] += int(bytes)
         sent[1] += int(messages)
 
     def spent(self, kernels: Iterable[Spent]) -> None:
-        """Add seconds on the GPU, by kernel."""
+        """Add launches and GPU seconds of kernels."""
         for one in kernels:
             launches, seconds = self.kernels.get(one[:3], (0, 0.0))
             self.kernels[one[:3]] = launches + one.launches, seconds + one.seconds
 
     def describe(self, section: str, **values) -> None:
-        """Facts that all ranks share: section ``algorithm``, ``graph`` or ``outcome``; numbers, text, lists, dicts."""
+        """Set facts that are equal on all ranks.
+
+        Args:
+            section: ``algorithm``, ``graph`` or ``outcome``.
+            values: by key, anything that :func:`plain` turns into JSON.
+        """
         self.facts[section].update(plain(values))
 
     def choose(self, what: str, taken: str, reason: str = "") -> None:
-        """A choice made for or by the user: policy, direction, threads, backend, transport."""
+        """Set a choice (policy, threads, backend, transport); it replaces an earlier choice of the same ``what``."""
         self.choices = [choice for choice in self.choices if choice["what"] != what]
         self.choices.append({"what": what, "taken": str(taken), "reason": reason})
 
     def warn(self, text: str) -> None:
-        """Something that a careful user wants to know; said once."""
+        """Add a warning to the report; a repeated one is dropped."""
         if text not in self.warnings:
             self.warnings.append(text)
 
     def collect(self) -> dict:
-        """The report, as ``schema.json`` describes it: every rank's figures, and this rank's view of the rest.
+        """Return the report that ``schema.json`` describes.
 
-        Collective. When more has happened it may be called again: the report covers everything since the start.
+        Collective, and repeatable: a report covers everything since the start. ``ranks`` and ``warnings`` come from all
+        ranks, everything else from this one.
         """
         from dgraph._support.version import __version__
 
@@ -171,7 +186,7 @@ class Trace:
 
 
 def _hosts(ranks: list[dict]) -> list[dict]:
-    """Every host once: its cores, its ranks, and what they held in memory together."""
+    """Return ``hosts`` of the report; move ``cores`` there from ``ranks``."""
     hosts: dict[str, dict] = {}
     for rank in ranks:
         found = {"host": rank["host"], "cores": rank.pop("cores"), "ranks": [], "peak_memory_bytes": 0}
@@ -182,7 +197,7 @@ def _hosts(ranks: list[dict]) -> list[dict]:
 
 
 def imbalance(ranks: list[dict]) -> dict[str, dict]:
-    """Of every timer and counter the largest and the mean over ranks, and their ratio (None where the mean is 0)."""
+    """Return max, mean and max / mean over ranks of every timer and counter; the ratio is None where the mean is 0."""
     figures = [
         rank["seconds"]
         | rank["counts"]
@@ -199,7 +214,7 @@ def imbalance(ranks: list[dict]) -> dict[str, dict]:
 
 
 class _Timer:
-    """Adds the time between ``with`` and its end to ``seconds[name]``; one object a name, so entering costs little."""
+    """Context manager that adds its duration to ``trace.seconds[name]``; one object is reused for each name."""
 
     __slots__ = ("began", "name", "phase", "ranges", "trace")
 
@@ -223,7 +238,7 @@ class _Timer:
 
 
 def plain(value):
-    """``value`` as JSON can hold it: NumPy's numbers become Python's, infinity and not-a-number become text."""
+    """Convert ``value`` for JSON: NumPy numbers become Python's; infinities and NaN become text, other types too."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -236,5 +251,5 @@ def plain(value):
 
 
 def peak_memory() -> int:
-    """The most bytes this process has held in memory so far."""
+    """Return the peak resident set size of this process, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

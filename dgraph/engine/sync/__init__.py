@@ -1,5 +1,7 @@
-"""Gluon-style synchronisation: mirrors give proposals to masters, masters give values to mirrors.
-[Dathathri et al., PLDI 2018]"""
+"""Mirror synchronisation: mirrors send proposals to masters (reduce), masters send values to mirrors (broadcast).
+
+Reference: Dathathri et al., Gluon, PLDI 2018.
+"""
 
 from dgraph.engine.sync.mirror_sync import Sync, prepare
 from dgraph.engine.sync.sync_plan import SyncPlan, plan

@@ -1,4 +1,4 @@
-"""The compiled loops of packing and unpacking. Positions are uint32; bits lie in uint64 words, lowest first."""
+"""Numba loops that pack and unpack messages. Positions are uint32; bits lie in uint64 words, lowest bit first."""
 
 from functools import cache
 
@@ -10,12 +10,12 @@ from dgraph.backend.cpu.threads.atomics import load, store, trailing_zeros
 OPTIONS = {"nogil": True, "cache": True}
 
 FEW = 128
-"""Stretches that are faster counted one after the other: a vector unit looks at all lids in the time of one search."""
+"""Spans up to which one vectorised pass over all lids per span is faster than a binary search per lid."""
 
 
 @njit(**OPTIONS)
-def count(lids, starts, ends, counts):
-    """How many lids lie in each of the stretches ``starts[i] .. ends[i]``, which ascend and lie apart."""
+def count_by_span(lids, starts, ends, counts):
+    """Count the lids in each span ``starts[i] .. ends[i]`` into ``counts``; spans are ascending and disjoint."""
     counts[:] = 0
     if len(starts) <= FEW:
         for i in range(len(starts)):
@@ -26,14 +26,14 @@ def count(lids, starts, ends, counts):
         return
     i = -1
     for k in range(len(lids)):
-        i = stretch_of(np.int64(load(lids, k)), starts, ends, i)
+        i = span_of(np.int64(load(lids, k)), starts, ends, i)
         if i >= 0:
             store(counts, i, load(counts, i) + 1)
 
 
 @njit(**OPTIONS)
-def deal(lids, starts, ends, counts, out):
-    """The same lids, stretch by stretch, as positions in it; lids in no stretch are left out."""
+def positions_by_span(lids, starts, ends, counts, out):
+    """Write the lids grouped by span, as offsets from the span's start; lids outside all spans are dropped."""
     for i in range(len(counts)):
         if counts[i] == len(lids):
             start = np.uint32(starts[i])
@@ -43,15 +43,15 @@ def deal(lids, starts, ends, counts, out):
     cursor, i = np.cumsum(counts) - counts, -1
     for k in range(len(lids)):
         lid = np.int64(load(lids, k))
-        i = stretch_of(lid, starts, ends, i)
+        i = span_of(lid, starts, ends, i)
         if i >= 0:
             store(out, load(cursor, i), np.uint32(lid - load(starts, i)))
             store(cursor, i, load(cursor, i) + 1)
 
 
 @njit(nogil=True, forceinline=True)
-def stretch_of(lid, starts, ends, guess):
-    """The stretch that a lid lies in, likely ``guess``; -1 if it is none."""
+def span_of(lid, starts, ends, guess):
+    """Return the span that holds a lid, or -1; ``guess`` is tried first."""
     if guess >= 0 and load(starts, guess) <= lid < load(ends, guess):
         return guess
     low, high = 0, len(ends)
@@ -65,8 +65,11 @@ def stretch_of(lid, starts, ends, guess):
 
 
 @njit(**OPTIONS)
-def held_of_many(lids, wanted, mask, out):
-    """Positions of ``wanted`` in ``lids``: a look at every position; how many. ``mask``: all 0, by lid; is so again."""
+def positions_in(lids, wanted, mask, out):
+    """Write the positions of ``lids`` whose lid is in ``wanted``, and return their number.
+
+    It scans every position. ``mask`` is uint8 by lid, all 0 before and after the call.
+    """
     for lid in wanted:
         store(mask, np.int64(lid), np.uint8(1))
     count = 0
@@ -89,7 +92,7 @@ def set_bits(words, positions):
 
 @njit(**OPTIONS)
 def positions_of(words, out):
-    """The positions of the bits that are set, ascending; how many."""
+    """Write the positions of the set bits, ascending, and return their number."""
     count = 0
     for i in range(len(words)):
         word = words[i]
@@ -101,8 +104,8 @@ def positions_of(words, out):
 
 
 @njit(**OPTIONS)
-def alike(values, positions):
-    """Whether ``values[positions]`` are all the same."""
+def uniform(values, positions):
+    """Return True if ``values[positions]`` are all equal."""
     for i in range(1, len(positions)):
         if load(values, np.int64(load(positions, i))) != load(values, np.int64(load(positions, 0))):
             return False
@@ -111,34 +114,34 @@ def alike(values, positions):
 
 @njit(**OPTIONS)
 def gather(values, positions, out):
-    """``out[i] = values[positions[i]]``."""
+    """Set ``out[i] = values[positions[i]]``."""
     for i in range(len(positions)):
         store(out, i, load(values, np.int64(load(positions, i))))
 
 
 def gathered(rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """``rows[positions]``, uint32."""
+    """Return ``rows[positions]`` as a new uint32 array."""
     out = np.empty(len(positions), np.uint32)
     gather(rows, positions, out)
     return out
 
 
-def bare(dtype: np.dtype) -> np.dtype:
-    """The unsigned integer of the same width: bits are compared and moved, whatever they mean."""
+def bits_of(dtype: np.dtype) -> np.dtype:
+    """Return the unsigned integer of the same width: values are compared and copied as bits."""
     return np.dtype(f"u{dtype.itemsize}")
 
 
 @cache
 def load_kernels(*dtypes: str) -> None:
-    """Compile, or load from the cache folder, the loops for messages of fields of these dtypes."""
-    nothing, words, mask, places = (np.empty(0, kind) for kind in (np.uint32, np.uint64, np.uint8, np.int64))
-    count(nothing, places, places, places)
-    deal(nothing, places, places, places, nothing)
-    held_of_many(nothing, nothing, mask, nothing)
-    set_bits(words, nothing)
-    positions_of(words, nothing)
-    gather(nothing, nothing, nothing)
+    """Compile the loops for message columns of these dtypes, or load them from the cache folder."""
+    empty, words, mask, spans = (np.empty(0, kind) for kind in (np.uint32, np.uint64, np.uint8, np.int64))
+    count_by_span(empty, spans, spans, spans)
+    positions_by_span(empty, spans, spans, spans, empty)
+    positions_in(empty, empty, mask, empty)
+    set_bits(words, empty)
+    positions_of(words, empty)
+    gather(empty, empty, empty)
     for dtype in dtypes:
-        values = np.empty(0, bare(np.dtype(dtype)))
-        alike(values, nothing)
-        gather(values, nothing, values)
+        values = np.empty(0, bits_of(np.dtype(dtype)))
+        uniform(values, empty)
+        gather(values, empty, values)

@@ -1,8 +1,8 @@
-"""Messages: which positions of an agreed list changed, and their values, in the fewest bytes.
+"""Message format: the changed positions of a list that both ranks know, and their values, in the fewest bytes.
 
-A message is nothing at all, or 16 bytes of header (encoding, count), the set of positions, then one column a field,
-every part padded to 8 bytes. A column whose values are all the same, as a search's levels are, is one
-value. Positions are those of a :class:`~dgraph.graph.local.Mirrors` span, so no ids travel.
+A message is empty, or a 16-byte header (encoding, count), the set of positions, and one column per field, each part
+padded to 8 bytes. A column of equal values, such as BFS levels, is one value. Positions index a span of
+:class:`~dgraph.graph.local.Mirrors`, so no vertex ids are sent.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from dgraph.engine.sync import bitset_kernels
 NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
 HEADER = 16
 KINDS = 8
-"""Bits of the header's first word that tell the encoding; bit i of the others: whether column i is one value."""
+"""Bits of the header's first word that hold the encoding. Bit i of the others is set if column i is one value."""
 
 
 def choose(count: int, total: int, width: int, whole: bool) -> int:
-    """The smallest encoding of ``count`` of ``total`` positions, ``width`` bytes of values each.
-
-    Every encoding costs one message, so latency and bandwidth rank them as bytes do.
+    """Return the smallest encoding; each is one message, so fewer bytes also mean less time.
 
     Args:
-        whole: whether positions that did not change may be sent along.
+        count: positions that changed.
+        total: positions in the span.
+        width: bytes of values per position.
+        whole: True if unchanged positions may be sent too.
     """
     if count == 0:
         return NOTHING
@@ -35,7 +36,7 @@ def choose(count: int, total: int, width: int, whole: bool) -> int:
 
 
 def bound(total: int, widths: Sequence[int]) -> int:
-    """The most bytes that a message over ``total`` positions can take, in the encoding that ``choose`` chooses."""
+    """Return the maximum bytes of a message over ``total`` positions in the encoding that :func:`choose` returns."""
     if total == 0:
         return 0
     return HEADER + _pad((total + 7) // 8) + sum(_pad(total * width) for width in widths) + 8
@@ -49,11 +50,15 @@ def encode(
     columns: Sequence[np.ndarray],
     rows: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Write one message into ``out`` (uint8, ``bound`` bytes); the part of it that is the message.
+    """Write one message and return the part of ``out`` that holds it.
 
     Args:
-        positions: those that changed (uint32), each once, in any order.
-        columns: one array a field; position i is its row i, or row ``rows[i]``.
+        out: send buffer, uint8, :func:`bound` bytes.
+        kind: encoding.
+        total: positions in the span.
+        positions: changed positions (uint32), each once, in any order.
+        columns: one array per field.
+        rows: row of ``columns`` for each position; None: position i is row i.
     """
     if kind == NOTHING:
         return out[:0]
@@ -75,11 +80,11 @@ def encode(
         which = rows[:total] if which is None else bitset_kernels.gathered(rows, which)
     uniform = 0
     for i, column in enumerate(columns):
-        raw = column.view(bitset_kernels.bare(column.dtype))
+        raw = column.view(bitset_kernels.bits_of(column.dtype))
         if which is None:
             single = bool(raw[0] == raw[total - 1] and (raw[:total] == raw[0]).all())
         else:
-            single = bitset_kernels.alike(raw, which)
+            single = bitset_kernels.uniform(raw, which)
         size = raw.itemsize * (1 if single else count)
         room = out[at : at + size].view(raw.dtype)
         if which is None:
@@ -96,11 +101,11 @@ def encode(
 def decode(
     message: np.ndarray, total: int, dtypes: Sequence[np.dtype]
 ) -> tuple[np.ndarray | None, tuple[np.ndarray, ...]]:
-    """Positions (uint32) and one column a dtype; ``None`` where the message says nothing."""
+    """Return the positions (uint32) and one column per dtype; (None, ()) for an empty message."""
     if message.size == 0:
         return None, ()
-    told, count = message[:HEADER].view(np.int64).tolist()
-    kind, uniform, at = told & ((1 << KINDS) - 1), told >> KINDS, HEADER
+    first, count = message[:HEADER].view(np.int64).tolist()
+    kind, uniform, at = first & ((1 << KINDS) - 1), first >> KINDS, HEADER
     if kind == BITSET:
         size = 8 * _words(total)
         positions = np.empty(count, np.uint32)

@@ -1,43 +1,50 @@
-"""Reduce and broadcast: who talks is fixed by the partition, what is said by the plan."""
+"""Reduce and broadcast of one program: the partition fixes the peers, the sync plan fixes the fields.
+
+:class:`Sync` packs proposals of mirrors and values of masters into one message per peer, exchanges them through the
+communicator and applies what it receives. A machine with a device exchange moves the values itself.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dgraph.comm import Comm
-from dgraph.engine.sync.bitset_kernels import count, deal, held_of_many, load_kernels
+from dgraph.engine.sync.bitset_kernels import count_by_span, load_kernels, positions_by_span, positions_in
 from dgraph.engine.sync.encodings import BITSET, OFFSETS, bound, choose, decode, encode
 from dgraph.engine.sync.sync_plan import Refresh, SyncPlan, plan
 from dgraph.graph.local import LocalGraph, Mirrors
 from dgraph.program import Traced
 
 SPARSE = 32
-"""Positions a vertex from which looking each vertex up beats looking at every position."""
+"""Ratio of positions to dirty masters above which a search per master beats a scan of all positions."""
 
 ACTIVE = np.dtype(np.uint8)
 FRONTIER = ("the frontier",)
-"""What a broadcast of no field is about."""
+"""Name that the watchdog prints for a broadcast without fields."""
 
-NOBODY = np.empty(0, np.uint32)
+NONE = np.empty(0, np.uint32)
 Span = tuple[int, Mirrors, int, int]
+"""Peer, mirrors, first and last position of the mirrors with a role."""
+
 POISON = {"f": float("nan"), "i": -77, "u": 0x55}
+"""Garbage for fields that a direction must not read, by kind of dtype."""
 
 
 def prepare(traced: Traced) -> None:
-    """Compile, or load from the cache folder, what exchanges of this program's fields will call."""
+    """Compile the loops that exchanges of this program's fields call, or load them from the cache folder."""
     stored = ("uint8" if field.dtype == "bool" else field.dtype for field in traced.fields.values())
     load_kernels(*sorted({ACTIVE.name, *stored}))
 
 
 class Sync:
-    """The exchanges of one program's run.
+    """Synchronisation of one program's run. ``reduce`` and ``broadcast`` are collective.
 
     Args:
-        machine: the backend's, which holds the fields; a :class:`SharedMachine` where ranks share vertices.
-        mode: "auto"; "full": nothing is elided; "poison": as auto, and what the plan says is not read is garbage.
+        machine: the backend's machine, which holds the fields; a :class:`SharedMachine` if ranks share vertices.
+        local: this rank's part of the graph.
+        comm: ranks of the run.
+        mode: "auto"; "full": no elision; "poison": like auto, but fields that the plan says are not read hold garbage.
         trace: times ``pack``, ``exchange``, ``unpack``; counts bytes and messages.
-
-    A machine that brings a courier of its own (``machine.exchange``) moves the values itself.
     """
 
     def __init__(self, machine, local: LocalGraph, comm: Comm, mode: str, trace):
@@ -51,7 +58,7 @@ class Sync:
         self._outbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
         self._inbox = {p: np.empty(self._most(p), np.uint8) for p in peers}
         self._mask = np.zeros(local.masters if peers else 0, np.uint8)
-        most = max((side.count for side in local.theirs.values()), default=0)
+        most = max((side.count for side in local.peer_mirrors.values()), default=0)
         self._positions = np.empty(max(local.mirrors, most) + 1, np.uint32)
         self._routes: dict[tuple[bool, str], list[Span]] = {}
         self._roles: tuple[str, ...] = ()
@@ -60,39 +67,48 @@ class Sync:
 
     @property
     def _peers(self) -> list[int]:
-        return sorted({*self.local.mine, *self.local.theirs})
+        return sorted({*self.local.own_mirrors, *self.local.peer_mirrors})
 
     def _most(self, peer: int) -> int:
-        """The most bytes that a message to or from a peer can take, whatever phase and direction it belongs to."""
-        sides = (self.local.mine.get(peer), self.local.theirs.get(peer))
+        """Return the maximum bytes of a message to or from a peer, over all phases and directions."""
+        sides = (self.local.own_mirrors.get(peer), self.local.peer_mirrors.get(peer))
         total = max(side.count for side in sides if side is not None)
         phases = {fields for now in self.plans.values() for fields in now.message_fields}
         widths = ([*(self.widths[k].itemsize for k in fields), ACTIVE.itemsize] for fields in phases)
         return max(bound(total, each) for each in widths)
 
-    def across(self, limit: int) -> bool:
-        """Rounds that a courier runs without the host, up to the agreement on the last; whether there were any."""
+    def run_device_rounds(self, limit: int) -> bool:
+        """Let the device exchange run up to ``limit`` rounds without the host; return True if it ran any.
+
+        The last round is complete except for its allreduce.
+        """
         if not self.device_exchange or self.full:
             return False
         self.comm.watchdog.at("exchange between GPUs", self._exchanged)
-        return bool(self.device_exchange.across(limit, self))
+        return bool(self.device_exchange.run_device_rounds(limit, self))
 
     def account(self) -> None:
-        """Seconds and bytes of what a courier moved since the last call go into the trace."""
+        """Add the device exchange's seconds and bytes since the last call to the trace."""
         if self.device_exchange:
             self.device_exchange.account()
 
     def reduce(self, failed: bool = False) -> None:
-        """Mirrors give their proposals to their masters. ``failed``: this rank has nothing to say any more."""
+        """Send proposals of mirrors to their masters and combine those received.
+
+        Args:
+            failed: this rank has met an error: it sends empty messages and ignores what it receives.
+        """
         machine, traced, now = self.machine, self.machine.traced, self.plans[self.machine.direction]
         self.comm.watchdog.at("reduce", now.reduce)
         if self.device_exchange:
             self.device_exchange.reduce(now.reduce, now.reduce_role, traced.all or self.full, failed)
             return
-        giving, taking = self._spans(self.local.mine, now.reduce_role), self._spans(self.local.theirs, now.reduce_role)
+        senders, receivers = (
+            self._spans(sides, now.reduce_role) for sides in (self.local.own_mirrors, self.local.peer_mirrors)
+        )
         with self.trace("pack"):
-            touched = NOBODY if failed or traced.all else machine.take_mirrors()
-        if not giving and not taking:
+            touched = NONE if failed or traced.all else machine.take_mirrors()
+        if not senders and not receivers:
             return
         dtypes = [self.widths[k] for k in now.reduce]
         positions: np.ndarray | None
@@ -100,80 +116,88 @@ class Sync:
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.trace("pack"):
             dense = traced.all or self.full
-            counts = np.empty(len(giving), np.int64)
-            starts = np.array([mirrors.first + low for _, mirrors, low, _ in giving], np.int64)
-            ends = np.array([mirrors.first + high for _, mirrors, _, high in giving], np.int64)
-            count(touched, starts, ends, counts)
+            counts = np.empty(len(senders), np.int64)
+            starts = np.array([mirrors.first + low for _, mirrors, low, _ in senders], np.int64)
+            ends = np.array([mirrors.first + high for _, mirrors, _, high in senders], np.int64)
+            count_by_span(touched, starts, ends, counts)
             kinds = [
                 choose(high - low if dense and not failed else found, high - low, width, whole)
-                for (_, _, low, high), found in zip(giving, counts.tolist(), strict=True)
+                for (_, _, low, high), found in zip(senders, counts.tolist(), strict=True)
             ]
             if not {BITSET, OFFSETS}.isdisjoint(kinds):
-                deal(touched, starts, ends, counts, self._positions)
+                positions_by_span(touched, starts, ends, counts, self._positions)
             end = 0
-            for (peer, _, low, high), start, found, kind in zip(giving, starts, counts.tolist(), kinds, strict=True):
+            for (peer, _, low, high), start, found, kind in zip(senders, starts, counts.tolist(), kinds, strict=True):
                 positions, end, total = self._positions[end : end + found], end + found, high - low
                 columns = [machine.state[k][start : start + total] for k in now.reduce]
                 message = encode(self._outbox[peer], kind, total, positions, columns)
                 sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
             if not failed:
                 machine.reset(slice(self.local.masters, None) if dense else touched)
-        received = self._exchange(sends, taking, dtypes)
+        received = self._exchange(sends, receivers, dtypes)
         with self.trace("unpack"):
-            for peer, mirrors, low, high in taking:
+            for peer, mirrors, low, high in receivers:
                 positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
                 if positions is not None and not failed:
                     machine.combine(mirrors.lids[low:high], positions, values)  # type: ignore[index]
 
     def broadcast(self, failed: bool = False) -> None:
-        """Masters give what edges will read, and who is active, to their mirrors; after a change of direction that
-        makes other mirrors listen, once what they have not heard."""
+        """Send the fields that edges read, and the frontier, from masters to mirrors.
+
+        When a change of direction makes other mirrors participate, stale mirrors are refreshed once.
+
+        Args:
+            failed: as for :meth:`reduce`.
+        """
         now = self.plans[self.machine.direction]
-        roles = (*(told.role for told in now.refresh), now.reduce_role)
+        roles = (*(refresh.role for refresh in now.refresh), now.reduce_role)
         if roles != self._roles:
-            known = self.machine.mirrors_current and not (self._roles or self.full or self.poisoned)
+            current = self.machine.mirrors_current and not (self._roles or self.full or self.poisoned)
             self._roles = roles
             if self.poisoned:
                 self._poison(now)
-            for told in () if known else now.refresh:
-                self._send_refresh(told, failed, everything=not self._refreshed_later(told, now))
+            for refresh in () if current else now.refresh:
+                self._send_refresh(refresh, failed, everything=not self._refreshed_later(refresh, now))
         elif now.frontier or now.broadcast:
             self._send_refresh(Refresh(now.broadcast, now.broadcast_role, now.frontier), failed, everything=self.full)
 
-    def _refreshed_later(self, told: Refresh, now: SyncPlan) -> bool:
-        """Whether mirrors hear of active masters alone: of others they do when those become active. Where most are
-        active all are sooner told."""
-        machine, known = self.machine, told.joins and set(told.fields) <= set(now.broadcast)
-        return known and 2 * machine.total_active < self.local.n and not (machine.dirties or self.full)
+    def _refreshed_later(self, refresh: Refresh, now: SyncPlan) -> bool:
+        """Return True if sending active masters suffices, because the others are sent when they become active.
 
-    def _send_refresh(self, told: Refresh, failed: bool, everything: bool) -> None:
-        (fields, role, joins), machine, traced = told, self.machine, self.machine.traced
+        If half of the masters or more are active, a dense broadcast of all is cheaper.
+        """
+        machine, later = self.machine, refresh.joins and set(refresh.fields) <= set(now.broadcast)
+        return later and 2 * machine.total_active < self.local.n and not (machine.dirties or self.full)
+
+    def _send_refresh(self, refresh: Refresh, failed: bool, everything: bool) -> None:
+        """Send the fields of dirty masters, or of all (``everything``), to the mirrors of a role."""
+        (fields, role, joins), machine, traced = refresh, self.machine, self.machine.traced
         self.comm.watchdog.at("broadcast", fields or FRONTIER)
         dense = everything or traced.all
         marked = joins and (everything or machine.dirties)
         if self.device_exchange:
             self.device_exchange.broadcast(fields, role, dense, marked, joins, failed)
             return
-        telling, hearing = self._spans(self.local.theirs, role), self._spans(self.local.mine, role)
-        if not telling and not hearing:
+        senders, receivers = self._spans(self.local.peer_mirrors, role), self._spans(self.local.own_mirrors, role)
+        if not senders and not receivers:
             return
         dtypes = [self.widths[k] for k in fields] + [ACTIVE] * marked
         width = sum(d.itemsize for d in dtypes)
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.trace("pack"):
-            heard = NOBODY if failed or dense else machine.dirty()
+            dirty = NONE if failed or dense else machine.dirty()
             columns = [machine.state[k] for k in fields]
             if marked:
                 columns.append(self._active(not failed))
-            for peer, mirrors, low, high in telling:
+            for peer, mirrors, low, high in senders:
                 lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]
-                found = self._held(heard, mirrors, low, high)
+                found = self._dirty_positions(dirty, mirrors, low, high)
                 kind = choose(0 if failed else total if dense else len(found), total, width, dense)
                 message = encode(self._outbox[peer], kind, total, found, columns, lids)
                 sends[peer] = message, bound(total, [d.itemsize for d in dtypes])
-        received = self._exchange(sends, hearing, dtypes)
+        received = self._exchange(sends, receivers, dtypes)
         with self.trace("unpack"):
-            for peer, mirrors, low, high in hearing:
+            for peer, mirrors, low, high in receivers:
                 positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
                 if positions is None or failed:
                     continue
@@ -183,23 +207,23 @@ class Sync:
                 if joins:
                     machine.join(lids[values[-1] != 0] if marked else lids)
 
-    def _held(self, heard: np.ndarray, mirrors: Mirrors, low: int, high: int) -> np.ndarray:
-        """Of ``low .. high``, counted from ``low``, those whose masters are heard of."""
-        if heard.size * SPARSE < high - low:
-            return mirrors.holding(heard, low, high) - np.uint32(low)
-        found = held_of_many(mirrors.lids[low:high], heard, self._mask, self._positions)  # type: ignore[index]
+    def _dirty_positions(self, dirty: np.ndarray, mirrors: Mirrors, low: int, high: int) -> np.ndarray:
+        """Return the positions within ``low .. high``, relative to ``low``, whose master is in ``dirty``."""
+        if dirty.size * SPARSE < high - low:
+            return mirrors.holding(dirty, low, high) - np.uint32(low)
+        found = positions_in(mirrors.lids[low:high], dirty, self._mask, self._positions)  # type: ignore[index]
         return self._positions[:found]
 
-    def _active(self, known: bool) -> np.ndarray:
-        """1 for each master that is in the frontier."""
+    def _active(self, valid: bool) -> np.ndarray:
+        """Return uint8 (masters,): 1 for masters in the frontier; all 0 unless the frontier is ``valid``."""
         active = np.zeros(self.local.masters, ACTIVE)
-        if known:
+        if valid:
             active[self.machine.frontier()] = 1
         return active
 
-    def _exchange(self, sends, hearing: list[Span], dtypes) -> dict[int, int]:
+    def _exchange(self, sends, receivers: list[Span], dtypes) -> dict[int, int]:
         widths = [d.itemsize for d in dtypes]
-        inboxes = {p: self._inbox[p][: bound(high - low, widths)] for p, _, low, high in hearing}
+        inboxes = {p: self._inbox[p][: bound(high - low, widths)] for p, _, low, high in receivers}
         with self.trace("exchange"):
             received = self.comm.exchange(sends, inboxes)
         for peer, (message, _) in sends.items():
@@ -207,23 +231,23 @@ class Sync:
         return received
 
     def _spans(self, sides: dict[int, Mirrors], role: str) -> list[Span]:
-        """Peers with mirrors of this role: peer, mirrors, first and last position."""
-        known = self._routes.setdefault((sides is self.local.mine, role), [])
-        if not known:
+        """Return the non-empty spans of a role, one per peer."""
+        cached = self._routes.setdefault((sides is self.local.own_mirrors, role), [])
+        if not cached:
             spans = [(peer, mirrors, *mirrors.span(role)) for peer, mirrors in sides.items()]
-            known += [span for span in spans if span[2] < span[3]]
-        return known
+            cached += [span for span in spans if span[2] < span[3]]
+        return cached
 
     def _poison(self, now: SyncPlan) -> None:
-        """Garbage into every mirror's field that this direction does not read; identities into its accumulators."""
+        """Fill mirror fields that this direction does not read with garbage, and accumulators with the identity."""
         machine, fields = self.machine, self.machine.traced.fields
-        for mirrors in self.local.mine.values():
+        for mirrors in self.local.own_mirrors.values():
             for name, field in fields.items():
                 values = machine.state[name][mirrors.first : mirrors.first + mirrors.count]
                 read = np.zeros(mirrors.count, np.bool_)
-                for told in now.refresh:
-                    if name in told.fields and not self._refreshed_later(told, now):
-                        read[slice(*mirrors.span(told.role))] = True
+                for refresh in now.refresh:
+                    if name in refresh.fields and not self._refreshed_later(refresh, now):
+                        read[slice(*mirrors.span(refresh.role))] = True
                 if name not in now.reduce:
                     values[~read] = POISON[values.dtype.kind]
                     continue

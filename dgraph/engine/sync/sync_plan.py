@@ -1,8 +1,8 @@
-"""What is exchanged: a function of the program, the direction and which way the local arcs are walked.
+"""Sync plan: the fields and mirrors of each exchange, derived from the program and the direction alone.
 
-Nothing here asks for the partition policy. A mirror sends proposals only if arcs enter it, and hears values only if
-arcs leave it (or if edges read the destination); which mirrors those are is told by their role (``graph/local.py``):
-under oec no mirror is a row, so a push broadcasts nothing; under cvc a mirror is a row only along its grid row.
+The partition policy is not consulted. A mirror sends proposals only if arcs enter it, and receives values only if arcs
+leave it, or if edges read their destination. The role of a mirror (``graph/local.py``) records which of these holds.
+Under oec no mirror is a row, so a push broadcasts nothing; under cvc a mirror is a row only along its grid row.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ from dgraph.program.program import BUILTINS
 
 
 class Refresh(NamedTuple):
-    """Values that masters send to mirrors of a role; ``joins``: and which of them are active, so that these join the
-    frontier."""
+    """Fields that masters send to the mirrors of a role.
+
+    Attributes:
+        fields: names.
+        role: role of the mirrors.
+        joins: True if active masters are marked, and their mirrors join the frontier.
+    """
 
     fields: tuple[str, ...]
     role: str
@@ -28,10 +33,12 @@ class SyncPlan:
     """Fields and roles of one direction. A role is ``row``, ``column``, ``any`` or ``none``.
 
     Attributes:
-        reduce: fields whose proposals mirrors send; ``reduce_role``: the mirrors that edges enter.
-        broadcast: fields that masters send when they changed; ``broadcast_role``: the mirrors that hear.
-        refresh: what mirrors must hold when rounds in this direction begin: as sources of edges, and as ends.
-        frontier: whether mirrors must hear which of them are active.
+        reduce: fields whose proposals mirrors send.
+        reduce_role: role of the mirrors that edges enter.
+        broadcast: fields that masters send after they changed.
+        broadcast_role: role of the mirrors that receive them.
+        refresh: fields that mirrors must hold when rounds in this direction start, as sources and as destinations.
+        frontier: True if mirrors must know which of them are active.
     """
 
     reduce: tuple[str, ...]
@@ -43,17 +50,18 @@ class SyncPlan:
 
     @property
     def message_fields(self) -> list[tuple[str, ...]]:
-        """Fields of each message."""
-        return [self.reduce, self.broadcast, *(told.fields for told in self.refresh)]
+        """Fields of each kind of message."""
+        return [self.reduce, self.broadcast, *(refresh.fields for refresh in self.refresh)]
 
 
 def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> SyncPlan:
-    """The plan of a program's rounds in one direction.
+    """Make the plan of a program's rounds in one direction.
 
     Args:
+        traced: the program.
         direction: "push" or "pull".
-        directed: whether the graph is; if not, a pull walks the outgoing arcs backwards, so roles change sides.
-        full: no elision: every field to and from every mirror.
+        directed: True if the graph is; otherwise a pull scans out-edges as in-edges, which swaps the roles.
+        full: no elision: every field is sent to and from every mirror.
     """
     frontier = not traced.all
     if full:
@@ -67,19 +75,19 @@ def plan(traced: Traced, direction: str, directed: bool, full: bool = False) -> 
     refresh = [Refresh(tuple(sorted(at_source)), source, frontier)] * bool(at_source or frontier)
     refresh += [Refresh(tuple(sorted(ends)), target, False)] * bool(ends)
     changing = set(traced.proposes) | set(traced.apply or ())
-    told = _join(source if at_source & changing or frontier else "none", target if at_target & changing else "none")
+    role = _join(source if at_source & changing or frontier else "none", target if at_target & changing else "none")
     return SyncPlan(
         reduce=traced.proposes,
         reduce_role=target,
         broadcast=tuple(sorted((at_source | at_target) & changing)),
-        broadcast_role=told,
+        broadcast_role=role,
         refresh=tuple(refresh),
         frontier=frontier,
     )
 
 
 def _join(a: str, b: str) -> str:
-    """The role of mirrors that have either."""
+    """Return the role of the mirrors that have role ``a`` or ``b``."""
     if "none" in (a, b):
         return a if b == "none" else b
     return a if a == b else "any"

@@ -1,1 +1,1 @@
-"""Edge lists to a rank's part of a graph: cleaning, shuffling, sorting, numbering."""
+"""From raw edge lists to a rank's partition: cleaning, shuffling, sorting, numbering."""

@@ -1,4 +1,4 @@
-"""Arrays from outside, a user's or a file's, to the dtypes that a graph holds; copied only where they must change."""
+"""Convert arrays of users and files to the dtypes that a graph holds; they are copied only if they must change."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from dgraph.errors import DataError, UsageError
 
 WEIGHTS = tuple(np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64))
 STEP = 1 << 20
-"""values checked at a time"""
+"""Values checked at a time."""
 ROUNDED = "some weights are integers beyond 63 bits: all are read as float64, which rounds those beyond 53 bits"
 
 
 def as_ids(values, name: str, before: int = 0) -> np.ndarray:
-    """Vertex ids as uint32 (from 32-bit integers) or int64, 1-D. Indices count from ``before``.
+    """Return vertex ids as a 1-D array of uint32 (from integers of at most 32 bits) or int64.
+
+    Args:
+        values: anything that NumPy takes as an array.
+        name: the array's name in messages.
+        before: index of the first value in messages.
 
     Raises:
         UsageError: not a 1-D array of integers.
@@ -32,9 +37,14 @@ def as_ids(values, name: str, before: int = 0) -> np.ndarray:
 
 
 def as_weights(values, name: str, before: int = 0) -> np.ndarray:
-    """Weights as int32, int64, float32 or float64, 1-D; smaller types are widened. Indices count from ``before``.
+    """Return weights as a 1-D array of int32, int64, float32 or float64; smaller types are widened.
 
     Integers above 2^63 - 1 make the array float64: see :func:`rounds_weights`.
+
+    Args:
+        values: anything that NumPy takes as an array.
+        name: the array's name in messages.
+        before: index of the first value in messages.
 
     Raises:
         UsageError: not a 1-D array of real numbers.
@@ -56,12 +66,12 @@ def as_weights(values, name: str, before: int = 0) -> np.ndarray:
 
 
 def rounds_weights(values, weights: np.ndarray | None) -> bool:
-    """True if :func:`as_weights` made floats of integers, since some are above 2^63 - 1."""
+    """Return True if :func:`as_weights` converted integers to floats because one exceeds 2^63 - 1."""
     return weights is not None and weights.dtype == np.float64 and np.asarray(values).dtype.kind == "u"
 
 
 def check_weights(weights: np.ndarray, name: str, before: int = 0) -> None:
-    """Refuse NaN, with the index counted from ``before``. Infinity is left to the algorithms that use weights."""
+    """Refuse NaN, with its index counted from ``before``. Algorithms that use weights check for infinity."""
     if weights.dtype.kind != "f":
         return
     for start in range(0, weights.size, STEP):

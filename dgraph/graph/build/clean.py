@@ -1,10 +1,10 @@
-"""Raw edges, spread over the ranks in any way, to the clean :class:`EdgeBlock`.
+"""Clean raw edges, spread over the ranks in any order, into an :class:`EdgeBlock`.
 
-Ids become gids, loops go, both arcs of an undirected edge are made, arcs travel to the rank that holds their row,
-rows are sorted, parallel edges merge. Everything is counted over the whole graph.
+:func:`assemble` maps ids to gids, drops self-loops, adds the reverse arcs of undirected edges, sends each arc to the
+rank of its row, sorts rows and merges parallel edges. All counts are over the whole graph.
 
 With ``keep_parallel`` every listed edge is an edge: an undirected input that lists both ``u v`` and ``v u`` then has
-two. Without it they merge, and count as one duplicate.
+two. Otherwise they merge, and count as one duplicate.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.rows import count_rows, merge_parallel, place_rows, sort_rows
 
 CHUNK = 1 << 16
-"""edges that a rank sends at a time"""
+"""Edges that a rank sends at a time."""
 LARGEST = np.iinfo(np.int64).max
 SAMPLES = 1024
-"""sources that each rank shows the others, to agree where rows are cut"""
+"""Sources that each rank contributes to the sample from which all ranks compute the row cuts."""
 
 
 @dataclass
@@ -37,18 +37,18 @@ class RawEdges:
     Attributes:
         src, dst: original ids, int64 or uint32, shape (edges here,); one dtype on all ranks.
         weights: int32, int64, float32 or float64 in the same order, or None (on all ranks).
-        directed: False where each listed edge goes both ways.
+        directed: False if each listed edge goes both ways.
         n: vertices, with ids ``base .. base + n - 1``; None: the ids that occur are the vertices.
-        base: the smallest original id where ``n`` is given.
-        vertices: original ids listed apart from the edges, this rank's share: then they are the vertices.
-        mirrored: the graph is undirected and both arcs of every edge are listed (``directed`` is False).
-        disposable: the arrays may be written over.
-        parallel: parallel edges are part of the graph, and are kept whatever the options say.
-        vertices_at, edges_at: for messages, where the input lists a vertex of this id for the second time, and an edge
-            that ends at one.
-        ids: what the ids are, where they are no integers of the input.
-        why: what says that the graph is directed or not.
-        facts: name, notes and defaults that the input gives; the counts are filled by :func:`assemble`.
+        base: smallest original id, if ``n`` is given.
+        vertices: this rank's share of the vertices, if the input lists them apart from the edges.
+        mirrored: True if the graph is undirected and both arcs of every edge are listed (``directed`` is False).
+        disposable: True if the arrays may be overwritten.
+        parallel: True if parallel edges are part of the graph, and are kept regardless of the options.
+        vertices_at, edges_at: for messages, the place in the input of the second listing of a vertex id, and of an edge
+            that ends at an id.
+        ids: the id map of the input, if ids are not integers of the input.
+        why: reason for ``directed``, for the load line.
+        facts: name, notes and defaults that the input gives; :func:`assemble` fills in the counts.
     """
 
     src: np.ndarray
@@ -69,10 +69,10 @@ class RawEdges:
 
 
 def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
-    """The clean graph of all ranks' raw edges; collective.
+    """Build the clean graph of all ranks' raw edges; collective.
 
-    ``options.directed`` overrides what the input says: a directed input becomes undirected edge by edge, an
-    undirected one becomes directed with both arcs of every edge.
+    ``options.directed`` overrides the input: a directed input becomes undirected edge by edge, an undirected one
+    becomes directed with both arcs of every edge.
 
     Raises:
         DataError: an id below the base or beyond n, a negative id, a weight that is NaN.
@@ -120,18 +120,22 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
 
 
 def note_found(facts: LoadFacts, loops: int, equal: int, equal_loops: int, listed: int, comm: Comm) -> None:
-    """Loops, and edges beyond the first between two ends, by this rank's counts of entries; collective.
+    """Store the numbers of loops and of duplicate edges in ``facts``; collective.
 
     Args:
-        equal, equal_loops: entries like the one before them, and those of loops among them.
-        listed: how often an edge that is no loop is among all rows.
+        facts: changed in place.
+        loops: self-loops among the entries of this rank.
+        equal: entries equal to the one before them in their row.
+        equal_loops: entries counted in ``equal`` that are self-loops.
+        listed: entries per edge that is not a loop: 2 if both arcs are stored, else 1.
+        comm: communicator of the ranks.
     """
     loops, equal, equal_loops = (int(count) for count in comm.allreduce(np.array([loops, equal, equal_loops])))
     facts.loops, facts.duplicates = loops, (equal - equal_loops) // listed + equal_loops
 
 
 def tally(block: EdgeBlock, comm: Comm) -> None:
-    """Fill in what rows and direction imply: arcs, m, isolated vertices, the largest degree; collective."""
+    """Fill in arcs, m, isolated vertices and the largest degree from the rows; collective."""
     here = [block.targets.size, count_loops(block.offsets, block.targets, block.first), _isolated(block, comm)]
     arcs, loops, isolated = (int(count) for count in comm.allreduce(np.array(here, np.int64)))
     block.arcs = arcs
@@ -141,9 +145,10 @@ def tally(block: EdgeBlock, comm: Comm) -> None:
 
 
 def symmetrised(block: EdgeBlock, comm: Comm) -> EdgeBlock:
-    """The undirected graph of a directed one: an edge where either arc was, with the smaller weight; collective.
+    """Return the undirected graph of a directed one; collective.
 
-    Parallel edges merge; loops stay where the block kept them. The facts stay those of the load.
+    An edge exists if either arc does, with the smaller weight. Parallel edges merge; loops stay if the block kept them.
+    The facts stay those of the load.
     """
     if not block.directed:
         return block
@@ -160,10 +165,13 @@ def symmetrised(block: EdgeBlock, comm: Comm) -> EdgeBlock:
 
 
 def row_cuts(sample: np.ndarray, arcs: int, n: int, comm: Comm) -> np.ndarray:
-    """Row boundaries that give every rank about the same number of arcs and rows together; collective.
+    """Return row boundaries that give every rank about the same number of arcs plus rows; collective.
 
     Args:
-        sample: gids of sources, drawn evenly from this rank's ``arcs`` arcs.
+        sample: source gids of arcs, evenly spaced among this rank's ``arcs`` arcs.
+        arcs: number of arcs on this rank.
+        n: vertices in the whole graph.
+        comm: communicator of the ranks.
 
     Returns:
         int64 (P + 1,), ascending from 0 to n.
@@ -185,7 +193,7 @@ def row_cuts(sample: np.ndarray, arcs: int, n: int, comm: Comm) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Listed:
-    """This rank's listed edges as arcs of gids, a chunk at a time."""
+    """This rank's listed edges as arcs of gids, produced one chunk at a time."""
 
     src: np.ndarray
     dst: np.ndarray
@@ -197,18 +205,20 @@ class _Listed:
 
     @property
     def size(self) -> int:
+        """Listed edges on this rank."""
         return self.src.size
 
     def gids(self, ids):
+        """Return ids as gids, in the dtype of the graph's gids."""
         return (ids - ids.dtype.type(self.base) if self.base else ids).astype(self.dtype, copy=False)
 
     def sample(self) -> np.ndarray:
-        """Some of the sources of the arcs, evenly drawn."""
+        """Return up to :data:`SAMPLES` sources of arcs, evenly spaced."""
         at = np.linspace(0, max(self.size - 1, 0), min(SAMPLES, self.size)).astype(np.int64)
         return self.gids(np.concatenate([self.src[at], self.dst[at]]) if self.doubled else self.src[at])
 
     def arcs(self, step: int) -> tuple:
-        """Sources, targets and weights of the arcs of a chunk, and how many self-loops are listed in it."""
+        """Return sources, targets and weights of the arcs of chunk ``step``, and its number of listed self-loops."""
         part = slice(step * CHUNK, (step + 1) * CHUNK)
         src, dst = self.gids(self.src[part]), self.gids(self.dst[part])
         weights = None if self.weights is None else self.weights[part]
@@ -224,9 +234,10 @@ class _Listed:
 
 
 def _rows(listed: _Listed, cuts: np.ndarray, comm: Comm) -> tuple:
-    """Every arc in its row, unsorted, at the rank that holds the row; and the self-loops listed here.
+    """Return the CSR rows of this rank, unsorted within a row, and the number of self-loops listed here.
 
-    Arcs travel twice: first their sources are counted, then they go to their places. So no rank holds them in between.
+    Arcs travel twice: the first pass counts sources, the second places arcs. This avoids a buffer of all arcs in
+    between.
     """
     first, steps, loops = int(cuts[comm.rank]), comm.largest(-(-listed.size // CHUNK)), 0
     offsets = np.zeros(int(cuts[comm.rank + 1]) - first + 1, np.int64)
@@ -246,7 +257,7 @@ def _rows(listed: _Listed, cuts: np.ndarray, comm: Comm) -> tuple:
 
 
 def _send(columns, cuts, comm):
-    """Send every arc to the rank of its row. Returns the pieces that came, columns as given."""
+    """Send every arc to the rank of its row; return the received pieces, with columns as given."""
     if comm.size == 1:
         return [columns]
     counts, order = _by_row(columns[0], cuts)
@@ -258,7 +269,7 @@ def _send(columns, cuts, comm):
 
 
 def _isolated(block, comm):
-    """Rows here without an arc in either direction."""
+    """Return the number of rows here without an arc in either direction; collective."""
     empty = np.diff(block.offsets) == 0
     if not block.directed:
         return int(np.count_nonzero(empty))
@@ -272,7 +283,7 @@ def _isolated(block, comm):
 
 @njit(cache=True)
 def _by_row(src, cuts):
-    """How many arcs go to each rank, and the arcs' positions in the order of the ranks that hold their rows."""
+    """Return how many arcs go to each rank, and the arcs' positions grouped by that rank."""
     counts = np.zeros(cuts.size - 1, np.int64)
     owner = np.empty(src.size, np.int32)
     for i in range(src.size):
@@ -295,7 +306,7 @@ def _by_row(src, cuts):
 
 @njit(cache=True)
 def count_loops(offsets, targets, first):
-    """Self-loops among sorted rows, each of their entries counted."""
+    """Return the number of self-loop entries in sorted rows."""
     loops = 0
     for row in range(offsets.size - 1):
         low, high = offsets[row], offsets[row + 1]

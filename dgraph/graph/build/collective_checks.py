@@ -1,4 +1,4 @@
-"""What users hand over as arrays, made one thing on all ranks, or refused on all."""
+"""Check that the arrays users pass on the ranks fit together; errors are raised on all ranks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import check_weights
 
 
-def agreed_weights(weights: np.ndarray | None, edges: int, comm: Comm) -> np.ndarray | None:
-    """Weights of one dtype on all ranks; a rank without edges need not have any."""
-    told = comm.allgather_json([None if weights is None else weights.dtype.name, edges])
-    dtypes = [np.dtype(name) for name, _ in told if name]
+def unify_weights(weights: np.ndarray | None, edges: int, comm: Comm) -> np.ndarray | None:
+    """Return weights of one dtype on all ranks, or None if no rank passed any; collective.
+
+    A rank without edges may pass None.
+
+    Raises:
+        UsageError: a rank with edges passed no weights while others did.
+        DataError: a weight that is NaN.
+    """
+    passed = comm.allgather_json([None if weights is None else weights.dtype.name, edges])
+    dtypes = [np.dtype(name) for name, _ in passed if name]
     if not dtypes:
         return None
-    for rank, (name, count) in enumerate(told):
+    for rank, (name, count) in enumerate(passed):
         if name is None and count:
             raise UsageError(f"rank {rank} passed no weights, others did; pass weights on every rank, or on none")
     with comm.together():
@@ -26,11 +33,16 @@ def agreed_weights(weights: np.ndarray | None, edges: int, comm: Comm) -> np.nda
     return weights
 
 
-def agreed_size(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) -> int:
-    """The number of vertices: ``n`` where it is given, on all ranks alike, else one more than the largest id."""
-    told = comm.allgather_json(None if n is None else int(n))
-    if any(value != told[0] for value in told):
-        raise UsageError(f"n is {told} on the ranks; pass the same n on all")
+def count_vertices(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) -> int:
+    """Return the number of vertices: ``n`` if given, else one more than the largest id; collective.
+
+    Raises:
+        UsageError: ranks passed different n, n is below 1, or n is None and no rank has an edge.
+        DataError: ids far larger than the number of edges.
+    """
+    sizes = comm.allgather_json(None if n is None else int(n))
+    if any(value != sizes[0] for value in sizes):
+        raise UsageError(f"n is {sizes} on the ranks; pass the same n on all")
     if n is not None:
         if n < 1:
             raise UsageError(f"n is {n}; a graph has at least one vertex")
@@ -38,7 +50,7 @@ def agreed_size(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) -> 
     largest = comm.largest(max(int(array.max()) if array.size else -1 for array in (src, dst)))
     edges = comm.total(src.size)
     if largest < 0:
-        raise UsageError("no edge on any rank, so the number of vertices is not known; pass n")
+        raise UsageError("no edge on any rank, so the number of vertices is unknown; pass n")
     if largest + 1 > 1000 * edges + 10**6:
         raise DataError(
             f"ids go up to {largest}, but there are only {edges} edges; pass sparse_ids=True, "
@@ -49,7 +61,7 @@ def agreed_size(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) -> 
 
 @njit(cache=True)
 def is_clean(offsets, targets, weights, first, loops, parallel):
-    """Whether every row ascends, equal targets by their weights, and has no loop and no repetition that is not kept."""
+    """Return True if every row is sorted by target (then weight) and has no loop or repeat that is not kept."""
     for row in range(offsets.size - 1):
         for i in range(offsets[row], offsets[row + 1]):
             if not loops and np.int64(targets[i]) == row + first:

@@ -1,4 +1,7 @@
-"""A graph's fingerprint: 64 bits that do not depend on the ranks, the policy or the order in which arcs were read."""
+"""A graph's fingerprint: 64 bits, independent of the ranks, the policy and the order in which arcs were read.
+
+It is a sum of per-arc hashes, so each rank adds up its own arcs. Checkpoints and stores compare it.
+"""
 
 from __future__ import annotations
 
@@ -13,34 +16,34 @@ from dgraph.graph.generators.counter import mix
 from dgraph.graph.local import LocalGraph
 
 UNIT = np.ones(1, np.uint64)
-"""The bits of every weight of a graph without weights: it equals the one whose edges weigh the integer 1."""
+"""Bits of every weight of an unweighted graph: equal to a graph whose edges weigh the integer 1."""
 
 
 def fingerprint(block: EdgeBlock, comm: Comm) -> str:
-    """16 hexadecimal digits of the whole graph's arcs by gid, weights, vertices and direction; collective.
+    """Return 16 hexadecimal digits over the whole graph's arcs by gid, weights, n and direction; collective.
 
-    Integer weights hash as int64, floats as float64, so that a graph keeps its fingerprint in a wider dtype.
+    Integer weights hash as int64 and floats as float64, so that a wider dtype does not change the fingerprint.
     """
-    if block.known is not None:
-        return block.known
+    if block.fingerprint is not None:
+        return block.fingerprint
     there, _ = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
     return digest(block.n, block.directed, there, comm)
 
 
 def local_fingerprint(local: LocalGraph, comm: Comm) -> str:
-    """The same of a graph that is partitioned, however it is; collective."""
+    """Return the fingerprint of a partitioned graph, equal to that of its :class:`EdgeBlock`; collective."""
     there = _sum_by_lid(local.out.offsets, local.out.neighbours, weight_bits(local.out.weights), local.gids)
     return digest(local.n, local.directed, there, comm)
 
 
 def digest(n: int, directed: bool, there: np.uint64, comm: Comm) -> str:
-    """The fingerprint from this rank's sum over its arcs; collective."""
+    """Return the fingerprint from this rank's sum over its arcs; collective."""
     arcs = int(comm.allgather(np.array([there], np.uint64)).sum(dtype=np.uint64))
     return blake2b(f"{n} {directed} {arcs}".encode(), digest_size=8).hexdigest()
 
 
 def weight_bits(weights: np.ndarray | None) -> np.ndarray:
-    """Weights as uint64 of equal bits where they are equal, shape (arcs,); shape (1,) where every arc weighs 1."""
+    """Return weights as uint64, equal bits for equal values: shape (arcs,), or (1,) if every arc weighs 1."""
     if weights is None:
         return UNIT
     if weights.dtype.kind == "i":
@@ -50,7 +53,10 @@ def weight_bits(weights: np.ndarray | None) -> np.ndarray:
 
 @njit(cache=True)
 def arc_sums(offsets, targets, bits, first):
-    """Sums (mod 2**64) of a hash over all arcs here, and over all their reverses. ``bits``: see ``weight_bits``."""
+    """Return the sums (mod 2**64) of a hash over all arcs here, and over their reverses.
+
+    ``bits``: as :func:`weight_bits` returns them.
+    """
     there, back = np.uint64(0), np.uint64(0)
     for row in range(offsets.size - 1):
         u = np.uint64(row + first)
@@ -74,5 +80,5 @@ def _sum_by_lid(offsets, neighbours, bits, gids):
 
 @njit(inline="always")
 def _hash(u, v, weight):
-    start = np.uint64(0x9E3779B97F4A7C15)  # mix(0) is 0: without it a weight of 0 from 0 to 0 would be nothing
+    start = np.uint64(0x9E3779B97F4A7C15)  # mix(0) is 0: without it arc 0 → 0 of weight 0 would add nothing
     return mix(mix(mix(start + u) + v) + weight)

@@ -1,5 +1,6 @@
-"""Sparse original ids to gids: a distributed sample sort of the ids that occur, then look-ups at the ranks that hold
-them. No rank ever holds more ids than its part of them, and a chunk.
+"""Map sparse original ids to gids: a distributed sample sort of the ids, then look-ups at their owners.
+
+:func:`number_ids` sorts, :func:`to_gids` translates columns. No rank holds more than its part of the ids and one chunk.
 """
 
 from __future__ import annotations
@@ -16,29 +17,30 @@ from dgraph.graph.generators.counter import mix
 from dgraph.graph.ids import SparseIds
 
 CHUNK = 1 << 16
-"""ids that a rank sends at a time"""
+"""Ids that a rank sends at a time."""
 NONE = 1 << 63
-"""Above every id."""
+"""Sentinel above every id."""
 SAMPLES = 1024
-"""ids that each rank shows the others, to agree who holds what"""
+"""Ids that each rank contributes to the sample from which all ranks compute the splitters."""
 
 
 def number_ids(
     columns: list[np.ndarray], listed: np.ndarray | None, where: Callable[[int], str], comm: Comm
 ) -> SparseIds:
-    """Number the ids that occur in ``columns`` on any rank, or those ``listed``, ascending; collective.
+    """Assign ascending gids to the ids that occur in ``columns`` on any rank, or to those ``listed``; collective.
 
     Args:
         columns: integer arrays of original ids, not negative; this rank's share, repetitions allowed.
-        listed: this rank's share of the vertices, where the input lists them; then on all ranks.
-        where: for messages, the place in the input where an id is listed for the second time.
+        listed: this rank's share of the vertices, if the input lists them; then given on all ranks.
+        where: for messages, returns the place in the input where an id is listed for the second time.
+        comm: communicator of the ranks.
 
     Raises:
-        DataError: an id listed twice, the lowest.
+        DataError: an id listed twice; the lowest is named.
     """
     columns = columns if listed is None else [listed]
     lowest = _lowest(columns, comm)
-    held = _Held(distinct=listed is None)
+    held = _ReceivedIds(distinct=listed is None)
     for chunk in _chunks(columns, comm):
         for part in comm.alltoallv(_cut(np.sort(chunk).astype(np.int64, copy=False), lowest)):
             held.add(part)
@@ -55,21 +57,26 @@ def number_ids(
 def to_gids(
     ids: SparseIds, column: np.ndarray, where: Callable[[int], str], comm: Comm, disposable: bool = False
 ) -> np.ndarray:
-    """The gids of a column of original ids, in the dtype of the graph's gids; collective.
+    """Return the gids of a column of original ids, in the dtype of the graph's gids; collective.
 
-    A ``disposable`` column is written over. ``where``: for messages, where in the input an edge ends at an id.
+    Args:
+        ids: map of the graph's ids.
+        column: original ids on this rank.
+        where: for messages, returns the place in the input where an edge ends at an id.
+        comm: communicator of the ranks.
+        disposable: True if ``column`` may be overwritten.
 
     Raises:
-        DataError: an id that is no vertex, the lowest.
+        DataError: an id that is not a vertex; the lowest is named.
     """
     start, at = int(ids.starts[comm.rank]), 0
     look_up = _LookUp(ids.here, gid_type(int(ids.starts[-1])), start)
     within = disposable and column.flags.owndata and column.itemsize >= look_up.dtype.itemsize
     out = column.view(look_up.dtype)[: column.size] if within else np.empty(column.size, look_up.dtype)
     for chunk in _chunks([column], comm):
-        counts, dealt, places = _owners(chunk.astype(np.int64, copy=False), ids.lowest)
-        asked = comm.alltoallv(np.split(dealt, np.cumsum(counts)[:-1]))
-        answers = comm.alltoallv([look_up(part) for part in asked])
+        counts, grouped, places = _owners(chunk.astype(np.int64, copy=False), ids.lowest)
+        requests = comm.alltoallv(np.split(grouped, np.cumsum(counts)[:-1]))
+        answers = comm.alltoallv([look_up(part) for part in requests])
         out[at + places] = np.concatenate(answers)
         at += chunk.size
     missing = -comm.largest(-look_up.missing)
@@ -87,20 +94,21 @@ def to_gids(
 
 
 def _chunks(columns, comm):
-    """Pieces of the columns, as many on every rank."""
+    """Yield pieces of the columns, the same number on every rank."""
     for column in columns:
         for step in range(comm.largest(-(-column.size // CHUNK))):
             yield column[step * CHUNK : (step + 1) * CHUNK]
 
 
-class _Held:
-    """The ids that come to this rank; ``distinct``: each once, with room for little more."""
+class _ReceivedIds:
+    """Ids received by this rank; if ``distinct``, duplicates are merged as they arrive to bound memory."""
 
     def __init__(self, distinct: bool):
         self.distinct = distinct
         self.pieces, self.waiting, self.merged = [np.empty(0, np.int64)], 0, 0
 
     def add(self, ascending: np.ndarray) -> None:
+        """Add an ascending array of ids."""
         ids = _unique(ascending) if self.distinct else ascending
         self.pieces.append(ids)
         self.waiting += ids.size
@@ -109,6 +117,7 @@ class _Held:
             self.merged, self.waiting = self.pieces[0].size, 0
 
     def ascending(self) -> np.ndarray:
+        """Return all ids in ascending order."""
         ids = np.concatenate(self.pieces)
         ids.sort()
         return _unique(ids) if self.distinct else ids
@@ -121,9 +130,9 @@ def _unique(ascending):
 
 
 def _lowest(columns, comm):
-    """The lowest id that each rank holds, so that all hold about as many.
+    """Return the lowest id of each rank's range, so that ranks hold about equally many ids; collective.
 
-    The ids whose hash is below a bound are a fair sample of the distinct ids, however often each of them occurs.
+    Ids whose hash is below a common bound are a fair sample of the distinct ids, regardless of how often each occurs.
     """
     bound, hashes, ids = np.uint64(0xFFFFFFFFFFFFFFFF), np.empty(0, np.uint64), np.empty(0, np.int64)
     for column in columns:
@@ -143,21 +152,21 @@ def _lowest(columns, comm):
 
 
 def _cut(ids, lowest):
-    """Ascending ids by the rank that holds them, as :meth:`SparseIds.to_gid` finds it."""
+    """Split ascending ids by the rank that holds them, consistent with :meth:`SparseIds.to_gid`."""
     owner = np.searchsorted(lowest, ids, side="right") - 1
     cuts = np.searchsorted(owner, np.arange(lowest.size + 1))
     return [ids[cuts[r] : cuts[r + 1]] for r in range(lowest.size)]
 
 
 class _LookUp:
-    """The gids of the ids on this rank; ``missing``: the lowest that was asked for and is not there, or NONE."""
+    """Look-up table from ids to gids on this rank; ``missing`` is the lowest id not found so far, or NONE."""
 
     def __init__(self, ids: np.ndarray, dtype: np.dtype, start: int):
         self.ids, self.dtype, self.start = ids, dtype, start
         self.missing = NONE
         self.low = int(ids[0]) if ids.size else 0
         span = int(ids[-1]) - self.low if ids.size else 0
-        # About one bucket an id, each a range of ids of equal length: a short search where ids are spread evenly.
+        # About one bucket per id, each of equal id range: searches are short if ids are spread evenly.
         self.shift = max(0, span.bit_length() - max(1, ids.size).bit_length())
         positions = np.zeros((span >> self.shift) + 2, np.int32 if ids.size < 1 << 31 else np.int64)
         _fill_buckets(ids, self.low, self.shift, positions)
@@ -173,7 +182,7 @@ class _LookUp:
 
 @njit(cache=True)
 def _below(ids, bound):
-    """Hashes and ids of those whose hash does not pass the bound."""
+    """Return hashes and ids of those ids whose hash is at most ``bound``."""
     hashes, kept, count = np.empty(ids.size, np.uint64), np.empty(ids.size, np.int64), 0
     for i in range(ids.size):
         bits = mix(ids[i])
@@ -185,7 +194,7 @@ def _below(ids, bound):
 
 @njit(cache=True)
 def _owners(ids, lowest):
-    """How many ids go to each rank, the ids in that order, and where each of them stood."""
+    """Return the number of ids for each rank, the ids grouped by rank, and their original positions."""
     counts = np.zeros(lowest.size, np.int64)
     owner = np.empty(ids.size, np.int32)
     for i in range(ids.size):
@@ -199,17 +208,17 @@ def _owners(ids, lowest):
         owner[i] = low
         counts[low] += 1
     cursor = np.cumsum(counts) - counts
-    dealt, places = np.empty_like(ids), np.empty(ids.size, np.int64)
+    grouped, places = np.empty_like(ids), np.empty(ids.size, np.int64)
     for i in range(ids.size):
         at = cursor[owner[i]]
         cursor[owner[i]] = at + 1
-        dealt[at], places[at] = ids[i], i
-    return counts, dealt, places
+        grouped[at], places[at] = ids[i], i
+    return counts, grouped, places
 
 
 @njit(cache=True)
 def _fill_buckets(ids, low, shift, buckets):
-    """``buckets[b]``: how many ids lie below bucket b."""
+    """Set ``buckets[b]`` to the number of ids below bucket b."""
     for i in range(ids.size):
         buckets[((ids[i] - low) >> shift) + 1] += 1
     for b in range(buckets.size - 1):
@@ -218,7 +227,7 @@ def _fill_buckets(ids, low, shift, buckets):
 
 @njit(cache=True)
 def _look_up(wanted, ids, low, shift, buckets, start, out):
-    """Fill in gids; returns the position of the lowest id that is not there, or -1."""
+    """Fill ``out`` with gids; return the position of the lowest id that is absent, or -1."""
     missing = np.int64(-1)
     for i in range(wanted.size):
         at, end = np.int64(0), np.int64(0)

@@ -1,4 +1,8 @@
-"""EdgeBlock + Placement → LocalGraph: every arc goes to the rank that holds it, and every rank numbers what it got."""
+"""Build ``LocalGraph`` from ``EdgeBlock`` and ``Placement``: send arcs to their parts, then number vertices locally.
+
+:func:`build` makes one partition a rank, :func:`build_parts` any number for a store. ``shuffle.py`` moves the arcs;
+:func:`number` assigns lids and sets up the mirror lists.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,9 @@ from partitioning.arrays.gidset import GidSet
 
 
 def build(block: EdgeBlock, placement: Placement, comm: Comm) -> LocalGraph:
-    """This rank's partition, of as many as there are ranks; collective.
+    """Return this rank's partition, of as many as there are ranks; collective.
 
-    On one rank the block's own arrays serve as they are, and no arc is copied.
+    On one rank the block's own arrays are used, and no arc is copied.
 
     Raises:
         UsageError: the placement names a rank that does not exist, or a rank would hold more than 2**32 vertices.
@@ -27,50 +31,56 @@ def build(block: EdgeBlock, placement: Placement, comm: Comm) -> LocalGraph:
 
 
 def build_parts(block: EdgeBlock, placement: Placement, comm: Comm) -> list[LocalGraph]:
-    """The partitions that live on this rank, of any number; collective. Raises as :func:`build` does."""
+    """Return the partitions stored on this rank, of any number; collective. Raises as :func:`build` does."""
     if placement.parts == comm.size == 1:
         return [_whole(block, comm)]
-    homes = PartLayout(placement.parts, comm)
-    owners, masters = move_masters(block, placement, homes)
+    layout = PartLayout(placement.parts, comm)
+    owners, masters = move_masters(block, placement, layout)
     if placement.cut == "outgoing":
-        held = move_rows(block, owners, masters, homes)
+        held = move_rows(block, owners, masters, layout)
     else:
-        held = move_arcs(block, placement, homes)
-    return number(block, masters, held, placement.owner, homes)
+        held = move_arcs(block, placement, layout)
+    return number(block, masters, held, placement.owner, layout)
 
 
-def number(whole, masters: list[Masters], held: list[HeldArcs], owner, homes: PartLayout) -> list[LocalGraph]:
-    """Local graphs of the parts here, from what they own and hold; collective. Empties ``held``.
+def number(whole, masters: list[Masters], held: list[HeldArcs], owner, layout: PartLayout) -> list[LocalGraph]:
+    """Build the local graphs of the parts here from their masters and arcs; collective. Empties ``held``.
 
     Args:
         whole: the graph: anything with ``n, m, arcs, directed, ids`` as in :class:`EdgeBlock`.
-        owner: gids to parts, of every vertex that a part here holds an arc of.
+        masters: vertices owned by each part here.
+        held: arcs of each part here.
+        owner: function from gids to parts, for every vertex that a part here holds an arc of.
+        layout: assignment of parts to ranks.
     """
-    comm = homes.comm
+    comm = layout.comm
     numbered = []
     with comm.together():
-        for part, owned, arcs in zip(homes.here, masters, held, strict=True):
+        for part, owned, arcs in zip(layout.here, masters, held, strict=True):
             here = _vertices(whole.n, owned, arcs)
-            lids, counts = _lids(here, part, arcs, owner, homes.count)
+            lids, counts = _lids(here, part, arcs, owner, layout.count)
             gids = np.empty(len(lids), np.int64)
             gids[lids] = here.members()
             numbered.append((gids, _rows(here, lids, arcs), mirrors_of(len(owned.gids), counts)))
             del here, lids
-    theirs = _theirs([mine for *_, mine in numbered], [gids for gids, *_ in numbered], masters, homes)
-    degrees = _degrees(masters, theirs, homes)
+    peer_mirrors = _peer_mirrors(
+        [own_mirrors for *_, own_mirrors in numbered], [gids for gids, *_ in numbered], masters, layout
+    )
+    degrees = _degrees(masters, peer_mirrors, layout)
+    originals = _originals(whole, [gids for gids, *_ in numbered], comm)
     return [
         LocalGraph(
-            n=whole.n, m=whole.m, arcs=whole.arcs, masters=len(owned.gids), gids=gids,
-            original=original, out_degree=degree, out=out, directed=whole.directed, mine=mine, theirs=of_peers,
+            n=whole.n, m=whole.m, arcs=whole.arcs, masters=len(owned.gids), gids=gids, original=original,
+            out_degree=degree, out=out, directed=whole.directed, own_mirrors=own_mirrors, peer_mirrors=of_peers,
         )
-        for (gids, out, mine), owned, degree, of_peers, original in zip(
-            numbered, masters, degrees, theirs, _originals(whole, [gids for gids, *_ in numbered], comm), strict=True
+        for (gids, out, own_mirrors), owned, degree, of_peers, original in zip(
+            numbered, masters, degrees, peer_mirrors, originals, strict=True
         )
     ]  # fmt: skip
 
 
 def _whole(block, comm) -> LocalGraph:
-    """Everything on one rank: lids are gids."""
+    """Return the whole graph as one partition: lids equal gids."""
     _check_size(block.n)
     gids = np.arange(block.n, dtype=np.int64)
     return LocalGraph(
@@ -87,7 +97,7 @@ def _whole(block, comm) -> LocalGraph:
 
 
 def _vertices(n: int, masters: Masters, held: HeldArcs) -> GidSet:
-    """Masters and all ends of the arcs held here."""
+    """Return the set of masters and of all ends of the arcs held here."""
     here = GidSet(n)
     for gids in (masters.gids, held.rows, held.targets):
         here.add(gids)
@@ -96,9 +106,10 @@ def _vertices(n: int, masters: Masters, held: HeldArcs) -> GidSet:
 
 
 def _lids(here: GidSet, part: int, held: HeldArcs, owner, parts: int) -> tuple[np.ndarray, np.ndarray]:
-    """The lid of every local vertex by ascending gid, uint32: masters, then mirrors as :class:`Mirrors` wants them.
+    """Return the lid of every local vertex by ascending gid (uint32), and mirror counts by owner and role.
 
-    Also how many mirrors of each owner are column only, both, and row only: int64 (parts, 3).
+    Masters come first, then mirrors in the order that :class:`Mirrors` requires. The counts are int64 (parts, 3):
+    column only, both, row only.
     """
     is_row, is_column = np.zeros((2, len(here)), bool)
     here.mark(held.rows, is_row)
@@ -111,7 +122,7 @@ def _lids(here: GidSet, part: int, held: HeldArcs, owner, parts: int) -> tuple[n
 
 
 def _rows(here: GidSet, lids: np.ndarray, held: HeldArcs) -> Csr:
-    """CSR by source lid; empties ``held``. Rows that already stand in order stay where they are."""
+    """Return the CSR by source lid; empties ``held``. Rows that are already in order are not moved."""
     sources = here.translate(held.rows, lids)
     offsets = np.zeros(len(lids) + 1, np.int64)
     np.add.at(offsets, sources.astype(np.int64) + 1, held.counts)
@@ -125,52 +136,55 @@ def _rows(here: GidSet, lids: np.ndarray, held: HeldArcs) -> Csr:
 
 
 def mirrors_of(masters: int, counts: np.ndarray) -> dict[int, Mirrors]:
-    """A rank's mirrors, from how many of each owner are column only, both, and row only: int64 (parts, 3)."""
-    mine, first = {}, masters
+    """Return the mirrors by owner from their counts by role, int64 (parts, 3): column only, both, row only."""
+    own_mirrors, first = {}, masters
     for peer, (column_only, both, row_only) in enumerate(counts.tolist()):
         count = column_only + both + row_only
         if count:
-            mine[peer] = Mirrors(count, columns=column_only + both, rows=column_only, first=first)
+            own_mirrors[peer] = Mirrors(count, columns=column_only + both, rows=column_only, first=first)
         first += count
-    return mine
+    return own_mirrors
 
 
-def _theirs(
-    mine: list[dict[int, Mirrors]], gids: list[np.ndarray], masters: list[Masters], homes: PartLayout
+def _peer_mirrors(
+    own_mirrors: list[dict[int, Mirrors]], gids: list[np.ndarray], masters: list[Masters], layout: PartLayout
 ) -> list[dict[int, Mirrors]]:
-    """What each peer mirrors of ours. Gids are told once; from then on both sides count positions."""
-    spans = [np.zeros((homes.count, 2), np.int64) for _ in mine]
-    told = [[np.zeros(0, np.int64)] * homes.count for _ in mine]
-    for i, peers in enumerate(mine):
+    """Return the mirrors that each peer holds of this rank's masters; collective.
+
+    Gids are sent once. Later messages refer to positions in these lists.
+    """
+    spans = [np.zeros((layout.count, 2), np.int64) for _ in own_mirrors]
+    wanted = [[np.zeros(0, np.int64)] * layout.count for _ in own_mirrors]
+    for i, peers in enumerate(own_mirrors):
         for peer, mirrors in peers.items():
             spans[i][peer] = mirrors.columns, mirrors.rows
-            told[i][peer] = gids[i][mirrors.first : mirrors.first + mirrors.count]
-    theirs: list[dict[int, Mirrors]] = []
-    for wanted, heard, owned in zip(homes.swap(told), homes.swap([list(span) for span in spans]), masters, strict=True):
-        theirs.append({})
-        for peer, (asked, span) in enumerate(zip(wanted, heard, strict=True)):
-            if len(asked):
-                lids = np.searchsorted(owned.gids, asked).astype(np.uint32)
-                theirs[-1][peer] = Mirrors(len(asked), columns=int(span[0]), rows=int(span[1]), lids=lids)
-    return theirs
+            wanted[i][peer] = gids[i][mirrors.first : mirrors.first + mirrors.count]
+    peer_mirrors: list[dict[int, Mirrors]] = []
+    received, roles = layout.swap(wanted), layout.swap([list(span) for span in spans])
+    for requests, sizes, owned in zip(received, roles, masters, strict=True):
+        peer_mirrors.append({})
+        for peer, (request, size) in enumerate(zip(requests, sizes, strict=True)):
+            if len(request):
+                lids = np.searchsorted(owned.gids, request).astype(np.uint32)
+                peer_mirrors[-1][peer] = Mirrors(len(request), columns=int(size[0]), rows=int(size[1]), lids=lids)
+    return peer_mirrors
 
 
-def _degrees(masters: list[Masters], theirs: list[dict[int, Mirrors]], homes: PartLayout) -> list[np.ndarray]:
-    """Out-degrees by lid: an owner tells each peer those of its mirrors, which stand there in the same order."""
-    told = [
-        [owned.degrees[peers[peer].lids if peer in peers else slice(0)] for peer in range(homes.count)]
-        for owned, peers in zip(masters, theirs, strict=True)
+def _degrees(masters: list[Masters], peer_mirrors: list[dict[int, Mirrors]], layout: PartLayout) -> list[np.ndarray]:
+    """Return out-degrees by lid: each owner sends its peers the degrees of their mirrors; collective."""
+    sent = [
+        [owned.degrees[peers[peer].lids if peer in peers else slice(0)] for peer in range(layout.count)]
+        for owned, peers in zip(masters, peer_mirrors, strict=True)
     ]
-    return [
-        np.concatenate([owned.degrees, *heard]) for owned, heard in zip(masters, homes.swap(told), strict=True)
-    ]  # fmt: skip
+    received = layout.swap(sent)
+    return [np.concatenate([owned.degrees, *pieces]) for owned, pieces in zip(masters, received, strict=True)]
 
 
 def _originals(whole, gids: list[np.ndarray], comm: Comm) -> list[np.ndarray]:
-    """Original ids by part: one question of all ranks, whatever the number of parts on each."""
-    asked = gids[0] if len(gids) == 1 else np.concatenate([np.zeros(0, np.int64), *gids])
-    answered = whole.ids.to_original(asked, comm)
-    return np.split(answered, np.cumsum([len(part) for part in gids])[:-1]) if gids else []
+    """Return original ids by part, in one collective look-up for all parts of a rank."""
+    wanted = gids[0] if len(gids) == 1 else np.concatenate([np.zeros(0, np.int64), *gids])
+    found = whole.ids.to_original(wanted, comm)
+    return np.split(found, np.cumsum([len(part) for part in gids])[:-1]) if gids else []
 
 
 def _check_size(vertices: int):
@@ -180,7 +194,7 @@ def _check_size(vertices: int):
 
 @njit(cache=True)
 def _ranks(keys, starts):
-    """The place of every entry in the stable order by key; ``starts``: how many have a smaller key."""
+    """Return the place of every entry in the stable order by key; ``starts[k]`` counts the keys below k."""
     ranks = np.empty(keys.size, np.uint32)
     for i in range(keys.size):
         ranks[i] = starts[keys[i]]
@@ -190,7 +204,7 @@ def _ranks(keys, starts):
 
 @njit(cache=True)
 def spread(starts, sources, counts, values):
-    """Move row after row of ``values`` to where the row of its source begins."""
+    """Copy each row of ``values`` to the start of its source's row, given by ``starts``."""
     out = np.empty_like(values)
     taken = 0
     for i in range(sources.size):

@@ -1,5 +1,6 @@
-"""Renumbering: gids by falling degree in place of ascending ids, so that what is read most lies together. Reversible:
-original ids stay what every question and answer is about.
+"""Renumber vertices by descending degree, so that frequently read values lie together in memory.
+
+The result is a new :class:`EdgeBlock` with :class:`OrderedIds`. Users still pass and get original ids.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from dgraph.comm.base import Comm
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.clean import RawEdges, assemble
 from dgraph.graph.build.fingerprint import fingerprint
-from dgraph.graph.ids import VertexIds, ask
+from dgraph.graph.ids import VertexIds, remote_look_up
 from dgraph.graph.load_options import LoadOptions
 
 
 def by_degree(block: EdgeBlock, comm: Comm) -> EdgeBlock:
-    """The same graph with gids by falling (out-)degree, of equal ones by id; collective.
+    """Return the same graph with gids by descending (out-)degree, ties by id; collective.
 
-    No rank holds more than its rows and the degrees that occur: not those of all vertices.
+    A rank holds its rows and the distinct degrees, not the degrees of all vertices.
     """
-    known = fingerprint(block, comm)
+    original_print = fingerprint(block, comm)
     starts = np.append(comm.allgather(np.array([block.first], np.int64))[:, 0], block.n)
     forward = _places(np.diff(block.offsets), comm)
     src = np.repeat(forward, np.diff(block.offsets)).astype(block.targets.dtype)
@@ -30,7 +31,7 @@ def by_degree(block: EdgeBlock, comm: Comm) -> EdgeBlock:
     def place(gids: np.ndarray) -> np.ndarray:
         return forward[gids - starts[comm.rank]]
 
-    dst = ask(block.targets, lambda gids: _owner(starts, gids), place, comm).astype(block.targets.dtype)
+    dst = remote_look_up(block.targets, lambda gids: _owner(starts, gids), place, comm).astype(block.targets.dtype)
     raw = RawEdges(src, dst, block.weights, block.directed, block.n, mirrored=not block.directed, parallel=True)
     del src, dst
     out = assemble(raw, comm, LoadOptions(keep_loops=True))
@@ -38,18 +39,20 @@ def by_degree(block: EdgeBlock, comm: Comm) -> EdgeBlock:
     backward = _inverse(forward, block.first, rows, comm)
     out.ids = OrderedIds(block.ids, forward, starts, backward, rows)
     out.facts = replace(block.facts, notes=[*block.facts.notes, "numbered by degree"])
-    out.known = known
+    out.fingerprint = original_print
     return out
 
 
 @dataclass(frozen=True)
 class OrderedIds(VertexIds):
-    """Gids that were put into another order.
+    """Ids of a graph whose gids were renumbered.
 
     Attributes:
-        base: the ids of the gids as they were.
-        forward: int64, the gid of this rank's gids as they were; ``forward_starts``: the first of them by rank, then n.
-        backward, backward_starts: the other way round.
+        base: map between the gids before renumbering and original ids.
+        forward: int64, new gid of each of this rank's old gids.
+        forward_starts: int64 (P + 1,), first old gid of each rank, then n.
+        backward: int64, old gid of each of this rank's new gids.
+        backward_starts: int64 (P + 1,), first new gid of each rank, then n.
     """
 
     ascending: ClassVar[bool] = False
@@ -61,20 +64,23 @@ class OrderedIds(VertexIds):
 
     @property
     def names(self):
+        """Names of the vertices before renumbering; None if ids are integers."""
         return self.base.names
 
     def to_original(self, gids, comm):
+        """Return the original ids (int64) of new gids; collective."""
         first = self.backward_starts[comm.rank]
-        former = ask(
+        former = remote_look_up(
             np.asarray(gids), lambda g: _owner(self.backward_starts, g), lambda g: self.backward[g - first], comm
         )
         return self.base.to_original(former, comm)
 
     def to_gid(self, originals, comm):
+        """Return the new gids (int64) of original ids, -1 for ids of no vertex; collective."""
         former, first = self.base.to_gid(originals, comm), self.forward_starts[comm.rank]
         found = former >= 0
         gids = np.full(former.size, -1, np.int64)
-        gids[found] = ask(
+        gids[found] = remote_look_up(
             former[found], lambda g: _owner(self.forward_starts, g), lambda g: self.forward[g - first], comm
         )
         return gids
@@ -85,7 +91,7 @@ def _owner(starts: np.ndarray, gids: np.ndarray) -> np.ndarray:
 
 
 def _places(degrees: np.ndarray, comm: Comm) -> np.ndarray:
-    """The place of every vertex here by falling degree: int64; collective."""
+    """Return the rank of every vertex here in the order of descending degree, int64; collective."""
     found, inverse, counts = np.unique(-degrees, return_inverse=True, return_counts=True)
     values = comm.allgatherv(found)
     everywhere = np.concatenate(values)
@@ -103,7 +109,7 @@ def _places(degrees: np.ndarray, comm: Comm) -> np.ndarray:
 
 
 def _inverse(forward: np.ndarray, first: int, rows: np.ndarray, comm: Comm) -> np.ndarray:
-    """For this rank's gids in the new order, what they were; collective."""
+    """Return the old gid of each of this rank's new gids; collective."""
     order = np.argsort(forward, kind="stable")
     cuts = np.searchsorted(forward[order], rows)
     parts = [order[cuts[r] : cuts[r + 1]] for r in range(comm.size)]

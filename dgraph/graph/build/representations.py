@@ -1,7 +1,7 @@
-"""What a graph costs in each of the ways to represent it: memory, and the time of three accesses.
+"""Cost of six graph representations: memory, and the time of three accesses.
 
-Adjacency matrix (dense and as bits), CSR, CSC, COO as arrays and as pairs. Those that fit are built of this graph and
-timed: a row of neighbours, a look-up of one arc, a sweep over all arcs.
+Adjacency matrix (dense and bitmap), CSR, CSC, COO as arrays and as pairs. Those that fit in :data:`ROOM` are built and
+timed: listing a row of neighbours, looking up one arc, sweeping over all arcs.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.graph.rows import transpose
 
 ROOM = 1 << 28
-"""A representation above so many bytes is not built."""
+"""Bytes above which a representation is not built."""
 PROBES = 2000
-"""Vertices and pairs that are asked about."""
+"""Vertices and vertex pairs that are looked up."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one representation.
+    """Cost of one representation.
 
     Attributes:
-        name: of it.
-        memory: bytes, of the whole graph with its weights.
-        neighbours, lookup, sweep: nanoseconds a row of neighbours, a look-up of an arc, an arc of a sweep; None where
-            it was not built.
-        order: what a row of neighbours and a look-up cost, by n, m and the degree d.
+        name: the representation.
+        memory: bytes of the whole graph with its weights.
+        order: complexity of listing a row and of a look-up, in n, m and the degree d.
+        neighbours, lookup, sweep: nanoseconds per row of neighbours, per arc look-up, per arc of a sweep; None if not
+            built.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Cost:
 
 
 def costs(block: EdgeBlock) -> list[Cost]:
-    """The cost of every representation of a graph that lies on one rank, measured where it fits."""
+    """Return the cost of every representation of a graph on one rank, measured if it fits."""
     n, m, ids = block.n, block.arcs, block.targets.itemsize
     value = 0 if block.weights is None else block.weights.itemsize
     rng = np.random.default_rng(1)

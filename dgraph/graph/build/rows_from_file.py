@@ -1,4 +1,7 @@
-"""Rows as a file lists them, already at ranks in order, to the clean :class:`EdgeBlock`: no arc travels."""
+"""Build an :class:`EdgeBlock` from rows that a file lists in order: no arc changes its rank.
+
+:func:`build_from_rows` is the entry. Inputs that need renumbering or reverse arcs go through ``clean.assemble``.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class RawRows:
-    """This rank's rows of a CSR as listed; the ranks' rows follow each other. The arrays are ours to change.
+    """This rank's rows of a CSR as listed; the ranks' rows follow each other. The arrays may be overwritten.
 
     Attributes:
         n: vertices of the whole graph, with ids ``base .. base + n - 1``.
@@ -31,8 +34,9 @@ class RawRows:
         offsets: int64, shape (rows + 1,), ascending from 0.
         targets: uint32 or int64, shape (arcs here,), from 0; not yet checked.
         weights: int32, int64, float32 or float64 in the same order, or None (on all ranks).
-        directed: False where the graph is undirected, and both arcs of every edge are listed.
-        why: what says that the graph is directed or not.
+        directed: False if the graph is undirected and both arcs of every edge are listed.
+        base: smallest original id.
+        why: reason for ``directed``, for the load line.
         facts: as in :class:`RawEdges`.
     """
 
@@ -48,11 +52,11 @@ class RawRows:
 
 
 def build_from_rows(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock:
-    """The clean graph of all ranks' rows; collective. What ``assemble`` does with edges, without moving them.
+    """Build the clean graph of all ranks' rows, as ``assemble`` does from edges, without moving them; collective.
 
     Raises:
-        DataError: a target that is no vertex, a weight that is NaN, an undirected graph in which some
-            arc lacks its reverse.
+        DataError: a target that is not a vertex, a weight that is NaN, an undirected graph in which some arc lacks its
+            reverse.
     """
     name, before = raw.facts.name, comm.before(raw.targets.size)
     with comm.together():
@@ -91,7 +95,10 @@ def build_from_rows(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock
 
 
 def check_mirrored(block: EdgeBlock, comm: Comm, name: str) -> None:
-    """Refuse rows in which some arc lacks its reverse: the sums of a hash over all arcs and all reverses differ."""
+    """Refuse rows in which some arc lacks its reverse; collective.
+
+    Compares the sums of a hash over all arcs and over all reverses, so no arc is looked up.
+    """
     there, back = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
     sums = comm.allgather(np.array([there, back], np.uint64)).sum(axis=0, dtype=np.uint64)
     if sums[0] != sums[1]:
@@ -119,7 +126,7 @@ def _without_loops(offsets, targets, weights, first):
 
 @njit(cache=True)
 def _drop_loops(offsets, targets, weights, first):
-    """In place; the arrays hold ``offsets[-1]`` arcs then."""
+    """Remove self-loops in place; afterwards ``offsets[-1]`` arcs remain at the front of the arrays."""
     end, low = 0, offsets[0]
     for row in range(offsets.size - 1):
         high = offsets[row + 1]
@@ -135,7 +142,7 @@ def _drop_loops(offsets, targets, weights, first):
 
 @njit(cache=True)
 def _distinct(offsets, targets):
-    """Whether no target repeats in its sorted row."""
+    """Return True if no target repeats in its sorted row."""
     for row in range(offsets.size - 1):
         for i in range(offsets[row] + 1, offsets[row + 1]):
             if targets[i] == targets[i - 1]:

@@ -1,4 +1,8 @@
-"""Rows and arcs on their way from where they were loaded to the ranks that hold them, piece by piece."""
+"""Send rows and arcs, in pieces of bounded size, from the ranks that loaded them to those that hold them.
+
+:func:`move_masters` sends vertices, :func:`move_rows` whole rows under an outgoing edge-cut, :func:`move_arcs` single
+arcs under every other placement.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,12 @@ from partitioning.arrays import arcs
 
 @dataclass
 class Masters:
-    """The vertices that a part owns.
+    """Vertices that a part owns.
 
     Attributes:
         gids: int64, ascending.
         degrees: their out-degrees in the whole graph, int64.
-        arcs_from: how many of the arcs that leave them each rank loaded, int64 (P,).
+        arcs_from: number of their out-edges that each rank loaded, int64 (P,).
     """
 
     gids: np.ndarray
@@ -32,12 +36,14 @@ class Masters:
 
 @dataclass
 class HeldArcs:
-    """The arcs that a part holds, as rows by ascending gid; one gid may stand in several adjacent rows.
+    """Arcs that a part holds, as rows by ascending gid; one gid may have several adjacent rows.
 
     Attributes:
-        rows: gids, with ``counts`` arcs each (int64).
-        targets: gids, row after row, in the dtype of the block's; ``weights`` likewise, or None.
-        ours: False where ``targets`` is the block's own array, which must not be written to.
+        rows: source gid of each row.
+        counts: arcs in each row, int64.
+        targets: gids, row after row, in the dtype of the block's targets.
+        weights: in the order of ``targets``, or None.
+        ours: False if ``targets`` is the block's own array, which must not be written to.
     """
 
     rows: np.ndarray
@@ -47,70 +53,70 @@ class HeldArcs:
     ours: bool
 
 
-def move_masters(block: EdgeBlock, placement: Placement, homes: PartLayout) -> tuple[np.ndarray, list[Masters]]:
-    """Every vertex, with its out-degree, to its owner; collective.
+def move_masters(block: EdgeBlock, placement: Placement, layout: PartLayout) -> tuple[np.ndarray, list[Masters]]:
+    """Send every vertex, with its out-degree, to its owner; collective.
 
     Returns:
         The owner of every row that this rank loaded, int32 (rows,); and the masters of every part here.
 
     Raises:
-        UsageError: the placement gives something other than a part that exists.
+        UsageError: the placement returns something other than existing parts.
     """
     gids = np.arange(block.first, block.first + block.rows, dtype=np.int64)
-    with homes.comm.together():
+    with layout.comm.together():
         owners = _parts(placement.owner, gids)
-    order, cuts = arcs.deal(owners, homes.count)
-    masters = homes.collect(gids, order, cuts)
-    degrees = homes.collect(np.diff(block.offsets), order, cuts)
+    order, cuts = arcs.group_by_owner(owners, layout.count)
+    masters = layout.collect(gids, order, cuts)
+    degrees = layout.collect(np.diff(block.offsets), order, cuts)
     return owners, [
         Masters(np.concatenate(of_part), np.concatenate(theirs), np.array([piece.sum() for piece in theirs], np.int64))
         for of_part, theirs in zip(masters, degrees, strict=True)
     ]
 
 
-def move_rows(block: EdgeBlock, owners: np.ndarray, masters: list[Masters], homes: PartLayout) -> list[HeldArcs]:
-    """Every arc to its source's owner; collective.
+def move_rows(block: EdgeBlock, owners: np.ndarray, masters: list[Masters], layout: PartLayout) -> list[HeldArcs]:
+    """Send every arc to its source's owner; collective.
 
-    Rows arrive in the order of the masters, so no source need travel; and where every row is at home, nothing does.
+    Rows arrive in the order of the masters, so sources are not sent. If every row is already at its owner, nothing is.
     """
-    comm = homes.comm
-    here = homes.here
+    comm = layout.comm
+    here = layout.here
     away = np.any(owners[1:] < owners[:-1]) or (owners.size and not here.start <= owners[0] <= owners[-1] < here.stop)
     if not comm.total(int(away)):
-        return _at_home(block, owners, masters, here)
+        return _local_slices(block, owners, masters, here)
     inboxes = [_Inbox(block, part.arcs_from) for part in masters]
     for number in range(arcs.rounds(block, comm)):
         start, stop = arcs.span(block, number)
         low, high, lengths = arcs.rows(block, start, stop)
-        order, cuts = arcs.deal(np.repeat(owners[low:high], lengths), homes.count)
-        _receive(inboxes, block, start, stop, order, cuts, homes)
+        order, cuts = arcs.group_by_owner(np.repeat(owners[low:high], lengths), layout.count)
+        _receive(inboxes, block, start, stop, order, cuts, layout)
     return [
         HeldArcs(part.gids, part.degrees, inbox.targets, inbox.weights, ours=True)
         for part, inbox in zip(masters, inboxes, strict=True)
     ]
 
 
-def move_arcs(block: EdgeBlock, placement: Placement, homes: PartLayout) -> list[HeldArcs]:
-    """Every arc to the part that the placement wants it on; collective.
+def move_arcs(block: EdgeBlock, placement: Placement, layout: PartLayout) -> list[HeldArcs]:
+    """Send every arc to the part that the placement assigns; collective.
 
     Raises:
-        UsageError: the placement gives something other than a part that exists.
+        UsageError: the placement returns something other than existing parts.
     """
-    comm = homes.comm
-    counts = np.zeros(homes.count, np.int64)
+    comm = layout.comm
+    counts = np.zeros(layout.count, np.int64)
     with comm.together():
         for src, dst in arcs.pieces(block):
-            counts += np.bincount(_parts(placement.edge_owner, src, dst), minlength=homes.count)
-    every = np.arange(homes.count + 1)
-    inboxes = [_Inbox(block, np.concatenate(sent)) for sent in homes.collect(counts, None, every)]
-    rows: list[list[list[np.ndarray]]] = [[[] for _ in range(comm.size)] for _ in homes.here]
-    lengths: list[list[list[np.ndarray]]] = [[[] for _ in range(comm.size)] for _ in homes.here]
+            counts += np.bincount(_parts(placement.edge_owner, src, dst), minlength=layout.count)
+    every = np.arange(layout.count + 1)
+    inboxes = [_Inbox(block, np.concatenate(sent)) for sent in layout.collect(counts, None, every)]
+    rows: list[list[list[np.ndarray]]] = [[[] for _ in range(comm.size)] for _ in layout.here]
+    lengths: list[list[list[np.ndarray]]] = [[[] for _ in range(comm.size)] for _ in layout.here]
     for number in range(arcs.rounds(block, comm)):
         start, stop = arcs.span(block, number)
         src, dst = arcs.ends(block, start, stop)
-        order, cuts = arcs.deal(placement.edge_owner(src, dst), homes.count)
-        _receive(inboxes, block, start, stop, order, cuts, homes)
-        for part, sent in enumerate(homes.collect(src, order, cuts)):
+        order, cuts = arcs.group_by_owner(placement.edge_owner(src, dst), layout.count)
+        _receive(inboxes, block, start, stop, order, cuts, layout)
+        for part, sent in enumerate(layout.collect(src, order, cuts)):
             for peer, piece in enumerate(sent):
                 firsts = np.flatnonzero(np.diff(piece, prepend=piece[:1] + 1))
                 rows[part][peer].append(piece[firsts])
@@ -124,8 +130,8 @@ def move_arcs(block: EdgeBlock, placement: Placement, homes: PartLayout) -> list
     ]  # fmt: skip
 
 
-def _at_home(block: EdgeBlock, owners: np.ndarray, masters: list[Masters], here: range) -> list[HeldArcs]:
-    """Slices of the block, one a part."""
+def _local_slices(block: EdgeBlock, owners: np.ndarray, masters: list[Masters], here: range) -> list[HeldArcs]:
+    """Return slices of the block, one a part, without copying."""
     cuts = block.offsets[np.searchsorted(owners, np.arange(here.start, here.stop + 1))]
     return [
         HeldArcs(
@@ -141,7 +147,7 @@ def _cut(values, low, high):
 
 
 class _Inbox:
-    """Room for the arcs of a part, by rank of departure: pieces land where they stay."""
+    """Receive buffer for the arcs of a part, ordered by sending rank: pieces are written to their final place."""
 
     def __init__(self, block, arcs_from):
         ends = np.cumsum(arcs_from)
@@ -150,11 +156,11 @@ class _Inbox:
         self.weights = None if block.weights is None else np.empty(ends[-1], block.weights.dtype)
 
 
-def _receive(inboxes, block, start, stop, order, cuts, homes):
-    """Send arcs ``start .. stop`` of the block to their parts, and put away what the others sent."""
-    counts = _fill(inboxes, "targets", homes.collect(block.targets[start:stop], order, cuts))
+def _receive(inboxes, block, start, stop, order, cuts, layout):
+    """Send arcs ``start .. stop`` of the block to their parts, and store the received ones."""
+    counts = _fill(inboxes, "targets", layout.collect(block.targets[start:stop], order, cuts))
     if block.weights is not None:
-        _fill(inboxes, "weights", homes.collect(block.weights[start:stop], order, cuts))
+        _fill(inboxes, "weights", layout.collect(block.weights[start:stop], order, cuts))
     for inbox, came in zip(inboxes, counts, strict=True):
         inbox.next += came
 
@@ -167,7 +173,7 @@ def _fill(inboxes, name, came):
 
 
 def _parts(look_up: Callable[..., np.ndarray], *gids: np.ndarray) -> np.ndarray:
-    """The parts that a placement gives these; a wrong placement is the user's mistake."""
+    """Return the parts that a placement assigns; its PolicyError becomes a UsageError."""
     try:
         return look_up(*gids)
     except PolicyError as wrong:

@@ -1,7 +1,7 @@
-"""Weights by rule: the weight of an edge is a pure function of its ends and a seed.
+"""Synthetic weights: the weight of an edge is a pure function of its ends and a seed.
 
-A rule is ``LO..HI`` (integers: uniform in [LO, HI]; with a decimal point or exponent in either: uniform float64 in
-[LO, HI)), ``hash`` (1..255), ``unit`` (1), or ``dimacs``: skewed as the lengths of roads in DIMACS's 9th challenge.
+A rule is ``LO..HI`` (integers: uniform in [LO, HI]; with a decimal point or exponent in either: uniform float64 in [LO,
+HI)), ``hash`` (1..255), ``unit`` (1), or ``dimacs``: distributed like the road lengths of DIMACS's 9th challenge.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _WEIGHT = 16
 _HASH = (1, 255)
 _UNIT = (1, 1)
 _PER_MILLE = np.array([0, 1, 5, 26, 29, 64, 142, 218, 241, 155, 72, 33, 12, 2], np.int64)
-"""Of 1,000 arcs of rome99.gr, those whose length is 2**k .. 2**(k + 1) - 1, by k."""
+"""Of 1,000 arcs of rome99.gr, the number of length 2**k .. 2**(k + 1) - 1, by k."""
 OCTAVES = np.repeat(np.arange(_PER_MILLE.size), _PER_MILLE)
 _NUMBER = r"[-+]?[0-9]{1,99}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 
 
 class Rule(NamedTuple):
-    """A rule as numbers, for kernels elsewhere that make the same weights.
+    """A parsed rule, for kernels that make the same weights on other devices.
 
     Attributes:
         kind: "integers" (``low + bits % width``), "reals" (``low + (high - low) * fraction``, at most ``below``) or
             "skewed" (an octave drawn from ``octaves``, and a number within it).
         dtype: of the weights.
-        start: what bits of two ends begin with.
+        start: initial hash state, from the seed.
         low, high: bounds, int or float.
     """
 
@@ -44,14 +44,15 @@ class Rule(NamedTuple):
 
     @property
     def below(self) -> float:
+        """Largest float64 below ``high``."""
         return float(np.nextafter(self.high, self.low))
 
 
 def read_rule(rule: str, seed: int) -> Rule:
-    """A rule of weights.
+    """Parse a rule of weights.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is malformed.
     """
     start = int(key(seed, _WEIGHT))
     if rule == "dimacs":
@@ -64,13 +65,13 @@ def read_rule(rule: str, seed: int) -> Rule:
 
 
 def hashed_weights(src_gid: np.ndarray, dst_gid: np.ndarray, rule: str, seed: int, directed: bool) -> np.ndarray:
-    """The weight of every edge ``src_gid[i] → dst_gid[i]``, of the unordered pair unless ``directed``.
+    """Return the weight of every edge ``src_gid[i] → dst_gid[i]``, of the unordered pair unless ``directed``.
 
-    Integer rules give int32 where LO and HI fit, else int64; others float64. An edge from the smaller to the larger
-    gid weighs the same in a directed and in an undirected graph.
+    Integer rules give int32 if LO and HI fit, else int64; others float64. An edge from the smaller to the larger gid
+    weighs the same in a directed and in an undirected graph.
 
     Raises:
-        UsageError: the rule is none.
+        UsageError: the rule is malformed.
     """
     read = read_rule(rule, seed)
     start, weights = np.uint64(read.start), np.empty(len(src_gid), read.dtype)
@@ -84,7 +85,7 @@ def hashed_weights(src_gid: np.ndarray, dst_gid: np.ndarray, rule: str, seed: in
 
 
 def check_rule(rule: str) -> None:
-    """Raise a UsageError for a rule of weights that is none: malformed, empty, or beyond what a weight can hold."""
+    """Raise a UsageError if the rule is malformed, empty, or beyond the range of a weight."""
     if rule != "dimacs":
         _bounds(rule)
 
@@ -103,7 +104,7 @@ def _bounds(rule: str) -> tuple[int, int] | tuple[float, float]:
         raise UsageError(f"weights {rule!r}: LO is above HI; write {ends[2]}..{ends[1]}")
     fits = max(-1 - low, high, high - low) < 1 << 63 if whole else math.isfinite(high - low)
     if not fits:
-        raise UsageError(f"weights {rule!r}: more than 64 bits can tell apart; bring LO and HI closer to 0")
+        raise UsageError(f"weights {rule!r}: the range does not fit 64 bits; bring LO and HI closer to 0")
     return low, high
 
 
@@ -123,7 +124,7 @@ def _fill_integers(src, dst, directed, start, low, width, weights):
 
 @njit(cache=True)
 def _fill_skewed(src, dst, directed, start, octaves, weights):
-    """An octave drawn from ``octaves``, and a number uniform within it."""
+    """Draw an octave from ``octaves``, then a uniform number within it."""
     for i in range(weights.size):
         bits = _bits(src[i], dst[i], directed, start)
         octave = octaves[(bits >> np.uint64(32)) % np.uint64(octaves.size)]

@@ -1,7 +1,7 @@
-"""Graph files: a reader a format, found by the file's suffix.
+"""Readers of graph files, found by the file's suffix in :data:`FORMATS`.
 
-A reader is ``read(path, comm, options) -> RawEdges``, or ``RawRows`` where the file lists rows: collective, each rank
-with its own share of the edges.
+A reader is ``read(path, comm, options)`` and returns ``RawEdges``, or ``RawRows`` if the file lists rows. It is
+collective, and each rank gets its own share of the edges.
 """
 
 from pathlib import Path
@@ -45,5 +45,5 @@ FORMATS = {
 
 
 def suffix_of(path: str) -> str:
-    """The suffix that says a file's format, in small letters; that of a compression does not count."""
+    """Return the suffix that determines a file's format, in lower case, without that of a compression."""
     return Path(split_packing(path)[0]).suffix.lower()

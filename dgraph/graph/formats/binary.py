@@ -1,4 +1,4 @@
-"""What formats of fixed-size records have in common: slices of a file as arrays, and rows shared out among ranks."""
+"""Shared by readers of fixed-size records: slices of a file as arrays, and rows distributed over the ranks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 
 STEP = 1 << 18
-"""records read at a time where they are taken apart"""
+"""Records read at a time by :func:`columns_of`."""
 
 
 def slice_of(path: str, dtype: str | np.dtype, count: int, offset: int) -> np.ndarray:
-    """``count`` values from byte ``offset`` of a file on, in this machine's byte order."""
+    """Read ``count`` values from byte ``offset`` of a file, in this machine's byte order."""
     dtype = np.dtype(dtype)
     values = np.fromfile(path, dtype, count, offset=offset)
     if values.size != count:
@@ -23,7 +23,7 @@ def slice_of(path: str, dtype: str | np.dtype, count: int, offset: int) -> np.nd
 
 
 def columns_of(path: str, record: np.dtype, count: int, offset: int) -> list[np.ndarray]:
-    """The fields of ``count`` records from byte ``offset`` on, each in an array of its own."""
+    """Read the fields of ``count`` records from byte ``offset`` on, each into an array of its own."""
     columns = [np.empty(count, record[name].newbyteorder("=")) for name in record.names or ()]
     for at in range(0, count, STEP):
         part = np.fromfile(path, record, min(STEP, count - at), offset=offset + at * record.itemsize)
@@ -37,11 +37,17 @@ def columns_of(path: str, record: np.dtype, count: int, offset: int) -> list[np.
 def share_of_rows(
     path: str, n: int, m: int, offset_at: Callable[[int], int], offsets_of: Callable[[int, int], np.ndarray], comm: Comm
 ) -> tuple[int, np.ndarray]:
-    """The first of this rank's rows, and their offsets in the file (rows + 1,): about as many arcs and rows a rank.
+    """Return the first of this rank's rows, and the rows' offsets in the file (rows + 1,).
+
+    Every rank gets about equally many arcs plus rows.
 
     Args:
-        offset_at: where the arcs of a row begin.
-        offsets_of: the same of rows ``low .. high``, both included.
+        path: the file, for messages.
+        n: rows in the file.
+        m: arcs in the file.
+        offset_at: returns the offset of the first arc of a row.
+        offsets_of: returns these offsets for rows ``low .. high``, both included.
+        comm: communicator of the ranks.
 
     Raises:
         DataError: offsets that do not ascend from 0 to m. Not collective: the caller raises it on all ranks.
@@ -55,7 +61,7 @@ def share_of_rows(
 
 
 def _first_row(rank: int, n: int, m: int, offset_at: Callable[[int], int], comm: Comm) -> int:
-    """The first row of a rank: that before which its share of all rows and arcs lies, where offsets ascend."""
+    """Return the first row of a rank by binary search, assuming that offsets ascend."""
     goal, low, high = rank * (n + m) // comm.size, 0, n
     if rank in (0, comm.size):
         return n if rank else 0

@@ -5,45 +5,46 @@ from __future__ import annotations
 import numpy as np
 
 IDS: tuple[np.dtype, ...] = (np.dtype(np.uint32), np.dtype(np.int64))
-"""What a column of ids may come out as."""
+"""Possible dtypes of a column of ids."""
 WEIGHTS: tuple[np.dtype, ...] = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64))
-"""What a column of weights may come out as: the first that holds every value."""
+"""Possible dtypes of a column of weights: the first that holds every value."""
 SPARE = 1.02
-"""Room is made for this times the values that are expected."""
+"""Capacity allocated, as a multiple of the expected number of values."""
 
 
 class Column:
-    """Values put one after the other into one array, which grows in place (``realloc``): no second copy is held.
+    """Values appended to one array, which grows in place (``realloc``), so that no second copy is held.
 
     Attributes:
-        types: dtypes that it may have, each wider than the one before.
-        level: which of them it has.
+        types: allowed dtypes, each wider than the one before.
+        level: index of the current dtype.
+        size: number of values.
     """
 
     def __init__(self, types: tuple[np.dtype, ...]):
         self.types, self.level, self.size = types, 0, 0
-        self._room = np.empty(0, types[0])
+        self._buffer = np.empty(0, types[0])
 
     def extend(self, values: np.ndarray, share: float = 1.0) -> None:
-        """Append int64 or float64 values; the column is expected to become ``share`` times as long as it then is."""
+        """Append int64 or float64 values; the final length is expected to be ``share`` times the new one."""
         self._widen(self._level_of(values))
         end = self.size + values.size
-        if end > self._room.size:
+        if end > self._buffer.size:
             self._resize(max(end, int(SPARE * share * end)))
-        self._room[self.size : end] = values
+        self._buffer[self.size : end] = values
         self.size = end
 
     def add(self, number: int) -> None:
         """Add a number to every value of a column of ids."""
         if number and self.size:
-            self._widen(self._level_of(np.array([int(self._room[: self.size].max()) + number])))
-            self._room[: self.size] += self.types[self.level].type(number)
+            self._widen(self._level_of(np.array([int(self._buffer[: self.size].max()) + number])))
+            self._buffer[: self.size] += self.types[self.level].type(number)
 
     def finish(self, level: int) -> np.ndarray:
-        """The values, in type number ``level``, which is no narrower than the column's; it ends empty."""
+        """Return the values in dtype ``types[level]``, at least as wide as the current one, and empty the column."""
         self._resize(self.size)
         self._widen(level)
-        out, self._room, self.size = self._room, np.empty(0, self.types[0]), 0
+        out, self._buffer, self.size = self._buffer, np.empty(0, self.types[0]), 0
         return out
 
     def _level_of(self, values: np.ndarray) -> int:
@@ -57,8 +58,8 @@ class Column:
     def _widen(self, level: int) -> None:
         if level > self.level:
             self._resize(self.size)
-            self.level, self._room = level, self._room.astype(self.types[level])
+            self.level, self._buffer = level, self._buffer.astype(self.types[level])
 
     def _resize(self, size: int) -> None:
-        if size != self._room.size:
-            self._room.resize(size, refcheck=False)
+        if size != self._buffer.size:
+            self._buffer.resize(size, refcheck=False)

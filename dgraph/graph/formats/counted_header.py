@@ -1,4 +1,4 @@
-"""What the formats whose ids run from a base to n have in common: the header's counts, checked before they are used."""
+"""Checks of the counts in the headers of formats whose ids run from a base to n."""
 
 from __future__ import annotations
 
@@ -13,23 +13,27 @@ if TYPE_CHECKING:
 
 
 def header_number(word: str, what: str, path: str, line: int) -> int:
-    """A count in a header line."""
+    """Parse a count in a header line.
+
+    Raises:
+        DataError: it is not a whole number below 2^63.
+    """
     if not (word.isascii() and word.isdigit()) or int(word) >= 1 << 63:
         raise DataError(f"{path}:{line}: got {word[:60]!r} for the number of {what}; it is a whole number; correct it")
     return int(word)
 
 
-def check_count(path: str, found: int, said: int, where: str, what: str) -> None:
-    """Refuse a file that holds other than the number of lines that its header says; ``found``: those dropped too."""
-    if found != said:
-        cause = "was the file cut short" if found < said else "was something appended"
+def check_count(path: str, found: int, declared: int, where: str, what: str) -> None:
+    """Refuse a file whose number of lines differs from its header; ``found`` includes dropped lines."""
+    if found != declared:
+        cause = "was the file cut short" if found < declared else "was something appended"
         raise DataError(
-            f"{path}: {found} {what}, but {where} says {said}; {cause}? fetch it again or correct the header"
+            f"{path}: {found} {what}, but {where} says {declared}; {cause}? fetch it again or correct the header"
         )
 
 
 def check_size(path: str, n: int, edges: int, options: LoadOptions) -> None:
-    """Refuse vertices out of proportion to the edges, which would cost memory for nothing, unless ids are sparse."""
+    """Refuse more vertices than the edges justify, which would waste memory, unless ids are sparse."""
     if n == 0:
         raise DataError(f"{path}: no vertex; a graph has at least one; is this the right file?")
     if n > 1000 * edges + 10**6 and not options.sparse_ids:
@@ -40,6 +44,6 @@ def check_size(path: str, n: int, edges: int, options: LoadOptions) -> None:
 
 
 def set_direction(raw: RawEdges, path: str, directed: bool, why: str) -> None:
-    """Set the name, and the direction that the input says with the reason; a reader's arrays are nobody else's."""
+    """Set the name, and the direction with its reason; mark the reader's arrays as disposable."""
     raw.directed, raw.why, raw.disposable = directed, why, True
     raw.facts.name = name_of(path)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def read_gr(path: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
-    """``p sp N M``, then M arcs ``a SOURCE TARGET WEIGHT`` with ids 1 .. N; or Galois's binary graph. Directed."""
+    """Read ``p sp N M``, then M arcs ``a SOURCE TARGET WEIGHT`` with ids 1 .. N; or Galois's binary graph. Directed."""
     with comm.together():
         file_size(path)
         with open(path, "rb") as file:
@@ -30,7 +30,7 @@ def read_gr(path: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
 
 
 def read_col(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """``p edge N M``, then M edges ``e U V`` with ids 1 .. N. Undirected; an edge may be listed once or twice."""
+    """Read ``p edge N M``, then M edges ``e U V`` with ids 1 .. N. Undirected; an edge may be listed once or twice."""
     return _read(path, comm, options, "edge", ("e", "e U V", (SOURCE, TARGET)))
 
 
@@ -47,8 +47,8 @@ def _read(path: str, comm: Comm, options: LoadOptions, problem: str, line: tuple
             )
         n = header_number(words[2], "vertices", path, head.number)
         m = header_number(words[3], "lines", path, head.number)
-    said = f"the p line says {n} vertices"
-    layout = Layout(columns_read(columns, options.weights is None), example, tag, "c", lowest=1, highest=n, limit=said)
+    limit = f"the p line says {n} vertices"
+    layout = Layout(columns_read(columns, options.weights is None), example, tag, "c", lowest=1, highest=n, limit=limit)
     table = read_table(path, layout, head.below, comm, options.lenient)
     lines = comm.total(table.src.size)
     with comm.together():

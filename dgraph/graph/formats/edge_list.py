@@ -1,4 +1,7 @@
-"""Edge lists: one edge a line, in columns. SNAP, TSV, CSV, GAPBS's .el and .wel, and .cedge road files."""
+"""Edge lists: one edge a line, in columns. SNAP, TSV, CSV, GAPBS's .el and .wel, and .cedge road files.
+
+``first_line.py`` decides whether the first line is a header, ``named_edges.py`` reads ends that are words.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,10 @@ FIRST = "; if it names columns or counts, say --header (header=True)"
 
 
 def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """``SOURCE TARGET`` or ``SOURCE TARGET WEIGHT``, as most lines have it; the vertices are the ids that occur.
+    """Read ``SOURCE TARGET`` or ``SOURCE TARGET WEIGHT`` lines; the vertices are the ids that occur.
 
-    Columns are separated by blanks, a comma or a semicolon, or by what ``separator`` says. The first line may be a
-    header: names of the columns, or counts (``first_line.py``).
+    Columns are separated by blanks, a comma or a semicolon, or by ``separator``. The number of columns is that of most
+    lines. The first line may be a header: names of the columns, or counts (``first_line.py``).
     """
     form = edge_form(options)
     head = read_head(path, form.comments, comm, sample=True)
@@ -52,14 +55,14 @@ def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 
 def _read_named(path: str, head: FileHead, form: EdgeForm, comm: Comm, options: LoadOptions) -> RawEdges:
-    from dgraph.graph.formats.named_edges import read_named, split_named
+    from dgraph.graph.formats.named_edges import read_named, split_columns
 
     separator = {".csv": ",", ".tsv": "\t"}.get(_suffix(path), "") if options.separator is None else options.separator
     separator = separator.strip(" ")
     if options.columns:
         places = [int(place) - 1 for place in options.columns.split(",")]
     else:
-        columns = most_columns(head, lambda line: split_named(line, separator), options.header)
+        columns = most_columns(head, lambda line: split_columns(line, separator), options.header)
         places = list(range(columns))
         with comm.together():
             if columns not in (2, 3):
@@ -72,7 +75,7 @@ def _read_named(path: str, head: FileHead, form: EdgeForm, comm: Comm, options: 
 
 
 def read_cedge(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """``EDGE SOURCE TARGET LENGTH``; the vertices are the ids that occur."""
+    """Read ``EDGE SOURCE TARGET LENGTH`` lines; the vertices are the ids that occur."""
     layout = _fixed((WHOLE, SOURCE, TARGET, NUMBER), "EDGE SOURCE TARGET LENGTH", options)
     raw = _read_lines(path, read_head(path, "#%", comm), layout, comm, options)
     set_direction(raw, path, True, "the default for .cedge")
@@ -80,12 +83,12 @@ def read_cedge(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 
 def read_el(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """``SOURCE TARGET``, ids from 0 to the largest."""
+    """Read ``SOURCE TARGET`` lines, ids from 0 to the largest."""
     return _read_dense(path, comm, options, _fixed((SOURCE, TARGET), "SOURCE TARGET", options))
 
 
 def read_wel(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """``SOURCE TARGET WEIGHT``, ids from 0 to the largest."""
+    """Read ``SOURCE TARGET WEIGHT`` lines, ids from 0 to the largest."""
     return _read_dense(path, comm, options, _fixed((SOURCE, TARGET, NUMBER), "SOURCE TARGET WEIGHT", options))
 
 
@@ -105,10 +108,10 @@ def _fixed(columns: tuple[int, ...], example: str, options: LoadOptions) -> Layo
 
 
 def _read_lines(path: str, head: FileHead, layout: Layout, comm: Comm, options: LoadOptions) -> RawEdges:
-    """The edges of the file's lines, of which the first may be a header; collective.
+    """Read the edges of the file's lines, of which the first may be a header; collective.
 
-    Counts are known when the lines after them have been read. So a first line that may be either is read as an edge,
-    and is dropped if it turns out to be counts.
+    Counts can be checked only after the lines below have been read. An ambiguous first line is therefore read as an
+    edge, and is dropped if it turns out to hold counts.
     """
     words, names = words_in(head.line, layout.delimiters), names_in(head.line, layout.delimiters)
     named = options.header is None and bool(words) and not any(begins_number(word) for word in words)
@@ -139,7 +142,10 @@ def _read_lines(path: str, head: FileHead, layout: Layout, comm: Comm, options: 
 
 
 def _are_counts(counts: Counts, table: Table, skipped: bool, comm: Comm) -> bool:
-    """True if the first line, which was ``skipped`` or read as an edge, holds the counts of the others; collective."""
+    """Return True if the first line holds the counts of the other lines; collective.
+
+    ``skipped``: it was not read as an edge.
+    """
     lines = comm.total(table.src.size) + table.dropped - (not skipped)
     if lines not in counts.edges or not lines:
         return False
@@ -157,12 +163,12 @@ def _suffix(path: str) -> str:
 
 @dataclass(frozen=True)
 class EdgeForm:
-    """How the lines of an edge list are written, where the user may say it.
+    """Syntax of an edge list's lines, from the load options.
 
     Attributes:
         comments, delimiters: as in :class:`Layout`.
         columns: kinds of the columns up to the last that is read, or () for the first two or three.
-        weighs: whether weights are read.
+        weighs: True if weights are read.
     """
 
     comments: str
@@ -171,11 +177,11 @@ class EdgeForm:
     weighs: bool
 
     def words(self, line: str) -> list[str]:
-        """The columns of a line."""
+        """Split a line into its columns."""
         return words_in(line, self.delimiters)
 
     def layout(self, words: int) -> Layout:
-        """The layout of a file whose lines have ``words`` columns."""
+        """Return the layout of a file whose lines have ``words`` columns."""
         columns = self.columns or ((SOURCE, TARGET, NUMBER) if words > 2 else (SOURCE, TARGET))
         names = {SOURCE: "SOURCE", TARGET: "TARGET", NUMBER: "WEIGHT", ANY: "-", REST: "…"}
         example = " ".join(names[kind] for kind in columns)
@@ -184,10 +190,10 @@ class EdgeForm:
 
 
 def edge_form(options: LoadOptions) -> EdgeForm:
-    """What ``separator``, ``comment`` and ``columns`` say.
+    """Return the syntax that ``separator``, ``comment`` and ``columns`` describe.
 
     Raises:
-        UsageError: they do not say it in a way that can be followed.
+        UsageError: one of them is invalid.
     """
     for name, mark in (("separator", options.separator), ("comment", options.comment)):
         if mark is not None and (len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in "+-.\r\n"):
@@ -209,7 +215,7 @@ def _columns(text: str | None) -> tuple[int, ...]:
 
 
 def words_in(line: str, delimiters: str) -> list[str]:
-    """The words of a line between blanks and delimiters."""
+    """Split a line at blanks and delimiters."""
     for delimiter in delimiters:
         line = line.replace(delimiter, " ")
     return words_of(line)

@@ -1,7 +1,7 @@
-"""The first line of an edge list: an edge, names of columns, or counts of vertices and edges.
+"""Classify the first line of an edge list: an edge, names of columns, or counts of vertices and edges.
 
-Readers of edge lists ask :func:`most_columns` how many columns the lines have, and the other functions what the first
-line is. ``--header`` and ``--no-header`` answer instead of them. ``docs/formats.md`` has the rules.
+:func:`most_columns` finds the number of columns, the other functions classify the first line. ``--header`` and
+``--no-header`` override them. ``docs/formats.md`` has the rules.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _FOLLOWS = {"1": "2", "a": "b", "0": "1", "i": "j"}
 
 
 def most_columns(head: FileHead, split: Callable[[str], Sequence[str]], header: bool | None) -> int:
-    """How many columns most of the first lines have, of equally many the earlier.
+    """Return the most frequent number of columns of the first lines; of equally frequent ones the first.
 
-    A header has no say: the first line where ``header`` says so, or where it counts the lines after it.
+    A header does not count: the first line if ``header`` is True, or if it holds the number of lines after it.
     """
     lines = [head.line, *head.following]
     counts = counts_of(split(head.line)) if header is None else None
@@ -36,14 +36,14 @@ def most_columns(head: FileHead, split: Callable[[str], Sequence[str]], header: 
 
 
 def names_in(line: str, delimiters: str) -> list[str]:
-    """The names of columns in a line: between delimiters or tabs, where there are any, and else between blanks."""
+    """Split a line into names of columns: at delimiters or tabs if it has any, else at blanks."""
     if not any(mark in line for mark in (*delimiters, "\t")):
         return words_of(line)
     return [name.strip(" ") for name in re.split(f"[{re.escape(delimiters)}\t]", line)]
 
 
 def names_ends(words: Sequence[str], places: Sequence[int]) -> bool:
-    """True if the words in the columns of source and target are names of such columns: source and target, u and v …"""
+    """Return True if the source and target columns have matching names: source and target, u and v, or similar."""
     if max(places[:2]) >= len(words):
         return False
     source, target = (_plain(words[place]) for place in places[:2])
@@ -54,10 +54,10 @@ def names_ends(words: Sequence[str], places: Sequence[int]) -> bool:
 
 
 def check_names(path: str, head: FileHead, words: Sequence[str], places: Sequence[int]) -> None:
-    """Refuse names of columns that put the ends of an edge into other columns than those that are read.
+    """Refuse names of columns that place the ends of an edge in other columns than those that are read.
 
     Raises:
-        DataError: the names of source and target are there, each once, and not in the columns ``places``.
+        DataError: the names of source and target occur once each, and not in the columns ``places``.
     """
     sources, targets = (
         [at for at, word in enumerate(words) if kind.fullmatch(_plain(word))] for kind in (_SOURCE, _TARGET)
@@ -71,18 +71,21 @@ def check_names(path: str, head: FileHead, words: Sequence[str], places: Sequenc
 
 
 class Counts(NamedTuple):
-    """A first line of two or three whole numbers: what it would say as counts of vertices and of edges."""
+    """First line of two or three whole numbers, interpreted as counts of vertices and of edges."""
 
     vertices: int
     edges: tuple[int, ...]
 
     def hold(self, lines: int, low: int, high: int) -> bool:
-        """True if ``lines`` lines follow, and ids ``low .. high`` are below the number of vertices, or 1 up to it."""
+        """Return True if ``lines`` is the count of edges, and ids ``low .. high`` fit the count of vertices.
+
+        Ids fit if they are below the count, or lie in 1 .. count.
+        """
         return lines in self.edges and (high < self.vertices or (low >= 1 and high == self.vertices))
 
 
 def counts_of(words: Sequence[str]) -> Counts | None:
-    """``n m``, ``n n m`` or ``n m k``; None where the words are no such line."""
+    """Interpret words as ``n m``, ``n n m`` or ``n m k``; return None if they are not such a line."""
     if len(words) not in (2, 3) or not all(word.isascii() and word.isdigit() for word in words):
         return None
     numbers = [int(word) for word in words]
@@ -90,12 +93,12 @@ def counts_of(words: Sequence[str]) -> Counts | None:
 
 
 def begins_number(word: str) -> bool:
-    """True if the word begins like a number, as no name of a column does."""
+    """Return True if the word begins like a number, so that it cannot be the name of a column."""
     return word[0] in "0123456789+-."
 
 
 def is_number(word: str) -> bool:
-    """True if the word is a weight as readers of edge lists take it."""
+    """Return True if the word is valid as a weight of an edge list."""
     return (
         re.fullmatch(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|inf|infinity)", word, re.IGNORECASE)
         is not None
@@ -103,15 +106,15 @@ def is_number(word: str) -> bool:
 
 
 def header_note(head: FileHead, words: Sequence[str]) -> str:
-    """The note on a first line that names the columns."""
-    return f"line {head.number} is a header, no edge: {' '.join(words)}"
+    """Return the note on a first line that names the columns."""
+    return f"line {head.number} is a header, not an edge: {' '.join(words)}"
 
 
 def counts_warning(head: FileHead) -> str:
-    """The warning about a first line that was taken as counts."""
+    """Return the warning about a first line that was read as counts."""
     return (
         f"line {head.number}, {head.line[:60]!r}, was taken as counts of vertices and edges, not as an edge, since "
-        "they agree with the lines after it (--no-header, header=False: it is an edge)"
+        "they match the lines after it (--no-header, header=False: it is an edge)"
     )
 
 

@@ -1,8 +1,8 @@
-"""Galois's binary ``.gr``, versions 1 and 2; told from DIMACS's text by its first eight bytes.
+"""Galois's binary ``.gr``, versions 1 and 2; distinguished from DIMACS's text by the first eight bytes.
 
-``u64 version, edge data size, vertices, arcs``, ``u64 end[n]``: where each row ends; then ``u32`` (version 2: ``u64``)
-targets, padded to 8 bytes, and the edge data. Galois itself disagrees about padding in version 2: the size of the file
-decides. Little-endian. Galois, libgalois/src/FileGraph.cpp.
+``u64 version, edge data size, vertices, arcs``, then ``u64 end[n]``, the end of each row. Targets follow as ``u32``
+(version 2: ``u64``), padded to 8 bytes, then the edge data. Galois's own code is inconsistent about padding in version
+2, so the size of the file decides. Little-endian. Galois, libgalois/src/FileGraph.cpp.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 HEADER = 32
 MAGIC = {version.to_bytes(8, "little") for version in (1, 2)}
 KINDS = {4: ("int32", "float32"), 8: ("int64", "float64")}
-"""What edge data of so many bytes may be; the file does not say."""
+"""Possible types of edge data by their size in bytes; the file does not store the type."""
 SMALL = {4: 1 << 23, 8: 1 << 52}
-"""Integers below are no normal floats other than 0: then there is no doubt."""
+"""Integers below this are, read as floats, 0 or subnormal: then the data must be integers."""
 LARGEST = np.iinfo(np.int64).max
 
 
 def read_galois(path: str, comm: Comm, options: LoadOptions) -> RawRows:
-    """Rows of targets, with edge data of 4 or 8 bytes as weights; directed."""
+    """Read rows of targets, with edge data of 4 or 8 bytes as weights; directed."""
     with comm.together():
         size = file_size(path)
         if size < HEADER:
@@ -61,9 +61,11 @@ def read_galois(path: str, comm: Comm, options: LoadOptions) -> RawRows:
 
 
 def _layout(path: str, size: int, version: int, width: int, n: int, m: int) -> int:
-    """Where the edge data begin."""
+    """Check the size of the file, and return the offset of the edge data."""
     if width not in (0, 4, 8):
-        raise DataError(f"{path}: edge data of {width} bytes; read are none, 4 and 8; write them as one number an edge")
+        raise DataError(
+            f"{path}: edge data of {width} bytes; supported are 0, 4 and 8; write them as one number an edge"
+        )
     plain = HEADER + 8 * n + 4 * version * m
     starts = {plain + 4 * (m % 2)} if version == 1 else {plain, plain + 8 * (m % 2)}
     found = [start for start in starts if size == start + width * m]
@@ -77,7 +79,7 @@ def _layout(path: str, size: int, version: int, width: int, n: int, m: int) -> i
 
 
 def _offsets(path: str, low: int, high: int, m: int) -> np.ndarray:
-    """Where the arcs of rows ``low .. high`` begin; a number past 2^63 comes out negative."""
+    """Return the offsets of the first arcs of rows ``low .. high``; a number past 2^63 comes out negative."""
     ends = slice_of(path, "<u8", high - max(low, 1) + 1, HEADER + 8 * (max(low, 1) - 1)).view(np.int64)
     return ends if low else np.concatenate([np.zeros(1, np.int64), ends])
 
@@ -86,20 +88,20 @@ def _weights(path: str, width: int, count: int, offset: int) -> np.ndarray:
     return slice_of(path, f"<i{width}", count, offset)
 
 
-def _converted(weights: np.ndarray | None, path: str, width: int, asked: str | None, comm: Comm) -> np.ndarray | None:
-    """Edge data as the numbers they are; collective."""
+def _converted(weights: np.ndarray | None, path: str, width: int, given: str | None, comm: Comm) -> np.ndarray | None:
+    """Return edge data in their type, given or inferred from their values; collective."""
     if weights is None:
-        if asked is not None:
-            raise UsageError(f"{path}: edge data as {asked} were asked for, but it has none")
+        if given is not None:
+            raise UsageError(f"{path}: edge data as {given} were asked for, but it has none")
         return None
     kinds = KINDS[width]
-    if asked is not None and asked not in kinds:
-        raise UsageError(f"{path}: edge data as {asked} were asked for; of {width} bytes they are {' or '.join(kinds)}")
-    if asked is None:
+    if given is not None and given not in kinds:
+        raise UsageError(f"{path}: edge data as {given} were asked for; of {width} bytes they are {' or '.join(kinds)}")
+    if given is None:
         largest = comm.largest(max(-int(weights.min(initial=0)), int(weights.max(initial=0))) & LARGEST)
         if largest >= SMALL[width]:
             raise UsageError(
                 f"{path}: its edge data may be {kinds[0]} (up to {largest}) or {kinds[1]}, and the file does not say; "
                 "say it with --edge-data (edge_data=)"
             )
-    return weights.view(asked or kinds[0])
+    return weights.view(given or kinds[0])

@@ -1,8 +1,8 @@
 """GAPBS's serialised graphs: ``.sg``, and with weights ``.wsg``.
 
-``u8 directed``, ``i64 arcs``, ``i64 vertices``, ``i64 offsets[n + 1]``, then an arc ``i32 target`` or ``i32 target, i32
-weight``; a directed graph has offsets and arcs of its reverse behind them. Little-endian, without padding, magic or
-version: the size must be exactly that. Beamer, Asanović, Patterson: The GAP benchmark suite, arXiv:1508.03619.
+``u8 directed``, ``i64 arcs``, ``i64 vertices``, ``i64 offsets[n + 1]``, then per arc ``i32 target`` or ``i32 target,
+i32 weight``. In a directed graph, offsets and arcs of its reverse follow. Little-endian, without padding, magic or
+version: the size must match exactly. Beamer, Asanović, Patterson: The GAP benchmark suite, arXiv:1508.03619.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ WEIGHTED = np.dtype([("v", "<i4"), ("w", "<i4")])
 
 
 def read_sg(path: str, comm: Comm, options: LoadOptions) -> RawRows:
-    """GAPBS's binary graph, rows of targets; of a directed one the rows of its reverse are not read."""
+    """Read GAPBS's binary graph as rows of targets; the reverse of a directed one is skipped."""
     return _read(path, comm, options, np.dtype([("v", "<i4")]))
 
 
 def read_wsg(path: str, comm: Comm, options: LoadOptions) -> RawRows:
-    """GAPBS's binary graph with integer weights."""
+    """Read GAPBS's binary graph with integer weights."""
     return _read(path, comm, options, WEIGHTED)
 
 
@@ -60,7 +60,7 @@ def _header(path: str, size: int, width: int) -> tuple[bool, int, int]:
     flag = int(slice_of(path, "u1", 1, 0)[0])
     m, n = (int(value) for value in slice_of(path, "<i8", 2, 1))
     if flag > 1 or m < 0 or not 0 <= n <= 1 << 31:
-        raise DataError(f"{path}: its header says directed {flag}, {m} arcs, {n} vertices; this is no GAPBS graph")
+        raise DataError(f"{path}: its header says directed {flag}, {m} arcs, {n} vertices; this is not a GAPBS graph")
     expected = HEADER + (1 + flag) * (8 * (n + 1) + width * m)
     if size != expected:
         cause = "was it cut short" if size < expected else "is it of the other kind (.sg, .wsg)"

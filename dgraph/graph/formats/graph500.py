@@ -1,7 +1,7 @@
-"""Graph500's packed edges, as its reference code keeps them: records without a header.
+"""Graph500's packed edges, as its reference code stores them: records without a header.
 
-12 bytes: the low 32 bits of both ends, then their high 16 bits; or 16 bytes: two 64-bit integers. Weights, where there
-are any, are 32-bit floats in NAME.weights. Little-endian. graph500 3.0, generator/graph_generator.h.
+A record of 12 bytes holds the low 32 bits of both ends, then their high 16 bits; one of 16 bytes holds two 64-bit
+integers. Optional weights are 32-bit floats in NAME.weights. Little-endian. graph500 3.0, generator/graph_generator.h.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ WIDE = np.dtype([("v0", "<i8"), ("v1", "<i8")])
 
 
 def read_packed(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """Graph500's edges of 12 bytes, ids from 0 to the largest; undirected."""
+    """Read Graph500's edges of 12 bytes, ids from 0 to the largest; undirected."""
     return _read(path, comm, options, PACKED)
 
 
 def read_wide(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """Graph500's edges of 16 bytes (two 64-bit integers), ids from 0 to the largest; undirected."""
+    """Read Graph500's edges of 16 bytes (two 64-bit integers), ids from 0 to the largest; undirected."""
     return _read(path, comm, options, WIDE)
 
 
@@ -42,7 +42,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawE
         edges, rest = divmod(size, record.itemsize)
         if rest or not edges:
             raise DataError(
-                f"{path}: {size} bytes are no whole number of edges of {record.itemsize} bytes; was it cut short?"
+                f"{path}: {size} bytes are not a whole number of edges of {record.itemsize} bytes; was it cut short?"
             )
         low, high = (edges * rank // comm.size for rank in (comm.rank, comm.rank + 1))
         columns = columns_of(path, record, high - low, low * record.itemsize)
@@ -65,6 +65,6 @@ def _read(path: str, comm: Comm, options: LoadOptions, record: np.dtype) -> RawE
 
 
 def _joined(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Both ends as int64."""
+    """Return both ends as int64."""
     low0, low1, high0, high1 = columns
     return low0 | (high0.astype(np.int64) << 32), low1 | (high1.astype(np.int64) << 32)

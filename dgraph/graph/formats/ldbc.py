@@ -1,4 +1,4 @@
-"""LDBC Graphalytics: ``NAME.v`` lists the vertices, ``NAME.e`` the edges, ``NAME.properties`` says what they mean."""
+"""LDBC Graphalytics: ``NAME.v`` lists the vertices, ``NAME.e`` the edges, ``NAME.properties`` describes them."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 BLANKS = " \t\f\n"
-"""What stands around keys and values; what else Unicode calls space is part of them."""
+"""Characters stripped from keys and values; other Unicode spaces belong to them."""
 
 
 def whole_number(value: str) -> int:
-    """A count or an id; ``int`` takes more: signs, underscores, the digits of other scripts."""
+    """Parse a count or an id; stricter than ``int``, which accepts signs, underscores and other scripts' digits."""
     if not (value.isascii() and value.isdigit()) or int(value) >= 1 << 63:
         raise ValueError("it is a whole number below 2^63")
     return int(value)
 
 
 def finite_number(value: str) -> float:
-    """A real number that is finite."""
+    """Parse a finite real number."""
     if not value.isascii() or "_" in value or not math.isfinite(float(value)):
         raise ValueError("it is a finite number")
     return float(value)
@@ -49,17 +49,25 @@ DEFAULTS = {
     "pr.damping-factor": ("pagerank", "alpha", finite_number),
     "pr.num-iterations": ("pagerank", "max_iter", whole_number),
 }
-"""Keys of a .properties file that suggest parameters: of which algorithm, by which name, of which type."""
+"""Keys of a .properties file that suggest parameters: algorithm, parameter, parser."""
 KEYS = ("vertex-file", "edge-file", "meta.vertices", "meta.edges", "edge-properties.names")
-"""Endings of the keys whose lines messages name."""
+"""Endings of the keys whose line numbers are kept for messages."""
 
 
 @dataclass
 class Properties:
-    """What a .properties file says, or what holds where there is none.
+    """Contents of a .properties file, or the defaults without one.
 
     Attributes:
-        file, lines: the file, and by the endings of keys in which line they are.
+        vertices: path of the file of vertices; None if there is none.
+        edges: path of the file of edges.
+        directed: True if edges are arcs.
+        why: reason for ``directed``, for the load line.
+        weighted: True if edges have a weight; None if unknown.
+        counts: numbers of vertices and edges, by name, if given.
+        defaults: suggested parameters by algorithm.
+        file: path of the .properties file.
+        lines: line numbers by endings of keys.
     """
 
     vertices: str | None
@@ -73,65 +81,65 @@ class Properties:
     lines: dict[str, int] = field(default_factory=dict)
 
     def where(self, key: str) -> str:
-        """The file and the line that say a key, by the key's ending."""
+        """Return ``FILE:LINE`` of a key, given the key's ending."""
         return f"{self.file}:{self.lines[key]}"
 
 
 def read_ldbc(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """The graph that NAME.e, NAME.v or NAME.properties belongs to; the vertices are those listed.
+    """Read the graph that NAME.e, NAME.v or NAME.properties belongs to; the vertices are those listed.
 
-    Without NAME.v the vertices are the ids that occur. Without NAME.properties the graph is directed, and weighted
-    where the first edge has three columns. Columns of NAME.v after the first are not read.
+    Without NAME.v the vertices are the ids that occur. Without NAME.properties the graph is directed, and weighted if
+    the first edge has three columns. Columns of NAME.v after the first are ignored.
     """
-    told = None
+    fields = None
     with comm.together():
         if comm.rank == 0:
-            told = vars(_properties(path))
-    said = Properties(**comm.bcast_json(told))
-    raw = _edges(said, comm, options)
+            fields = vars(_properties(path))
+    props = Properties(**comm.bcast_json(fields))
+    raw = _edges(props, comm, options)
     dropped = {"edges": raw.facts.lines_dropped}
-    set_direction(raw, path, said.directed, said.why)
-    raw.facts.defaults = said.defaults
-    if said.vertices is None:
+    set_direction(raw, path, props.directed, props.why)
+    raw.facts.defaults = props.defaults
+    if props.vertices is None:
         raw.facts.notes.append("no .v file: the vertices are the ids that occur")
     else:
-        raw.vertices = _vertices(said.vertices, raw, comm, options.lenient)
-        raw.vertices_at, raw.edges_at = partial(_vertex_line, said.vertices), partial(_edge_line, said.edges)
+        raw.vertices = _vertices(props.vertices, raw, comm, options.lenient)
+        raw.vertices_at, raw.edges_at = partial(_vertex_line, props.vertices), partial(_edge_line, props.edges)
         dropped["vertices"] = raw.facts.lines_dropped - dropped["edges"]
     edges = comm.total(raw.src.size)
     vertices = None if raw.vertices is None else comm.total(raw.vertices.size)
     with comm.together():
         if not edges and not vertices:
-            raise DataError(f"{said.edges}: no edge and no vertex; is the file written to its end?")
-        for listed, found, what in ((said.edges, edges, "edges"), (said.vertices, vertices, "vertices")):
-            if what in said.counts and listed is not None and found is not None:
-                where = f"meta.{what} ({said.where(f'meta.{what}')})"
-                check_count(listed, found + dropped[what], said.counts[what], where, what)
+            raise DataError(f"{props.edges}: no edge and no vertex; is the file written to its end?")
+        for listed, found, what in ((props.edges, edges, "edges"), (props.vertices, vertices, "vertices")):
+            if what in props.counts and listed is not None and found is not None:
+                where = f"meta.{what} ({props.where(f'meta.{what}')})"
+                check_count(listed, found + dropped[what], props.counts[what], where, what)
     return raw
 
 
 def _vertex_line(path: str, vertex: int) -> str:
-    """Where a file of vertices lists a vertex for the second time: ``FILE:LINE``."""
+    """Return ``FILE:LINE`` of the second listing of a vertex in a file of vertices."""
     line = find_line(path, rf"[ \t]*0*{vertex}(?=[ \t\r\n]|$)", 2)
     return f"{path}:{line}"
 
 
 def _edge_line(path: str, vertex: int) -> str:
-    """Where a file of edges first has a vertex: ``FILE:LINE``."""
+    """Return ``FILE:LINE`` of the first edge that ends at a vertex."""
     line = find_line(path, rf"[ \t]*([0-9]+[ \t]+)?0*{vertex}(?=[ \t\r\n]|$)", 1)
     return f"{path}:{line}"
 
 
-def _edges(said: Properties, comm: Comm, options: LoadOptions) -> RawEdges:
-    head = read_head(said.edges, "#", comm, empty=True)
-    weighted = len(words_of(head.line)) > 2 if said.weighted is None else said.weighted
+def _edges(props: Properties, comm: Comm, options: LoadOptions) -> RawEdges:
+    head = read_head(props.edges, "#", comm, empty=True)
+    weighted = len(words_of(head.line)) > 2 if props.weighted is None else props.weighted
     columns, example = (
         ((SOURCE, TARGET, NUMBER), "SOURCE TARGET WEIGHT") if weighted else ((SOURCE, TARGET), "SOURCE TARGET")
     )
-    told = f"has {'one' if said.weighted else 'no'} property of edges"
-    advice = "" if said.weighted is None else f", or {said.where('edge-properties.names')}, which {told}"
+    claim = f"has {'one' if props.weighted else 'no'} property of edges"
+    advice = "" if props.weighted is None else f", or {props.where('edge-properties.names')}, which {claim}"
     layout = Layout(columns_read(columns, options.weights is None), example, comments="#", advice=advice)
-    table = read_table(said.edges, layout, head.here, comm, options.lenient)
+    table = read_table(props.edges, layout, head.here, comm, options.lenient)
     raw = RawEdges(table.src, table.dst, table.weights)
     raw.facts.lines_dropped, raw.facts.notes = table.dropped, table.notes
     return raw
@@ -153,45 +161,45 @@ def _properties(path: str) -> Properties:
     file = name.with_name(name.name + ".properties")
     vertices, edges = (_sibling(f"{name}{suffix}", ending) for suffix in (".v", ".e"))
     if not file.exists() and Path(own).suffix.lower() != ".properties":
-        said = Properties(vertices, edges)
+        props = Properties(vertices, edges)
     else:
         file_size(str(file))
-        said = _parse(str(file), vertices, edges)
-        said.edges = _sibling(said.edges, ending)
-        said.vertices = said.vertices and _sibling(said.vertices, ending)
-        _check_files(said)
-    if said.vertices and not os.path.exists(said.vertices) and Path(own).suffix.lower() == ".e":
-        said.vertices = None
-    return said
+        props = _parse(str(file), vertices, edges)
+        props.edges = _sibling(props.edges, ending)
+        props.vertices = props.vertices and _sibling(props.vertices, ending)
+        _check_files(props)
+    if props.vertices and not os.path.exists(props.vertices) and Path(own).suffix.lower() == ".e":
+        props.vertices = None
+    return props
 
 
-def _check_files(said: Properties) -> None:
-    """Refuse a file of vertices where that of edges is to be named, and the reverse.
+def _check_files(props: Properties) -> None:
+    """Refuse a file of vertices given as that of edges, and the reverse.
 
     Raises:
         DataError: with the line that names it.
     """
-    named = {"edge-file": (said.edges, ".v"), "vertex-file": (said.vertices or "", ".e")}
-    told = [key for key in named if key in said.lines]
-    wrong = [key for key in told if Path(split_packing(named[key][0])[0]).suffix.lower() == named[key][1]]
-    if not wrong and said.vertices and os.path.abspath(said.vertices) == os.path.abspath(said.edges):
-        wrong = told
+    named = {"edge-file": (props.edges, ".v"), "vertex-file": (props.vertices or "", ".e")}
+    given = [key for key in named if key in props.lines]
+    wrong = [key for key in given if Path(split_packing(named[key][0])[0]).suffix.lower() == named[key][1]]
+    if not wrong and props.vertices and os.path.abspath(props.vertices) == os.path.abspath(props.edges):
+        wrong = given
     if wrong:
         what, other = ("edges", "vertices") if wrong[0] == "edge-file" else ("vertices", "edges")
         file = os.path.basename(named[wrong[0]][0])
         raise DataError(
-            f"{said.where(wrong[0])}: {wrong[0]} names {file}, the file of the {other}; name that of the {what}, "
+            f"{props.where(wrong[0])}: {wrong[0]} names {file}, the file of the {other}; name that of the {what}, "
             f"NAME.{what[0]}"
         )
 
 
 def _sibling(path: str, ending: str) -> str:
-    """The file of that name, or where there is none, its compressed form (first that with ``ending``)."""
+    """Return the path of the file, or if it does not exist of its compressed form (preferring ``ending``)."""
     return next((path + each for each in ("", ending, *SUFFIXES) if os.path.exists(path + each)), path)
 
 
 def _parse(path: str, vertices: str, edges: str) -> Properties:
-    said = Properties(vertices, edges, file=path)
+    props = Properties(vertices, edges, file=path)
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         for number, line in enumerate(file, 1):
             line = line.strip(BLANKS)
@@ -201,34 +209,34 @@ def _parse(path: str, vertices: str, edges: str) -> Properties:
             try:
                 if not equals:
                     raise ValueError("a line is 'KEY = VALUE'")
-                _take(said, key, value, os.path.dirname(path))
+                _set_property(props, key, value, os.path.dirname(path))
                 for ending in KEYS:
                     if key.endswith(f".{ending}"):
-                        said.lines[ending] = number
+                        props.lines[ending] = number
             except ValueError as wrong:
                 raise DataError(f"{path}:{number}: got {line[:60]!r}; {wrong}; correct it") from None
-    return said
+    return props
 
 
-def _take(said: Properties, key: str, value: str, folder: str) -> None:
+def _set_property(props: Properties, key: str, value: str, folder: str) -> None:
     for ending, (algorithm, parameter, kind) in DEFAULTS.items():
         if key.endswith("." + ending):
-            said.defaults.setdefault(algorithm, {})[parameter] = kind(value)
+            props.defaults.setdefault(algorithm, {})[parameter] = kind(value)
             if parameter == "max_iter":
-                said.defaults[algorithm]["tol"] = 0.0  # LDBC asks for exactly so many rounds
+                props.defaults[algorithm]["tol"] = 0.0  # LDBC requires exactly this number of rounds
     if key.endswith(".vertex-file"):
-        said.vertices = os.path.join(folder, value)
+        props.vertices = os.path.join(folder, value)
     elif key.endswith(".edge-file"):
-        said.edges = os.path.join(folder, value)
+        props.edges = os.path.join(folder, value)
     elif key.endswith((".meta.vertices", ".meta.edges")):
-        said.counts[key.rpartition(".")[2]] = whole_number(value)
+        props.counts[key.rpartition(".")[2]] = whole_number(value)
     elif key.endswith(".directed"):
         if value.lower() not in ("true", "false"):
             raise ValueError("it is true or false")
-        said.directed = value.lower() == "true"
-        said.why = f".properties says directed = {value.lower()}"
+        props.directed = value.lower() == "true"
+        props.why = f".properties says directed = {value.lower()}"
     elif key.endswith(".edge-properties.names"):
         names = words_of(value.replace(",", " "))
         if len(names) > 1:
             raise ValueError("an edge has one property at most, its weight: remove the other columns")
-        said.weighted = bool(names)
+        props.weighted = bool(names)

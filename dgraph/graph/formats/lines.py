@@ -1,4 +1,4 @@
-"""Whole lines of a text file: those of a byte range, or, of a compressed file, those that rank 0 deals out."""
+"""Whole lines of a text file, by rank: a byte range each, or a compressed file's lines scattered by rank 0."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dgraph.graph.formats.packed import packing, unpacked
 from dgraph.graph.formats.sniff import LONGEST
 
 CHUNK = 1 << 20
-"""bytes read at a time"""
+"""Bytes read at a time."""
 
 
 def lines_of_range(path: str, lo: int, hi: int, start: int) -> Iterator[np.ndarray]:
-    """The lines that start at bytes ``lo .. hi - 1``, about :data:`CHUNK` bytes at a time."""
+    """Yield the lines that start at bytes ``lo .. hi - 1``, about :data:`CHUNK` bytes at a time."""
     with open(path, "rb") as file:
         at = lo
         if lo > start:
@@ -35,19 +35,19 @@ def lines_of_range(path: str, lo: int, hi: int, start: int) -> Iterator[np.ndarr
             if not data.endswith(b"\n"):
                 data += file.readline(LONGEST)
             if not data:
-                raise DataError(f"{path}: ends at byte {at}; it was longer when reading began; let no one write to it")
+                raise DataError(f"{path}: ends at byte {at}; it was longer when reading began; do not write to it")
             at += len(data)
             yield np.frombuffer(data, np.uint8)
 
 
-def lines_dealt(path: str, packing: str, start: int, comm: Comm) -> Iterator[np.ndarray]:
-    """This rank's lines, about :data:`CHUNK` bytes in a round, of what is packed from byte ``start`` on; collective.
+def scattered_lines(path: str, packing: str, start: int, comm: Comm) -> Iterator[np.ndarray]:
+    """Yield this rank's lines of a compressed file, from byte ``start`` of its text on; collective.
 
-    Rank 0 unpacks, and deals each round's lines out in the order of the ranks; a round in which no rank has a line is
-    the last, and is not given.
+    In each round rank 0 decompresses about :data:`CHUNK` bytes per rank, and scatters the lines in the order of the
+    ranks. The iteration ends after the first round without a line on any rank.
 
     Raises:
-        DataError: on all ranks, where the file is cut short or damaged.
+        DataError: on all ranks, if the file is cut short or damaged.
     """
     blocks = _blocks(path, packing, start) if comm.rank == 0 else iter(())
     more = True
@@ -63,9 +63,9 @@ def lines_dealt(path: str, packing: str, start: int, comm: Comm) -> Iterator[np.
 
 
 def find_line(path: str, pattern: str, time: int) -> int:
-    """The number of the line of a text file, packed or not, that begins like ``pattern`` for the ``time``-th time.
+    """Return the line number of the ``time``-th line, from 1, that begins with ``pattern``; 0 if there is none.
 
-    0 where there is none. It reads the file up to there: for messages about files that are refused.
+    It reads the file, compressed or not, up to that line. Used for messages about refused files.
     """
     begins, before, found = re.compile(rb"(?m)^(\xef\xbb\xbf)?" + pattern.encode()), 0, 0
     with open(path, "rb") as file:
@@ -80,7 +80,7 @@ def find_line(path: str, pattern: str, time: int) -> int:
 
 
 def _blocks(path: str, packing: str, start: int) -> Iterator[bytes]:
-    """All whole lines from byte ``start`` on, in blocks of about :data:`CHUNK` bytes."""
+    """Yield all whole lines from byte ``start`` on, in blocks of about :data:`CHUNK` bytes."""
     with unpacked(path, packing) as file:
         file.seek(start, os.SEEK_SET)
         while data := file.read(CHUNK):

@@ -20,7 +20,7 @@ VALUES = {"pattern": (), "integer": (INTEGER,), "real": (NUMBER,), "double": (NU
 
 
 def read_mtx(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """``coordinate`` matrices, ``general`` (directed) or ``symmetric`` (undirected: one triangle is stored)."""
+    """Read a ``coordinate`` matrix, ``general`` (directed) or ``symmetric`` (undirected: one triangle is stored)."""
     head = read_head(path, "%", comm)
     with comm.together():
         field, symmetry = _banner(path, head)
@@ -51,12 +51,12 @@ def _banner(path: str, head: FileHead) -> tuple[str, str]:
     _, kind, storage, field, symmetry = words
     for got, known, cure in (
         (kind, ("matrix",), "convert it to a matrix"),
-        (storage, ("coordinate",), "a dense array is no sparse graph: write it with coordinates"),
+        (storage, ("coordinate",), "a dense array is not a sparse graph: write it with coordinates"),
         (field, tuple(VALUES), "weights are real: write the values as such"),
         (symmetry, ("general", "symmetric"), "an arc and its reverse weigh the same: write the matrix as general"),
     ):
         if got not in known:
-            raise DataError(f"{path}:1: got {got!r}; read are {', '.join(known)}; {cure}")
+            raise DataError(f"{path}:1: got {got!r}; supported are {', '.join(known)}; {cure}")
     return field, symmetry
 
 

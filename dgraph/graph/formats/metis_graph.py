@@ -1,10 +1,10 @@
 """METIS's ``.graph``: a header, then a line a vertex with its neighbours, each edge in the lines of both its ends.
 
-``% comment`` · ``n m [fmt [ncon]]``: m edges, fmt's digits say whether there are vertex sizes, vertex weights, edge
-weights. Ids from 1. An empty line is a vertex without neighbours. METIS 5.1 manual, section 4.1.
+``% comment`` · ``n m [fmt [ncon]]``: m edges; fmt's digits are flags for vertex sizes, vertex weights and edge weights.
+Ids from 1. An empty line is a vertex without neighbours. METIS 5.1 manual, section 4.1.
 
-Some programs write files that list each edge once. Where ``directed`` says how these are meant, they are read: as arcs,
-or as edges that go both ways.
+Some programs write files that list each edge once. They are read if ``directed`` is given: as arcs, or as edges that go
+both ways.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, Column
 from dgraph.graph.formats.counted_header import check_size, header_number, set_direction
-from dgraph.graph.formats.lines import lines_dealt, lines_of_range
+from dgraph.graph.formats.lines import lines_of_range, scattered_lines
 from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, FileHead, file_size, read_head, words_of
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 FORMS = tuple(f"{form:03b}" for form in range(8))
 GROWTH = 1.5
-"""How much longer a column is expected to become."""
+"""Expected growth of a column, if the remaining size is unknown."""
 
 
 def read_metis(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """METIS's and Chaco's adjacency lists: a line a vertex, ids from 1; undirected. Vertex weights are not read."""
+    """Read METIS's and Chaco's adjacency lists: a line a vertex, ids from 1; undirected. Vertex weights are skipped."""
     head = read_head(path, "%", comm)
     with comm.together():
         n, m, skip, weighted, form = _header(path, head)
@@ -40,7 +40,7 @@ def read_metis(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     cause = _cause(form, skip, head.number)
     rows = _Rows(path, n, skip, weighted, options.weights is None, head.number, cause)
     if head.packing:
-        rows.read_dealt(head, comm)
+        rows.read_scattered(head, comm)
     else:
         rows.read_range(head, comm)
     src, dst, weights = rows.arcs(comm)
@@ -79,19 +79,19 @@ def read_metis(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 
 def _cause(form: str, skip: int, line: int) -> str:
-    """What to say of the header's format where neighbours are not as they should be."""
+    """Return an explanation of the header's format for messages about wrong neighbours; "" if it has no vertex data."""
     if not skip:
         return ""
     what = ["the size of the vertex"] * (form[0] == "1") + ["its weights"] * (form[1] == "1")
     numbers = "number" if skip == 1 else f"{skip} numbers"
     return (
         f"; the format {form} in the header says that the first {numbers} of every line {'is' if skip == 1 else 'are'} "
-        f"{' and '.join(what)}, and no neighbour: if the lines have none, correct the header (line {line})"
+        f"{' and '.join(what)}, and not a neighbour: if the lines have none, correct the header (line {line})"
     )
 
 
 def _header(path: str, head: FileHead) -> tuple[int, int, int, bool, str]:
-    """Vertices, edges, numbers before the neighbours in every line, whether edges have weights, and the format."""
+    """Return n, m, numbers before the neighbours in every line, True if edges have weights, and the format."""
     words = words_of(head.line)
     form = words[2].zfill(3) if len(words) > 2 else "000"
     if not 2 <= len(words) <= 4 or form not in FORMS:
@@ -107,7 +107,7 @@ def _header(path: str, head: FileHead) -> tuple[int, int, int, bool, str]:
 
 
 class _Rows:
-    """This rank's lines of neighbours, as arcs whose sources are counted from the rank's first line of a vertex."""
+    """This rank's lines of neighbours, as arcs; sources count from the rank's first line of a vertex."""
 
     def __init__(self, path: str, n: int, skip: int, weighted: bool, weighs: bool, header: int, cause: str):
         self.path, self.n, self.skip, self.weighted, self.header = path, n, skip, weighted, header
@@ -117,7 +117,7 @@ class _Rows:
         self.rows, self.lines, self.fault = 0, 0, ""
 
     def read_range(self, head: FileHead, comm: Comm) -> None:
-        """Each rank takes the lines that start in its part of the bytes; collective."""
+        """Read the lines that start in this rank's part of the bytes; collective."""
         span, read = head.size - head.after, 0
         lo, hi = (head.after + span * rank // comm.size for rank in (comm.rank, comm.rank + 1))
         with comm.together():
@@ -131,10 +131,10 @@ class _Rows:
         self._check(self.header, comm)
         self.src.add(comm.before(self.rows))
 
-    def read_dealt(self, head: FileHead, comm: Comm) -> None:
-        """Each rank takes the lines that rank 0 unpacks for it; collective."""
+    def read_scattered(self, head: FileHead, comm: Comm) -> None:
+        """Read the lines of a compressed file that rank 0 scatters; collective."""
         lines = rows = 0
-        for text in lines_dealt(self.path, head.packing, head.after, comm):
+        for text in scattered_lines(self.path, head.packing, head.after, comm):
             self.lines, taken = 0, self.rows
             with comm.together():
                 here = int(_vertex_lines(text, self.classes))
@@ -145,7 +145,7 @@ class _Rows:
             rows += int(counts.sum())
 
     def _check(self, before: int, comm: Comm) -> int:
-        """Refuse the first wrong line of all ranks; else the lines that they took."""
+        """Refuse the first wrong line of all ranks; else return the number of lines read on all ranks; collective."""
         lines = comm.allgather(np.array([self.lines], np.int64))[:, 0]
         with comm.together():
             if self.fault:
@@ -153,13 +153,13 @@ class _Rows:
         return int(lines.sum())
 
     def _take(self, text: np.ndarray, first: int, share: float) -> None:
-        """Take whole lines; the source of the first is ``first`` more than the lines of vertices taken before."""
+        """Read whole lines; the source of the first is ``first`` plus the number of vertex lines read before."""
         if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
             self.lines, self.fault = self.lines + int(np.count_nonzero(text == 10)) + 1, TOO_LONG
             return
-        room = text.size // 2 + 1
-        src, dst = np.empty(room, np.int64), np.empty(room, np.int64)
-        integers = np.empty(room if self.weighs else 0, np.int64)
+        capacity = text.size // 2 + 1
+        src, dst = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+        integers = np.empty(capacity if self.weighs else 0, np.int64)
         arcs, rows, lines, wrong, token = _neighbours(
             text, self.classes, self.skip, self.weighted, self.n, first + self.rows, src, dst, integers
         )
@@ -173,7 +173,7 @@ class _Rows:
             self.weights.extend(integers[:arcs], share)
 
     def arcs(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Sources, targets, weights; collective."""
+        """Return sources, targets and weights; collective."""
         levels = np.array([max(self.src.level, self.dst.level), self.weights.level], np.int64)
         ids, level = (int(v) for v in comm.allreduce(levels, "max"))
         weights = self.weights.finish(level) if self.weighs else None
@@ -181,11 +181,11 @@ class _Rows:
 
 
 def _reason(wrong: int, text: np.ndarray, token: int, n: int) -> str:
-    shown = repr(bytes(text[token : token + 40]).split(b"\n")[0].decode(errors="replace").split(" ")[0])
+    quoted = repr(bytes(text[token : token + 40]).split(b"\n")[0].decode(errors="replace").split(" ")[0])
     return {
-        scan.WORD: f"got {shown}; neighbours and weights are whole numbers; correct it",
-        scan.TOO_BIG: f"got {shown}; it is above 2^63 - 1; correct it",
-        scan.TOO_HIGH: f"got neighbour {shown}; ids are 1 .. {n}; correct it",
+        scan.WORD: f"got {quoted}; neighbours and weights are whole numbers; correct it",
+        scan.TOO_BIG: f"got {quoted}; it is above 2^63 - 1; correct it",
+        scan.TOO_HIGH: f"got neighbour {quoted}; ids are 1 .. {n}; correct it",
         scan.MISSING: "the line ends before its numbers do: vertex sizes, vertex weights or an edge weight are missing",
         scan.EXTRA: f"a line of neighbours beyond the {n} vertices that the header says; correct the header",
     }[wrong]
@@ -193,7 +193,7 @@ def _reason(wrong: int, text: np.ndarray, token: int, n: int) -> str:
 
 @njit(cache=True)
 def _vertex_lines(text, classes):
-    """Lines that are no comments."""
+    """Return the number of lines that are not comments."""
     count, at = 0, 0
     while at < text.size:
         count += classes[text[at]] != scan.COMMENT
@@ -205,9 +205,9 @@ def _vertex_lines(text, classes):
 
 @njit(cache=True)
 def _neighbours(text, classes, skip, weighted, n, first, src, dst, weights):
-    """Read lines of neighbours: arcs, lines of vertices, lines, what is wrong with the last, and at which token.
+    """Read lines of neighbours: arcs, lines of vertices, lines, the last line's error, and the position of its token.
 
-    Where edges are ``weighted``, but there is no room in ``weights``, those are passed over.
+    Edge weights are skipped if ``weighted`` is set but ``weights`` is empty.
     """
     arcs, rows, lines, at = 0, 0, 0, 0
     while at < text.size:

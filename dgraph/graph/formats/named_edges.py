@@ -1,4 +1,7 @@
-"""Edge lists whose ends are words: the words become numbers, and are kept."""
+"""Edge lists whose ends are words: words become numbers, and the table of names is kept.
+
+:func:`read_named` is the entry. ``graph/names.py`` numbers the words of all ranks.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from dgraph.graph.formats.first_line import (
     is_number,
     names_ends,
 )
-from dgraph.graph.formats.lines import lines_dealt, lines_of_range
+from dgraph.graph.formats.lines import lines_of_range, scattered_lines
 from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, DataStart, FileHead, file_size, words_of
 from dgraph.graph.formats.text import refuse_most
 from dgraph.graph.named_ids import NamedIds
@@ -36,13 +39,13 @@ if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
 WIDEST = 255
-"""bytes in a name at most"""
+"""Bytes in a name at most."""
 OR_HEADER = "; or, if it names columns or counts, say --header (header=True)"
 FEW, MANY, LONG, NUMBER, QUOTED, EMPTY = range(1, 7)
 
 
-def split_named(line: str, separator: str) -> list[str]:
-    """The columns of a line: between separators, without the blanks around them, or, of "", between blanks."""
+def split_columns(line: str, separator: str) -> list[str]:
+    """Split a line at the separator, stripping blanks around columns; at blanks if the separator is ""."""
     return [word.strip(" \t") for word in line.split(separator)] if separator else words_of(line)
 
 
@@ -52,16 +55,21 @@ def read_named(
     """Read lines of columns; collective.
 
     Args:
-        places: the columns, from 0, of source, target and, where there is one, weight.
-        separator: the one character between columns, which names then cannot hold; "": any blanks.
+        path: the file.
+        head: its first lines.
+        places: the columns, from 0, of source, target and, if there is one, weight.
+        separator: the one character between columns, which names then cannot contain; "": any blanks.
+        comments: characters that begin a comment line.
+        comm: communicator of the ranks.
+        options: of the load.
     """
-    reader = _Words(places, separator, comments, options)
+    reader = _NameReader(places, separator, comments, options)
     with comm.together():
-        first = _First(path, head, places, separator, _Words(places, separator, comments, options), options)
+        first = _FirstLine(path, head, places, separator, _NameReader(places, separator, comments, options), options)
     _read(path, reader, head.here if options.header is False else head.below, comm)
     raw = RawEdges(np.empty(0, np.int64), np.empty(0, np.int64))
     if options.header is None:
-        first.settle(reader, raw.facts, comm)
+        first.resolve(reader, raw.facts, comm)
     elif options.header:
         raw.facts.notes.append(header_note(head, first.words))
     raw.src, raw.dst, raw.weights, words = reader.table(comm)
@@ -81,11 +89,11 @@ def read_named(
     return raw
 
 
-def _read(path: str, reader: _Words, begin: DataStart, comm: Comm) -> None:
-    """Each rank takes its lines from ``begin`` on; collective."""
+def _read(path: str, reader: _NameReader, begin: DataStart, comm: Comm) -> None:
+    """Read this rank's lines from ``begin`` on; collective."""
     if begin.packing:
         before = begin.number - 1
-        for text in lines_dealt(path, begin.packing, begin.start, comm):
+        for text in scattered_lines(path, begin.packing, begin.start, comm):
             reader.lines = 0
             with comm.together():
                 reader.take(text)
@@ -103,26 +111,32 @@ def _read(path: str, reader: _Words, begin: DataStart, comm: Comm) -> None:
         _checked(reader, path, begin.number - 1, comm)
 
 
-class _First:
-    """The first line, where nobody says whether it is a header: an edge, names of columns, or counts.
+class _FirstLine:
+    """First line of a file, if the options do not say whether it is a header: an edge, names of columns, or counts.
 
-    It is read apart from the others, since what it is depends on the names in them.
+    It is read apart from the others, because its class depends on the names in them.
 
     Attributes:
         words: its columns.
-        fault: why it is no edge; "" where it may be one.
-        named: whether its first two columns read like names of those of source and target.
-        titled: whether a word, no number, stands where the weight does.
-        counts: what it says where it reads like counts.
+        fault: why it is not an edge; "" if it may be one.
+        named: True if its first two columns read like names of the source and target columns.
+        titled: True if the weight column holds a word that is not a number.
+        counts: its numbers, if it reads like counts.
     """
 
     def __init__(
-        self, path: str, head: FileHead, places: Sequence[int], separator: str, reader: _Words, options: LoadOptions
+        self,
+        path: str,
+        head: FileHead,
+        places: Sequence[int],
+        separator: str,
+        reader: _NameReader,
+        options: LoadOptions,
     ):
         self.path, self.head, self.lenient = path, head, options.lenient
         self.text = np.frombuffer(head.raw.encode("latin-1"), np.uint8)
-        self.words = split_named(head.line, separator)
-        exact = split_named(head.raw.rstrip("\r\n").strip(" \t"), separator)
+        self.words = split_columns(head.line, separator)
+        exact = split_columns(head.raw.rstrip("\r\n").strip(" \t"), separator)
         self.ends = [exact[place].encode("latin-1") for place in places[:2] if place < len(exact)]
         reader.lenient = False
         reader.take(self.text)
@@ -136,8 +150,8 @@ class _First:
         if options.header is None and self.fault and not (self.named or self.titled or self.counts or self.lenient):
             raise DataError(f"{path}:{head.number}: {self.fault}{OR_HEADER}")
 
-    def settle(self, others: _Words, facts: LoadFacts, comm: Comm) -> None:
-        """Take the line into ``others``, who have read the rest, where it is an edge; collective.
+    def resolve(self, others: _NameReader, facts: LoadFacts, comm: Comm) -> None:
+        """Classify the line, and pass it to ``others``, which has read the rest, if it is an edge; collective.
 
         Raises:
             DataError: it is neither edge nor header, or it may be both.
@@ -168,14 +182,14 @@ class _First:
             )
 
 
-def _distinct(reader: _Words, comm: Comm) -> int:
-    """How many names the edges have that were read; collective."""
+def _distinct(reader: _NameReader, comm: Comm) -> int:
+    """Return the number of distinct names in the edges read on all ranks; collective."""
     names, _ = number_names(np.unique(np.concatenate([np.empty(0, "S1"), *reader.words])), comm)
     return int(names.starts[-1])
 
 
-def _checked(reader: _Words, path: str, before: int, comm: Comm) -> int:
-    """Refuse the first wrong line of all ranks; else the lines that they took."""
+def _checked(reader: _NameReader, path: str, before: int, comm: Comm) -> int:
+    """Refuse the first wrong line of all ranks; else return the number of lines read on all ranks; collective."""
     lines = comm.allgather(np.array([reader.lines], np.int64))[:, 0]
     with comm.together():
         if reader.fault:
@@ -183,8 +197,8 @@ def _checked(reader: _Words, path: str, before: int, comm: Comm) -> int:
     return int(lines.sum())
 
 
-class _Words:
-    """Takes lines, and keeps for every edge which of the distinct words its ends are."""
+class _NameReader:
+    """Reader of lines that stores the ends of every edge as indices into the distinct words."""
 
     def __init__(self, places: Sequence[int], separator: str, comments: str, options: LoadOptions):
         self.strict, self.lenient, self.last = options.columns is None, options.lenient, max(places)
@@ -199,20 +213,21 @@ class _Words:
         self.weights = Column(WEIGHTS)
 
     def take(self, text: np.ndarray) -> None:
-        room = int(np.count_nonzero(text == 10)) + 1
+        """Read whole lines; on error set ``fault``, and ``lines`` ends at the wrong line."""
+        capacity = int(np.count_nonzero(text == 10)) + 1
         if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
-            self.lines, self.fault = self.lines + room, TOO_LONG
+            self.lines, self.fault = self.lines + capacity, TOO_LONG
             return
-        spans, reals = np.empty((2 * room, 2), np.int64), np.empty(room)
-        integers, late = np.empty(room, np.int64), np.empty((room, 2), np.int64)
+        spans, reals = np.empty((2 * capacity, 2), np.int64), np.empty(capacity)
+        integers, late = np.empty(capacity, np.int64), np.empty((capacity, 2), np.int64)
         edges, lines, dropped, whole, wrong, at = _find(
             text, self.classes, self.separator, self.places, self.last, self.strict, self.lenient, spans, integers,
             reals, late,
         )  # fmt: skip
         self.lines, self.dropped = self.lines + lines, self.dropped + dropped
         if wrong:
-            shown = bytes(text[at : at + 60]).split(b"\n")[0].decode(errors="replace")
-            self.fault = f"got {shown!r}; {_REASONS[wrong]}; correct or remove this line"
+            quoted = bytes(text[at : at + 60]).split(b"\n")[0].decode(errors="replace")
+            self.fault = f"got {quoted!r}; {_REASONS[wrong]}; correct or remove this line"
             return
         kept = np.arange(edges)
         if self.places[2] >= 0 and not whole:
@@ -237,11 +252,11 @@ class _Words:
             self.weights.extend((integers if whole else reals)[kept], 1.5)
 
     def holds(self, word: bytes) -> bool:
-        """Whether an end of some edge is this word."""
+        """Return True if an end of some edge is this word."""
         return any(bool((words == word).any()) for words in self.words)
 
     def table(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-        """Sources and targets as places in the distinct words, weights, and those words, ascending; collective."""
+        """Return sources and targets as indices, weights, and the distinct words, ascending; collective."""
         words, places = np.unique(np.concatenate([np.empty(0, "S1"), *self.words]), return_inverse=True)
         ends = np.concatenate([np.empty((0, 2), np.int64), *self.ends])
         self.words, self.ends = [], []
@@ -263,10 +278,10 @@ _REASONS = {
 
 @njit(cache=True)
 def _find(text, classes, separator, places, last, strict, lenient, spans, integers, reals, late):
-    """Find the words of every line, which has a column ``last``. ``strict``: it has none after that.
+    """Find the words of every line. A line must have a column ``last``, and with ``strict`` none after it.
 
-    Returns: edges, lines, lines passed over, whether all weights are integers, what is wrong
-    with the last line, and where it begins.
+    Returns:
+        Edges, lines, lines skipped, True if all weights are integers, the error of the last line, and its start.
     """
     edges, lines, dropped, whole, at = 0, 0, 0, True, 0
     while at < text.size:

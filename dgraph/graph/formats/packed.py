@@ -1,4 +1,4 @@
-"""Compressed text: told by its first bytes, whatever the file is called, and unpacked as a stream."""
+"""Compressed text: recognised by its first bytes, regardless of the file's name, and decompressed as a stream."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from dgraph.errors import DataError, UsageError
 
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 SUFFIXES = (".gz", ".zst")
-"""Endings that stand behind a format's own."""
+"""Suffixes of compression, after the format's own."""
 
 
 def packing(start: bytes) -> str:
-    """What a file that begins with ``start`` is packed with: ``gzip``, ``zstd``, or nothing."""
+    """Return the compression of a file that begins with ``start``: ``gzip``, ``zstd``, or ""."""
     return next((name for magic, name in MAGIC.items() if start.startswith(magic)), "")
 
 
 def split_packing(path: str) -> tuple[str, str]:
-    """A file's name without the ending of its compression, and that ending (or "")."""
+    """Split a path into the name without the suffix of its compression, and that suffix (or "")."""
     ending = next((each for each in SUFFIXES if path.lower().endswith(each)), "")
     return path[: len(path) - len(ending)], ending
 
 
 @contextmanager
 def unpacked(path: str, kind: str) -> Iterator[IO[bytes]]:
-    """The bytes of a file that is packed with ``kind`` (``""``: plain), from its beginning.
+    """Open a file compressed with ``kind`` (``""``: plain) as a stream of its text.
 
     Raises:
-        UsageError: zstd, and no library for it is installed.
-        DataError: inside the block, what is packed is cut short or damaged.
+        UsageError: ``kind`` is zstd, and no library for it is installed.
+        DataError: inside the block, if the compressed data are cut short or damaged.
     """
     damaged: tuple[type[Exception], ...] = (gzip.BadGzipFile, zlib.error)
     opener: Any = gzip.open if kind == "gzip" else open
@@ -50,7 +50,7 @@ def unpacked(path: str, kind: str) -> Iterator[IO[bytes]]:
 
 
 def zstd_library():
-    """Python's own ``compression.zstd``, or the same for older ones."""
+    """Return Python's own ``compression.zstd``, or its backport for versions before 3.14."""
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd

@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
 ROWS = 1 << 18
-"""rows read at a time"""
+"""Rows read at a time."""
 SOURCES = ("source", "src", "from", "u")
 TARGETS = ("target", "destination", "dst", "to", "v")
 KINDS = ("id", "id", "weight")
 VALUES = ("weight", "wgt", "w", "value", "cost", "distance", "length")
-"""Names by which columns are known, whatever their letters' size."""
+"""Recognised names of columns, in any letter case."""
 
 
 def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """A table with a column of sources, one of targets, perhaps one of weights; the vertices are the ids that occur.
+    """Read a table with columns of sources, targets and optionally weights; the vertices are the ids that occur.
 
     Columns are found by name (source, src, from, u; target, destination, dst, to, v; weight, w, cost, …), else the
-    first two, and a third, are taken; ``columns`` says which by number.
+    first two or three are taken; ``columns`` selects them by number.
     """
     return _read(path, comm, options, _parquet)
 
 
 def read_arrow(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """The same in an Arrow IPC file (Feather version 2)."""
+    """Read an Arrow IPC file (Feather version 2), as :func:`read_parquet` reads a Parquet file."""
     return _read(path, comm, options, _arrow)
 
 
 def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     with comm.together():
         file_size(path)
-        with _refused(path), opened(path) as (schema, rows, batches):
+        with _read_errors(path), opened(path) as (schema, rows, batches):
             names, noted = schema.names, (schema.metadata or {}).get(b"dgraph.directed")
             chosen = _columns(path, names, options.columns)
             chosen = chosen if options.weights is None else chosen[:2]
@@ -56,7 +56,9 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
                 for column, values in zip(columns, batch, strict=True):
                     column.take(values)
             if any(column.at != hi for column in columns):
-                raise DataError(f"{path}: it says {rows} rows and holds others; was it cut short? write it again")
+                raise DataError(
+                    f"{path}: its metadata say {rows} rows, but it has others; was it cut short? write it again"
+                )
         if not rows:
             raise DataError(f"{path}: no edge; is it the right table?")
     src, dst, *weights = (column.whole(comm) for column in columns)
@@ -74,17 +76,17 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
 
 
 def at_of(chosen: list[str], names: list[str]) -> list[int]:
-    """Where the chosen columns stand."""
+    """Return the positions of the chosen columns."""
     return [names.index(name) for name in chosen]
 
 
-def _columns(path: str, names: list[str], asked: str | None) -> list[str]:
+def _columns(path: str, names: list[str], given: str | None) -> list[str]:
     if len(set(names)) != len(names):
         raise DataError(f"{path}: two columns have one name ({', '.join(names)}); rename one")
-    if asked is not None:
-        places = asked.split(",")
+    if given is not None:
+        places = given.split(",")
         if len(places) not in (2, 3) or not all(p.isdigit() and 1 <= int(p) <= len(names) for p in places):
-            raise UsageError(f"columns {asked!r}: write SOURCE,TARGET[,WEIGHT], each from 1 to {len(names)}")
+            raise UsageError(f"columns {given!r}: write SOURCE,TARGET[,WEIGHT], each from 1 to {len(names)}")
         return [names[int(place) - 1] for place in places]
     small = {name.lower(): name for name in names}
     found = [next((small[name] for name in known if name in small), None) for known in (SOURCES, TARGETS, VALUES)]
@@ -106,6 +108,7 @@ class _Part:
         self.pieces: list[np.ndarray] = []
 
     def take(self, values: Any) -> None:
+        """Append a batch of values, converted to ids or weights."""
         what = f"{self.path}: {self.name}"
         if values.null_count:
             at = self.at + int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
@@ -124,7 +127,7 @@ class _Part:
         self.at += len(values)
 
     def whole(self, comm: Comm) -> np.ndarray:
-        """All pieces, in one dtype on all ranks; collective."""
+        """Return all values in one dtype on all ranks; collective."""
         kinds = IDS if self.kind == "id" else WEIGHTS
         level = comm.largest(max((kinds.index(piece.dtype) for piece in self.pieces), default=0))
         out = np.empty(sum(piece.size for piece in self.pieces), kinds[level])
@@ -181,12 +184,12 @@ def _arrow(path: str) -> Iterator[tuple]:
 
 
 @contextmanager
-def _refused(path: str) -> Iterator[None]:
+def _read_errors(path: str) -> Iterator[None]:
     try:
         import pyarrow
     except ImportError:
-        raise UsageError(f"{path}: nothing here reads such a table: pip install 'dgraph-analytics[parquet]'") from None
+        raise UsageError(f"{path}: reading this table needs pyarrow: pip install 'dgraph-analytics[parquet]'") from None
     try:
         yield
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as wrong:
-        raise DataError(f"{path}: no table that pyarrow can read ({str(wrong)[:200]}); write it again") from wrong
+        raise DataError(f"{path}: pyarrow cannot read this table ({str(wrong)[:200]}); write it again") from wrong

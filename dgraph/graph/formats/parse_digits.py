@@ -1,6 +1,6 @@
-"""Digits eight at a time: a word of text holds up to eight, and three multiplications make a number of them.
+"""Parse decimal digits eight at a time: three multiplications turn a 64-bit word of text into a number.
 
-Lemire: Quickly parsing eight digits, 2018. Words are read where they stand, in the byte order of x86 and ARM.
+Lemire: Quickly parsing eight digits, 2018. Loads are unaligned and assume the little-endian order of x86 and ARM.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BY_10, _BY_100, _BY_10000 = np.uint64(2561), np.uint64(6553601), np.uint64(4294
 
 @intrinsic
 def _word(typingctx, text, at):
-    """The eight bytes from ``text[at]`` on, as a uint64."""
+    """Load the eight bytes from ``text[at]`` on, as a uint64."""
 
     def generate(context, builder, signature, arguments):
         array = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
@@ -33,7 +33,7 @@ def _word(typingctx, text, at):
 
 @intrinsic
 def _zero_bits_below(typingctx, word):
-    """Zero bits below the lowest one; 64 where there is none."""
+    """Count trailing zero bits; 64 for zero."""
 
     def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -43,7 +43,7 @@ def _zero_bits_below(typingctx, word):
 
 @njit(forceinline=True)
 def _parse_word(text, at):
-    """(value, count) of the digits from ``at`` on, eight at most."""
+    """Return (value, count) of the digits from ``at`` on, eight at most."""
     word = _word(text, at) ^ _ZEROS
     count = _zero_bits_below((word | (word + _SIX)) & _HIGH) >> np.uint64(3)
     if count == 0:
@@ -56,7 +56,10 @@ def _parse_word(text, at):
 
 @njit(forceinline=True)
 def digits_at(text, at):
-    """(value, count) of the digits from ``at`` on, which must be followed by 24 bytes; count 19: more than 18."""
+    """Return (value, count) of the digits from ``at`` on; count 19 stands for more than 18.
+
+    The text must have 24 bytes from ``at`` on.
+    """
     value, count = _parse_word(text, at)
     if count < 8:
         return value, count

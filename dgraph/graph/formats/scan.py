@@ -1,7 +1,7 @@
-"""One strict pass over lines of text: columns of integers and numbers, exact to the last bit.
+"""Parse lines of text in one strict pass: columns of integers and numbers, exact to the last bit.
 
-The kernel knows nothing of files. It gets whole lines, and answers with values or with the first line that is not
-what the columns say.
+:func:`scan` is independent of files. It takes whole lines, and returns values or the position of the first line that
+violates the columns' kinds. A fast path handles plain lines; :func:`_line` handles every other.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from dgraph._support.compiled import njit
 from dgraph.graph.formats.parse_digits import TENS, digits_at
 
 SOURCE, TARGET, INTEGER, NUMBER, WHOLE, REST, ANY = range(7)
-"""Columns: ends of the edge (ids); a weight, integer or any; an integer that is not kept; all that is left; one column
-of whatever kind that is not kept."""
+"""Kinds of columns: ends of the edge (ids); a weight, integer or any number; an integer that is skipped; the rest of
+the line; one column of any kind that is skipped."""
 
 OK, TAG, MISSING, EMPTY, EXTRA, WORD, NEGATIVE, TOO_BIG, TOO_LOW, TOO_HIGH, FRACTION = range(11)
-"""What is wrong with a line."""
+"""Errors of a line."""
 
 OTHER, BLANK, DELIMITER, COMMENT, COMMENT_WORD, LINE_FEED, RETURN = range(7)
-"""Classes of bytes. A comment word (DIMACS' ``c``) begins a comment only where a blank or the line's end follows."""
+"""Classes of bytes. A comment word (DIMACS' ``c``) begins a comment only before a blank or the line's end."""
 
 LARGEST = np.iinfo(np.int64).max
 EXACT = 1 << 53
 INFINITY = np.frombuffer(b"infinity", np.uint8)
 MARGIN = 128
-"""Bytes from a line on that reading its first two columns fast may look at."""
+"""Bytes beyond the start of a line that the fast path may read."""
 POWERS = np.array([float(10**e) for e in range(23)])
-"""Powers of ten that a double holds exactly: a mantissa up to 2^53 times or over one of them is rounded once."""
+"""Powers of ten that a double holds exactly. A mantissa up to 2^53, multiplied or divided by one, is rounded once."""
 
 
 def byte_classes(comments: str, delimiters: str) -> np.ndarray:
-    """uint8 (256,): the class of every byte."""
+    """Return the class of every byte, uint8 (256,)."""
     classes = np.zeros(256, np.uint8)
     classes[list(b" \t")] = BLANK
     classes[ord("\n")], classes[ord("\r")] = LINE_FEED, RETURN
@@ -43,12 +43,12 @@ def byte_classes(comments: str, delimiters: str) -> np.ndarray:
 
 
 class ScanBuffers:
-    """Where :func:`scan` puts the values of ``lines`` lines.
+    """Output arrays of :func:`scan` for ``lines`` lines.
 
     Attributes:
         src, dst, integers: int64 (lines,).
         reals: float64 (lines,).
-        late: int64 (lines, 4): (edge, line, start, end) of numbers that the scan cannot round.
+        late: int64 (lines, 4): (edge, line, start, end) of numbers that the scan cannot round exactly.
     """
 
     def __init__(self, lines: int, weighted: bool):
@@ -60,7 +60,7 @@ class ScanBuffers:
 
 
 def correctly_rounded(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
-    """The doubles nearest to the number tokens ``text[start:end]`` of int64 ``spans`` (k, 2)."""
+    """Return the doubles nearest to the number tokens ``text[start:end]`` of int64 ``spans`` (k, 2)."""
     out = np.empty(len(spans))
     step = max(1, (1 << 22) // int((spans[:, 1] - spans[:, 0]).max(initial=1)))
     for at in range(0, len(spans), step):
@@ -70,7 +70,7 @@ def correctly_rounded(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
 
 
 def tokens(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
-    """The bytes ``text[start:end]`` of int64 ``spans`` (k, 2), as an array of bytes of one width."""
+    """Return the bytes ``text[start:end]`` of int64 ``spans`` (k, 2), as an array of bytes of one width."""
     width = max(1, int((spans[:, 1] - spans[:, 0]).max(initial=1)))
     out = np.zeros((len(spans), width), np.uint8)
     _copy_tokens(text, spans, out)
@@ -79,7 +79,7 @@ def tokens(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
 
 @njit(cache=True)
 def any_integer(text, spans):
-    """Whether some number token ``text[start:end]`` of int64 ``spans`` (k, 2) is written as an integer."""
+    """Return True if a number token ``text[start:end]`` of int64 ``spans`` (k, 2) is written as an integer."""
     for i in range(spans.shape[0]):
         plain = spans[i, 1] > spans[i, 0]
         for j in range(spans[i, 0], spans[i, 1]):
@@ -98,6 +98,7 @@ def _copy_tokens(text, spans, out):
 
 @njit(cache=True, forceinline=True)
 def blank_end(text, classes, at):
+    """Return the position of the first byte from ``at`` on that is not a blank."""
     while at < text.size and classes[text[at]] == BLANK:
         at += 1
     return at
@@ -105,6 +106,7 @@ def blank_end(text, classes, at):
 
 @njit(cache=True, forceinline=True)
 def ends_line(text, classes, at):
+    r"""Return True if the line or the text ends at ``at``: ``\n``, or ``\r`` before it."""
     if at >= text.size or classes[text[at]] == LINE_FEED:
         return True
     return classes[text[at]] == RETURN and (at + 1 == text.size or classes[text[at + 1]] == LINE_FEED)
@@ -112,6 +114,7 @@ def ends_line(text, classes, at):
 
 @njit(cache=True, forceinline=True)
 def ends_token(text, classes, at):
+    """Return True if a token ends at ``at``: blank, delimiter, or end of the line."""
     if at >= text.size:
         return True
     kind = classes[text[at]]
@@ -126,7 +129,7 @@ def _is_comment(text, classes, at):
 
 @njit(cache=True, forceinline=True)
 def digits(text, at):
-    """(value, end): the digits from ``at`` on; -1 where they pass 2^63 - 1."""
+    """Return (value, end) of the digits from ``at`` on; value -1 if it exceeds 2^63 - 1."""
     value = np.int64(0)
     while at < text.size and np.uint8(48) <= text[at] <= np.uint8(57):
         digit = np.int64(text[at]) - 48
@@ -141,7 +144,7 @@ def digits(text, at):
 
 @njit(cache=True)
 def infinite_end(text, at):
-    """The end of ``inf`` or ``infinity``, in letters of any size, that begins at ``at``; ``at`` where there is none."""
+    """Return the end of ``inf`` or ``infinity``, in any letter case, that begins at ``at``; ``at`` if there is none."""
     end = at
     while end < text.size and end - at < INFINITY.size and text[end] | 32 == INFINITY[end - at]:
         end += 1
@@ -150,9 +153,10 @@ def infinite_end(text, at):
 
 @njit(cache=True)
 def number(text, at):
-    """(whole, value, exact, end): a number's value as integer if ``whole``, else as double, right if ``exact``.
+    """Parse a number: (whole, integer, value, exact, end).
 
-    The end is ``at`` where no number begins.
+    The value is ``integer`` if ``whole``, else the double ``value``, correctly rounded if ``exact``. The end is ``at``
+    if no number begins there.
     """
     start = at
     negative = at < text.size and text[at] == 45
@@ -201,11 +205,11 @@ def number(text, at):
 
 @njit(cache=True)
 def _line(text, classes, at, tag, columns, lowest, highest, edge, src, dst, integers, reals):
-    """Read a line of values in whatever way it is written.
+    """Read a line of values in any valid form.
 
     Returns:
-        what is wrong (``OK``), the column it is in and where its token stands; the token of a number that is not yet
-        rounded (start and end, 0 and 0 where there is none); whether the weight is an integer.
+        The error (``OK``), its column and the position of its token; the token of a number that is not yet rounded
+        (start and end, 0 and 0 if there is none); True if the weight is an integer.
     """
     whole, late_start, late_end = True, 0, 0
     if tag:
@@ -267,23 +271,29 @@ def scan(text, classes, tag, columns, lowest, highest, lenient, src, dst, intege
 
     Args:
         text: uint8; whole lines, the last with or without its end.
+        classes: as :func:`byte_classes` returns them.
         tag: the byte that begins every line of values, or 0.
         columns: int64 kinds.
-        lowest, highest: of the ids.
-        lenient: pass over wrong lines, and count them.
-        src, dst, integers, reals, late: see :class:`Room`.
+        lowest: smallest valid id.
+        highest: largest valid id.
+        lenient: skip wrong lines, and count them.
+        src: see :class:`ScanBuffers`.
+        dst: see :class:`ScanBuffers`.
+        integers: see :class:`ScanBuffers`.
+        reals: see :class:`ScanBuffers`.
+        late: see :class:`ScanBuffers`.
 
     Returns:
-        edges, lines, late numbers, whether every weight is an integer, lines passed over, then what is wrong (``OK``)
-        in which column, and where: the line's start and the token's start. Wrong: ``lines`` counts the wrong line too.
+        Edges, lines, late numbers, True if every weight is an integer, lines skipped; then the error (``OK``), its
+        column, the line's start and the token's start. On error ``lines`` includes the wrong line.
     """
     edges, lines, lates, integral, dropped = 0, 0, 0, True, 0
-    at, last = 0, text.size - MARGIN  # up to there the fast reading of a token stays within the text
+    at, last = 0, text.size - MARGIN  # before this position the fast path stays within the text
     while at < text.size:
         line = at
         lines += 1
-        # First as a line that holds its columns and nothing unusual. It stands here, not in a function of its own, as
-        # counting the references to the arrays that it would be given takes longer than reading the line.
+        # Fast path: a line with its columns and nothing unusual. It is written inline because reference counting of
+        # the arrays passed to a function would take longer than reading the line.
         plain, whole, here = at < last, True, at
         if plain and tag:
             plain = text[np.uintp(at)] == tag and classes[text[np.uintp(at + 1)]] == BLANK

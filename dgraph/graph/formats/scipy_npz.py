@@ -1,6 +1,6 @@
 """Sparse matrices as ``scipy.sparse.save_npz`` writes them (csr, csc, coo), read with NumPy alone.
 
-The arrays are streamed out of the archive, so that a rank holds no more than its share of the entries.
+Arrays are streamed out of the archive, so that a rank holds only its share of the entries.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
 
 STEP = 1 << 20
-"""values read at a time"""
+"""Values read at a time."""
 DEFLATE = 1100
-"""A deflated byte stands for at most 1032 bytes; an archive that promises more lies."""
+"""Bound on the compression ratio: deflate reaches 1032 at most, so an archive that claims more is corrupt."""
 PARSING = threading.Lock()
-"""Headers are Python's literals, and CPython 3.11 may raise SystemError where two threads, as ranks, parse at once."""
+"""Lock around header parsing: CPython 3.11's literal parser may raise SystemError in concurrent threads (ranks)."""
 DAMAGED: tuple[type[Exception], ...] = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, KeyError, ValueError, RuntimeError,
     SyntaxError, tokenize.TokenError, OverflowError, TypeError,
 )  # fmt: skip
-"""What ``zipfile`` and NumPy's header reader raise on bytes that are none of theirs: of a header, they parse Python."""
+"""Exceptions of ``zipfile`` and NumPy's header reader on invalid bytes; headers are parsed as Python."""
 
 
 def read_npz(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """Entry (i, j) is the arc i → j and its value the weight; a matrix of booleans has none."""
+    """Read a matrix: entry (i, j) is the arc i → j and its value the weight; a matrix of booleans has no weights."""
     with comm.together():
         file_size(path)
         try:
@@ -65,7 +65,7 @@ def read_npz(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 def _read(
     path: str, archive: zipfile.ZipFile, members: ExitStack, weighs: bool, comm: Comm
 ) -> tuple[RawEdges, int, int, bool]:
-    """This rank's edges, how many vertices and entries there are, and whether weights here had to be rounded."""
+    """Read this rank's edges; return them, n, the number of entries, and True if weights here were rounded."""
 
     def column(name: str) -> _Column:
         return _Column(name, archive.getinfo(f"{name}.npy"), members.enter_context(archive.open(f"{name}.npy")))
@@ -76,7 +76,9 @@ def _read(
     kind = form.read(1)[0]
     kind = kind.decode() if isinstance(kind, bytes) else str(kind)
     if kind not in ("csr", "csc", "coo"):
-        raise DataError(f"{path}: got a matrix in format {kind!r}; read are csr, csc, coo; convert it with .tocsr()")
+        raise DataError(
+            f"{path}: got a matrix in format {kind!r}; supported are csr, csc, coo; convert it with .tocsr()"
+        )
     shape = column("shape").vector().read(3)
     if shape.size != 2 or shape[0] != shape[1] or shape[0] < 0:
         raise DataError(f"{path}: got shape {tuple(shape.tolist())}; the matrix of a graph is square; make it so")
@@ -106,7 +108,7 @@ def _read(
 
 
 class _Column:
-    """One array of the archive, read from its beginning on."""
+    """One array of the archive, streamed from its beginning."""
 
     def __init__(self, name: str, info: zipfile.ZipInfo, file: IO[bytes]):
         self.name, self.file = name, file
@@ -115,28 +117,28 @@ class _Column:
         with PARSING:
             shape, _, self.dtype = header(self.file)
         if self.dtype.hasobject or len(shape) > 1:
-            raise ValueError(f"{name} is no plain array of one axis")
+            raise ValueError(f"{name} is not a plain 1-D array")
         self.size = shape[0] if shape else 1
         self.axes = len(shape)
         length = info.file_size - self.file.tell()
         if self.size * self.dtype.itemsize != length or length > info.compress_size * DEFLATE:
-            raise ValueError(f"{name} promises more than the file holds, or less")
+            raise ValueError(f"{name} has a length that does not match its header")
 
     def vector(self, integers: bool = True) -> _Column:
-        """Itself, where it is a 1-D array, of integers if they have to be."""
+        """Return this column if it is 1-D and, with ``integers``, of integers; else raise ValueError."""
         if self.axes != 1:
-            raise ValueError(f"{self.name} is no array of one axis")
+            raise ValueError(f"{self.name} is not a 1-D array")
         if integers and self.dtype.kind not in "iu":
             raise ValueError(f"{self.name} holds {self.dtype}, not integers")
         return self
 
     def read(self, count: int) -> np.ndarray:
-        """The next ``count`` values, fewer at the end."""
+        """Return the next ``count`` values, fewer at the end."""
         raw = self.file.read(min(count, self.size) * self.dtype.itemsize)
         return np.frombuffer(raw, self.dtype).astype(self.dtype.newbyteorder("="), copy=False)
 
     def pieces(self, lo: int, hi: int) -> Iterator[np.ndarray]:
-        """Values ``lo .. hi - 1``, some at a time."""
+        """Yield values ``lo .. hi - 1``, up to :data:`STEP` at a time."""
         at = 0
         while at < hi:
             piece = self.read(min(STEP, (lo if at < lo else hi) - at))
@@ -147,7 +149,7 @@ class _Column:
             at += piece.size
 
     def part(self, lo: int, hi: int) -> np.ndarray:
-        """Values ``lo .. hi - 1`` in one array."""
+        """Return values ``lo .. hi - 1`` in one array."""
         out, at = np.empty(hi - lo, self.dtype.newbyteorder("=")), 0
         for piece in self.pieces(lo, hi):
             out[at : at + piece.size] = piece
@@ -165,7 +167,7 @@ def _ids(column: _Column, lo: int, hi: int, n: int, name: str) -> np.ndarray:
 
 
 def _rows(offsets: _Column, lo: int, hi: int, n: int, entries: int, path: str) -> np.ndarray:
-    """The rows of entries ``lo .. hi - 1``."""
+    """Return the rows of entries ``lo .. hi - 1``."""
     if offsets.size != n + 1:
         raise DataError(f"{path}: {offsets.size} offsets for {n} rows; write it again with save_npz")
     rows, row, last = [np.empty(0, gid_type(n))], -1, 0

@@ -1,4 +1,4 @@
-"""The first lines of a text file: what kind of file it is, and what its header says."""
+"""Read the first lines of a text file: detect its kind, compression and header."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dgraph.errors import DataError, OutputError, UsageError
 from dgraph.graph.formats.packed import packing, unpacked
 
 LONGEST = 1 << 20
-"""bytes in a line at most"""
+"""Bytes in a line at most."""
 TOO_LONG = "got a line of more than a million bytes; an edge is shorter; is this a text file?"
 SAMPLE = 1000
-"""lines after the first that say how many columns an edge list has"""
+"""Lines after the first from which the number of columns of an edge list is inferred."""
 SAMPLE_BYTES = 1 << 18
-"""in which those lines must lie"""
+"""Bytes after the first line that are searched for these lines."""
 
 BINARY = {
     b"BZh": "compressed by bzip2; unpack it with bunzip2 first",
@@ -33,13 +33,13 @@ BINARY = {
 
 @dataclass(frozen=True)
 class DataStart:
-    """Where in a file lines of values begin.
+    """Position in a file at which lines of values begin.
 
     Attributes:
         start: byte offset, in the text.
         number: line number.
         size: bytes in the file.
-        packing: what it is compressed with, or "".
+        packing: its compression, or "".
     """
 
     start: int
@@ -50,17 +50,18 @@ class DataStart:
 
 @dataclass(frozen=True)
 class FileHead:
-    """The first lines of a file, as every rank knows them.
+    """First lines of a file, broadcast by rank 0.
 
     Attributes:
-        first: the first line of all.
-        line: the first line that is neither empty nor a comment; "" where there is none.
+        first: the file's first line.
+        line: the first line that is neither empty nor a comment; "" if there is none.
         number: its line number.
-        start, after: offsets of its first byte and of the line after it.
+        start: offset of its first byte.
+        after: offset of the line after it.
         size: bytes in the file.
-        packing: what it is compressed with, or ""; offsets are those of the text.
-        raw: the bytes of that line, as Latin-1.
-        following: lines after it that are neither empty nor comments, where they were asked for.
+        packing: its compression, or ""; offsets are those of the text.
+        raw: the bytes of ``line``, as Latin-1.
+        following: lines after it that are neither empty nor comments, if a sample was requested.
     """
 
     first: str
@@ -75,30 +76,34 @@ class FileHead:
 
     @property
     def here(self) -> DataStart:
-        """That line itself."""
+        """Start of ``line``."""
         return DataStart(self.start, self.number, self.size, self.packing)
 
     @property
     def below(self) -> DataStart:
-        """The line after it."""
+        """Start of the line after ``line``."""
         return DataStart(self.after, self.number + 1, self.size, self.packing)
 
 
 def read_head(path: str, comments: str, comm: Comm, empty: bool = False, sample: bool = False) -> FileHead:
-    """The head of a text file, which may be ``empty``; collective, read by rank 0.
+    """Read the head of a text file on rank 0 and broadcast it; collective.
 
     Args:
-        sample: also give the lines that follow, at most :data:`SAMPLE` of them.
+        path: the file.
+        comments: characters that begin a comment line.
+        comm: communicator of the ranks.
+        empty: True if the file may be empty.
+        sample: True to also return the lines that follow, at most :data:`SAMPLE` of them.
 
     Raises:
         UsageError: no such file, or not a file.
         DataError: an empty file, or one that is not text.
     """
-    told = None
+    fields = None
     with comm.together():
         if comm.rank == 0:
-            told = asdict(_head(path, comments, empty, sample))
-    return FileHead(**comm.bcast_json(told))
+            fields = asdict(_head(path, comments, empty, sample))
+    return FileHead(**comm.bcast_json(fields))
 
 
 def _head(path: str, comments: str, empty: bool, sample: bool) -> FileHead:
@@ -129,7 +134,7 @@ def _head(path: str, comments: str, empty: bool, sample: bool) -> FileHead:
 
 
 def _following(text: IO[bytes], comments: str) -> list[str]:
-    """The next lines that are neither empty nor comments, as many as are looked at."""
+    """Return the next lines that are neither empty nor comments, up to the limits of the sample."""
     lines: list[str] = []
     rest = SAMPLE_BYTES
     while len(lines) < SAMPLE and rest > 0 and (raw := text.readline(LONGEST)):
@@ -147,7 +152,7 @@ def _text(raw: bytes) -> str:
 
 
 def words_of(line: str) -> list[str]:
-    """The words between blanks; what else Unicode calls space is none."""
+    """Split a line at blanks and tabs; other Unicode spaces do not separate words."""
     return [word for word in line.replace("\t", " ").split(" ") if word]
 
 
@@ -156,15 +161,15 @@ def _comment(line: str, comments: str) -> bool:
 
 
 def name_of(path: str) -> str:
-    """What a graph that was read from a file is called."""
+    """Return the name of a graph that is read from a file."""
     return os.path.basename(path)
 
 
 def file_size(path: str) -> int:
-    """Bytes in a regular file that can be read.
+    """Return the size in bytes of a regular, readable file.
 
     Raises:
-        UsageError: it is not there, is not a file, or cannot be the name of one.
+        UsageError: it does not exist, is not a file, or its name is invalid.
         OutputError: it cannot be opened.
     """
     try:
@@ -178,4 +183,4 @@ def file_size(path: str) -> int:
     except PermissionError:
         raise OutputError(f"{path}: not readable by this user; change its permissions") from None
     except (OSError, ValueError) as wrong:  # a name that is too long, or holds a zero byte
-        raise UsageError(f"{path[:200]!r}: no name of a file ({wrong}); correct it") from None
+        raise UsageError(f"{path[:200]!r}: not a file name ({wrong}); correct it") from None

@@ -1,4 +1,7 @@
-"""Tables of edges in text files: each rank takes its lines, and the first wrong line of all is named."""
+"""Tables of edges in text files: each rank reads its lines, and an error names the first wrong line of all ranks.
+
+:func:`read_table` is the entry; ``scan.py`` parses lines, ``lines.py`` distributes them.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,29 @@ from dgraph.errors import DataError
 from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, Column
-from dgraph.graph.formats.lines import lines_dealt, lines_of_range
+from dgraph.graph.formats.lines import lines_of_range, scattered_lines
 from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, DataStart, file_size
 
 GROWTH = 1.5
-"""How much longer a column is expected to become while it is not known how much is to come."""
+"""Expected growth of a column, if the remaining size is unknown."""
 SHOWN = 60
-"""characters of a bad line that a message quotes"""
+"""Characters of a bad line that a message quotes."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a line of a format holds.
+    """Columns of a format's lines.
 
     Attributes:
         columns: kinds of :mod:`scan`, in order.
-        example: a line as it should be, for messages.
-        tag: the letter that begins every line, or nothing.
+        example: a valid line, for messages.
+        tag: the letter that begins every line, or "".
         comments: letters that begin a comment line.
-        delimiters: what separates columns beside blanks.
-        lowest, highest: ids.
-        limit: why ids above ``highest`` cannot be.
-        advice: what else than the line may be wrong, for messages.
-        first: the same, of the first line that is read.
+        delimiters: separators of columns besides blanks.
+        lowest, highest: range of ids.
+        limit: for messages, the reason for ``highest``.
+        advice: for messages, other possible causes of a wrong line.
+        first: for messages, other possible causes if the wrong line is the first one read.
     """
 
     columns: tuple[int, ...]
@@ -50,9 +53,14 @@ class Layout:
 
 @dataclass
 class Table:
-    """This rank's lines. ``weights`` is None, and ``dst`` empty, where the layout has no such column.
+    """Values of this rank's lines.
 
-    ``dropped``: lines passed over on all ranks. ``notes``: what the load line is to say of the values.
+    Attributes:
+        src: ids of sources.
+        dst: ids of targets; empty if the layout has none.
+        weights: None if the layout has none.
+        dropped: lines skipped on all ranks.
+        notes: remarks on the values for the load line.
     """
 
     src: np.ndarray
@@ -72,19 +80,19 @@ class Table:
 
 
 def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient: bool = False) -> Table:
-    """Read a file from where its lines of values begin; collective.
+    """Read a file from the start of its lines of values; collective.
 
     Returns:
-        ids as uint32 where all of them fit, else int64; weights int32, int64 or float64, the narrowest that
-        holds them all. The same dtypes on every rank.
+        Ids as uint32 if all of them fit, else int64; weights int32, int64 or float64, the narrowest that holds them
+        all. The same dtypes on every rank.
 
     Raises:
-        DataError: a line that is not as the layout says, with its number; the lowest such line. Where ``lenient``
-            such lines are passed over and counted, unless they are most.
+        DataError: a line that violates the layout; the lowest such line number is given. If ``lenient``, such lines are
+            skipped and counted, unless they are most.
     """
     reader = _Reader(layout, lenient)
     if begin.packing:
-        _read_dealt(path, reader, begin, comm)
+        _read_scattered(path, reader, begin, comm)
     else:
         _read_ranges(path, reader, begin, comm)
     table = reader.table(comm)
@@ -93,19 +101,19 @@ def read_table(path: str, layout: Layout, begin: DataStart, comm: Comm, lenient:
 
 
 def fault_of(raw: str, layout: Layout) -> str:
-    """What is wrong with one line, given as Latin-1, as :func:`read_table` says it; "" if nothing is."""
+    """Return the error that :func:`read_table` reports for one line, given as Latin-1; "" if there is none."""
     reader = _Reader(layout, False)
     reader.take(np.frombuffer(raw.encode("latin-1"), np.uint8), 1.0)
     return reader.fault and f"{reader.fault}{layout.first}"
 
 
 def columns_read(columns: tuple[int, ...], weighs: bool) -> tuple[int, ...]:
-    """Kinds of columns; unless the graph ``weighs`` as the file says, that of weights must be there and is not read."""
+    """Return the kinds of columns to read; unless the graph ``weighs``, the weight column must exist but is skipped."""
     return columns if weighs else tuple(scan.ANY if kind in (scan.INTEGER, scan.NUMBER) else kind for kind in columns)
 
 
 def refuse_most(path: str, kept: int, dropped: int, example: str) -> None:
-    """Refuse a file of which most lines would be dropped; both numbers are those of all ranks."""
+    """Refuse a file of which most lines would be dropped; both counts are over all ranks."""
     if dropped > kept:
         raise DataError(
             f"{path}: {dropped} of {kept + dropped} lines would be dropped; a line is {example!r}; is the file of "
@@ -114,7 +122,7 @@ def refuse_most(path: str, kept: int, dropped: int, example: str) -> None:
 
 
 def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> None:
-    """Each rank reads the lines that start in its part of the bytes."""
+    """Read the lines that start in this rank's part of the bytes; collective."""
     with comm.together():
         if (here := file_size(path)) != begin.size:
             raise DataError(
@@ -131,10 +139,10 @@ def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> No
         reader.check(path, before, begin)
 
 
-def _read_dealt(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> None:
-    """Each rank reads the lines that rank 0 unpacks for it."""
+def _read_scattered(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> None:
+    """Read the lines of a compressed file that rank 0 scatters; collective."""
     before = begin.number - 1
-    for text in lines_dealt(path, begin.packing, begin.start, comm):
+    for text in scattered_lines(path, begin.packing, begin.start, comm):
         reader.lines = 0
         with comm.together():
             reader.take(text, GROWTH)
@@ -145,12 +153,12 @@ def _read_dealt(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> Non
 
 
 class _Reader:
-    """Takes lines, and keeps their values; stops at the first wrong line, which is then line ``lines`` of those taken.
+    """Reader of lines that collects their values and stops at the first wrong line.
 
     Attributes:
-        lines: taken so far.
-        dropped: lines passed over.
-        fault: what is wrong with the last line; "" if nothing is.
+        lines: lines read so far, including the wrong one.
+        dropped: lines skipped.
+        fault: error of the last line; "" if there is none.
     """
 
     def __init__(self, layout: Layout, lenient: bool):
@@ -160,35 +168,38 @@ class _Reader:
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
         self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
         self.src, self.dst, self.weights = Column(IDS), Column(IDS), Column(WEIGHTS)
-        self.room = scan.ScanBuffers(0, self.weighted)
+        self.buffers = scan.ScanBuffers(0, self.weighted)
 
     def take(self, text: np.ndarray, share: float) -> bool:
-        """Take whole lines; all that is to come is about ``share`` times what was taken. Whether to go on."""
+        """Read whole lines; return False after an error.
+
+        ``share`` is the expected total size as a multiple of what was read so far.
+        """
         needed = int(np.count_nonzero(text == 10)) + 1
         if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
             self.lines += needed
             self.fault = TOO_LONG
             return False
-        if self.room.lines < needed:
-            self.room = scan.ScanBuffers(needed + needed // 8, self.weighted)
-        room, layout = self.room, self.layout
+        if self.buffers.lines < needed:
+            self.buffers = scan.ScanBuffers(needed + needed // 8, self.weighted)
+        buffers, layout = self.buffers, self.layout
         edges, lines, lates, integral, dropped, wrong, column, line, token = scan.scan(
             text, self.classes, ord(layout.tag or "\0"), self.columns, layout.lowest, layout.highest, self.lenient,
-            room.src, room.dst, room.integers, room.reals, room.late,
+            buffers.src, buffers.dst, buffers.integers, buffers.reals, buffers.late,
         )  # fmt: skip
         finite = None
         if self.weighted and not integral and lates:
-            values = scan.correctly_rounded(text, room.late[:lates, 2:])
-            room.reals[room.late[:lates, 0]] = values
-            self.rounded = self.rounded or bool(scan.any_integer(text, room.late[:lates, 2:]))
+            values = scan.correctly_rounded(text, buffers.late[:lates, 2:])
+            buffers.reals[buffers.late[:lates, 0]] = values
+            self.rounded = self.rounded or bool(scan.any_integer(text, buffers.late[:lates, 2:]))
             finite = np.isfinite(values)
             if finite.all():
                 finite = None
             elif not self.lenient:
                 first = int(np.argmin(finite))
-                self.lines += int(room.late[first, 1])
-                shown = _quote(text, room.late[first, 2])
-                self.fault = f"got weight {shown}; it does not fit a double; write a smaller number"
+                self.lines += int(buffers.late[first, 1])
+                quoted = _quote(text, buffers.late[first, 2])
+                self.fault = f"got weight {quoted}; it does not fit a double; write a smaller number"
                 return False
         self.lines += lines
         if wrong != scan.OK:
@@ -196,26 +207,26 @@ class _Reader:
             return False
         kept: np.ndarray | slice = slice(0, edges)
         if finite is not None:
-            kept = np.delete(np.arange(edges), room.late[:lates, 0][~finite])
+            kept = np.delete(np.arange(edges), buffers.late[:lates, 0][~finite])
             dropped += edges - kept.size
         self.dropped += dropped
-        self.src.extend(room.src[kept], share)
+        self.src.extend(buffers.src[kept], share)
         if scan.TARGET in layout.columns:
-            self.dst.extend(room.dst[kept], share)
+            self.dst.extend(buffers.dst[kept], share)
         if self.weighted:
-            self.weights.extend((room.integers if integral else room.reals)[kept], share)
+            self.weights.extend((buffers.integers if integral else buffers.reals)[kept], share)
         return True
 
     def check(self, path: str, before: int, begin: DataStart) -> None:
-        """Refuse a wrong line; ``before`` lines of the file come before those that were taken."""
+        """Raise the error of a wrong line; ``before`` is the number of the file's lines before those read here."""
         if self.fault:
             line = before + self.lines
             first = self.layout.first if line == begin.number else ""
             raise DataError(f"{path}:{line}: {self.fault}{first}")
 
     def table(self, comm: Comm) -> Table:
-        """All values, in one dtype a column on all ranks; collective."""
-        self.room = scan.ScanBuffers(0, self.weighted)
+        """Return all values, each column in one dtype on all ranks; collective."""
+        self.buffers = scan.ScanBuffers(0, self.weighted)
         levels = [max(self.src.level, self.dst.level), self.weights.level]
         ids, weights = (int(v) for v in comm.allreduce(np.array(levels, np.int64), "max"))
         src, dst = self.src.finish(ids), self.dst.finish(ids)
@@ -224,7 +235,7 @@ class _Reader:
 
 
 def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, layout: Layout) -> str:
-    shown, got = _quote(text, line, whole=True), _quote(text, token)
+    quoted, got = _quote(text, line, whole=True), _quote(text, token)
     reasons = {
         scan.TAG: f"it does not begin with {layout.tag!r}",
         scan.MISSING: f"column {column + 1} of {len(layout.columns)} is missing",
@@ -237,7 +248,7 @@ def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, la
         scan.TOO_LOW: f"id {got} is too low: ids here begin at {layout.lowest}",
         scan.TOO_HIGH: f"id {got} is above {layout.highest}: {layout.limit}",
     }
-    return f"got {shown}; {reasons[wrong]}; a line is {layout.example!r}: correct or remove this one{layout.advice}"
+    return f"got {quoted}; {reasons[wrong]}; a line is {layout.example!r}: correct or remove this one{layout.advice}"
 
 
 def _kind(layout: Layout, column: int) -> str:
@@ -246,7 +257,7 @@ def _kind(layout: Layout, column: int) -> str:
 
 
 def _quote(text: np.ndarray, start: int, whole: bool = False) -> str:
-    """The line or the token that begins at ``start``, shortened."""
+    """Quote the line or the token that begins at ``start``, shortened."""
     raw = bytes(text[start : start + 4 * SHOWN]).split(b"\n")[0].rstrip(b"\r").decode(errors="replace")
     if not whole:
         raw = (raw.replace(",", " ").replace(";", " ").split() or [""])[0]

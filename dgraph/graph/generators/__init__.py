@@ -1,1 +1,1 @@
-"""One module a family of graphs; each generator turns a size and its options into a :class:`recipe.Recipe`."""
+"""Generators by family of graphs; each turns a size and its options into a :class:`recipe.Recipe`."""

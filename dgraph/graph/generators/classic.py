@@ -1,4 +1,4 @@
-"""Graphs known by name: star, path, complete, tree and Watts and Strogatz's small worlds. All are undirected."""
+"""Star, path, complete graph, tree, and Watts and Strogatz's small worlds. All are undirected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REWIRE = 1
 
 
 def star(n: int) -> Recipe:
-    """Vertex 0 is joined to all others."""
+    """Make a star: vertex 0 is joined to all others."""
 
     def edges(first, last):
         dst = np.arange(first + 1, last + 1, dtype=gid_type(n))
@@ -26,7 +26,7 @@ def star(n: int) -> Recipe:
 
 
 def path(n: int) -> Recipe:
-    """Each vertex is joined to the next."""
+    """Make a path: each vertex is joined to the next."""
 
     def edges(first, last):
         src = np.arange(first, last, dtype=gid_type(n))
@@ -36,13 +36,13 @@ def path(n: int) -> Recipe:
 
 
 def complete(n: int) -> Recipe:
-    """Every two vertices are joined; edges are numbered by source, the smaller end."""
+    """Make a complete graph; edges are numbered by source, the smaller end."""
     items = n * (n - 1) // 2
 
     def edges(first, last):
         src, dst = empty_ends(n, last - first)
         if src.size:
-            # Counted from the end, the source n - 2 - k begins after k (k + 1) / 2 edges.
+            # Counted from the last edge, source n - 2 - k begins after k (k + 1) / 2 edges.
             k = (math.isqrt(8 * (items - 1 - first) + 1) - 1) // 2
             u = n - 2 - k
             _fill_complete(n, u, u + 1 + first - u * (2 * n - u - 1) // 2, src, dst)
@@ -53,7 +53,7 @@ def complete(n: int) -> Recipe:
 
 
 def tree(n: int, *, arity: int) -> Recipe:
-    """Filled level by level: vertex v > 0 hangs from ``(v - 1) // arity``; the root is 0."""
+    """Make a tree filled level by level: the parent of vertex v > 0 is ``(v - 1) // arity``; the root is 0."""
     children = max(1, min(arity, n - 1))
 
     def edges(first, last):
@@ -65,9 +65,10 @@ def tree(n: int, *, arity: int) -> Recipe:
 
 
 def smallworld(n: int, *, k: int, p: float, seed: int) -> Recipe:
-    """A ring, each vertex joined to its k nearest; each edge's far end moves with probability p to any other vertex.
+    """Make a ring with k nearest neighbours; each edge's far end is rewired with probability p.
 
-    Watts, Strogatz: Collective dynamics of small-world networks, Nature 393, 1998.
+    The new end is any other vertex, uniformly. Watts, Strogatz: Collective dynamics of small-world networks, Nature
+    393, 1998.
     """
     if k % 2 or k >= n:
         raise UsageError(f"k={k} of {n} vertices: k counts neighbours on both sides; give an even k below {n}")

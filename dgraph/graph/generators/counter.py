@@ -1,7 +1,7 @@
-"""Random numbers by counter: draw k of item i is output ``64 i + k`` of a splitmix64 sequence, computed on its own.
+"""Counter-based random numbers: draw k of item i is output ``64 i + k`` of a splitmix64 sequence.
 
-So an edge is a pure function of its index and the seed, whichever rank makes it. A sequence does not repeat below
-``MAX_ITEMS`` items. Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
+So an edge is a pure function of its index and the seed, on any rank. A sequence does not repeat below ``MAX_ITEMS``
+items. Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ _SCRAMBLE_ROUNDS = 3
 
 @njit(inline="always")
 def mix(x):
-    """A bijection on 64 bits in which every output bit depends on every input bit (splitmix64's finaliser)."""
+    """Map 64 bits bijectively; every output bit depends on every input bit (splitmix64's finaliser)."""
     x = np.uint64(x)
     x ^= x >> np.uint64(30)
     x *= np.uint64(0xBF58476D1CE4E5B9)
@@ -28,24 +28,24 @@ def mix(x):
 
 @njit(inline="always")
 def draw(key, item, k):
-    """64 random bits: draw ``k`` < 64 of ``item`` in the sequence of ``key``."""
+    """Return 64 random bits: draw ``k`` < 64 of ``item`` in the sequence of ``key``."""
     return mix(key + (np.uint64(item) * np.uint64(64) + np.uint64(k)) * _GOLDEN)
 
 
 @njit(inline="always")
 def fraction(bits):
-    """A float64 in [0, 1) of 64 random bits."""
+    """Convert 64 random bits to a float64 in [0, 1)."""
     return np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 def key(seed: int, purpose: int) -> np.uint64:
-    """The start of the sequence that ``seed`` gives to one purpose; purposes are independent of each other."""
+    """Return the start of the sequence of ``seed`` for one purpose; purposes are independent of each other."""
     mixed = mix_int(mix_int(seed) + purpose)
     return np.uint64(mixed)
 
 
 def scramble_keys(seed: int, purpose: int) -> np.ndarray:
-    """What :func:`scramble` needs: uint64, an odd factor and a summand for each round."""
+    """Return the keys of :func:`scramble`: uint64, an odd factor and a summand for each round."""
     start = int(key(seed, purpose))
     keys = [mix_int(start + i) for i in range(2 * _SCRAMBLE_ROUNDS)]
     return np.array([k | 1 if i % 2 == 0 else k for i, k in enumerate(keys)], np.uint64)
@@ -53,7 +53,7 @@ def scramble_keys(seed: int, purpose: int) -> np.ndarray:
 
 @njit(inline="always")
 def scramble(x, bits, keys):
-    """A bijection on [0, 2**bits) chosen by ``keys``: each xor-shift, odd factor and sum can be undone."""
+    """Permute [0, 2**bits) by ``keys``: each xor-shift, odd factor and sum is invertible."""
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     half = np.uint64((bits + 1) // 2)
     x = np.uint64(x)
@@ -64,7 +64,7 @@ def scramble(x, bits, keys):
 
 
 def mix_int(x: int) -> int:
-    """Splitmix64's output after ``x``, of Python's integers."""
+    """Return splitmix64's output after ``x``, in Python integers."""
     low = (1 << 64) - 1
     x = (x + int(_GOLDEN)) & low
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & low

@@ -1,5 +1,7 @@
-"""Grids, and roads made of them. Vertex ``row * columns + column``; edges are numbered row by row, so that a slice
-of them touches a slice of the vertices."""
+"""Grids, and road networks derived from them. A point's vertex is ``row * columns + column``.
+
+Edges are numbered row by row, so that a slice of the edges touches a slice of the vertices.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from dgraph.graph.generators.recipe import Formula, Recipe, empty_ends
 
 _DROP, _JITTER = 1, 2
 SPREAD = 0.3
-"""How far a road's crossing lies off its grid point along each axis, at most; the grid's spacing is 1."""
+"""Largest offset of a road's crossing from its grid point along each axis; the grid's spacing is 1."""
 SCALE = 620.0
-"""A road's weight is 620 × its length × a factor in [0.1, 1): how slow it is."""
+"""A road's weight is 620 × its length × its slowness, a factor in [0.1, 1)."""
 
 
 def grid(size: tuple[int, int], *, torus: bool, directed: bool) -> Recipe:
-    """Four neighbours; ``torus`` joins the far sides (of 3 or more); directed arcs point right and down."""
+    """Make a 4-neighbour grid; ``torus`` joins the far sides (of 3 or more); directed arcs point right and down."""
     rows, columns = size
     across = columns if torus and columns > 2 else columns - 1
     down = rows if torus and rows > 2 else rows - 1
@@ -36,7 +38,7 @@ def grid(size: tuple[int, int], *, torus: bool, directed: bool) -> Recipe:
 
 
 def road(size: tuple[int, int], *, drop: float, seed: int) -> Recipe:
-    """A grid whose points are jittered and of whose edges a share ``drop`` is missing; weights as on a road map."""
+    """Make a grid with jittered points and a share ``drop`` of its edges missing; weights as on a road map."""
     columns = size[1]
     whole = grid(size, torus=False, directed=False)
     drop_key, jitter_key = key(seed, _DROP), key(seed, _JITTER)
@@ -87,6 +89,7 @@ def _thin_and_weigh(first, columns, drop, drop_key, jitter_key, src, dst, weight
 
 @njit(inline="always")
 def point(vertex, columns, jitter_key):
+    """Return the jittered coordinates of a vertex, in units of the grid's spacing."""
     x = vertex % columns + SPREAD * (2 * fraction(draw(jitter_key, vertex, 0)) - 1)
     y = vertex // columns + SPREAD * (2 * fraction(draw(jitter_key, vertex, 1)) - 1)
     return x, y

@@ -1,4 +1,4 @@
-"""Recipe: a graph that is not made yet, of which any rank can make any piece."""
+"""``Recipe``: a graph as a function from edge numbers to edges, so that any rank can make any slice."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from dgraph.graph.block import gid_type
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray | None]
-"""Sources and targets (uint32 where n ≤ 2**32, else int64) and weights, or None."""
+"""Sources and targets (uint32 if n ≤ 2**32, else int64), and weights or None."""
 
 
 @dataclass(frozen=True)
 class Formula:
-    """An edge as a function that a kernel computes, with the same bits as ``Recipe.edges``.
+    """Edge function in a form that GPU kernels compute, bit for bit equal to ``Recipe.edges``.
 
     Attributes:
-        name: of the function in ``backend/cuda/graph_build/draw_edges.cuh``, which says what the numbers mean.
+        name: of the function in ``backend/cuda/graph_build/draw_edges.cuh``, which documents the parameters.
         whole: integers below 2**64, at most ``WHOLE``.
         real: floats, at most ``REAL``.
-        weighted: whether it gives int32 weights, too, as a function of an edge's ends.
+        weighted: True if it also gives int32 weights, as a function of an edge's ends.
     """
 
     name: str
@@ -35,20 +35,20 @@ WHOLE, REAL = 12, 6
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a generator returns.
+    """Result of a generator.
 
     Attributes:
         n: vertices, numbered 0 .. n-1.
         items: edges before any is dropped, numbered 0 .. items-1.
-        directed: whether an edge is one arc.
-        edges: ``edges(first, last)`` makes the edges of items first .. last-1: a pure function, so slices of any
-            cut, put end to end, are the same list.
-        note: what was generated, one sentence for the load line.
-        formula: the same, for kernels.
-        parallel: parallel edges are part of the graph, and are kept.
-        ones: where the bits of both ends of an edge are drawn one by one (R-MAT): the shares of ones among those of the
-            source and of the target. None: edges are made otherwise, or ids tell of hubs.
-        span: ids that an edge joins lie no farther apart, in a ring; None: any.
+        directed: True if an edge is one arc.
+        edges: ``edges(first, last)`` makes the edges of items first .. last-1: a pure function, so that the slices of
+            any cut concatenate to the same list.
+        note: description for the load line, one sentence.
+        formula: the edge function for GPU kernels.
+        parallel: True if parallel edges are part of the graph, and are kept.
+        ones: if the bits of both ends are drawn one by one (R-MAT): the shares of ones among the bits of the source and
+            of the target. None: degrees do not follow from the bits of the ids.
+        span: largest distance between the ids of an edge, in a ring; None: unbounded.
     """
 
     n: int
@@ -63,5 +63,5 @@ class Recipe:
 
 
 def empty_ends(n: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two uninitialised arrays for the ends of ``count`` edges of a graph of n vertices."""
+    """Return two uninitialised arrays for the ends of ``count`` edges of a graph of n vertices."""
     return np.empty(count, gid_type(n)), np.empty(count, gid_type(n))

@@ -1,9 +1,9 @@
-"""Road networks: sparse, connected, of large diameter, as the graphs of DIMACS's 9th challenge are.
+"""Road networks: sparse, connected, of large diameter, like the graphs of DIMACS's 9th challenge.
 
-A vertex a point of a jittered grid. Each is joined to one of three that come before it, left, above, or aslant above to
-a side that it draws: a spanning tree; the other two joins exist with a small probability. So the mean degree is about
-2 + 4 extra (2.4, as in the road map of the USA), a fifth of the vertices are dead ends, and the diameter is about
-2 sqrt(n).
+Vertices are the points of a jittered grid. Each has three candidate edges: to its left, above, and diagonally above on
+a random side. One of them, drawn at random, always exists: these form a spanning tree. The other two exist with a small
+probability. The mean degree is about 2 + 4 extra (2.4, as in the road map of the USA), a fifth of the vertices are dead
+ends, and the diameter is about 2 sqrt(n).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _JOINS, _JITTER = 1, 2
 
 
 def roadnet(size: tuple[int, int], *, extra: float, seed: int) -> Recipe:
-    """Items 3 v, 3 v + 1 and 3 v + 2 are vertex v's joins to the left, above, and aslant; most do not exist."""
+    """Make a road network. Items 3 v, 3 v + 1 and 3 v + 2 are vertex v's candidate edges; most do not exist."""
     rows, columns = size
     joins, jitter = key(seed, _JOINS), key(seed, _JITTER)
 
@@ -38,23 +38,23 @@ def roadnet(size: tuple[int, int], *, extra: float, seed: int) -> Recipe:
 def _fill(first, last, columns, extra, joins, jitter, src, dst, weights):
     kept = 0
     for item in range(first, last):
-        v, way = divmod(item, 3)
+        v, kind = divmod(item, 3)
         row, column = divmod(v, columns)
         bits = draw(joins, v, 0)
         side = 1 if bits & np.uint64(1) else -1
         may = (column > 0, row > 0, row > 0 and 0 <= column + side < columns)
-        if not may[way]:
+        if not may[kind]:
             continue
-        # The tree's join: of those that there may be, the k-th.
+        # The tree edge is the k-th of the candidates that lie within the grid.
         k = np.int64((bits >> np.uint64(1)) % np.uint64(may[0] + may[1] + may[2]))
         rank = np.int64(0)
-        for other in range(way):
+        for other in range(kind):
             rank += may[other]
-        if rank != k and fraction(draw(joins, v, 1 + way)) >= extra:
+        if rank != k and fraction(draw(joins, v, 1 + kind)) >= extra:
             continue
-        u = v - 1 if way == 0 else v - columns if way == 1 else v - columns + side
+        u = v - 1 if kind == 0 else v - columns if kind == 1 else v - columns + side
         (ux, uy), (vx, vy) = point(u, columns, jitter), point(v, columns, jitter)
-        slowness = 0.1 + 0.9 * fraction(draw(joins, v, 4 + way))
+        slowness = 0.1 + 0.9 * fraction(draw(joins, v, 4 + kind))
         src[kept], dst[kept] = u, v
         weights[kept] = np.int32(1 + SCALE * slowness * np.sqrt((ux - vx) ** 2 + (uy - vy) ** 2))
         kept += 1

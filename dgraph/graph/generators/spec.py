@@ -1,4 +1,7 @@
-"""The grammar of ``NAME:SIZE[,key=value|flag …]``, and what a generator declares so that it can be read."""
+"""Grammar of ``NAME:SIZE[,key=value|flag …]``, and the declarations of generators that it needs.
+
+:func:`parse` reads a spec against the register in ``generate.py``.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,15 @@ from dgraph.errors import UsageError, unknown
 from dgraph.graph.generators.recipe import Recipe
 
 MAX_SCALE = 40
-"""No generated graph has more than ``2**MAX_SCALE`` vertices."""
+"""Generated graphs have at most ``2**MAX_SCALE`` vertices."""
 
 Extent = int | tuple[int, int]
-"""A size that was read: a scale, a number of vertices, or rows and columns."""
+"""Parsed size: a scale, a number of vertices, or rows and columns."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """``key=value``; the type of the default is the type of the value. A bool may also be a bare ``key``: a flag."""
+    """Option ``key=value``; a value has the type of the default. A bool may also be a bare ``key``: a flag."""
 
     default: bool | int | float
     help: str
@@ -28,14 +31,14 @@ class Option:
 
     @property
     def form(self) -> str:
-        """What a value looks like, in words."""
+        """Description of valid values, for messages."""
         if isinstance(self.default, bool):
             return "0 or 1"
         kind = "an integer" if isinstance(self.default, int) else "a number"
         return f"{kind} from {self.low} to {self.high}"
 
     def parse(self, text: str) -> bool | int | float:
-        """The value of ``text``; a ValueError says that it has none."""
+        """Convert ``text`` to a value; raise ValueError if it is invalid."""
         if isinstance(self.default, bool):
             return {"0": False, "1": True}[text] if text in ("0", "1") else _refuse()
         value = _natural(text) if isinstance(self.default, int) else _decimal(text)
@@ -44,7 +47,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Size:
-    """What stands behind the colon: its form, its meaning in words, and how it is read."""
+    """Text after the colon: its form, its meaning for messages, and its parser."""
 
     form: str
     meaning: str
@@ -63,28 +66,29 @@ class Generator:
 
     @property
     def form(self) -> str:
-        """How it is written, with the defaults: ``uniform:SCALE[,edge_factor=16][,seed=1][,symmetric]``."""
+        """Syntax with the defaults: ``uniform:SCALE[,edge_factor=16][,seed=1][,symmetric]``."""
         return f"{self.name}:{self.size.form}" + "".join(
             f"[,{key}]" if option.default is False else f"[,{key}={_spell(option.default)}]"
             for key, option in self.options.items()
         )
 
     def spell(self, size: Extent, options: Mapping[str, bool | int | float]) -> str:
-        """The spec of this generator with every option in it; what is off, and is off by default, is left out."""
+        """Return the spec of this generator with every option written out, except flags that are off by default."""
         extent = "x".join(map(str, size)) if isinstance(size, tuple) else str(size)
-        spelled = [
+        written = [
             key if value is True and self.options[key].default is False else f"{key}={_spell(value)}"
             for key, value in options.items()
             if value or self.options[key].default
         ]
-        return ",".join([f"{self.name}:{extent}", *spelled])
+        return ",".join([f"{self.name}:{extent}", *written])
 
 
 def parse(spec: str, register: Mapping[str, Generator]) -> tuple[Generator, Extent, dict[str, bool | int | float]]:
-    """Generator, size and every option of a spec.
+    """Parse a spec into its generator, size and every option.
 
     Raises:
-        UsageError: an unknown name or option (it lists the known ones), or a value that is none (it says the form).
+        UsageError: an unknown name or option (the message lists the known ones), or an invalid value (it gives the
+            form).
     """
     name, _, rest = spec.partition(":")
     if name not in register:
@@ -101,7 +105,7 @@ def parse(spec: str, register: Mapping[str, Generator]) -> tuple[Generator, Exte
     for text in option_texts:
         key, equals, value = text.partition("=")
         if not key:
-            raise UsageError(f"{spec}: {text!r} is no option; {write}")
+            raise UsageError(f"{spec}: {text!r} is not an option; {write}")
         if key not in generator.options:
             known = str(unknown("option", key, generator.options)) if generator.options else f"{name} has no options"
             raise UsageError(f"{spec}: {known}; {write}")

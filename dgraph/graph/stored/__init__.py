@@ -1,1 +1,1 @@
-"""Graphs in stores: files of parts, written by all ranks, and dealt out anew at another number of ranks."""
+"""Graphs in stores: parts written by all ranks, and redistributed if the number of ranks differs."""

@@ -1,4 +1,8 @@
-"""The arrays of a part, and what a store's failures are to a user."""
+"""Arrays of one part in a store, and the translation of store errors into dgraph errors.
+
+:func:`write_part` writes a ``LocalGraph``, :func:`read_part` maps it back. ``partitioning.store`` has the files and
+their checksums.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,12 @@ from dgraph.graph.local import Csr, LocalGraph, Mirrors
 from partitioning.store import ArrayFile, Store, StoreError, part_file
 
 OWNERS, IDS = "owners.bin", "ids.bin"
-"""Of every gid its part, and its original id (only where ids are sparse)."""
+"""Files with the part of every gid, and with its original id (only if ids are sparse)."""
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """A store that is not as it was written is bad data."""
+def reading() -> Iterator[None]:
+    """Turn a StoreError of the block into a DataError: the store is not as it was written."""
     try:
         yield
     except StoreError as wrong:
@@ -28,7 +32,7 @@ def told() -> Iterator[None]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """A name that may not be taken is the user's affair; a disk that refuses is the system's."""
+    """Turn a StoreError of the block into a UsageError, and an OSError into an OutputError."""
     try:
         yield
     except StoreError as wrong:
@@ -40,11 +44,12 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def put(file: ArrayFile, local: LocalGraph, sparse: bool, arc_cuts: np.ndarray) -> None:
+def write_part(file: ArrayFile, local: LocalGraph, sparse: bool, arc_cuts: np.ndarray) -> None:
     """Write a local graph as the arrays of a part.
 
-    ``gids, offsets, out_degree`` and, if ``sparse``, ``original``, by lid; ``neighbours`` (lids) and ``weights`` in
-    blocks; ``mine`` and ``theirs``: rows (peer, count, columns, rows) of the mirror lists; ``their_lids`` of all peers.
+    By lid: ``gids, offsets, out_degree`` and, if ``sparse``, ``original``. In blocks cut at ``arc_cuts``:
+    ``neighbours`` (lids) and ``weights``. ``mine`` and ``theirs`` hold rows (peer, count, columns, rows) of the mirror
+    lists; ``their_lids`` concatenates those of all peers.
     """
     file.add("gids", local.gids)
     if sparse:
@@ -54,17 +59,17 @@ def put(file: ArrayFile, local: LocalGraph, sparse: bool, arc_cuts: np.ndarray) 
     file.add("neighbours", local.out.neighbours, arc_cuts)
     if local.out.weights is not None:
         file.add("weights", local.out.weights, arc_cuts)
-    file.add("mine", _lists(local.mine))
-    file.add("theirs", _lists(local.theirs))
-    lids = [local.theirs[peer].lids for peer in sorted(local.theirs)]
+    file.add("mine", _lists(local.own_mirrors))
+    file.add("theirs", _lists(local.peer_mirrors))
+    lids = [local.peer_mirrors[peer].lids for peer in sorted(local.peer_mirrors)]
     file.add("their_lids", np.concatenate([np.zeros(0, np.uint32), *lids]))
 
 
-def get(store: Store, part: int) -> LocalGraph:
-    """The local graph of a part, on the file's pages: nothing is copied but the original ids of a dense graph.
+def read_part(store: Store, part: int) -> LocalGraph:
+    """Return the local graph of a part as views of the mapped file; only original ids of a dense graph are computed.
 
     Raises:
-        StoreError: a block is not what was written.
+        StoreError: a block is not as it was written.
     """
     file, graph = part_file(part), store.manifest["graph"]
     gids = store.array(file, "gids")
@@ -82,12 +87,12 @@ def get(store: Store, part: int) -> LocalGraph:
         original=store.array(file, "original") if graph["sparse_ids"] else gids + graph["base"],
         out_degree=store.array(file, "out_degree"),
         out=Csr(store.array(file, "offsets"), store.array(file, "neighbours"), weights(store, part)),
-        directed=graph["directed"], mine=mine, theirs=theirs,
+        directed=graph["directed"], own_mirrors=mine, peer_mirrors=theirs,
     )  # fmt: skip
 
 
 def weights(store: Store, part: int, blocks: range | None = None) -> np.ndarray | None:
-    """The weights of a part's arcs, None where the graph has none."""
+    """Return the weights of a part's arcs, or None if the graph has none."""
     file = part_file(part)
     return store.array(file, "weights", blocks) if store.has(file, "weights") else None
 

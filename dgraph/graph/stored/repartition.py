@@ -1,7 +1,8 @@
-"""A store's chunks on another number of ranks: whole ones are dealt out, or parted by their arcs if ranks are more.
+"""Open a store on another number of ranks than it has parts: whole chunks are assigned to ranks.
 
-Vertices are ordered by (part, gid), and every rank owns a stretch of that order: so the part, looked up by gid, and a
-search among the stretches tell any vertex's owner.
+If there are more ranks than chunks, a chunk is split by its arcs. Vertices are ordered by (part, gid), and every rank
+owns a contiguous range of that order. A vertex's owner follows from its part, looked up by gid, and a binary search of
+the ranges.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.build.shuffle import HeldArcs, Masters
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.rows import sort_rows
-from dgraph.graph.stored.files import OWNERS, told, weights
+from dgraph.graph.stored.files import OWNERS, reading, weights
 from dgraph.graph.stored.write import arcs_of_masters
 from partitioning.store import Store, part_file
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What a rank takes of one part: masters ``first .. stop - 1`` and arcs ``low .. high - 1``, by position there."""
+    """Share of one part that a rank reads: masters ``first .. stop - 1`` and arcs ``low .. high - 1``, by position."""
 
     part: int
     first: int
@@ -35,59 +36,66 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Stretches:
-    """The owner of any vertex. ``keys``: part × n + gid of the first vertex of ranks 1 …, ascending."""
+class OwnerRanges:
+    """Function from gids to owners.
+
+    Attributes:
+        parts: part of every gid.
+        n: vertices in the whole graph.
+        keys: int64 (P - 1,), ascending: part × n + gid of the first vertex of each rank from 1 on.
+    """
 
     parts: np.ndarray
     n: int
     keys: np.ndarray
 
     def __call__(self, gids: np.ndarray) -> np.ndarray:
+        """Return the rank that owns each gid, int32."""
         wanted = self.parts[gids].astype(np.int64) * self.n + gids.astype(np.int64)
         return np.searchsorted(self.keys, wanted, side="right").astype(np.int32)
 
 
 def repartitioned(whole, store: Store, comm: Comm) -> LocalGraph:
-    """This rank's partition, made of what it takes of a store; collective. ``whole`` as in ``build.number``.
+    """Build this rank's partition from its pieces of a store; collective. ``whole`` as in ``build.number``.
 
     Raises:
         DataError: on all ranks, if the store is not as it was written.
     """
-    with comm.together(), told():
+    with comm.together(), reading():
         mine = pieces(store, comm.rank, comm.size)
-        taken = [_taken(store, piece, gid_type(whole.n)) for piece in mine]
+        taken = [_read_piece(store, piece, gid_type(whole.n)) for piece in mine]
         masters = _masters(store, mine, comm.size)
         held = _joined(taken, gid_type(whole.n), store)
     return number(whole, [masters], [held], owners(whole.n, store, comm), PartLayout(comm.size, comm))[0]
 
 
-def owners(n: int, store: Store, comm: Comm) -> Stretches:
-    """Who owns a vertex when a store is opened by these ranks; collective.
+def owners(n: int, store: Store, comm: Comm) -> OwnerRanges:
+    """Return the owner function of a store opened by these ranks; collective.
 
     Raises:
         DataError: on all ranks, if the store is not as it was written.
     """
-    with comm.together(), told():
+    with comm.together(), reading():
         key = _first_key(store, pieces(store, comm.rank, comm.size), n)
         parts = store.array(OWNERS, "values", share(store, OWNERS, comm))
     keys = comm.allgather(np.array([key], np.int64))[:, 0]
-    keys = np.minimum.accumulate(keys[::-1])[::-1]  # a rank without a vertex begins where the next one does
-    return Stretches(parts, n, keys[1:])
+    keys = np.minimum.accumulate(keys[::-1])[::-1]  # a rank without vertices gets the key of the next one
+    return OwnerRanges(parts, n, keys[1:])
 
 
 def share(store: Store, file: str, comm: Comm) -> range:
-    """The blocks of an array of all ranks that this one checks for all."""
+    """Return the blocks of a shared array whose checksums this rank verifies for all ranks."""
     blocks = len(store.manifest["files"][file]["arrays"]["values"]["crc32"])
     return range(comm.rank, blocks, comm.size)
 
 
 def pieces(store: Store, rank: int, ranks: int) -> list[Piece]:
-    """What rank ``rank`` of ``ranks`` takes: whole parts, or consecutive chunks, or a share of a single chunk."""
+    """Return the pieces of rank ``rank`` of ``ranks``: whole parts, consecutive chunks, or a share of one chunk."""
     chunks = [
         Piece(part, first, stop, low, high)
-        for part, told in enumerate(store.manifest["parts"])
+        for part, entry in enumerate(store.manifest["parts"])
         for (first, stop), (low, high) in zip(
-            pairwise(told["chunks"]["masters"]), pairwise(told["chunks"]["arcs"]), strict=True
+            pairwise(entry["chunks"]["masters"]), pairwise(entry["chunks"]["arcs"]), strict=True
         )
     ]
     if ranks > len(chunks):
@@ -95,7 +103,7 @@ def pieces(store: Store, rank: int, ranks: int) -> list[Piece]:
         sharing = [r for r in range(ranks) if r * len(chunks) // ranks == chunk]
         return [_share(store, chunks[chunk], sharing.index(rank), len(sharing))]
     parts = len(store.manifest["parts"])
-    if parts % ranks == 0:  # whole parts: what the policy kept together stays together
+    if parts % ranks == 0:  # whole parts preserve the locality that the policy chose
         each = parts // ranks
         return _merged([chunk for chunk in chunks if chunk.part // each == rank])
     cost = np.cumsum([0] + [chunk.stop - chunk.first + chunk.high - chunk.low for chunk in chunks])
@@ -106,7 +114,7 @@ def pieces(store: Store, rank: int, ranks: int) -> list[Piece]:
 
 
 def _merged(chunks: list[Piece]) -> list[Piece]:
-    """Adjacent chunks of a part as one piece."""
+    """Join adjacent chunks of a part into one piece."""
     out: list[Piece] = []
     for chunk in chunks:
         if out and out[-1].part == chunk.part:
@@ -117,7 +125,7 @@ def _merged(chunks: list[Piece]) -> list[Piece]:
 
 
 def _share(store: Store, chunk: Piece, number: int, count: int) -> Piece:
-    """One of ``count`` shares of a chunk, equal in arcs."""
+    """Return one of ``count`` shares of a chunk, equal in arcs."""
     cut = store.manifest["partition"]["cut"]
     steps = np.array([number, number + 1])
     low, high = (chunk.low + (chunk.high - chunk.low) * steps // count).tolist()
@@ -139,7 +147,7 @@ def _share(store: Store, chunk: Piece, number: int, count: int) -> Piece:
 
 
 def _first_key(store: Store, mine: list[Piece], n: int) -> int:
-    """Of this rank's first vertex; beyond all others where it has none."""
+    """Return the key of this rank's first vertex; larger than all keys if it has none."""
     for piece in mine:
         if piece.first < piece.stop:
             return piece.part * n + int(store.array(part_file(piece.part), "gids")[piece.first])
@@ -156,12 +164,12 @@ def _masters(store: Store, mine: list[Piece], ranks: int) -> Masters:
     return Masters(owned[order], theirs[order], np.zeros(ranks, np.int64))
 
 
-def _taken(store: Store, piece: Piece, dtype: np.dtype) -> tuple:
-    """Rows, counts, targets and weights of a piece, by gid."""
+def _read_piece(store: Store, piece: Piece, dtype: np.dtype) -> tuple:
+    """Read rows, counts, targets and weights of a piece, as gids."""
     file = part_file(piece.part)
     gids, offsets = store.array(file, "gids"), store.array(file, "offsets")
     low, high = piece.low, piece.high
-    if store.manifest["partition"]["cut"] == "incoming":  # arcs go with their targets, wherever they stand
+    if store.manifest["partition"]["cut"] == "incoming":  # arcs follow their targets: scan all of the part's rows
         low, high = 0, int(offsets[-1])
     blocks = store.blocks(file, "neighbours", low, high)
     lids, weight = store.array(file, "neighbours", blocks)[low:high], weights(store, piece.part, blocks)
@@ -177,7 +185,7 @@ def _taken(store: Store, piece: Piece, dtype: np.dtype) -> tuple:
 
 
 def _joined(taken: list[tuple], dtype: np.dtype, store: Store) -> HeldArcs:
-    """All pieces' rows. A source that has rows in several parts gets one, its targets ascending."""
+    """Join the rows of all pieces. A source with rows in several parts gets one row, its targets ascending."""
     kind = store.manifest["graph"]["weights"]
     none = [
         (np.zeros(0, dtype), np.zeros(0, np.int64), np.zeros(0, dtype), None if kind is None else np.zeros(0, kind))

@@ -1,4 +1,7 @@
-"""Writing a graph's partition to a store, each rank the parts that live on it."""
+"""Write a graph's partition to a store; each rank writes the parts that it holds.
+
+:func:`write` is collective, and the store appears complete or not at all. ``partitioning.store`` has the file format.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from dgraph.graph.build.local_graph import build_parts
 from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.ids import ConsecutiveIds, SparseIds
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.stored.files import IDS, OWNERS, put, writing
+from dgraph.graph.stored.files import IDS, OWNERS, write_part, writing
 from partitioning import Placement
 from partitioning.store import StoreDraft, part_file
 
@@ -25,15 +28,15 @@ def write(
     path: Path, block: EdgeBlock, placement: Placement, comm: Comm, *,
     fingerprint: str, quality: dict[str, Any], chunks: int | None, overwrite: bool,
 ) -> None:  # fmt: skip
-    """Build the parts of a placement and write them; collective. ``path`` is there complete or not at all.
+    """Build the parts of a placement and write them to ``path``, complete or not at all; collective.
 
     Raises:
-        UsageError: ``path`` exists, or fewer chunks than parts were asked for.
-        OutputError: the system refused on some rank; nothing is left.
+        UsageError: ``path`` exists, or there are fewer chunks than parts.
+        OutputError: the system refused on some rank; the incomplete store is removed.
     """
     each = chunks_a_part(chunks, placement.parts)
     if not isinstance(block.ids, (ConsecutiveIds, SparseIds)):
-        raise UsageError(f"a store keeps vertex ids that are integers, and these are {type(block.ids).__name__}")
+        raise UsageError(f"a store holds integer vertex ids only, and these are {type(block.ids).__name__}")
     draft = _begin(path, overwrite, comm)
     try:
         local = build_parts(block, placement, comm)
@@ -44,15 +47,15 @@ def write(
             for part, each_local in zip(PartLayout(placement.parts, comm).here, local, strict=True):
                 masters, arcs = chunk_cuts(each_local, placement.cut, each)
                 with draft.file(part_file(part)) as file:
-                    put(file, each_local, sparse, arcs[1:-1])
+                    write_part(file, each_local, sparse, arcs[1:-1])
                 files[part_file(part)] = file.entry
                 parts.append({
                     "masters": each_local.masters, "mirrors": each_local.mirrors, "arcs": int(arcs[-1]),
                     "chunks": {"masters": masters.tolist(), "arcs": arcs.tolist()},
                 })  # fmt: skip
         shared = _shared(draft, block, placement, comm)
-        told = comm.allgather_json([files, parts])
-        files = {name: entry for of_rank, _ in told for name, entry in of_rank.items()} | shared
+        gathered = comm.allgather_json([files, parts])
+        files = {name: entry for of_rank, _ in gathered for name, entry in of_rank.items()} | shared
         manifest = {
             "written_by": f"dgraph {__version__}",
             "graph": _described(block, fingerprint, sparse, comm),
@@ -60,7 +63,7 @@ def write(
                 "policy": placement.policy, "reason": placement.reason, "warning": placement.warning,
                 "cut": placement.cut, "parts": placement.parts, "quality": quality,
             },
-            "parts": [part for _, of_rank in told for part in of_rank],
+            "parts": [part for _, of_rank in gathered for part in of_rank],
             "files": files,
         }  # fmt: skip
         with comm.together(), writing(path):
@@ -72,17 +75,17 @@ def write(
         raise
 
 
-def available(path: Path, overwrite: bool = False) -> None:
-    """Raise now what :func:`write` would raise after a long run: a name that is taken, a folder that is not there."""
+def check_writable(path: Path, overwrite: bool = False) -> None:
+    """Raise early what :func:`write` would raise: the name is taken, or the folder does not exist."""
     with writing(path):
         StoreDraft.check(path, overwrite)
 
 
 def chunk_cuts(local: LocalGraph, cut: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """How a part is cut into chunks that can go to different ranks: cuts of its masters and of its arcs, (count + 1,).
+    """Cut a part into chunks that can go to different ranks; return cuts of its masters and of its arcs, (count + 1,).
 
-    Under an edge-cut the masters are cut so that each chunk has as many arcs as the next; the arcs go with them where
-    they lie by source (``outgoing``). Under a vertex-cut, masters and arcs are cut evenly, each for itself.
+    Under an edge-cut, masters are cut so that chunks have about equally many arcs; for an ``outgoing`` cut the arcs
+    follow them. Under a vertex-cut, masters and arcs are cut evenly and independently.
     """
     steps = np.arange(count + 1, dtype=np.int64)
     held = len(local.out.neighbours)
@@ -96,7 +99,7 @@ def chunk_cuts(local: LocalGraph, cut: str, count: int) -> tuple[np.ndarray, np.
 
 
 def arcs_of_masters(offsets: np.ndarray, neighbours: np.ndarray, masters: int, cut: str) -> np.ndarray:
-    """Running sum, from 0, of the arcs that an edge-cut ties to each master: those that leave or that enter it."""
+    """Return the running sum, from 0, of the arcs that an edge-cut assigns to each master: its out- or in-edges."""
     if cut == "outgoing":
         return offsets[: masters + 1]
     counts = np.bincount(neighbours, minlength=masters)[:masters]
@@ -104,11 +107,11 @@ def arcs_of_masters(offsets: np.ndarray, neighbours: np.ndarray, masters: int, c
 
 
 def chunks_a_part(chunks: int | None, parts: int) -> int:
-    """Into how many chunks a part is cut, for ``chunks`` in all; None: four."""
+    """Return the number of chunks a part, for ``chunks`` in all; four if None."""
     if chunks is None:
         return 4
     if chunks < parts:
-        raise UsageError(f"{chunks} chunks are fewer than {parts} parts; ask for at least as many, such as {4 * parts}")
+        raise UsageError(f"{chunks} chunks are fewer than {parts} parts; choose at least as many, such as {4 * parts}")
     return -(-chunks // parts)
 
 
@@ -130,7 +133,7 @@ def _begin(path: Path, overwrite: bool, comm: Comm) -> StoreDraft:
 
 
 def _shared(draft: StoreDraft, block: EdgeBlock, placement: Placement, comm: Comm) -> dict[str, Any]:
-    """The files that every rank writes a slice of; their manifest entries."""
+    """Write this rank's slices of the shared files; return their manifest entries; collective."""
     arrays = {}
     gids = np.arange(block.first, block.first + block.rows, dtype=np.int64)
     slices: dict[str, Any] = {}
@@ -139,14 +142,14 @@ def _shared(draft: StoreDraft, block: EdgeBlock, placement: Placement, comm: Com
         slices[OWNERS] = draft.share(OWNERS, block.first, owners)
         if isinstance(block.ids, SparseIds):
             slices[IDS] = draft.share(IDS, int(block.ids.starts[comm.rank]), block.ids.here)
-    told = comm.allgather_json(slices)
+    gathered = comm.allgather_json(slices)
     for name in slices:
-        arrays[name] = StoreDraft.joined([of_rank[name] for of_rank in told])
+        arrays[name] = StoreDraft.joined([of_rank[name] for of_rank in gathered])
     return arrays
 
 
 def _described(block: EdgeBlock, fingerprint: str, sparse: bool, comm: Comm) -> dict[str, Any]:
-    """The manifest's account of the graph; collective."""
+    """Return the manifest's entry for the graph; collective."""
     degrees = np.diff(block.offsets)
     exponents = np.frexp(degrees.astype(np.float64))[1]
     histogram = comm.allreduce(np.bincount(exponents, minlength=64).astype(np.int64))

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: no network, no server, no library."""
+"""Report as one self-contained HTML page: no network, no server, no library."""
 
 from dgraph.report.page.page import page, write_page
 

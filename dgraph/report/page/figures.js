@@ -1,10 +1,9 @@
 "use strict";
-// figures: SVG and canvas out of columns of numbers
+// figures: SVG and canvas drawn from columns of numbers
 const tip = document.getElementById("tip");
-const NAMES = { agree: "idle", exchange: "exchange (nothing else was done)" };
-const PARTS = ["compute", "pack", "exchange", "unpack", "agree"];
+const PARTS = ["compute", "pack", "exchange", "unpack", "idle"];
 
-// elements; text never becomes markup
+// creates an element; text is never parsed as markup
 function make(name, attributes = {}, ...children) {
   const svg = ["svg", "g", "rect", "line", "path", "text", "circle"].includes(name);
   const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
@@ -33,9 +32,9 @@ function size(bytes) {
 
 function hint(node, text) {
   node.addEventListener("pointermove", event => {
-    const told = typeof text === "function" ? text(event) : text;
-    tip.hidden = !told;
-    tip.textContent = told || "";
+    const shown = typeof text === "function" ? text(event) : text;
+    tip.hidden = !shown;
+    tip.textContent = shown || "";
     tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
     tip.style.top = `${Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 8)}px`;
   });
@@ -49,10 +48,10 @@ function section(title, note, ...children) {
 
 function legend(names, of = null) {
   return make("div", { class: "legend" }, ...names.map(name =>
-    make("span", {}, make("i", { style: `background:${of ? of[name] : colour(name)}` }), NAMES[name] || name)));
+    make("span", {}, make("i", { style: `background:${of ? of[name] : colour(name)}` }), name)));
 }
 
-// edges of every thread block, kernels on top of each other; columns: by kernel, the same length
+// stacked bars: edges of every thread block, by kernel; columns: kernel → edges, of equal length
 function profile(columns, group, most, of, width = 1040, high = 110) {
   const names = Object.keys(columns),
     n = columns[names[0]].length,
@@ -100,7 +99,7 @@ function ticks(most) {
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
 }
 
-// a bar a rank, of parts on top of each other
+// stacked bars: one a rank, by part
 function bars(columns, names, write, extra = [], width = 1040, of = null) {
   const ranks = columns[names[0]].length,
     height = ranks > 256 ? 2 : ranks > 64 ? 6 : ranks > 24 ? 12 : 18;
@@ -125,7 +124,7 @@ function bars(columns, names, write, extra = [], width = 1040, of = null) {
       if (value <= 0) continue;
       const bar = make("rect", { x: x(at), y, width: Math.max(x(at + value) - x(at), 0.3), height: Math.max(height -
           (height > 4 ? 2 : 0), 1), fill: of ? of[name] : colour(name) });
-      svg.append(hint(bar, `rank ${r}\n${NAMES[name] || name} ${write(value)}\nall ${write(totals[r])}`));
+      svg.append(hint(bar, `rank ${r}\n${name} ${write(value)}\nall ${write(totals[r])}`));
       at += value;
     }
     if (extra[r]) svg.append(make("line", { x1: x(extra[r]), x2: x(extra[r]), y1: y, y2: y + height - 2,
@@ -135,8 +134,8 @@ function bars(columns, names, write, extra = [], width = 1040, of = null) {
   return svg;
 }
 
-// a map: rows and columns of numbers, dark is much; on a scale of logarithms
-function map(rows, told, width = 0, write = null) {
+// heat map of a matrix, dark is large, log scale; hint(row, column): text at the pointer
+function map(rows, text, width = 0, write = null) {
   const high = rows.length,
     wide = rows[0].length;
   const cell = width ? 0 : Math.max(3, Math.min(58, Math.floor(460 / Math.max(high, wide))));
@@ -169,7 +168,7 @@ function map(rows, told, width = 0, write = null) {
     const box = canvas.getBoundingClientRect();
     const i = Math.floor((event.clientY - box.top) / box.height * high),
       j = Math.floor((event.clientX - box.left) / box.width * wide);
-    return rows[i] && rows[i][j] !== undefined ? told(i, j) : "";
+    return rows[i] && rows[i][j] !== undefined ? text(i, j) : "";
   });
 }
 
@@ -177,7 +176,7 @@ function ranksOf(i, group, last) {
   return group === 1 ? `rank ${i}` : `ranks ${i * group} to ${Math.min((i + 1) * group, last) - 1}`;
 }
 
-// time and frontier of every round
+// time (bars) and frontier (line, log scale) of every round
 function rounds(series) {
   const n = series.round.length,
     left = 62,
@@ -227,7 +226,7 @@ function table(head, rows) {
     ...rows.map(row => make("tr", {}, ...row.map(text => make("td", {}, text)))));
 }
 
-// strong scaling: time against ranks, both on logarithms, a line a group
+// strong scaling: time against ranks, both on log scales, one line a group
 function scaling(rows) {
   const left = 70,
     width = 1040,

@@ -1,7 +1,8 @@
-"""Reports to the figures that the page shows, and these with style and script into one text.
+"""Self-contained HTML page of one run, or of several with their comparison.
 
-Everything is in the page, as data that its script draws: so 64 ranks over 1,000 rounds stay below 1 MB. What would grow
-beyond that is put together first: neighbouring ranks and rounds share a cell of the maps.
+Main entry: :func:`write_page`. Python reduces reports to columns of numbers, which the page holds as JSON; the scripts
+``figures.js`` and ``page.js`` draw them. Neighbouring ranks and rounds are merged where there are many: the page of
+64 ranks over 1,000 rounds stays below 1 MB.
 """
 
 from __future__ import annotations
@@ -18,47 +19,48 @@ from importlib.resources import files
 from dgraph.engine.rounds.timings import PARTS
 from dgraph.report.comparison import compare
 from dgraph.report.report_file import replacing
-from dgraph.report.tables import headline
+from dgraph.report.tables import facts, headline
+from dgraph.report.text_lines import printable
+from dgraph.report.time_split import NAMES, rounds_time, split
+from dgraph.report.verdict import verdict
 
 MOST_CELLS = 128
-"""Rows and columns of the map of rank pairs."""
+"""Upper bound of rows and columns of the map of rank pairs."""
 
 MOST_ROWS, MOST_COLUMNS = 64, 512
-"""Of the map of ranks and rounds."""
+"""Upper bounds of rows and columns of the map of ranks and rounds."""
 
 MOST_ROUNDS = 1024
-"""Drawn one by one; of more the longest of neighbours is."""
+"""Upper bound of rounds drawn; of more, each group of neighbours is drawn as its longest round."""
 
 MOST_BLOCKS, MOST_KERNELS = 264, 9
-"""Columns of a load figure; kernels that are told apart."""
-
-PHASES = ("load", "partition", "build", "prepare", "compile", "init", *PARTS, "validate", "output")
+"""Upper bounds of columns in a figure of thread blocks, and of kernels with a colour of their own."""
 
 
 def write_page(reports: Sequence[dict], path: str | os.PathLike) -> None:
-    """Write the page of one run, or of several with their comparison, replacing ``path`` in one step.
+    """Write the page of one run, or of several with their comparison, atomically to ``path``.
 
     Raises:
-        OutputError: the system refused; nothing is left behind.
+        OutputError: the file cannot be written; no partial file remains.
     """
     replacing(path, page(reports).encode(), "--html")
 
 
 def page(reports: Sequence[dict]) -> str:
-    """The text of the page."""
+    """Return the HTML of the page."""
     data = {"runs": [figures(report) for report in reports], "rows": [asdict(row) for row in compare(reports)]}
     title = data["runs"][0]["title"] if len(reports) == 1 else f"{len(reports)} runs"
     return filled(title, data, (files("dgraph.report.page") / "page.js").read_text(encoding="utf-8"))
 
 
 def filled(title: str, data: dict, script: str) -> str:
-    """A page whose ``script`` draws ``data`` with the figures of ``figures.js``."""
+    """Return the HTML of a page whose ``script`` draws ``data`` with the functions of ``figures.js``."""
     here = files("dgraph.report.page")
     parts = {
         "TITLE": escape(title),
         "STYLE": (here / "page.css").read_text(encoding="utf-8"),
         "SCRIPT": (here / "figures.js").read_text(encoding="utf-8") + script,
-        # a report's own words cannot end the element that holds them
+        # escaped, so that text of the report cannot close the script element
         "DATA": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
     }
     text = (here / "page.html").read_text(encoding="utf-8")
@@ -66,29 +68,26 @@ def filled(title: str, data: dict, script: str) -> str:
 
 
 def figures(report: dict) -> dict:
-    """What the page shows of one run. Seconds and bytes, as in the report."""
+    """Return what the page shows of one run; seconds and bytes, as in the report."""
     ranks, outcome = report["ranks"], report["outcome"]
-    title, *facts = headline(report).splitlines()
     compute = [rank["seconds"].get("compute", 0.0) for rank in ranks]
-    solving = [sum(rank["seconds"].get(part, 0.0) for part in PARTS) for rank in ranks]
-    most, slowest = max(compute), max(solving)
+    splits, slowest, most = [split(rank) for rank in ranks], rounds_time(report), max(compute)
     return {
-        "title": title,
-        "facts": [line.strip() for line in facts],
+        "title": printable(headline(report), None),
+        "verdict": [printable(line, None) for line in verdict(report)],
+        "facts": [printable(f"{label}: {text}", None) for label, text in facts(report)],
         "converged": outcome.get("converged", True),
         "created": report["created"],
         "command": " ".join(report["command"]),
         "wall": report["wall_seconds"],
-        "solving": slowest,
+        "rounds_time": slowest,
         "rounds": outcome.get("rounds", report["rounds"]["count"]),
         "edges": report["rounds"]["frontier_edges"],
-        "balance": sum(compute) / len(compute) / most if most else None,
-        "communication": most / slowest if slowest else None,
+        "imbalance": most * len(compute) / sum(compute) if most else None,
+        "compute_share": most / slowest if slowest else None,
         "hosts": [rank["host"] for rank in ranks],
         "parts": {name: [_short(rank["seconds"].get(name, 0.0)) for rank in ranks] for name in PARTS},
-        "phases": {
-            name: column for name in PHASES if any(column := [_short(rank["seconds"].get(name, 0.0)) for rank in ranks])
-        },
+        "phases": {name: column for name in NAMES if any(column := [_short(one[name]) for one in splits])},
         "walls": [_short(rank["seconds"]["wall"]) for rank in ranks],
         "memory": [rank["peak_memory_bytes"] for rank in ranks],
         "planned": [rank.get("planned_memory_bytes") for rank in ranks],
@@ -103,7 +102,7 @@ def figures(report: dict) -> dict:
 
 
 def _pairs(ranks: list[dict]) -> dict:
-    """Bytes and messages by sender and receiver; with many ranks, of groups of neighbours."""
+    """Return bytes and messages by sender and receiver; many ranks are merged into groups of neighbours."""
     group = math.ceil(len(ranks) / MOST_CELLS)
     cells = math.ceil(len(ranks) / group)
     sums = {what: [[0] * cells for _ in range(cells)] for what in ("bytes", "messages")}
@@ -115,7 +114,7 @@ def _pairs(ranks: list[dict]) -> dict:
 
 
 def _series(rounds: dict) -> dict:
-    """Columns of the rounds that are drawn."""
+    """Return the columns of the rounds that are drawn."""
     kept = rounds["kept"]
     group = math.ceil(len(kept) / MOST_ROUNDS) or 1
     shown = [max(kept[i : i + group], key=lambda row: row["seconds"]) for i in range(0, len(kept), group)]
@@ -133,7 +132,7 @@ def _series(rounds: dict) -> dict:
 
 
 def _map(report: dict) -> dict | None:
-    """Seconds of compute by rank and round: neighbouring ranks by their largest, neighbouring rounds by their sum."""
+    """Return compute by rank and round: the max over merged ranks, the sum over merged rounds."""
     ranks, kept = report["ranks"], report["rounds"]["kept"]
     if not kept or not all("rounds" in rank for rank in ranks):
         return None
@@ -147,7 +146,7 @@ def _map(report: dict) -> dict | None:
 
 
 def _load(ranks: list[dict]) -> dict | None:
-    """Edges of thread blocks on the rank where they lie least even."""
+    """Return edges of thread blocks on the rank with the most uneven ones."""
     counted = [rank for rank in ranks if "load" in rank]
     if not counted:
         return None
@@ -159,13 +158,13 @@ def _load(ranks: list[dict]) -> dict | None:
 
 
 def profile(title: str, load: dict) -> dict:
-    """Edges of thread blocks by kernel, neighbours put together: of each group the fullest block."""
+    """Return edges of thread blocks by kernel; each group of neighbours is its fullest block."""
     kernels, blocks = load["by_block"], max(map(len, load["by_block"].values()))
     padded = {name: edges + [0] * (blocks - len(edges)) for name, edges in kernels.items()}
     totals = [sum(parts) for parts in zip(*padded.values(), strict=True)]
     group = math.ceil(blocks / MOST_BLOCKS)
     fullest = [max(range(i, min(i + group, blocks)), key=totals.__getitem__) for i in range(0, blocks, group)]
-    ratio = "" if load["block"]["ratio"] is None else f", fullest ÷ mean {load['block']['ratio']:.2f}"
+    ratio = "" if load["block"]["ratio"] is None else f", max/mean {load['block']['ratio']:.2f}"
     return {
         "title": f"{title}: {load['edges']:,} edges{ratio}",
         "group": group,
@@ -175,7 +174,7 @@ def profile(title: str, load: dict) -> dict:
 
 
 def _kernels(ranks: list[dict]) -> dict[str, list[float]] | None:
-    """Seconds of every rank by kernel, those of least put together."""
+    """Return seconds of every rank by kernel; the smallest kernels are merged."""
     sums: dict[str, list[float]] = {}
     for at, rank in enumerate(ranks):
         for row in rank.get("kernels", ()):

@@ -1,5 +1,7 @@
-"""Columns as a file, ascending by vertex, written by all ranks at once. No rank ever holds the whole:
-columns by rank → Ascending (contiguous id ranges) → text or .npz, every rank at its own offset → one rename.
+"""Write columns to one file by ascending vertex, all ranks at once; no rank holds all rows.
+
+``sample_sort.py`` redistributes rows into contiguous id ranges. Each rank then writes its range of the text or .npz at
+its own offset of a draft (``shared_file.py``), which is renamed at the end.
 """
 
 from dgraph.result.files.save import WRITERS, check, save

@@ -1,4 +1,4 @@
-"""Graphs as rows of binary numbers: GAPBS, Galois, scipy. Every rank writes its rows at their places."""
+"""Write graphs as binary rows: GAPBS, Galois, scipy. Every rank writes its rows at their offsets."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dgraph.result.files import npz
 from dgraph.result.files.shared_file import SharedFile
 
 STEP = 1 << 18
-"""arcs written at a time"""
+"""Arcs written at a time."""
 
 
 def save_sg(file: SharedFile, block: EdgeBlock) -> None:
-    """GAPBS's binary graph; of a directed one also the rows of its reverse."""
+    """Write GAPBS's binary graph; a directed one with the rows of its reverse."""
     if block.weights is not None:
         raise UsageError(".sg has no place for weights: write .wsg, or drop them with --weights unit")
     _save_gapbs(file, block, np.dtype([("v", "<i4")]))
 
 
 def save_wsg(file: SharedFile, block: EdgeBlock) -> None:
-    """GAPBS's binary graph with 32-bit integer weights, 1 where the graph has none."""
+    """Write GAPBS's binary graph with 32-bit integer weights, 1 if the graph has none."""
     if block.weights is not None and block.weights.dtype != np.int32:
         raise UsageError(
             f".wsg has 32-bit integer weights, and these are {block.weights.dtype}: write .npz or .wel, or make others "
@@ -53,7 +53,7 @@ def _save_gapbs(file: SharedFile, block: EdgeBlock, record: np.dtype) -> None:
 
 
 def _reversed(block: EdgeBlock, file: SharedFile) -> list[EdgeBlock]:
-    """The rows of the reverse of a directed graph; collective."""
+    """Return the rows of the reverse of a directed graph; collective."""
     if not block.directed:
         return []
     arcs = RawEdges(block.targets, block.sources(), block.weights, n=block.n)
@@ -70,7 +70,7 @@ def _records(block: EdgeBlock, record: np.dtype) -> Iterator[np.ndarray]:
 
 
 def save_galois(file: SharedFile, block: EdgeBlock) -> None:
-    """Galois's binary graph: version 1, or 2 where ids need 64 bits; weights are its edge data."""
+    """Write Galois's binary graph: version 1, or 2 if ids need 64 bits; weights are its edge data."""
     comm, version = file.comm, 1 if block.n <= 1 << 32 else 2
     width = 0 if block.weights is None else block.weights.itemsize
     before = comm.before(block.targets.size)
@@ -93,7 +93,7 @@ def _steps(values: np.ndarray, dtype: np.dtype) -> Iterator[np.ndarray]:
 
 
 def save_scipy(file: SharedFile, block: EdgeBlock) -> None:
-    """A scipy.sparse CSR matrix, as ``save_npz`` writes it uncompressed; booleans where there are no weights."""
+    """Write a scipy.sparse CSR matrix, as ``save_npz`` does uncompressed; booleans if there are no weights."""
     comm = file.comm
     before = comm.before(block.targets.size)
     ints = np.dtype(np.int32 if max(block.n, block.arcs) < 1 << 31 else np.int64)
@@ -114,10 +114,10 @@ def save_scipy(file: SharedFile, block: EdgeBlock) -> None:
         archive.append(npz.member(name, dtype, extent, archive[-1].end if archive else 0))
     checksums = []
     for member, (_, dtype, _, at, count, pieces) in zip(archive, columns, strict=True):
-        summed = _Summed(pieces)
+        summed = _Checksummed(pieces)
         file.write(member.data + at * dtype.itemsize, summed)
-        told = comm.allgather(np.array([summed.checksum, count * dtype.itemsize], np.int64)).tolist()
-        checksums.append(npz.of_pieces(member.head, told))
+        sums = comm.allgather(np.array([summed.checksum, count * dtype.itemsize], np.int64)).tolist()
+        checksums.append(npz.combined_checksum(member.head, sums))
     for member, checksum in zip(archive, checksums, strict=True):
         file.write(member.begin, [member.record(checksum)] if first else [])
     file.write(archive[-1].end, [npz.directory(archive, checksums)] if first else [])
@@ -128,8 +128,8 @@ def _ones(count: int) -> Iterator[np.ndarray]:
         yield np.ones(min(STEP, count - at), bool)
 
 
-class _Summed:
-    """Pieces that are checksummed as they go by."""
+class _Checksummed:
+    """Iterator over pieces that updates their CRC-32 as they are written."""
 
     def __init__(self, pieces: Iterable[np.ndarray]):
         self.pieces, self.checksum = pieces, 0

@@ -1,4 +1,4 @@
-"""Graphs as Parquet tables: rank 0 writes what the ranks hand it, a piece of bounded size of each at a time."""
+"""Write graphs as Parquet tables: rank 0 writes the other ranks' edges, received in pieces of bounded size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from partitioning.arrays import arcs
 
 
 def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
-    """Columns source, target and weight if there is any, by original id; an undirected edge once, which is noted."""
+    """Write columns source, target and optionally weight, by original id; collective.
+
+    An undirected edge occurs once. The direction is stored in the table's metadata (``dgraph.directed``).
+    """
     comm, writer = file.comm, None
     with comm.together():
         if comm.rank == 0:
@@ -42,14 +45,14 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
 
 
 class _Writer:
-    """The table that grows in the draft of ``file``."""
+    """Parquet writer on the draft of ``file``."""
 
     def __init__(self, file: SharedFile, block: EdgeBlock):
         try:
             import pyarrow
             from pyarrow import parquet
         except ImportError:
-            raise UsageError("nothing here writes Parquet: pip install 'dgraph-analytics[parquet]'") from None
+            raise UsageError("writing Parquet needs pyarrow: pip install 'dgraph-analytics[parquet]'") from None
         self.arrow: Any = pyarrow
         fields = [("source", pyarrow.int64()), ("target", pyarrow.int64())]
         if block.weights is not None:
@@ -59,9 +62,11 @@ class _Writer:
         self.table = parquet.ParquetWriter(self.sink, self.schema)
 
     def add(self, parts: tuple[np.ndarray, ...]) -> None:
+        """Append a batch of rows, one array a column."""
         if parts[0].size:
             self.table.write_batch(self.arrow.record_batch([self.arrow.array(part) for part in parts], self.schema))
 
     def end(self) -> None:
+        """Write the footer and close the file."""
         self.table.close()
         self.sink.close()

@@ -1,4 +1,4 @@
-"""Graphs as lines of text: edge lists, Matrix Market, DIMACS. Every rank writes the lines of its rows."""
+"""Write graphs as lines of text: edge lists, Matrix Market, DIMACS. Every rank writes the lines of its rows."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from dgraph.result.files.shared_file import SharedFile
 from partitioning.arrays import arcs
 
 WIDTH = 64
-"""Bytes that two ids with their tag and separators take at most."""
+"""Largest size in bytes of two ids with their tag and separators."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """How the arcs of a block are written.
+    """Text format of a block's arcs.
 
     Attributes:
         base: number of the first vertex.
-        once: an undirected edge is one line, that of the arc to its smaller end.
-        weights: write them, and 1 where the graph has none.
-        tag: stands before every line.
-        separator: stands between columns.
+        once: True if an undirected edge is one line, that of the arc to its smaller end.
+        weights: True to write weights, 1 if the graph has none.
+        tag: prefix of every line.
+        separator: separator of columns.
     """
 
     base: int
@@ -37,7 +37,7 @@ class Lines:
     separator: bytes = b" "
 
     def blocks(self, block: EdgeBlock) -> Iterator[bytes]:
-        """The lines of this rank's arcs, by gid, many at a time."""
+        """Yield the lines of this rank's arcs, by gid, in blocks."""
         for at in range(0, block.targets.size, arcs.CHUNK):
             part = slice(at, min(at + arcs.CHUNK, block.targets.size))
             src, dst = arcs.ends(block, part.start, part.stop)
@@ -45,24 +45,24 @@ class Lines:
             if self.once and not block.directed:
                 kept = np.flatnonzero(dst <= src)
             weights = None if block.weights is None else block.weights[part][kept]
-            yield self.spelled(src[kept], dst[kept], weights)
+            yield self.text(src[kept], dst[kept], weights)
 
-    def spelled(self, src: np.ndarray, dst: np.ndarray, weights: np.ndarray | None) -> bytes:
-        """The lines of these arcs."""
+    def text(self, src: np.ndarray, dst: np.ndarray, weights: np.ndarray | None) -> bytes:
+        """Return the lines of these arcs."""
         numbers, words = np.empty(0, np.int64), np.empty((0, 0), np.uint8)
         if self.weights and (weights is None or weights.dtype.kind == "i"):
             numbers = np.ones(src.size, np.int64) if weights is None else weights.astype(np.int64, copy=False)
         elif self.weights:
-            # As float64, also what is float32: the shortest digits that read back equal.
-            spelled = weights.astype(np.float64).astype("S32")  # type: ignore[union-attr]
-            words = spelled.view(np.uint8).reshape(src.size, 32)
+            # float32 is written as float64, too: the shortest digits that read back equal.
+            digits = weights.astype(np.float64).astype("S32")  # type: ignore[union-attr]
+            words = digits.view(np.uint8).reshape(src.size, 32)
         out = np.empty(src.size * (WIDTH + 32), np.uint8)
         tag, separator = np.frombuffer(self.tag, np.uint8), self.separator[0]
         return out[: _write(src, dst, numbers, words, tag, separator, self.base, out)].tobytes()
 
 
 def write_blocks(file: SharedFile, begin: int, lines: Lines, block: EdgeBlock) -> int:
-    """Write all ranks' lines from byte ``begin`` of the file on; collective. How many bytes."""
+    """Write all ranks' lines from byte ``begin`` of the file on; return their bytes; collective."""
     sizes = 0
     with file.comm.together():
         sizes = sum(map(len, lines.blocks(block)))
@@ -71,35 +71,35 @@ def write_blocks(file: SharedFile, begin: int, lines: Lines, block: EdgeBlock) -
 
 
 def count_lines(block: EdgeBlock, once: bool) -> int:
-    """Lines that the whole graph takes."""
+    """Return the number of lines of the whole graph."""
     return block.m if once and not block.directed else block.arcs
 
 
 def save_el(file: SharedFile, block: EdgeBlock) -> None:
-    """GAPBS's ``SOURCE TARGET`` lines, ids from 0; an undirected edge once."""
+    """Write GAPBS's ``SOURCE TARGET`` lines, ids from 0; an undirected edge once."""
     _no_weights(block, ".el", ".wel")
     write_blocks(file, 0, Lines(0, True, False), block)
 
 
 def save_wel(file: SharedFile, block: EdgeBlock) -> None:
-    """GAPBS's ``SOURCE TARGET WEIGHT`` lines, ids from 0; an undirected edge once."""
+    """Write GAPBS's ``SOURCE TARGET WEIGHT`` lines, ids from 0; an undirected edge once."""
     write_blocks(file, 0, Lines(0, True, True), block)
 
 
 def save_txt(file: SharedFile, block: EdgeBlock) -> None:
-    """SNAP's lines: original ids, separated by tabs, and weights if there are any; an undirected edge once."""
+    """Write SNAP's lines: original ids, separated by tabs, and weights if there are any; an undirected edge once."""
     write_originals(file, block, b"\t")
 
 
 def save_csv(file: SharedFile, block: EdgeBlock) -> None:
-    """Original ids and weights if there are any, separated by commas, under names; an undirected edge once."""
+    """Write original ids and optional weights, separated by commas, below a header; an undirected edge once."""
     head = b"source,target,weight\n" if block.weights is not None else b"source,target\n"
     file.write(0, [head] if file.comm.rank == 0 else [])
     write_originals(file, block, b",", len(head))
 
 
 def write_originals(file: SharedFile, block: EdgeBlock, separator: bytes, begin: int = 0) -> None:
-    """Lines of original ids; collective."""
+    """Write lines of original ids; collective."""
     ids, comm = block.ids, file.comm
     lines = Lines(ids.base if isinstance(ids, ConsecutiveIds) else 0, True, block.weights is not None, b"", separator)
     if isinstance(ids, ConsecutiveIds):
@@ -113,13 +113,13 @@ def write_originals(file: SharedFile, block: EdgeBlock, separator: bytes, begin:
         if not block.directed:
             kept = np.flatnonzero(dst <= src)
             src, dst, weights = src[kept], dst[kept], None if weights is None else weights[kept]
-        text = lines.spelled(ids.to_original(src, comm), ids.to_original(dst, comm), weights)
+        text = lines.text(ids.to_original(src, comm), ids.to_original(dst, comm), weights)
         file.write(begin_here + comm.before(len(text)), [text])
         begin_here += comm.total(len(text))
 
 
 def save_mtx(file: SharedFile, block: EdgeBlock) -> None:
-    """Matrix Market coordinates, rows and columns from 1; of an undirected graph the lower triangle, ``symmetric``."""
+    """Write Matrix Market coordinates from 1; for an undirected graph the lower triangle, as ``symmetric``."""
     kind = "pattern" if block.weights is None else "integer" if block.weights.dtype.kind == "i" else "real"
     shape = "general" if block.directed else "symmetric"
     head = f"%%MatrixMarket matrix coordinate {kind} {shape}\n{block.n} {block.n} {count_lines(block, True)}\n".encode()
@@ -128,7 +128,7 @@ def save_mtx(file: SharedFile, block: EdgeBlock) -> None:
 
 
 def save_dimacs(file: SharedFile, block: EdgeBlock) -> None:
-    """DIMACS's ``a SOURCE TARGET WEIGHT`` lines, ids from 1; an undirected edge is both of its arcs."""
+    """Write DIMACS's ``a SOURCE TARGET WEIGHT`` lines, ids from 1; an undirected edge as both of its arcs."""
     head = f"p sp {block.n} {block.arcs}\n".encode()
     file.write(0, [head] if file.comm.rank == 0 else [])
     write_blocks(file, len(head), Lines(1, False, True, b"a "), block)
@@ -167,7 +167,7 @@ def _write(src, dst, numbers, words, tag, separator, base, out):
 
 @njit(cache=True)
 def _decimal(value, out, at):
-    """Write an integer; where it ends."""
+    """Write an integer; return the position after it."""
     rest = np.uint64(value)
     if value < 0:
         out[at] = 45

@@ -1,4 +1,4 @@
-"""The file formats of a graph that are written, by suffix. A writer gets an open file and this rank's rows."""
+"""Writers of graph files, by suffix. A writer gets an open file and this rank's rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dgraph.graph.ids import ConsecutiveIds
 from dgraph.result.files.graph_binary import save_galois, save_scipy, save_sg, save_wsg
 from dgraph.result.files.graph_parquet import save_parquet
 from dgraph.result.files.graph_text import save_csv, save_dimacs, save_el, save_mtx, save_txt, save_wel
-from dgraph.result.files.save import writable
+from dgraph.result.files.save import check_writable
 from dgraph.result.files.shared_file import SharedFile, shared_file
 
 Writer = Callable[[SharedFile, EdgeBlock], None]
@@ -32,50 +32,52 @@ GRAPH_WRITERS: Mapping[str, Writer] = {
     ".wel": save_wel,
     ".wsg": save_wsg,
 }
-OTHERS: Mapping[str, tuple[str, Writer]] = {"galois": (".gr", save_galois), "dimacs": (".gr", save_dimacs)}
-"""Formats that are asked for by name, as their suffix means another too."""
+NAMED_FORMATS: Mapping[str, tuple[str, Writer]] = {"galois": (".gr", save_galois), "dimacs": (".gr", save_dimacs)}
+"""Formats selected by name, because their suffix has another meaning, too."""
 
 BY_ORIGINAL = (".csv", ".parquet", ".txt")
-"""Formats that hold original ids; the others number vertices from 0 or 1."""
+"""Formats that store original ids; the others number vertices from 0 or 1."""
 FROM_ONE = (".gr", ".mtx")
 ENDS_ONLY = (".csv", ".parquet", ".txt", ".el", ".wel")
-"""Formats that name no vertex but the ends of edges."""
+"""Formats that list vertices only as ends of edges."""
 ONE_WAY = (".csv", ".el", ".txt", ".wel")
-"""Formats that do not say whether an edge goes both ways, and list it once."""
+"""Formats without a direction flag that list an undirected edge once."""
 
 
 def save_graph(path: str | os.PathLike, block: EdgeBlock, comm: Comm, to: str | None = None) -> list[str]:
     """Write a graph into one file, all ranks at once; it appears complete or not at all. Collective.
 
     Args:
-        path: its suffix says the format.
-        to: a format that the suffix alone does not say: ``galois``.
+        path: its suffix determines the format.
+        block: this rank's rows.
+        comm: communicator of the ranks.
+        to: ``galois`` or ``dimacs``, for a suffix with several formats.
 
     Returns:
-        What a careful user should know of the file: how ids were numbered, what the format cannot say.
+        Notes for the user: how ids were numbered, and which information the format cannot hold.
 
     Raises:
-        UsageError: a format that is not known, or that cannot hold this graph.
-        OutputError: the system refused on some rank; no part of a file is left.
+        UsageError: an unknown format, or one that cannot hold this graph.
+        OutputError: the system refused on some rank; the incomplete file is removed.
     """
     path = Path(path)
     with comm.together():
         writer = writer_for(path, to)
-        writable(path)
+        check_writable(path)
     with shared_file(path, comm) as file:
         writer(file, block)
     return _notes(path, block, comm)
 
 
 def writer_for(path: Path, to: str | None) -> Writer:
-    """The writer of a file; a UsageError where there is none."""
+    """Return the writer of a file; raise a UsageError if there is none."""
     if to is None:
         if path.suffix.lower() not in GRAPH_WRITERS:
             raise unknown("graph format", path.suffix or path.name, GRAPH_WRITERS)
         return GRAPH_WRITERS[path.suffix.lower()]
-    if to not in OTHERS:
-        raise unknown("format", to, OTHERS)
-    suffix, writer = OTHERS[to]
+    if to not in NAMED_FORMATS:
+        raise unknown("format", to, NAMED_FORMATS)
+    suffix, writer = NAMED_FORMATS[to]
     if path.suffix.lower() != suffix:
         raise UsageError(f"--to {to} writes files that end in {suffix}, and {path.name} does not; rename it")
     return writer
@@ -99,7 +101,7 @@ def _notes(path: Path, block: EdgeBlock, comm: Comm) -> list[str]:
 
 
 def _isolated_end(block: EdgeBlock, comm: Comm) -> int:
-    """Vertices after the last that has an edge; collective."""
+    """Return the number of vertices after the last that has an edge; collective."""
     rows = np.flatnonzero(np.diff(block.offsets))
     last = max(int(rows[-1]) + block.first if rows.size else -1, int(block.targets.max(initial=0)) if rows.size else -1)
     return block.n - 1 - comm.largest(last)

@@ -1,7 +1,7 @@
-"""The layout of an uncompressed .npz, known before a byte of it is written, so that ranks can write side by side.
+"""Layout of an uncompressed .npz, computed before any data are written, so that ranks can write in parallel.
 
-An .npz is a zip archive of .npy members. Here members are stored, every record has its zip64 form, and a member's
-checksum is combined from those of the ranks' pieces.        [PKWARE APPNOTE 6.3.10; crc32_combine of zlib]
+An .npz is a zip archive of .npy members. Here members are stored uncompressed, every record is in its zip64 form, and a
+member's checksum is combined from those of the ranks' pieces. PKWARE APPNOTE 6.3.10; crc32_combine of zlib.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 VERSION = 45
-"""Of the zip format: the first with zip64."""
+"""Version of the zip format: the first with zip64."""
 
 NEW_YEAR_1980 = 1 << 5 | 1
-"""Every member's date, so that equal results are equal files."""
+"""Date of every member, so that equal results give equal files."""
 
 IN_ZIP64 = 0xFFFFFFFF
-"""In place of a size or offset: see the zip64 extra field."""
+"""Placeholder of a size or offset that is in the zip64 extra field."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Member:
     """One column of the archive.
 
     Attributes:
-        name: as np.load names it.
+        name: the key in ``np.load``.
         head: the .npy header.
         begin: offset of the member's record in the file.
         size: bytes of the column's data.
@@ -43,7 +43,7 @@ class Member:
 
     @property
     def data(self) -> int:
-        """Offset in the file at which the column's first value stands."""
+        """Offset in the file of the column's first value."""
         return self.begin + len(self.record(0))
 
     @property
@@ -60,14 +60,14 @@ class Member:
         return len(self.head) + self.size
 
     def record(self, checksum: int) -> bytes:
-        """What stands before the data."""
+        """Return the bytes before the data: local file header and .npy header."""
         sizes = struct.pack("<HHQQ", 1, 16, self._stored, self._stored)
         kind = (b"PK\3\4", VERSION, 0x800, 0, 0, NEW_YEAR_1980)
         fixed = struct.pack("<4sHHHHHIIIHH", *kind, checksum, IN_ZIP64, IN_ZIP64, len(self._file), len(sizes))
         return fixed + self._file + sizes + self.head
 
     def entry(self, checksum: int) -> bytes:
-        """Its line in the archive's directory."""
+        """Return the member's entry in the archive's central directory."""
         sizes = struct.pack("<HHQQQ", 1, 24, self._stored, self._stored, self.begin)
         kind = (b"PK\1\2", VERSION, VERSION, 0x800, 0, 0, NEW_YEAR_1980)
         lengths = (len(self._file), len(sizes), 0, 0, 0, 0)
@@ -76,7 +76,7 @@ class Member:
 
 
 def members(columns: Mapping[str, np.dtype], rows: int) -> list[Member]:
-    """The archive's members in file order; columns of ``rows`` values."""
+    """Return the archive's members in file order, for columns of ``rows`` values."""
     out: list[Member] = []
     for name, dtype in columns.items():
         out.append(member(name, dtype, (rows,), out[-1].end if out else 0))
@@ -84,23 +84,23 @@ def members(columns: Mapping[str, np.dtype], rows: int) -> list[Member]:
 
 
 def member(name: str, dtype: np.dtype, shape: tuple[int, ...], begin: int) -> Member:
-    """An array of the archive whose record stands at offset ``begin``."""
+    """Return an array's member, with its record at offset ``begin``."""
     head = io.BytesIO()
     kind = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(head, kind)
     return Member(name, head.getvalue(), begin, math.prod(shape) * dtype.itemsize)
 
 
-def of_pieces(head: bytes, pieces: Iterable[tuple[int, int]]) -> int:
-    """The CRC-32 of a member: its header, then the ranks' pieces, of which the CRC-32 and the length are given."""
+def combined_checksum(head: bytes, pieces: Iterable[tuple[int, int]]) -> int:
+    """Return the CRC-32 of a member: of its header, then the ranks' pieces, given as (CRC-32, length)."""
     checksum = zlib.crc32(head)
     for piece, length in pieces:
-        checksum = joined(checksum, piece, length)
+        checksum = crc32_combine(checksum, piece, length)
     return checksum
 
 
 def directory(of: Sequence[Member], checksums: Sequence[int]) -> bytes:
-    """What follows the last member."""
+    """Return the central directory and its end records, which follow the last member."""
     begin = of[-1].end
     entries = b"".join(member.entry(crc) for member, crc in zip(of, checksums, strict=True))
     counts = (len(of), len(of), len(entries), begin)
@@ -110,8 +110,8 @@ def directory(of: Sequence[Member], checksums: Sequence[int]) -> bytes:
     return entries + end64 + locator + end
 
 
-def joined(first: int, second: int, length: int) -> int:
-    """The CRC-32 of two pieces of data, one after the other, from their CRC-32s and the second's length in bytes."""
+def crc32_combine(first: int, second: int, length: int) -> int:
+    """Return the CRC-32 of two concatenated pieces from their CRC-32s and the second's length in bytes."""
     power, square = 1 << 31, 1 << 23  # 1 and x^8, bit-reversed: appending a byte multiplies by x^8
     while length:
         if length & 1:
@@ -122,7 +122,7 @@ def joined(first: int, second: int, length: int) -> int:
 
 
 def _times(a: int, b: int) -> int:
-    """The product of two polynomials over GF(2), bit-reversed, modulo that of CRC-32."""
+    """Multiply two bit-reversed polynomials over GF(2), modulo that of CRC-32."""
     product = 0
     for bit in range(31, -1, -1):
         if a >> bit & 1:

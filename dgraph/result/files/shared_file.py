@@ -1,4 +1,4 @@
-"""One file that all ranks write, each at its own offsets, and that appears under its name complete or not at all."""
+"""One file that all ranks write, each at its own offsets; it appears under its name complete or not at all."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Buffer = bytes | memoryview | np.ndarray
 
 
 class SharedFile:
-    """A draft that is open on every rank, as ``descriptor``."""
+    """Draft of a file, open on every rank as ``descriptor``."""
 
     def __init__(self, path: Path, descriptor: int, comm: Comm):
         self.path, self.descriptor, self.comm = path, descriptor, comm
 
     def write(self, offset: int, pieces: Iterable[Buffer]) -> None:
-        """Write pieces one after the other from ``offset`` on; collective, no rank's bytes overlap another's.
+        """Write pieces one after the other from ``offset`` on; collective. Ranks' ranges must not overlap.
 
         Raises:
-            OutputError: on all ranks, if the system refused on one.
+            OutputError: on all ranks, if the system output_errors on one.
         """
-        with self.comm.together(), refused(self.path):
+        with self.comm.together(), output_errors(self.path):
             for piece in pieces:
                 raw = piece.data if isinstance(piece, np.ndarray) else memoryview(piece)
                 rest = raw.cast("B") if raw.nbytes else memoryview(b"")
@@ -39,19 +39,19 @@ class SharedFile:
 
 @contextmanager
 def shared_file(path: Path, comm: Comm) -> Iterator[SharedFile]:
-    """A draft beside ``path``, renamed to it when the block ends well and removed when it does not; collective."""
+    """Open a draft beside ``path``; rename it at the end of the block, or remove it after an error; collective."""
     draft = path.with_name(f".{path.name}.{comm.bcast_json(os.getpid())}.part")
     descriptor = -1
     try:
-        with comm.together(), refused(path):
+        with comm.together(), output_errors(path):
             if comm.rank == 0:
                 os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        with comm.together(), refused(path):
+        with comm.together(), output_errors(path):
             descriptor = os.open(draft, os.O_WRONLY)
         yield SharedFile(path, descriptor, comm)
-        with comm.together(), refused(path):
+        with comm.together(), output_errors(path):
             os.fsync(descriptor)
-        with comm.together(), refused(path):
+        with comm.together(), output_errors(path):
             if comm.rank == 0:
                 os.replace(draft, path)
     finally:
@@ -62,8 +62,8 @@ def shared_file(path: Path, comm: Comm) -> Iterator[SharedFile]:
 
 
 @contextmanager
-def refused(path: Path) -> Iterator[None]:
-    """Says of a system's error which file, which host, and what to do."""
+def output_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block into an OutputError with the file, the host and a remedy."""
     try:
         yield
     except OSError as error:

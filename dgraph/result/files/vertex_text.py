@@ -1,4 +1,4 @@
-"""``vertex value`` lines as LDBC Graphalytics has them, formatted by NumPy a block of rows at a time."""
+"""LDBC Graphalytics' ``vertex value`` lines, formatted by NumPy a block of rows at a time."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ ROWS = 1 << 16
 """Rows formatted at a time."""
 
 UNREACHED = np.iinfo(np.int64).max
-"""The integer distance of a vertex that was not reached."""
+"""Integer distance of an unreached vertex."""
 
 
 def lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes = b"") -> Iterator[bytes]:
-    """Text of the rows, in blocks. Floats are written so that they read back equal, infinity as ``Infinity``.
+    """Yield the text of the rows, in blocks. Floats read back equal; infinity is written as ``Infinity``.
 
     Args:
-        vertex: int64, not negative; or names, as bytes (``b""`` writes nothing, after the blank).
-        values: integers or floats, as many.
-        infinity: stands in place of an integer ``UNREACHED``; b"" writes the number.
+        vertex: int64, not negative; or names as bytes (``b""`` leaves the field empty).
+        values: integers, floats or names, one a vertex.
+        infinity: text for an integer ``UNREACHED``; b"" writes the number.
     """
     for begin in range(0, vertex.size, ROWS):
         rows = slice(begin, begin + ROWS)
         if "S" in (vertex.dtype.kind, values.dtype.kind):
-            yield _worded_lines(vertex[rows], values[rows], infinity)
+            yield _name_lines(vertex[rows], values[rows], infinity)
         elif np.issubdtype(values.dtype, np.floating):
             yield _float_lines(vertex[rows], values[rows])
         else:
             yield _integer_lines(vertex[rows], values[rows].astype(np.int64), infinity)
 
 
-def _worded_lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes) -> bytes:
-    """Names stand for vertices, perhaps also as values."""
+def _name_lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes) -> bytes:
+    """Return lines in which vertices, and possibly values, are names."""
     if values.dtype.kind == "S":
         return b"".join(map(b"%s %s\n".__mod__, zip(vertex.tolist(), values.tolist(), strict=True)))
     numbered = b"".join(lines(np.arange(values.size), values, infinity)).splitlines()
@@ -47,22 +47,22 @@ def _float_lines(vertex: np.ndarray, values: np.ndarray) -> bytes:
 
 
 def _integer_lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes) -> bytes:
-    keys, shown_keys = _digits(vertex)
+    keys, used_keys = _digits(vertex)
     if infinity:
         unreached = values == UNREACHED
-        cells, shown = _digits(np.where(unreached, 0, values), len(infinity))
+        cells, used = _digits(np.where(unreached, 0, values), len(infinity))
         cells[unreached, -len(infinity) :] = np.frombuffer(infinity, np.uint8)
-        shown[unreached, -len(infinity) :] = True
+        used[unreached, -len(infinity) :] = True
     else:
-        cells, shown = _digits(values)
+        cells, used = _digits(values)
     one = np.ones((vertex.size, 1), np.uint8)
     block = np.hstack([keys, one * ord(" "), cells, one * ord("\n")])
-    keep = np.hstack([shown_keys, one.view(bool), shown, one.view(bool)])
+    keep = np.hstack([used_keys, one.view(bool), used, one.view(bool)])
     return block[keep].tobytes()
 
 
 def _digits(values: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """ASCII of integers, right-aligned in a byte matrix (rows, width ≥ least), and which of its cells are theirs."""
+    """Return integers as right-aligned ASCII in a byte matrix (rows, width ≥ least), and a mask of the used cells."""
     negative = values < 0
     rest = np.abs(values).view(np.uint64)
     length = len(str(rest.max(initial=0)))

@@ -1,4 +1,4 @@
-"""Schedules side by side on one GPU: time, memory, how even edges lie; as text, as a page, as pictures."""
+"""Comparison of schedules on one GPU: time, memory, load balance; as text, JSON, HTML page or picture."""
 
 from dgraph.tools.balance.balance_page import write_page
 from dgraph.tools.balance.balance_table import detail, facts, table

@@ -1,11 +1,11 @@
-// the page of a comparison of schedules
+// Page of a comparison of schedules.
 const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("page");
 const ran = data.rows.filter(row => row.seconds !== null);
-const BROKEN = 6; // bars of more than so many times the median are cut short
+const BROKEN = 6; // bars longer than this multiple of the median are truncated
 const MOST_RANKED = 8;
 
-// a bar a way, of parts on top of each other
+// One stacked bar per schedule.
 function stacked(rows, parts, of, write, width = 1040) {
   const height = 18,
     left = 190,
@@ -33,7 +33,7 @@ function stacked(rows, parts, of, write, width = 1040) {
   return svg;
 }
 
-// ranks by time, memory and lines: the nearer to the centre, the better
+// Ranks by time, memory and lines; 1 is the centre.
 function radar(rows, size = 420) {
   const axes = ["time", "memory", "lines"],
     known = rows.filter(row => axes.every(axis => row.ranks[axis] !== null)).sort((a, b) => a.ranks.time - b.ranks
@@ -63,13 +63,13 @@ function radar(rows, size = 420) {
 }
 
 const parts = ["kernel", "others", "host"],
-  partHues = { kernel: colour("compute"), others: colour("exchange"), host: colour("agree") };
+  partHues = { kernel: colour("compute"), others: colour("exchange"), host: colour("idle") };
 const shade = value => value === null || value === undefined ? "–" : figures(value, 3);
 const nodes = [make("h1", {}, data.title), make("code", {}, `${data.command}  ·  ${data.created}`),
   make("ul", { class: "facts" }, ...data.facts.map(text => make("li", {}, text)), ...data.rows.filter(row => row.told || !
     row.right).map(row => make("li", { class: "warning" },
     `${row.label}: ${row.right ? row.told : "its answer is not that of the first"}`))),
-  section("Time", "Of the rounds: kernels that visit edges, other kernels, and what is left to the host. Bars with … are cut short.", legend(
+  section("Time", "Time of the rounds: kernels that visit edges, other kernels, and the host's remainder. Bars with … are truncated.", legend(
     parts, partHues), stacked(ran, parts, partHues, time)),
   section("Figures", data.note, table(["schedule", "time", "kernel", "others", "host", "rounds", "memory", "block",
       "warp", "thread", "lines"],
@@ -78,7 +78,7 @@ const nodes = [make("h1", {}, data.title), make("code", {}, `${data.command}  ·
         "warp", "thread"
       ].map(unit => shade(row.spread && row.spread[unit].ratio)), row.lines === null ? "–" : String(row.lines)
     ]))),
-  section("Ranks by time, memory and lines of the template", "The fastest; 1, at the centre, is best.", ...radar(ran)),
+  section("Ranks by time, memory and lines of the template", "The fastest schedules; 1, at the centre, is best.", ...radar(ran)),
 ];
 for (const row of ran.filter(one => one.profiles)) {
   const names = [...new Set(row.profiles.flatMap(one => Object.keys(one.columns)))],

@@ -1,4 +1,4 @@
-"""A comparison as one HTML page that needs nothing else, with the figures of the report's page."""
+"""Comparison as one self-contained HTML page, drawn with the figures of the report's page."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dgraph.tools.balance.measure import Cell
 
 
 def write_page(cells: Sequence[Cell], about: dict[str, Any], path: str | os.PathLike) -> None:
-    """Write the page, replacing ``path`` in one step.
+    """Write the page, replacing ``path`` atomically.
 
     Raises:
-        OutputError: the system refused; nothing is left behind.
+        OutputError: the system refused; no partial file remains.
     """
     replacing(path, page(cells, about).encode(), "--html")
 
 
 def page(cells: Sequence[Cell], about: dict[str, Any]) -> str:
-    """The text of the page."""
-    told = facts(cells, about)
-    for row, cell in zip(told["rows"], cells, strict=True):
+    """Return the page's HTML."""
+    data = facts(cells, about)
+    for row, cell in zip(data["rows"], cells, strict=True):
         load = row.pop("load")
         if load:
             first = [profile(f"round {one['round']:,}", one) for one in load["rounds"]]
@@ -33,4 +33,4 @@ def page(cells: Sequence[Cell], about: dict[str, Any]) -> str:
             row["spread"] = {unit: load[unit] for unit in ("block", "warp", "thread")}
         row["host"] = max((cell.seconds or 0.0) - cell.kernel - cell.others, 0.0)
     script = (files("dgraph.tools.balance") / "balance.js").read_text(encoding="utf-8")
-    return filled(about["title"], told | {"note": NOTE.replace("\n", " ")}, script)
+    return filled(about["title"], data | {"note": NOTE.replace("\n", " ")}, script)

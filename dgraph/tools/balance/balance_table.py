@@ -1,4 +1,4 @@
-"""A comparison as plain text and as JSON."""
+"""Comparison as plain text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dgraph.report.text_lines import aligned, count, size
 from dgraph.tools.balance.measure import Cell
 
 SHOWN = 12
-"""Rounds of a way that are listed: the first, and those whose fullest thread block has most edges."""
+"""Rounds listed per schedule: the first, and those with the largest maximum of edges per thread block."""
 
 NOTE = """\
-ms are milliseconds of the rounds (median; without loading and compiling): kernel in kernels that visit edges, others in
-other kernels, host what is left. memory is the GPU's at most, the graph included. block, warp and thread: most ÷ mean
-edges over all rounds. lines are those of the template. ranks: by time, memory and lines, 1 is best"""
+ms: milliseconds of the rounds (median, without loading and compiling); kernel: in kernels that visit edges; others: in
+other kernels; host: the remainder. memory: peak on the GPU, with the graph. block, warp, thread: maximum ÷ mean edges
+over all rounds. lines: of the schedule's template. ranks: by time, memory and lines, 1 is best"""
 
 
 def table(cells: Sequence[Cell]) -> str:
-    """A line a way."""
+    """Format one line per schedule."""
     head = ["schedule", "ms", "kernel", "others", "host", "rounds", "memory", *UNITS, "lines", "ranks"]
     lines: list[list[str] | None] = [head, None]
     for cell, places in zip(cells, ranks(cells), strict=True):
@@ -37,21 +37,21 @@ def table(cells: Sequence[Cell]) -> str:
                 " ".join("-" if place is None else str(place) for place in places),
             ]
         )  # fmt: skip
-    told = [f"{cell.candidate.label}: {cell.told}" for cell in cells if cell.told]
-    told += [
+    notes = [f"{cell.candidate.label}: {cell.note}" for cell in cells if cell.note]
+    notes += [
         f"{cell.candidate.label}: WRONG, not the answer of {cells[0].candidate.label}"
         for cell in cells
         if not cell.right
     ]
-    return "\n".join([*aligned(lines), *told, "", NOTE])
+    return "\n".join([*aligned(lines), *notes, "", NOTE])
 
 
 def ranks(cells: Sequence[Cell]) -> list[tuple[int | None, int | None, int | None]]:
-    """The place of every way by time, by memory and by lines of its template: the axes of 000's figure 9."""
+    """Rank every schedule by time, by memory and by lines of its template, the axes of 000's figure 9."""
 
     def places(values: Sequence[float | None]) -> list[int | None]:
-        known = sorted({value for value in values if value is not None})
-        return [None if value is None else 1 + known.index(value) for value in values]
+        distinct = sorted({value for value in values if value is not None})
+        return [None if value is None else 1 + distinct.index(value) for value in values]
 
     ran = [cell.seconds is not None for cell in cells]
     return list(
@@ -65,7 +65,7 @@ def ranks(cells: Sequence[Cell]) -> list[tuple[int | None, int | None, int | Non
 
 
 def detail(cell: Cell) -> str:
-    """How even edges lie under one way: over all rounds, as a histogram of thread blocks, and round by round."""
+    """Format the load balance of one schedule: over all rounds, as a histogram of thread blocks, and by round."""
     if not cell.load:
         return f"{cell.candidate.label}: no edges were counted"
     parts = [
@@ -86,7 +86,7 @@ def detail(cell: Cell) -> str:
 
 
 def histogram(spread: dict[str, Any]) -> str:
-    """How many thread blocks visited 0, 1, 2 to 3, 4 to 7 … edges; empty ends left out."""
+    """Format the number of thread blocks that visited 0, 1, 2 to 3, 4 to 7 … edges, without empty bins at the ends."""
     bins = spread["histogram"]
     shown = [at for at, many in enumerate(bins) if many]
     lines: list[list[str] | None] = [["edges of a block", "blocks", ""], None]
@@ -99,10 +99,11 @@ def histogram(spread: dict[str, Any]) -> str:
 
 
 def facts(cells: Sequence[Cell], about: dict[str, Any]) -> dict[str, Any]:
-    """The comparison as JSON: what was run, and a row a way."""
+    """Return the comparison as JSON-able data: ``about``, and one row per schedule."""
     rows = []
     for cell, places in zip(cells, ranks(cells), strict=True):
         row = {key: value for key, value in asdict(cell).items() if key not in ("candidate", "answer", "series")}
+        row["told"] = row.pop("note")
         row |= {
             "label": cell.candidate.label,
             "schedule": cell.candidate.schedule,

@@ -1,4 +1,4 @@
-"""What is compared: schedules, each with every combination of the values that were named for its options."""
+"""Candidates of a comparison: schedules, each with every combination of the values given for its options."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from importlib.resources import files
 from itertools import product
 
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.backend.schedule_options import CHOICES, Choice
+from dgraph.backend.schedule_options import CHOICES, Choice, options_of
 from dgraph.errors import UsageError, unknown
 
 SWEEP = "sweep"
-"""In place of values: 0, 1, 2, 4 … until no vertex has so many edges."""
+"""Placeholder for the values 0, 1, 2, 4 … up to the largest degree."""
 
 WHOLE = ("auto", "persistent")
-"""Names that ``--schedule`` knows beside those of the register."""
+"""Names that ``--schedule`` accepts beside those of the register."""
 
 IN_ROUNDS = ("vertex", "warp_search", "twc")
-"""Schedules that the persistent kernel has in it."""
+"""Schedules that the persistent kernel contains."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A schedule, and the options that it was given."""
+    """Schedule with values for its options."""
 
     schedule: str
     options: Mapping[str, str | int] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
-        """The schedule, and what of its name says which option."""
-        told = [f"{name.removeprefix(f'{self.schedule}_')}={value}" for name, value in self.options.items()]
-        return " ".join([self.schedule, *told])
+        """Schedule and options, such as ``alb threshold=4096``."""
+        given = [f"{CHOICES[name].option}={value}" for name, value in self.options.items()]
+        return " ".join([self.schedule, *given])
 
     @property
     def lines(self) -> int | None:
-        """Lines of its template, and of those that it builds on, comments and blank lines left out; None for auto."""
+        """Lines of its template and of the templates it includes, without comments and blank lines; None for auto."""
         if self.schedule == "auto":
             return None
         if self.schedule == "persistent":
@@ -46,39 +46,48 @@ class Candidate:
         return sum(_lines("schedules", name) for name in dict.fromkeys((*row.needs, row.name)))
 
 
-def candidates(schedules: str, options: Mapping[str, str], largest: int) -> list[Candidate]:
-    """What to compare.
+def candidates(schedules: str, largest: int) -> list[Candidate]:
+    """Return the schedules to compare, each with every combination of the values of its options.
 
     Args:
-        schedules: names with commas between them, or "all".
-        options: option → values with commas between them, or "sweep"; every schedule gets those of its own.
-        largest: degree of the graph, where a sweep ends.
+        schedules: ``NAME[,option=value…]`` of each schedule, separated by commas, such as "twc,alb,threshold=sweep",
+            or "all". A name may occur again with other options.
+        largest: largest degree of the graph, where a sweep ends.
 
     Raises:
-        UsageError: a name or value that is not known, or an option that none of these schedules has.
+        UsageError: an unknown name or value, or an option without a schedule that has it.
     """
-    known = (*WHOLE, *SCHEDULES)
-    names = [*known] if schedules == "all" else [name.strip() for name in schedules.split(",") if name.strip()]
-    for name in names:
-        if name not in known:
-            raise unknown("schedule", name, known)
-    given = {name: _values(CHOICES[name], text, largest) for name, text in options.items()}
-    for name in given:
-        if not set(CHOICES[name].schedules) & {*names}:
-            owners = ", ".join(CHOICES[name].schedules)
-            raise UsageError(f"{CHOICES[name].flag} is of {owners}, and none of them is compared; add it to --schedule")
-    found = []
-    for name in dict.fromkeys(names):
-        own = {option: values for option, values in given.items() if name in CHOICES[option].schedules}
-        found += [Candidate(name, dict(zip(own, values, strict=True))) for values in product(*own.values())]
+    registered = (*WHOLE, *SCHEDULES)
+    named: list[tuple[str, dict[str, Sequence[str | int]]]] = []
+    for word in registered if schedules == "all" else filter(None, map(str.strip, schedules.split(","))):
+        name, equals, text = word.partition("=")
+        if not equals:
+            if name not in registered:
+                raise unknown("schedule", name, registered)
+            named.append((name, {}))
+            continue
+        if not named:
+            raise UsageError(f"--schedule {schedules}: {word} has no schedule before it; write NAME,{word}")
+        schedule, values = named[-1]
+        choices = options_of(schedule)
+        if name not in choices:
+            raise unknown(f"option of the schedule {schedule}", name, choices)
+        choice = choices[name]
+        if choice.name in values:
+            raise UsageError(f"--schedule {schedules}: {schedule} has {name} twice; write {schedule},{word} apart")
+        values[choice.name] = _values(choice, text, largest)
+    found: list[Candidate] = []
+    for name, values in named:
+        combinations = (dict(zip(values, each, strict=True)) for each in product(*values.values()))
+        found += [made for made in (Candidate(name, each) for each in combinations) if made not in found]
     return found
 
 
 def _values(choice: Choice, text: str, largest: int) -> Sequence[str | int]:
     if text != SWEEP:
-        return [choice.checked(one.strip()) for one in text.split(",")]
+        return [choice.checked(text)]
     if choice.least is None:
-        raise UsageError(f"{choice.flag} sweep: it is one of {choice.form}, and no number; name the values")
+        raise UsageError(f"{choice.flag}sweep: it is one of {choice.form}, and not a number; name the values")
     most = largest if choice.most is None else choice.most
     doubled = [1 << k for k in range(most.bit_length() + 1)]
     return [value for value in (0, *doubled) if choice.least <= value <= (choice.most or 2 * most)]

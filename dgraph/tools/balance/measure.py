@@ -1,7 +1,7 @@
-"""The runs of a comparison: for every way one that warms up, some that are timed, one with events, one that counts.
+"""Runs of a comparison. Each schedule has one warm-up run, timed runs, one run with events, and one that counts edges.
 
-Time is that of the rounds: neither loading nor compiling is in it. Its split is the load balancing papers': the kernels
-that visit edges, and what a strategy costs beside them.   [000 figures 7 and 8]
+Time is that of the rounds, without loading and compiling. It is split as in the load-balancing papers into the kernels
+that visit edges and the overhead of the strategy.   [000 figures 7 and 8]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.backend import CudaBackend, Options
+from dgraph.engine.run_options import Options as RunOptions
 from dgraph.errors import UsageError
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress
@@ -23,30 +24,33 @@ from dgraph.run import run
 from dgraph.tools.balance.candidates import Candidate
 
 SLOWER = 20
-"""Times the limit that a run which counts edges may take: every launch is then followed by a copy to the host."""
+"""Factor on the time limit for the run that counts edges, because every launch is followed by a copy to the host."""
 
 BEFORE = ("start", "apply_totals")
 """Kernels that run before the first round, on one rank."""
 
 CLOSE = 1e-5
-"""Relative difference of floats that were added in another order."""
+"""Relative tolerance for floats that were added in another order."""
 
 
 @dataclass
 class Cell:
-    """What one way came to. Seconds, bytes, edges.
+    """Measurements of one schedule, in seconds, bytes and edges.
 
     Attributes:
-        seconds: of the rounds, the median of the timed runs; None where there was none.
-        spread: the shortest and the longest of them.
-        kernel: in kernels that visit edges; ``others``: in the other kernels. The rest is the host's.
-        memory: of the GPU at most, the graph included.
-        load: edges by block, warp and thread, as a report has them; None where they were not counted.
-        series: of every round that a report keeps: number, schedule, edges, the fullest thread block, their mean.
-        queues: what those of ``steal`` came to.
+        candidate: schedule and options.
+        seconds: rounds, median of the timed runs; None if there was none.
+        spread: minimum and maximum of the timed runs.
+        kernel: time in kernels that visit edges.
+        others: time in other kernels; the remainder of ``seconds`` is the host's.
+        rounds: number of rounds.
+        memory: peak on the GPU, with the graph.
+        load: edges by block, warp and thread, as in a report; None if they were not counted.
+        series: for each round that a report keeps: number, schedule, edges, maximum and mean edges of a thread block.
+        queues: statistics of the queues of schedule ``steal``.
         answer: columns of the result.
-        told: why something is missing; "" where nothing is.
-        right: whether the answer is that of the first way.
+        note: reason why something is missing; "" if nothing is.
+        right: True if the answer equals that of the first schedule.
     """
 
     candidate: Candidate
@@ -60,27 +64,31 @@ class Cell:
     series: list[tuple[int, str, int, int, float]] = field(default_factory=list)
     queues: dict[str, float] = field(default_factory=dict)
     answer: Mapping[str, np.ndarray] | None = None
-    told: str = ""
+    note: str = ""
     right: bool = True
 
     @property
     def overhead(self) -> float:
-        """Seconds beside the kernels that visit edges."""
+        """Seconds outside the kernels that visit edges."""
         return max((self.seconds or 0.0) - self.kernel, 0.0)
 
 
 def measure(
     backend: CudaBackend, algorithm: str, graph: Graph, compared: Iterable[Candidate], *,
-    direction: str, repeat: int, limit: float, parameters: Mapping[str, Any], tell: Callable[[str], None],
+    options: RunOptions, repeat: int, limit: float, parameters: Mapping[str, Any], announce: Callable[[str], None],
 ) -> list[Cell]:  # fmt: skip
-    """A cell for every way, in their order.
+    """Measure every candidate, in order.
 
     Args:
-        backend: its GPU, and the graphs that are on it, serve all ways.
-        direction: as for a run.
-        repeat: timed runs.
-        limit: seconds of rounds after which a run is cut, and said to be.
-        tell: is given a line for every way.
+        backend: its GPU, and the graphs that lie on it, serve all runs.
+        algorithm: name of the algorithm.
+        graph: the graph.
+        compared: schedules with their options.
+        options: options of every run, without a schedule.
+        repeat: number of timed runs.
+        limit: seconds of rounds after which a run is aborted; the cell's note records it.
+        parameters: the algorithm's.
+        announce: called with the label of each candidate before its runs.
     """
     cells: list[Cell] = []
     for candidate in compared:
@@ -89,18 +97,19 @@ def measure(
         def once(longest: float, cell=cell, candidate=candidate, **recorded: bool) -> Result:
             chosen = backend.choosing(Options(candidate.schedule, **recorded, **candidate.options))
             result = run(
-                algorithm, graph, backend=chosen, direction=direction, progress=Watch(longest), **parameters
+                algorithm, graph.on(device=chosen), options=options, progress=Watch(longest),
+                **parameters,
             )  # fmt: skip
             cell.memory = chosen.device.peak or chosen.planned
             return result
 
-        tell(candidate.label)
+        announce(candidate.label)
         try:
             _fill(cell, once, repeat, limit)
         except Cut as cut:
-            cell.told = f"cut after {cut.seconds:.1f} s"
+            cell.note = f"cut after {cut.seconds:.1f} s"
         except UsageError as refused:
-            cell.told = str(refused)
+            cell.note = str(refused)
         cells.append(cell)
     _compare(cells)
     return cells
@@ -110,7 +119,7 @@ def _fill(cell: Cell, once: Callable[..., Result], repeat: int, limit: float) ->
     warm = once(limit)
     cell.answer = warm.columns
     times = [_spent(once(limit)) for _ in range(repeat)]
-    memory = cell.memory  # of a run that neither uploaded the graph nor counts edges
+    memory = cell.memory  # of a run that neither uploads the graph nor counts edges
     cell.seconds, cell.spread = statistics.median(times), (min(times), max(times))
     (rank,) = once(limit, timed=True).report["ranks"]
     for row in rank["kernels"]:
@@ -122,7 +131,7 @@ def _fill(cell: Cell, once: Callable[..., Result], repeat: int, limit: float) ->
     try:
         report = once(SLOWER * limit, record=True).report
     except Cut:
-        cell.told = f"counting edges took more than {SLOWER * limit:.0f} s"
+        cell.note = f"counting edges took more than {SLOWER * limit:.0f} s"
         return
     finally:
         cell.memory = memory
@@ -144,7 +153,7 @@ def _spent(result: Result) -> float:
 
 
 def _compare(cells: list[Cell]) -> None:
-    """Every answer with the first: schedules may change nothing but time."""
+    """Compare every answer with the first one; schedules must not change the result."""
     first = next((cell.answer for cell in cells if cell.answer is not None), None)
     for cell in cells:
         if cell.answer is not None and first is not None:
@@ -159,23 +168,27 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 class Cut(Exception):
-    """A run took too long."""
+    """A run exceeded its time limit."""
 
     def __init__(self, seconds: float):
         self.seconds = seconds
 
 
 class Watch(Progress):
-    """Ends a run whose rounds take longer than ``limit`` seconds; they count from the end of the first call of rounds,
-    which may have compiled."""
+    """Progress observer that aborts a run whose rounds take longer than ``limit`` seconds.
+
+    The time starts at the end of the first round, which may include compilation.
+    """
 
     def __init__(self, limit: float):
         self.limit, self.began = limit, 0.0
 
     def phase(self, name, detail=""):
+        """Reset the clock."""
         self.began = 0.0
 
     def round(self, number, vertices, edges=None, direction=""):
+        """Start the clock, or raise :class:`Cut` if the limit has passed."""
         now = time.perf_counter()
         if not self.began:
             self.began = now

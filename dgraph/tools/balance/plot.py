@@ -1,4 +1,4 @@
-"""A comparison as a picture, SVG or PNG, by matplotlib (``pip install 'dgraph-analytics[plots]'``)."""
+"""Comparison as an SVG or PNG picture, drawn with matplotlib (``pip install 'dgraph-analytics[plots]'``)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ from dgraph.tools.balance.balance_table import ranks
 from dgraph.tools.balance.measure import Cell
 
 MOST_LOADS = 8
-"""Ways whose load by thread block is drawn: of more, those of the fewest and of the most even blocks, and between."""
+"""Maximum number of schedules whose load by thread block is drawn; of more, a sample from worst to best balance."""
 
 BROKEN, MOST_RANKED = 6, 8
-"""Bars of more than so many times the median are cut short; ways whose places are drawn."""
+"""Multiple of the median at which a bar is truncated; maximum number of schedules whose ranks are drawn."""
 
 PARTS = {"kernel": "#4477aa", "others": "#ee6677", "host": "#c9ccd2"}
 KERNELS = ("#4477aa", "#ee8866", "#228833", "#ee6677", "#aa3377", "#ccbb44")
 
 
 def matplotlib():
-    """The library, or an error that says how to get it."""
+    """Import matplotlib.
+
+    Raises:
+        UsageError: it is not installed.
+    """
     try:
         import matplotlib
     except ImportError as error:
@@ -41,7 +45,7 @@ def write_picture(cells: Sequence[Cell], about: dict[str, Any], path: str | os.P
 
     Raises:
         UsageError: matplotlib is not installed.
-        OutputError: the system refused; nothing is left behind.
+        OutputError: the system refused; no partial file remains.
     """
     matplotlib()
     from matplotlib.figure import Figure
@@ -70,7 +74,7 @@ def write_picture(cells: Sequence[Cell], about: dict[str, Any], path: str | os.P
 
 
 def _times(axes, cells: Sequence[Cell]) -> None:
-    """Bars of kernel and overhead.   [000 figures 7 and 8; 001 figures 12 to 15]"""
+    """Draw bars of kernel time and overhead, as in 000 figures 7 and 8, and 001 figures 12 to 15."""
     left = np.zeros(len(cells))
     for name, colour in PARTS.items():
         width = np.array([_part(cell, name) for cell in cells]) * 1000
@@ -96,7 +100,7 @@ def _part(cell: Cell, name: str) -> float:
 
 
 def _swept(cells: Sequence[Cell]) -> str:
-    """The option of which there are three numbers or more, all else alike; "" where there is none."""
+    """Return the option that alone varies over three or more numbers; "" if there is none."""
     if len({cell.candidate.schedule for cell in cells}) != 1:
         return ""
     varied = [
@@ -109,7 +113,7 @@ def _swept(cells: Sequence[Cell]) -> str:
 
 
 def _sweep(axes, cells: Sequence[Cell], option: str) -> None:
-    """Time by the value of an option; words are lines across.   [002, section 6.1: analysing the threshold]"""
+    """Draw time by the value of an option, with named values as horizontal lines, as in 002 section 6.1."""
     points = [(cell.candidate.options[option], 1000 * (cell.seconds or 0.0)) for cell in cells]
     numbers = [(value, time) for value, time in points if isinstance(value, int)]
     axes.plot(*zip(*numbers, strict=True), marker="o", markersize=3, linewidth=1)
@@ -127,7 +131,7 @@ def _sweep(axes, cells: Sequence[Cell], option: str) -> None:
 
 
 def _ranks(axes, cells: Sequence[Cell]) -> None:
-    """Places by time, memory and lines, a line a way; low is good.   [000 figure 9]"""
+    """Draw the ranks by time, memory and lines, one line per schedule; low is good. As in 000 figure 9."""
     placed = [(places, cell) for cell, places in zip(cells, ranks(cells), strict=True) if None not in places]
     for places, cell in sorted(placed, key=lambda one: one[0][0] or 0)[:MOST_RANKED]:
         axes.plot((0, 1, 2), places, marker="o", markersize=3, linewidth=1, label=cell.candidate.label)
@@ -138,13 +142,13 @@ def _ranks(axes, cells: Sequence[Cell]) -> None:
 
 
 def _load(axes, cell: Cell) -> None:
-    """Edges of every thread block over all rounds, kernels on top of each other.   [002 figures 1 and 5]"""
+    """Draw the edges of every thread block over all rounds, stacked by kernel, as in 002 figures 1 and 5."""
     kernels = cell.load["by_block"] if cell.load else {}
     blocks = max(map(len, kernels.values()))
     bottom = np.zeros(blocks)
     for (name, edges), colour in zip(kernels.items(), KERNELS, strict=False):
         column = np.pad(np.array(edges, float), (0, blocks - len(edges)))
-        edge = {"edgecolor": colour, "linewidth": 0.6} if blocks > 100 else {}  # so that one block in hundreds is seen
+        edge = {"edgecolor": colour, "linewidth": 0.6} if blocks > 100 else {}  # keeps one block among hundreds visible
         places = np.arange(blocks + 1) - 0.5
         axes.stairs(bottom + column, places, baseline=bottom, fill=True, facecolor=colour, label=name, **edge)
         bottom = bottom + column
@@ -161,7 +165,7 @@ def _load(axes, cell: Cell) -> None:
 
 
 def _some(cells: list[Cell]) -> list[Cell]:
-    """At most ``MOST_LOADS``, from the least even blocks to the most even."""
+    """Return at most ``MOST_LOADS`` cells, evenly spaced from the worst to the best balance of blocks."""
     if len(cells) <= MOST_LOADS:
         return cells
     ordered = sorted(cells, key=lambda cell: -(cell.load["block"]["ratio"] or 0.0) if cell.load else 0.0)

@@ -1,4 +1,4 @@
-"""What a machine and a launch offer dgraph, and what to mend: a line a finding, each OK, WARN or FAIL with its cure."""
+"""Checks of a machine and a launch: one line per finding, OK, WARN or FAIL, the last two with a remedy."""
 
 from dgraph.tools.doctor.checkup import examine
 from dgraph.tools.doctor.finding import FAIL, OK, WARN, Finding

@@ -1,4 +1,4 @@
-"""All findings, of all hosts, on rank 0."""
+"""Collection of the findings of all hosts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from dgraph.tools.doctor.transport_checks import transport_findings
 
 
 def examine(comm: Comm) -> list[Finding]:
-    """Look at everything; collective. The same findings on every rank, those of a host by one of its ranks."""
+    """Run all checks and return the same findings on every rank; collective.
+
+    One rank of each host checks the host and its GPUs; rank 0 checks the launcher.
+    """
     hosts = every_host(comm)
     here = [rank for rank, host in enumerate(hosts) if host == hosts[comm.rank]]
     mine: list[Finding] = []
@@ -32,7 +35,7 @@ def examine(comm: Comm) -> list[Finding]:
 
 
 def _guarded(what: str, look) -> Iterable[Finding]:
-    """A check that itself breaks is a finding, not the end."""
+    """Run a check; if it raises, return that as a finding."""
     try:
         return list(look())
     except Exception as error:
@@ -40,7 +43,7 @@ def _guarded(what: str, look) -> Iterable[Finding]:
 
 
 def _merged(parts: list[list[Finding]], hosts: list[str]) -> list[Finding]:
-    """Each finding once; where hosts differ, with the host's name."""
+    """Return each finding once, with the host's name if hosts differ."""
     by_host: dict[Finding, list[str]] = {}
     for part, host in zip(parts, hosts, strict=True):
         for finding in part:
@@ -51,6 +54,6 @@ def _merged(parts: list[list[Finding]], hosts: list[str]) -> list[Finding]:
     out = []
     for finding, where in by_host.items():
         differs = several and len(where) < len(about) and names.count(finding.what) > 1
-        told = f"{', '.join(where)}: {finding.found}" if differs else finding.found
-        out.append(Finding(finding.level, finding.what, told, finding.cure))
+        found = f"{', '.join(where)}: {finding.found}" if differs else finding.found
+        out.append(Finding(finding.level, finding.what, found, finding.cure))
     return out

@@ -1,4 +1,4 @@
-"""One line of the doctor's."""
+"""One line of the doctor's output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ OK, WARN, FAIL = "OK", "WARN", "FAIL"
 
 @dataclass(frozen=True)
 class Finding:
-    """What was looked at, what was found there, and for a WARN or FAIL what to do."""
+    """Result of one check.
+
+    Attributes:
+        level: "OK", "WARN" or "FAIL".
+        what: subject, such as "gpu memory".
+        found: observation.
+        cure: what to do about a WARN or FAIL.
+    """
 
     level: str
     what: str
@@ -18,12 +25,15 @@ class Finding:
 
 
 def ok(what: str, found: str) -> Finding:
+    """Make a finding that needs no action."""
     return Finding(OK, what, found)
 
 
 def warn(what: str, found: str, cure: str) -> Finding:
+    """Make a finding about lost speed or a missing feature."""
     return Finding(WARN, what, found, cure)
 
 
 def fail(what: str, found: str, cure: str) -> Finding:
+    """Make a finding that prevents runs, or makes their results wrong."""
     return Finding(FAIL, what, found, cure)

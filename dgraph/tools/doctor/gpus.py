@@ -1,5 +1,4 @@
-"""GPUs, through the driver's own libraries: no GPU package is needed to see why none works.
-[CUDA driver API; NVML]"""
+"""Checks of this host's GPUs through the CUDA driver API and NVML, which work even if no GPU package does."""
 
 from __future__ import annotations
 
@@ -17,23 +16,23 @@ from dgraph.tools.doctor.finding import Finding, fail, ok, warn
 CUPY = "import cupy; assert int(cupy.arange(5).sum()) == 10; print(cupy.__version__)"
 NCCL = "from cupy.cuda import nccl; print(nccl.get_version())"
 PATIENCE = 120
-"""Seconds that a first kernel of CuPy's may take to compile."""
+"""Seconds granted to CuPy for compiling its first kernel."""
 
 MPS_ENABLED = 133
-"""CU_DEVICE_ATTRIBUTE_MPS_ENABLED."""
+"""Value of CU_DEVICE_ATTRIBUTE_MPS_ENABLED."""
 
 SMALL = 256
-"""Characters of a name."""
+"""Bytes of a buffer for a device name."""
 
 
 class Memory(ctypes.Structure):
-    """NVML's nvmlMemory_t, bytes."""
+    """NVML's nvmlMemory_t, in bytes."""
 
     _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
 
 
 def gpu_findings(ranks_here: int) -> Iterator[Finding]:
-    """Findings about the GPUs of this host, on which ``ranks_here`` ranks run."""
+    """Yield the findings about the GPUs of this host, on which ``ranks_here`` ranks run."""
     cupy = [d for d in distributions() if (d.metadata["Name"] or "").lower().startswith("cupy")]
     if not Path("/proc/driver/nvidia/version").exists() and not glob.glob("/dev/nvidia[0-9]*"):
         yield ok("gpus", "none on this host: ranks run on its cores")
@@ -97,16 +96,16 @@ def _devices(cuda: ctypes.CDLL, count: int, visible: str | None) -> Iterator[Fin
         for value, attribute in ((major, 75), (minor, 76)):  # compute capability
             cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
         memory, handle = Memory(), ctypes.c_void_p()
-        known = False
+        measured = False
         if nvml is not None and not nvml.nvmlDeviceGetHandleByPciBusId_v2(pci, ctypes.byref(handle)):
-            known = not nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))
-        free = f"{memory.free / 2**30:.0f} of " if known else ""
+            measured = not nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))
+        free = f"{memory.free / 2**30:.0f} of " if measured else ""
         found.append(
             f"{device}: {name.value.decode()} ({major.value}.{minor.value}), {free}{total.value / 2**30:.0f} GiB"
-            f"{' free' if known else ''}, {pci.value.decode()}"
+            f"{' free' if measured else ''}, {pci.value.decode()}"
         )
-        if known and memory.free < memory.total // 2:
-            cure = "see nvidia-smi for who holds it; choose another with CUDA_VISIBLE_DEVICES"
+        if measured and memory.free < memory.total // 2:
+            cure = "see nvidia-smi for the processes that hold it; choose another GPU with CUDA_VISIBLE_DEVICES"
             yield warn("gpu memory", f"more than half of GPU {device}'s is taken: {found[-1]}", cure)
     yield ok("gpus", "; ".join(found) + (f" (CUDA_VISIBLE_DEVICES={visible})" if visible else ""))
 
@@ -143,7 +142,7 @@ def _peers(cuda: ctypes.CDLL, count: int) -> Finding:
     table = "\n".join(
         ["  " + "".join(f"{b:>3}" for b in range(count)), *(f"{a:>2}{row}" for a, row in enumerate(rows))]
     )
-    cure = "ask Slurm for --gpu-bind=none; see nvidia-smi topo -p2p r; messages take other ways meanwhile"
+    cure = "ask Slurm for --gpu-bind=none; see nvidia-smi topo -p2p r; until then messages take other transports"
     return warn("peer access", f"not between GPUs {', '.join(refused)}\n{table}", cure)
 
 
@@ -169,27 +168,27 @@ def _cupy(names: list[str]) -> Finding:
 
 
 def _nccl(count: int) -> Finding:
-    """Of a child: a library that this process loads first would be CuPy's too, and perhaps not the other ranks'."""
+    """Query NCCL in a child process: a library loaded here would become CuPy's, which may differ from other ranks'."""
     done = subprocess.run([sys.executable, "-c", NCCL], capture_output=True, text=True, check=False)
     if done.returncode or not done.stdout.strip().isdigit():
         if count == 1:
             return ok("nccl", "CuPy finds none; one GPU needs none")
-        told = "CuPy finds none: GPUs of several hosts exchange through host memory"
-        return warn("nccl", told, "pip install nvidia-nccl-cu13, or -cu12, as the driver has it")
+        found = "CuPy finds none: GPUs of several hosts exchange through host memory"
+        return warn("nccl", found, "pip install nvidia-nccl-cu13, or -cu12, as the driver has it")
     number = int(done.stdout)
     return ok("nccl", f"{number // 10000}.{number // 100 % 100}.{number % 100}")
 
 
 def _cuda_aware() -> Finding:
-    """Of the MPI that is loaded; what it claims is tried in a process of its own."""
+    """Query the loaded MPI for CUDA support, and test a positive answer in a child process."""
     from dgraph.backend.cuda.transports import aware
 
     if "mpi4py" not in sys.modules:
         return ok("cuda-aware mpi", "no MPI is loaded: one process")
     says = aware.library_says()
     if says != aware.YES:
-        told = "no" if says == aware.NO else "unknown, so taken as no"
-        return ok("cuda-aware mpi", f"{told}: no address on a GPU is given to it")
+        answer = "no" if says == aware.NO else "unknown, so taken as no"
+        return ok("cuda-aware mpi", f"{answer}: no address on a GPU is given to it")
     if died := aware.tried(0):
         cure = "nothing is given to it but host memory; see the MPI's documentation on CUDA if it should work"
         return warn("cuda-aware mpi", f"it says yes, but {died}", cure)

@@ -1,4 +1,4 @@
-"""A host: versions, cores, memory, shared memory, and the folder of compiled code."""
+"""Checks of a host: versions, cores, memory, shared memory, compiler, and the folder of compiled code."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from dgraph.tools.doctor.finding import Finding, fail, ok, warn
 
 PACKAGES = ("numpy", "numba", "llvmlite", "pymetis", "mpi4py")
 LEAST_MEMORY = 1 << 30
-"""Bytes a rank: what Python, Numba and a graph of a few million edges take."""
+"""Minimum free bytes per rank, for Python, Numba and a graph of a few million edges."""
 
 LEAST_SHARED = 256 << 20
-"""Bytes of /dev/shm: MPICH keeps its mailboxes there, some 30 MB a rank."""
+"""Minimum free bytes of /dev/shm, where MPICH keeps its mailboxes of about 30 MB per rank."""
 
 SEGMENTS = ("mpich_*", "vader_segment.*")
-"""What MPICH and Open MPI call theirs."""
+"""File name patterns of the shared memory of MPICH and Open MPI."""
 
 LEAST_DISK = 256 << 20
-"""Bytes for compiled code, some 2 MB a program."""
+"""Minimum free bytes for compiled code, about 2 MB per program."""
 
 
 def host_findings(ranks_here: int) -> Iterator[Finding]:
-    """Findings of this host, on which ``ranks_here`` ranks of the job run."""
+    """Yield the findings about this host, on which ``ranks_here`` ranks of the job run."""
     yield from _versions()
     yield from _cores(ranks_here)
     yield from _memory(ranks_here)
     yield from _shared_memory(ranks_here)
-    yield from _left_behind()
+    yield from _stale_segments()
     yield from _cache()
     yield from _compiler()
 
@@ -77,7 +77,7 @@ def _cores(ranks_here: int) -> Iterator[Finding]:
 def _memory(ranks_here: int) -> Iterator[Finding]:
     free = free_memory()
     if free is None:
-        yield warn("memory", "cannot be told on this system", "see that each rank has a GiB and its part of the graph")
+        yield warn("memory", "cannot be measured here", "make sure that each rank has 1 GiB and its part of the graph")
         return
     found = f"{free / 2**30:.1f} GiB free, {free / ranks_here / 2**30:.1f} a rank"
     if free / ranks_here < LEAST_MEMORY:
@@ -93,16 +93,16 @@ def _shared_memory(ranks_here: int) -> Iterator[Finding]:
     free = shutil.disk_usage(path).free
     found = f"{free / 2**20:,.0f} MiB free in {path}"
     if free < LEAST_SHARED:
-        yield warn("shared memory", found, "ranks of one host talk through it; in Docker: --shm-size=1g")
+        yield warn("shared memory", found, "ranks of one host communicate through it; in Docker: --shm-size=1g")
     else:
         yield ok("shared memory", found)
 
 
-def _left_behind(folder: Path = Path("/dev/shm")) -> Iterator[Finding]:
-    """Shared memory of MPI runs that were killed: a job of the same number and step would wait for it for ever."""
+def _stale_segments(folder: Path = Path("/dev/shm")) -> Iterator[Finding]:
+    """Yield a warning about shared memory of killed MPI runs; a job with the same number and step would hang on it."""
     mapped = set()
     for process in Path("/proc").glob("[0-9]*/maps"):
-        with contextlib.suppress(OSError):  # ended meanwhile, or another user's, who maps none of this one's
+        with contextlib.suppress(OSError):  # ended meanwhile, or of another user, who cannot map this user's segments
             mapped |= {word for word in process.read_text().split() if word.startswith(str(folder))}
     sizes = []
     for file in (file for name in SEGMENTS for file in folder.glob(name)):
@@ -110,9 +110,9 @@ def _left_behind(folder: Path = Path("/dev/shm")) -> Iterator[Finding]:
             if file.stat().st_uid == os.getuid() and str(file) not in mapped:
                 sizes.append(file.stat().st_size)
     if sizes:
-        told = f"{len(sizes)} segments that ended MPI runs left in {folder}, {sum(sizes) / 2**20:,.0f} MiB"
+        found = f"{len(sizes)} segments that ended MPI runs left in {folder}, {sum(sizes) / 2**20:,.0f} MiB"
         where = " ".join(str(folder / name) for name in SEGMENTS)
-        yield warn("shared memory", told, f"while no MPI program of yours runs: rm -f {where}")
+        yield warn("shared memory", found, f"while no MPI program of yours runs: rm -f {where}")
 
 
 def _cache() -> Iterator[Finding]:
@@ -129,7 +129,7 @@ def _cache() -> Iterator[Finding]:
     if free < LEAST_DISK:
         yield warn("compiled code", found, "free some disk, or set DGRAPH_CACHE_DIR to a folder elsewhere")
     elif path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH) and path.is_relative_to("/tmp"):
-        yield ok("compiled code", f"{found}; the home cannot be written, so it lies on this node")
+        yield ok("compiled code", f"{found}; the home folder is not writable, so this one is local to the node")
     elif not programs:
         yield ok("compiled code", f"{found}; the first run compiles, or python -m dgraph warmup")
     else:
@@ -142,7 +142,7 @@ def _compiler() -> Iterator[Finding]:
         from numba import njit
 
         answer = njit(lambda a, b: a + b)(40, 2)
-    except Exception as error:  # whatever a broken installation raises
+    except Exception as error:  # a broken installation may raise anything
         yield fail("compiler", f"Numba fails: {error}", "pip install --force-reinstall numba llvmlite")
         return
     seconds = time.perf_counter() - began

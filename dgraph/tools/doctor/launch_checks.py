@@ -1,4 +1,4 @@
-"""The launch: ranks, hosts, whether launcher and MPI belong together, and the exchange between ranks, tried."""
+"""Checks of the launch: ranks and hosts, agreement of launcher and MPI, and a test of messages between all ranks."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from dgraph.comm import Comm
 from dgraph.tools.doctor.finding import Finding, fail, ok, warn
 
 MESSAGE = 8 << 20
-"""Bytes of the messages whose bandwidth is measured."""
+"""Bytes of the messages that measure bandwidth."""
 
 TURNS = 200
-"""Allreduces of one number whose time is measured."""
+"""Number of timed allreduces of one integer."""
 
 SLOW = 100e-6
-"""Seconds of an allreduce above which rounds on roads cost more than their work."""
+"""Seconds of an allreduce above which it dominates the rounds on road networks."""
 
 THIN = 200e6
-"""Bytes a second below which messages cost more than computing them."""
+"""Bytes per second below which sending messages costs more than computing them."""
 
 VARIABLES = ("SLURM_JOB_ID", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS")
 
 
 def launch_findings(comm: Comm, hosts: list[str]) -> Iterator[Finding]:
-    """What rank 0 can say of the launch; ``hosts`` by rank."""
+    """Yield rank 0's findings about the launch; ``hosts`` holds the host of each rank."""
     launched = [f"{name}={os.environ[name]}" for name in VARIABLES if name in os.environ]
     mpi = _mpi()
     if comm.size == 1:
@@ -55,7 +55,7 @@ def _mpi() -> str | None:
 
 
 def _ranges(ranks: list[int]) -> str:
-    """0-3, 8: for people."""
+    """Format ascending ranks as ranges, such as "0-3, 8"."""
     out: list[list[int]] = []
     for rank in ranks:
         if out and out[-1][1] == rank - 1:
@@ -66,11 +66,11 @@ def _ranges(ranks: list[int]) -> str:
 
 
 def exchange_findings(comm: Comm) -> list[Finding]:
-    """Agree, and send to every other rank in turn, with contents checked; collective. Rank 0 has the findings."""
+    """Time allreduces, and messages between all pairs with verified contents; collective. Valid on rank 0."""
     if comm.size == 1:
         return []
     one = np.ones(1, np.int64)
-    agreed = int(comm.allreduce(one)[0])
+    counted = int(comm.allreduce(one)[0])
     began = time.perf_counter()
     for _ in range(TURNS):
         comm.allreduce(one)
@@ -79,11 +79,11 @@ def exchange_findings(comm: Comm) -> list[Finding]:
     rows = comm.allgather(np.array([worst[0], worst[1], broken], np.float64))
     slowest = int(np.argmin(rows[:, 0]))
     bandwidth, peer = rows[slowest, 0], int(rows[slowest, 1])
-    return list(_told(comm, agreed, latency, bandwidth, slowest, peer, rows[:, 2]))
+    return list(_judge(comm, counted, latency, bandwidth, slowest, peer, rows[:, 2]))
 
 
 def _pairs(comm: Comm) -> tuple[tuple[float, int], int]:
-    """The least bandwidth of a pair (bytes a second, the peer), and a peer whose message came broken (-1: none)."""
+    """Return the lowest bandwidth as (bytes per second, sender), and a sender of a corrupted message (-1: none)."""
     worst, broken = (np.inf, -1), -1
     inbox = np.zeros(MESSAGE, np.uint8)
     for step in range(1, comm.size):
@@ -103,21 +103,22 @@ def _pairs(comm: Comm) -> tuple[tuple[float, int], int]:
 
 
 def _contents(sender: int, receiver: int) -> np.ndarray:
-    """Bytes that only this message has: neither shifted nor of another pair."""
+    """Make contents that are unique to the pair and not invariant under shifts."""
     words = np.arange(MESSAGE // 8, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return (words + np.uint64(1 + sender * 65537 + receiver)).view(np.uint8)
 
 
-def _told(comm, agreed: int, latency: float, bandwidth: float, rank: int, peer: int, broken: np.ndarray):
+def _judge(comm, counted: int, latency: float, bandwidth: float, rank: int, peer: int, broken: np.ndarray):
+    """Yield the findings for the measurements."""
     cure = "have rank and launcher from one MPI; if the network has a debug layer, try another (UCX_TLS, FI_PROVIDER)"
-    if agreed != comm.size:
-        yield fail("agreement", f"{comm.size} ranks count themselves as {agreed}", cure)
+    if counted != comm.size:
+        yield fail("allreduce", f"{comm.size} ranks count themselves as {counted}", cure)
         return
-    found = f"{latency * 1e6:.0f} µs for all ranks to agree on a number"
+    found = f"{latency * 1e6:.0f} µs for an allreduce of one number"
     if latency > SLOW:
-        yield warn("agreement", found, "a round costs at least that: fewer ranks, one a core, or the site's own MPI")
+        yield warn("allreduce", found, "a round costs at least that: fewer ranks, one a core, or the site's own MPI")
     else:
-        yield ok("agreement", found)
+        yield ok("allreduce", found)
     if (broken >= 0).any():
         receiver = int(np.argmax(broken >= 0))
         yield fail("transport", f"rank {receiver} got another message than rank {broken[receiver]:.0f} sent", cure)
@@ -125,6 +126,6 @@ def _told(comm, agreed: int, latency: float, bandwidth: float, rank: int, peer: 
     rate = f"{bandwidth / 1e9:.1f} GB/s (rank {peer} to {rank})"
     found = f"{comm.transport}: every pair, contents checked; the slowest {rate}"
     if bandwidth < THIN:
-        yield warn("transport", found, "pip's MPI may know neither network nor shared memory: take the site's own MPI")
+        yield warn("transport", found, "pip's MPI may use neither network nor shared memory: use the site's own MPI")
     else:
         yield ok("transport", found)

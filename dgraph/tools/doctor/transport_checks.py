@@ -1,4 +1,4 @@
-"""What joins the GPUs of the ranks: every transport between every pair, contents checked, latency and bandwidth."""
+"""Checks of the transports between the ranks' GPUs: every transport and pair, contents, latency and bandwidth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dgraph.errors import DgraphError
 from dgraph.tools.doctor.finding import Finding, fail, ok, warn
 
 MOST_RANKS = 16
-"""In a matrix; of more ranks the range is told."""
+"""Maximum number of ranks printed as a matrix; of more ranks only the range is printed."""
 
 CURES = {
     "p2p": "ranks of one host need GPUs that see each other: Slurm's --gpu-bind=none, no MIG; nvidia-smi topo -p2p r",
@@ -25,7 +25,11 @@ WRONG = "do not use it (--transport names another), and have the GPUs and links 
 
 
 def transport_findings(comm: Comm) -> list[Finding]:
-    """Try them; collective, nothing where there is one rank or some have no GPU. Every rank has the same."""
+    """Test every transport; collective, with the same findings on every rank.
+
+    Returns:
+        Empty if there is one rank, or some rank has no GPU.
+    """
     if comm.size == 1 or comm.largest(not _has_gpu()):
         return []
     try:
@@ -43,7 +47,7 @@ def _has_gpu() -> bool:
 
 
 def _device(comm: Comm):
-    """The GPU that a run would take."""
+    """Return the GPU that a run would use on this rank."""
     from dgraph.backend.cuda.backend import CudaBackend, Options
 
     here = ranks_here(comm)
@@ -58,14 +62,14 @@ def _tried(comm: Comm, device) -> Iterator[Finding]:
 
     links, refused = compare(device, comm)
     wrong = {(name, a, b) for name, a, b, _ in links.broken}
-    for name, told in refused.items():
+    for name, reasons in refused.items():
         figures = links.figures.get(name)
-        yield _finding(name, comm.size, figures, told, {pair for pair in told if (name, *pair) in wrong})
+        yield _finding(name, comm.size, figures, reasons, {pair for pair in reasons if (name, *pair) in wrong})
     yield ok("transport of GPUs", f"auto takes {connect(device, comm).summary()}")
 
 
 def _finding(name: str, size: int, figures: np.ndarray | None, refused: dict, wrong: set) -> Finding:
-    """One transport: what it reached, and between whom it cannot be."""
+    """Describe one transport: its measurements, and the pairs that it cannot connect."""
     what = f"transport {name}"
     if wrong:
         a, b = min(wrong)
@@ -83,14 +87,14 @@ def _finding(name: str, size: int, figures: np.ndarray | None, refused: dict, wr
 
 
 def matrix(figures: np.ndarray) -> list[str]:
-    """Lines: latencies, then bandwidths by sender and receiver. ``figures`` as in ``Links.figures``."""
+    """Format the latency range, then bandwidths by sender (row) and receiver; ``figures`` as in ``Links.figures``."""
     seconds, bandwidth = figures
-    told = (
+    head_line = (
         f"{np.nanmin(seconds) * 1e6:.3g} to {np.nanmax(seconds) * 1e6:.3g} µs a small message; GB/s from row to column"
     )
     size = len(bandwidth)
     if size > MOST_RANKS:
-        return [f"{told}: {np.nanmin(bandwidth) / 1e9:.3g} to {np.nanmax(bandwidth) / 1e9:.3g}"]
+        return [f"{head_line}: {np.nanmin(bandwidth) / 1e9:.3g} to {np.nanmax(bandwidth) / 1e9:.3g}"]
     head = "".join(f"{rank:>7}" for rank in range(size))
     cells = [["      -" if np.isnan(x) else f"{x / 1e9:>7.3g}" for x in row] for row in bandwidth]
-    return [told, f"   {head}", *(f"{rank:>3}{''.join(row)}" for rank, row in enumerate(cells))]
+    return [head_line, f"   {head}", *(f"{rank:>3}{''.join(row)}" for rank, row in enumerate(cells))]

@@ -1,4 +1,4 @@
-"""What a run will need of each rank's memory, before anything is loaded."""
+"""Estimate of the memory that a run needs on each rank, without loading the graph."""
 
 from dgraph.tools.estimate.against import against
 from dgraph.tools.estimate.plan import RunPlan, estimate

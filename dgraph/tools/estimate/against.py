@@ -1,4 +1,4 @@
-"""The plan of a run that has been, to be held against what it took."""
+"""Memory plan for a finished run, from its report, to compare with what the run used."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dgraph.tools.estimate.plan import RunPlan, estimate
 from dgraph.tools.estimate.shape import Shape, shape_of
 
 WEIGHT = 4
-"""Bytes a weight: reports tell only whether there are some."""
+"""Assumed bytes per weight: a report only records that there are weights."""
 
 
 def against(report: dict) -> RunPlan:
-    """The plan for the algorithm, graph, ranks and policy of a report.
+    """Make the plan for the algorithm, graph, ranks and policy of a report.
 
     Raises:
-        UsageError: the algorithm is none of dgraph's own.
+        UsageError: the algorithm is not in the register.
     """
     name, graph = report["algorithm"].get("name"), report["graph"]
     if name not in ALGORITHMS:
@@ -36,7 +36,7 @@ def against(report: dict) -> RunPlan:
 
 
 def _loaded(graph: dict, weight: int) -> Shape:
-    """The graph as it came; of a file with its weights, and as it was solved: both ways where that was asked for."""
+    """Return the shape of the input: from a generator's spec, or for a file the graph as it was solved."""
     if is_generator(graph["name"]):
         asked = {note.partition(":")[0] for note in graph["notes"]}
         return shape_of(graph["name"], directed="directed" in asked if asked & {"directed", "undirected"} else None)

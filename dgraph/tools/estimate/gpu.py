@@ -1,4 +1,4 @@
-"""What a run will need of a GPU's memory on each rank: the formulas by which the backend plans before it allocates."""
+"""GPU memory that a run needs on each rank, by the formulas with which the backend plans before it allocates."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.graph_build.build_kernels import gid_dtype
 from dgraph.backend.cuda.graph_build.build_memory import building
-from dgraph.backend.cuda.memory.memory_plan import for_components, for_rounds
+from dgraph.backend.cuda.memory.memory_plan import for_kernel, for_rounds
+from dgraph.backend.kernel_register import kernel_of
 from dgraph.program import Traced
 from dgraph.tools.estimate.shape import Shape
 
 CONTEXT = 800 << 20
-"""Bytes that the driver and machine code take: 530 to 820 MiB on an H200, by the kernels that were loaded."""
+"""Bytes of driver and machine code: 530 to 820 MiB on an H200, depending on the loaded kernels."""
 
 MULTIPROCESSORS = 132
-"""Of an H200; what is recorded of a run depends on it, and nothing else."""
+"""Multiprocessors of an H200; only the size of a run's load record depends on it."""
 
 
 @dataclass(frozen=True)
 class GpuPlan:
-    """Bytes on one rank's GPU, at most; of several programs those of the most demanding one.
+    """Maximum bytes on one rank's GPU, for the most demanding of several programs.
 
     Attributes:
-        upload: while the graph is brought there and vertices are numbered by degree; or while it is built there.
-        graph: the rows that stay.
-        incoming: edges by target, where a directed graph is pulled, edges in two parts, light ones, and rows' first
-            neighbours, or all by tiles of targets; while they are made, if that is more.
-        state: fields, frontiers and worklists of a program, and an answer that is put into order.
-        messages: buffers of the exchange, where GPUs reach each other; else twice as much.
+        upload: while the graph is copied and vertices are renumbered by degree, or while it is built on the GPU.
+        graph: rows that stay.
+        incoming: derived copies of edges, or the memory to make them if that is more: in-edges of a directed graph
+            that is pulled, boundary and interior edges, light edges, first neighbours, or bins of propagation blocking.
+        state: fields, frontiers and worklists of a program, and the result while it is reordered.
+        messages: exchange buffers for peer access; without peer access they take twice as much.
     """
 
     upload: int
@@ -43,16 +44,16 @@ class GpuPlan:
 
     @property
     def peak(self) -> int:
-        """The most that arrays take at once."""
+        """Maximum bytes of arrays at one time."""
         return max(self.upload, self.graph + self.incoming + self.state + self.messages)
 
     @property
     def whole(self) -> int:
-        """What the GPU must have: arrays, and what the driver takes."""
+        """Bytes that the GPU must have: arrays and driver."""
         return self.peak + CONTEXT
 
     def facts(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Return the plan as JSON-able data."""
         return asdict(self) | {"peak": self.peak, "whole": self.whole}
 
 
@@ -60,14 +61,19 @@ def on_gpu(
     programs: Sequence[tuple[Traced, str]], shape: Shape, masters: int, mirrors: int, arcs: int, ranks: int,
     limit: int | None = None, drawn: bool = False, entered: int = 0, sifted: bool = True,
 ) -> GpuPlan:  # fmt: skip
-    """The plan of a rank with so many masters, mirrors and arcs.
+    """Make the plan of one rank.
 
     Args:
-        programs: what the algorithm runs, each with its direction.
-        limit: bytes of the GPU: where numbering vertices by degree does not fit, they keep their numbers.
-        drawn: the graph is built there (``--build device``).
-        entered: mirrors that edges lead into, where rounds may be pushed in two parts (``--overlap``).
-        sifted: edges may be copied, some into rows of their own, or all by tiles; not where ``limit`` leaves no room.
+        programs: programs of the algorithm, each with its direction.
+        shape: the graph.
+        masters: vertices of the rank.
+        mirrors: mirrors of the rank.
+        arcs: arcs of the rank.
+        ranks: number of ranks.
+        limit: bytes of the GPU; if renumbering by degree does not fit, vertices keep their order.
+        drawn: the graph is built on the GPU (``--build device``).
+        entered: mirrors with in-edges, if pushes may run in two parts (``--overlap``); otherwise 0.
+        sifted: derived copies of edges are allowed; they are dropped if ``limit`` leaves no room.
     """
     extent = GraphSize(
         masters + mirrors, arcs,
@@ -85,13 +91,14 @@ def on_gpu(
     plans = []
     for traced, direction in programs:
         free = direction == "auto" and not shape.directed
-        hooks = traced.program.kernel == "components" and ranks == 1 and free
-        walks = not (free and traced.program.kernel in ("components", "estimates"))
+        kernel = kernel_of(traced.program.kernel)
+        walks = not free or (kernel.cuda if ranks == 1 else kernel.cuda_ranks) is None
+        allocates = ranks == 1 and kernel.memory is not None and not walks
         options, traversal = Options(overlap=entered > 0 and walks), traced.program.traversal
         options = options.under(traversal) if traversal else options
-        options = options if sifted else options.unsifted()
+        options = options if sifted else options.without_edge_copies()
         plans.append(
-            for_components(extent) if hooks else for_rounds(traced, extent, direction, options, MULTIPROCESSORS)
+            for_kernel(kernel, extent) if allocates else for_rounds(traced, extent, direction, options, MULTIPROCESSORS)
         )
     most = max(plans, key=lambda one: one.rounds)
     beside = most.rounds - most.graph - most.arrays - most.result

@@ -1,7 +1,7 @@
-"""What an algorithm's programs hold: its machines are made on graphs of a few sizes, and their arrays added up.
+"""Host memory of an algorithm's programs, measured: machines are made on graphs of a few sizes and their arrays summed.
 
-So the figures follow the code that runs, and no formula repeats it. Bytes are linear in masters and mirrors, and in
-arcs where a transposed graph is needed.
+So the numbers follow the code that runs, and no formula repeats it. Bytes are linear in masters and mirrors, and in
+arcs if a transposed graph is needed.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms import ALGORITHMS
-from dgraph.backend import backend as choose_backend
-from dgraph.backend.cpu.round.interpreted import PlainMachine
+from dgraph.backend import backend
+from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import may_pull
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.interface import Backend, Machine
 from dgraph.comm import SerialComm
-from dgraph.engine.rounds.driver import Context
+from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.timings import Trace
 from dgraph.engine.sync.encodings import bound
@@ -38,7 +38,16 @@ UNIT = 1 << 12
 
 @dataclass(frozen=True)
 class Needs:
-    """Bytes of one program on one rank."""
+    """Bytes of one program on one rank.
+
+    Attributes:
+        fixed: independent of the graph.
+        master: per master.
+        mirror: per mirror.
+        fields: of all fields, per vertex.
+        widths: bytes of each field of a message, the active mark included.
+        pulls: True if the program may pull.
+    """
 
     fixed: float
     master: float
@@ -48,22 +57,22 @@ class Needs:
     pulls: bool
 
     def machine(self, masters: float, mirrors: float) -> float:
-        """Its arrays."""
+        """Return the bytes of the machine's arrays."""
         return self.fixed + self.master * masters + self.mirror * mirrors
 
     def kept(self, masters: float, mirrors: float) -> float:
-        """What of it stays as a result."""
+        """Return the bytes that stay after the program has ended: its fields."""
         return self.fields * (masters + mirrors)
 
     def messages(self, masters: float, mirrors: float, peers: int) -> float:
-        """Buffers of the synchronisation: what this rank mirrors, and as much of it as is mirrored elsewhere."""
+        """Return the bytes of message buffers, for this rank's mirrors and as many mirrors of its masters."""
         if not peers:
             return 0.0
         return 2 * peers * bound(int(mirrors / peers) + 1, self.widths) + masters
 
 
 class _Recording(Backend):
-    """A backend that remembers the programs that were asked of it, and compiles none."""
+    """Backend that records the programs it is given and interprets them, so nothing is compiled."""
 
     def __init__(self, engine: Backend):
         self.engine, self.name = engine, engine.name
@@ -71,13 +80,13 @@ class _Recording(Backend):
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Machine:
         self.programs.append((traced, direction))
-        return PlainMachine(_on_host(traced), local, Team(1), direction)
+        return InterpretedMachine(_on_host(traced), local, Team(1), direction)
 
 
 def _on_host(traced: Traced) -> Traced:
-    """Where a variant is a GPU's alone, the host's plan is that of the program's own rounds."""
+    """Replace a traversal that only GPUs have by the program's own rounds."""
     program = traced.program
-    if program.traversal and not program.traversal.anywhere:
+    if program.traversal and not program.traversal.on_cpu:
         program = program.with_traversal(None)
         program.__dict__["kernel"] = None
     return replace(traced, program=program)
@@ -85,12 +94,12 @@ def _on_host(traced: Traced) -> Traced:
 
 @dataclass(frozen=True)
 class Work:
-    """What an algorithm does.
+    """Programs of an algorithm and their memory.
 
     Attributes:
-        needs: of every program that it runs, in its order.
-        programs: these programs, and the direction that was asked of each.
-        result: bytes of a vertex's answer.
+        needs: bytes of each program, in the order of execution.
+        programs: the programs with their directions.
+        result: bytes of the result per vertex.
     """
 
     needs: list[Needs]
@@ -99,16 +108,26 @@ class Work:
 
 
 def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -> Work:
-    """What an algorithm's programs need: it runs once on a graph of three vertices, for which nothing is compiled."""
+    """Measure an algorithm's programs, found by running it on a graph of three vertices without compiling.
+
+    Args:
+        name: the algorithm.
+        shape: the graph to plan for.
+        parameters: the algorithm's.
+        direction: "auto", "push" or "pull".
+
+    Raises:
+        UsageError: weights of an unsupported size.
+    """
     dtype = {0: None, 4: np.int32, 8: np.int64}.get(shape.weight)
     if shape.weight and dtype is None:
-        raise UsageError(f"weights of {shape.weight} bytes are not known")
+        raise UsageError(f"weights of {shape.weight} bytes are not supported; they have 4 or 8")
     work = ALGORITHMS[name](**parameters)
     weights = None if dtype is None else np.array([1, 2], dtype)
     graph = Graph.from_edges([0, 1], [1, 2], weights, n=3, directed=shape.directed, comm=SerialComm())
     comm = graph.comm
     local = build(graph.block, plan("oec", graph.block, 1, comm), comm)
-    recording = _Recording(choose_backend("cpu", None, 1))
+    recording = _Recording(backend("cpu"))
     answer = work.run(Context(local, comm, recording, Trace(comm, []), Progress(), direction))
     result = sum(values.itemsize for values in Columns(answer.columns).values())
     measured = [_measured(recording.engine, traced, traversal, shape) for traced, traversal in recording.programs]
@@ -117,7 +136,7 @@ def needs(name: str, shape: Shape, parameters: dict[str, Any], direction: str) -
 
 def _measured(engine: Backend, traced: Traced, direction: str, shape: Shape) -> Needs:
     def size(masters: int, mirrors: int) -> int:
-        local = _made_up(masters, mirrors, shape)
+        local = _empty_graph(masters, mirrors, shape)
         held = {id(array) for array in _arrays(vars(local))}
         machine = engine.machine(_on_host(traced), local, direction)
         return sum(array.nbytes for array in _arrays(vars(machine)) if id(array) not in held)
@@ -135,18 +154,18 @@ def _measured(engine: Backend, traced: Traced, direction: str, shape: Shape) -> 
     )
 
 
-def _made_up(masters: int, mirrors: int, shape: Shape) -> LocalGraph:
+def _empty_graph(masters: int, mirrors: int, shape: Shape) -> LocalGraph:
     size = masters + mirrors
     ids = np.arange(size, dtype=np.int64)
     weights = {0: None, 4: np.empty(0, np.int32), 8: np.empty(0, np.int64)}.get(shape.weight)
     rows = Csr(np.zeros(size + 1, np.int64), np.empty(0, np.uint32), weights)
     local = LocalGraph(size, 0, 0, masters, ids, ids.copy(), np.zeros(size, np.int64), rows, shape.directed)
-    local.__dict__["incoming"] = rows  # a transposed graph is counted by its formula
+    local.__dict__["incoming"] = rows  # the transposed graph is counted in plan.py
     return local
 
 
 def _arrays(value: Any, depth: int = 4) -> Iterator[np.ndarray]:
-    """Every array that owns its memory, reachable through containers."""
+    """Yield every array that owns its memory and is reachable through containers."""
     if isinstance(value, np.ndarray):
         if value.base is None:
             yield value

@@ -1,4 +1,4 @@
-"""The phases of a run on one rank, and the bytes that each holds at most."""
+"""Phases of a run on one rank, and the maximum bytes of each."""
 
 from __future__ import annotations
 
@@ -16,33 +16,41 @@ from dgraph.tools.estimate.machines import Needs, needs
 from dgraph.tools.estimate.shape import Shape
 
 CUT = {"metis": 0.02}
-"""Mirrors ÷ masters of policies that follow a graph's shape; roads and meshes, where they are taken by themselves."""
+"""Mirrors ÷ masters of policies that minimise the cut, on road networks and meshes, for which "auto" picks them."""
 
 SOURCE, TARGET = 0, 1
-"""Of an arc."""
+"""Ends of an arc, as indices."""
 
 BLOCKS = ("auto", "oec", "iec")
-"""Policies that give consecutive vertices to a rank, and every edge to an owner of one of its ends."""
+"""Policies that assign consecutive vertices to a rank, and each edge to the owner of one of its ends."""
 
 VERTEX = 24
 """Bytes of a local vertex: gid, original id, out-degree."""
 
 FINGERPRINT = 8
-"""Bytes an arc that the fingerprint of a weighted graph takes for a moment."""
+"""Temporary bytes per arc for the fingerprint of a weighted graph."""
 
 BUILDING = 24
-"""Bytes a local vertex beside the rows before and the part after, while it is built."""
+"""Temporary bytes per local vertex while the local graph is built, beside the rows and the result."""
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Bytes on the fullest rank, if vertices and edges are spread evenly.
+    """Maximum bytes on a rank, if vertices and edges are spread evenly.
 
     Attributes:
+        algorithm: its name.
+        policy: partition policy.
+        ranks: number of ranks.
+        masters: vertices of a rank.
+        mirrors: mirrors of a rank.
+        edges: arcs of a rank.
         base: Python and libraries.
-        load, build, rounds: the most that each phase holds.
-        graph: this rank's part, once it is built.
-        gpu: of the memory of its GPU, if it had one.
+        load: while the graph is loaded.
+        build: while the local graph is built.
+        rounds: while rounds run.
+        graph: this rank's part of the graph.
+        gpu: plan of the rank's GPU, if it has one.
     """
 
     algorithm: str
@@ -60,7 +68,7 @@ class RunPlan:
 
     @property
     def peak(self) -> int:
-        """The most that a rank holds in memory."""
+        """Maximum host memory of a rank, in bytes."""
         return self.base + max(self.load, self.build, self.rounds)
 
 
@@ -69,13 +77,19 @@ def estimate(
     parameters: dict[str, Any] | None = None, undirected: bool = False, direction: str = "auto",
     gpu_memory: int | None = None, drawn: bool = False, overlap: bool = False,
 ) -> RunPlan:  # fmt: skip
-    """The plan of a run.
+    """Make the memory plan of a run.
 
     Args:
-        gpu_memory: bytes of a GPU, where that is known.
+        algorithm: its name.
+        shape: the graph.
+        ranks: number of ranks.
+        policy: partition policy.
+        parameters: the algorithm's.
+        undirected: the algorithm needs an undirected graph; building one holds a directed graph twice.
+        direction: "auto", "push" or "pull".
+        gpu_memory: bytes of a GPU; None: unknown.
         drawn: GPUs build the graph (``--build device``).
-        overlap: GPUs keep edges once more, in two parts.
-        undirected: the algorithm needs an undirected graph; a directed one is held both ways meanwhile.
+        overlap: GPUs keep a second copy of the edges, split into boundary and interior.
     """
     solved = shape.undirected() if undirected else shape
     given = parameters or {}
@@ -84,7 +98,7 @@ def estimate(
     varied = ALGORITHMS[algorithm].on_gpus(ranks) if solved.skewed else {}
     if varied and not given.keys() & varied.keys():
         gpu_programs = gpu_programs + needs(algorithm, solved, {**given, **varied}, direction).programs
-    base = _held()
+    base = _resident_bytes()
     masters, arcs = math.ceil(solved.n / ranks), math.ceil(solved.arcs / ranks)
     mirrors = _mirrors(solved, ranks, policy)
     entered = 0 if policy.partition(",")[0] == "iec" else mirrors
@@ -115,8 +129,8 @@ def estimate(
     )  # fmt: skip
 
 
-def _held() -> int:
-    """Bytes that this process holds: it has loaded what a run loads, and run the algorithm on three vertices."""
+def _resident_bytes() -> int:
+    """Return this process's resident memory; it has loaded the same libraries as a run by now."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -124,7 +138,7 @@ def _held() -> int:
 
 
 def _states(programs: list[Needs], masters: int, mirrors: int, ranks: int) -> float:
-    """The fullest moment: a program's machine and messages beside what earlier programs left."""
+    """Return the maximum over programs of machine, messages and the kept fields of earlier programs."""
     most, kept = 0.0, 0.0
     for program in programs:
         held = program.machine(masters, mirrors) + program.messages(masters, mirrors, ranks - 1)
@@ -133,7 +147,7 @@ def _states(programs: list[Needs], masters: int, mirrors: int, ranks: int) -> fl
 
 
 def _mirrors(shape: Shape, ranks: int, policy: str) -> int:
-    """Of a rank, as many as there are if the ends of its arcs are drawn from all vertices that they could have."""
+    """Estimate the mirrors of a rank, as if the ends of its arcs were drawn from all vertices the policy allows."""
     if ranks == 1:
         return 0
     masters, arcs, name = shape.n / ranks, shape.arcs / ranks, policy.partition(",")[0]
@@ -152,8 +166,16 @@ def _mirrors(shape: Shape, ranks: int, policy: str) -> int:
 
 
 def _distinct(shape: Shape, draws: float, part: float, end: int) -> float:
-    """How many different vertices so many ends of arcs are, drawn from a part of all: any as likely as another, or, of
-    R-MAT, as likely as others with as many ones in their bits."""
+    """Return the expected number of distinct vertices among ``draws`` arc ends.
+
+    All vertices are equally likely; for R-MAT the probability depends on the number of ones in the id's bits.
+
+    Args:
+        shape: the graph.
+        draws: number of arc ends.
+        part: fraction of the vertices that they are drawn from.
+        end: ``SOURCE`` or ``TARGET``.
+    """
     draws /= part
     if shape.ones is None:
         return part * shape.n * -math.expm1(-draws / shape.n)

@@ -1,4 +1,4 @@
-"""A graph's size without the graph: by a generator's recipe, by what the user knows, or by reading a file."""
+"""Size of a graph, from a generator's recipe, from numbers that the user gives, or by reading a file."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from dgraph.graph.generators.spec import parse
 from dgraph.graph.stored_graph import Graph
 
 HUBS = ("rmat", "rmat-alb", "gtgraph", "kron", "star")
-"""Generators of graphs with hubs."""
+"""Generators of graphs with hubs (skewed degrees)."""
 
 COUNTS = re.compile(r"(\d[\d_.]*(?:e\d+)?),(\d[\d_.]*(?:e\d+)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What memory depends on.
+    """Properties of a graph that determine memory.
 
     Attributes:
         n: vertices.
-        edges: as they come, before loops and parallel ones are dropped.
+        edges: input edges, before loops and parallel edges are dropped.
         directed: False: an edge is two arcs.
-        weight: bytes a weight; 0: there are none.
-        listed_weight: the same, of edges as they come: none where a rule makes the weights afterwards.
-        skewed: whether a few vertices may have most edges; GPUs then number vertices by degree.
-        ones, span: as of a generator's recipe; None: edges are taken for drawn from all pairs of vertices.
+        weight: bytes per weight; 0: unweighted.
+        listed_weight: bytes per weight of the input edges; 0 if weights are generated after loading.
+        skewed: True if a few vertices may have most edges; GPUs then renumber vertices by degree.
+        ones: from a generator's recipe: the probability of a one in the bits of sources and targets; None: uniform.
+        span: from a generator's recipe: maximum distance between the ids of an edge's ends; None: unbounded.
     """
 
     n: int
@@ -44,24 +45,29 @@ class Shape:
 
     @property
     def arcs(self) -> int:
-        """Adjacency entries, if no edge is dropped."""
+        """Number of adjacency entries if no edge is dropped."""
         return self.edges if self.directed else 2 * self.edges
 
     def undirected(self) -> Shape:
-        """Every arc with its reverse."""
+        """Return the shape with the reverse of every arc added."""
         return replace(self, directed=False) if self.directed else self
 
 
 def shape_of(
     spec: str, *, weights: str | None = None, directed: bool | None = None, progress: Progress | None = None
 ) -> Shape:
-    """The shape of ``GRAPH``: ``NAME:SIZE``, ``VERTICES,EDGES`` such as ``24e6,58e6``, or a file, which is read.
+    """Return the shape of a graph.
 
     Args:
-        progress: is told of a file that is read.
+        spec: ``NAME:SIZE`` of a generator, ``VERTICES,EDGES`` such as ``24e6,58e6``, or a file, which is read.
+        weights: rule that generates weights, as for loading.
+        directed: overrides the direction of the input.
+        progress: receives a phase before a file is read.
 
     Raises:
-        UsageError, DataError, OutputError: as loading would.
+        UsageError: a malformed spec, as in loading.
+        DataError: a malformed file.
+        OutputError: a file that cannot be read.
     """
     width = 0
     if weights is not None:
@@ -92,5 +98,5 @@ def shape_of(
 
 
 def skewed_by(spec: str) -> bool:
-    """Whether a generator makes graphs of few vertices with most edges; unknown graphs are taken for such."""
+    """Return True if the generator makes graphs with hubs; graphs of unknown origin count as skewed."""
     return not is_generator(spec) or parse(spec, GENERATORS)[0].name in HUBS

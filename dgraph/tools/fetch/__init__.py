@@ -1,4 +1,4 @@
-"""Real graphs by name: where they lie, what they are, and a download that goes on where it broke off."""
+"""Real-world graphs by name: their sources and licences, and a download that resumes after an interruption."""
 
 from dgraph.tools.fetch.datasets import DATASETS, Dataset
 from dgraph.tools.fetch.download import fetch

@@ -1,4 +1,4 @@
-"""The graphs that papers measure on, and their recipes: those that are published in a form that dgraph reads."""
+"""Graphs that papers measure on, as far as they are published in a format that dgraph reads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ UNSAID = "none is given; see its page"
 
 @dataclass(frozen=True)
 class Dataset:
-    """A recipe.
+    """Source of one data set.
 
     Attributes:
-        url: of one file; of a tar archive the ``member`` is taken out.
-        file: its name when it is here; dgraph knows the format by the suffix.
-        checksum: ``sha256:…`` where it is known; else it is told after the download, to be compared.
-        size: vertices and edges as the publisher counts them, where known.
+        help: one line for the list of data sets.
+        url: address of one file, or of a tar archive that contains ``member``.
+        file: local file name; its suffix determines the format.
+        licence: licence as stated by the publisher.
+        citation: publication to cite.
+        page: address of the description.
+        checksum: ``sha256:…``; None: not known, so it is printed after the download.
+        member: path of the file in the archive; None: ``url`` is the file.
+        size: vertices and edges as the publisher counts them; None: not known.
     """
 
     help: str
@@ -81,4 +86,4 @@ DATASETS: dict[str, Dataset] = {
     "coauthors-dblp": _matrix("co-authors on DBLP", "DIMACS10", "coAuthorsDBLP", citation=DIMACS10),
     "hugebubbles": _matrix("a mesh around bubbles", "DIMACS10", "hugebubbles-00020", citation=DIMACS10),
 }  # fmt: skip
-"""By the name on the command line."""
+"""Data sets by their name on the command line."""

@@ -1,4 +1,4 @@
-"""Downloads: pooch checks and unpacks; a transfer that broke off goes on from there.   [RFC 9110, section 14]"""
+"""Downloads with resumption by HTTP range requests (RFC 9110, section 14); pooch verifies and unpacks."""
 
 from __future__ import annotations
 
@@ -17,26 +17,30 @@ from dgraph.tools.fetch.datasets import Dataset
 
 BLOCK = 1 << 18
 PATIENCE = 60
-"""Seconds without a byte after which a transfer counts as broken off."""
+"""Seconds without data after which a transfer counts as interrupted."""
 
 TRIES = 5
+"""Number of attempts."""
+
 PAUSE = 1.0
-"""Seconds before the second try; each further pause is twice as long."""
+"""Seconds before the second attempt; each further pause is twice as long."""
 
 NOTHING_LEFT = 416
-"""HTTP status: the range asked for begins at the end."""
+"""HTTP status for a range that starts at the end of the file."""
 
 
-def fetch(dataset: Dataset, folder: Path, told: Callable[[str], None] = lambda text: None) -> Path:
-    """The file of a data set in ``folder``, downloaded if it is not there; its path.
+def fetch(dataset: Dataset, folder: Path, show: Callable[[str], None] = lambda text: None) -> Path:
+    """Download a data set into ``folder`` if it is not there, and return its path.
 
     Args:
-        told: gets lines for the user.
+        dataset: its source.
+        folder: created if missing.
+        show: receives lines for the user.
 
     Raises:
         UsageError: pooch is not installed.
-        DataError: what came has another checksum, or the archive lacks its member; it is not kept.
-        OutputError: it cannot be reached, or written; what came so far is kept for the next time.
+        DataError: the checksum differs, or the archive lacks its member; the download is not kept.
+        OutputError: it cannot be reached or written; a partial download is kept for the next attempt.
     """
     try:
         import pooch
@@ -44,7 +48,7 @@ def fetch(dataset: Dataset, folder: Path, told: Callable[[str], None] = lambda t
         raise UsageError("fetch needs pooch: pip install 'dgraph-analytics[fetch]'") from missing
     path = folder / dataset.file
     if path.exists():
-        told(f"{path} is here already")
+        show(f"{path} is here already")
         return path
     logging.getLogger("pooch").setLevel("ERROR")
     archive = dataset.url.rpartition("/")[2] if dataset.member else dataset.file
@@ -53,13 +57,13 @@ def fetch(dataset: Dataset, folder: Path, told: Callable[[str], None] = lambda t
         folder.mkdir(parents=True, exist_ok=True)
         pooch.retrieve(
             dataset.url, dataset.checksum, archive, folder,
-            downloader=lambda url, out, _: _transfer(url, out, part, told),
-            processor=None if dataset.member is None else _taken_out(pooch, dataset.member, path),
+            downloader=lambda url, out, _: _transfer(url, out, part, show),
+            processor=None if dataset.member is None else _extractor(pooch, dataset.member, path),
         )  # fmt: skip
-        told(f"{archive}: sha256:{pooch.file_hash(str(folder / archive))}")
+        show(f"{archive}: sha256:{pooch.file_hash(str(folder / archive))}")
         if dataset.member is not None:
             (folder / archive).unlink()
-    except ValueError as wrong:  # pooch's word for a checksum that differs
+    except ValueError as wrong:  # pooch raises it for a wrong checksum
         part.unlink(missing_ok=True)
         raise DataError(f"{dataset.url}: {wrong}; the file changed on its server, or on the way: try again") from wrong
     except OSError as failed:
@@ -69,8 +73,8 @@ def fetch(dataset: Dataset, folder: Path, told: Callable[[str], None] = lambda t
     return path
 
 
-def _taken_out(pooch: Any, member: str, path: Path) -> Callable:
-    """A pooch processor: one member of a tar archive to ``path``."""
+def _extractor(pooch: Any, member: str, path: Path) -> Callable:
+    """Make a pooch processor that extracts one member of a tar archive to ``path``."""
 
     def process(archive: str, action: str, _) -> str:
         place = f"{archive}.untar"
@@ -87,11 +91,11 @@ def _taken_out(pooch: Any, member: str, path: Path) -> Callable:
     return process
 
 
-def _transfer(url: str, out: str, part: Path, told: Callable[[str], None]) -> None:
-    """``url`` into the file ``out``, by way of ``part``, which stays when it breaks off."""
+def _transfer(url: str, out: str, part: Path, show: Callable[[str], None]) -> None:
+    """Download ``url`` into ``part`` and rename it to ``out``; ``part`` is kept if all attempts fail."""
     for turn in range(TRIES):
         try:
-            _more(url, part, told)
+            _resume(url, part, show)
             os.replace(part, out)
             _tag(part).unlink(missing_ok=True)
             return
@@ -101,21 +105,21 @@ def _transfer(url: str, out: str, part: Path, told: Callable[[str], None]) -> No
             if turn == TRIES - 1:
                 raise OSError(f"broke off {TRIES} times, last: {broken}") from broken
             got = part.stat().st_size if part.exists() else 0
-            told(f"broke off after {got / 1e6:,.1f} MB ({broken}); going on")
+            show(f"broke off after {got / 1e6:,.1f} MB ({broken}); going on")
             time.sleep(PAUSE * 2**turn)
 
 
-def _more(url: str, part: Path, told: Callable[[str], None]) -> None:
-    """Append what is missing to ``part``; from the start where the server has another file by now.
+def _resume(url: str, part: Path, show: Callable[[str], None]) -> None:
+    """Append the missing bytes to ``part``; restart if the file on the server has changed.
 
     Raises:
-        EOFError: less came than was promised.
+        EOFError: the server sent less than it announced.
     """
     have = part.stat().st_size if part.exists() else 0
-    known = json.loads(_tag(part).read_text()) if have and _tag(part).exists() else None
+    tag = json.loads(_tag(part).read_text()) if have and _tag(part).exists() else None
     headers = {"User-Agent": "dgraph"}
-    if have and known:
-        headers |= {"Range": f"bytes={have}-", "If-Range": known}
+    if have and tag:
+        headers |= {"Range": f"bytes={have}-", "If-Range": tag}
     try:
         answer = urlopen(Request(url, headers=headers), timeout=PATIENCE)
     except HTTPError as refused:
@@ -123,27 +127,27 @@ def _more(url: str, part: Path, told: Callable[[str], None]) -> None:
             return
         raise
     with answer:
-        on = answer.status == 206
+        resumed = answer.status == 206
         mark = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
         if mark and not mark.startswith("W/"):
             _tag(part).write_text(json.dumps(mark))
         else:
             _tag(part).unlink(missing_ok=True)
-        have = have if on else 0
+        have = have if resumed else 0
         length = answer.headers.get("Content-Length")
         whole = have + int(length) if length else None
-        with open(part, "ab" if on else "wb") as file:
+        with open(part, "ab" if resumed else "wb") as file:
             last = time.monotonic()
             while block := answer.read(BLOCK):
                 file.write(block)
                 have += len(block)
                 if time.monotonic() - last > 5:
                     last = time.monotonic()
-                    told(f"{have / 1e6:,.0f} MB" + (f" of {whole / 1e6:,.0f}" if whole else ""))
+                    show(f"{have / 1e6:,.0f} MB" + (f" of {whole / 1e6:,.0f}" if whole else ""))
         if whole is not None and have < whole:
             raise EOFError(f"{have:,} of {whole:,} bytes came")
 
 
 def _tag(part: Path) -> Path:
-    """Where the server's mark of the file lies: a rest is only taken from the file that has it."""
+    """Return the file that stores the server's ETag or date of the partial download, sent as If-Range."""
     return part.with_name(f"{part.name}.tag")

@@ -1,1 +1,1 @@
-"""Programs to generated Python that Numba compiles."""
+"""Code generation for the CPU: traced program → Python source → Numba. Entry: ``generated_module.py``."""

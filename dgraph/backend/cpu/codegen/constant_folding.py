@@ -1,4 +1,7 @@
-"""Branches that a program's constants decide are taken out of its text: what is left compiles twice as fast."""
+"""Constant folding in generated source: branches decided by a program's constants are removed before Numba sees them.
+
+The rest compiles in about half the time. Entry: :func:`folded`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from typing import Any
 
 
 def folded(text: str, constants: dict[str, Any]) -> str:
-    """``text`` with ``constants`` put in and decided branches resolved. Comments go; docstrings stay."""
+    """Return ``text`` with ``constants`` substituted and decided branches removed; comments are lost."""
     tree = _Fold(constants).visit(ast.parse(text))
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
 class _Fold(ast.NodeTransformer):
+    """Substitute constants and resolve ``not``, ``and``, ``or``, ``if``, ``while`` and conditional expressions."""
+
     def __init__(self, constants: dict[str, Any]):
         self.constants = constants
 
@@ -66,6 +71,7 @@ class _Fold(ast.NodeTransformer):
         return node
 
     def _bodies(self, node, *names):
+        """Visit the statements of these lists; a statement may become none or several."""
         for name in names:
             out = []
             for statement in getattr(node, name):

@@ -1,7 +1,7 @@
-"""Expressions of a trace as Python text for Numba.
+"""Expressions as Python source for Numba.
 
-``F`` is the tuple of field arrays, then original ids and out-degrees; ``P`` the parameters; ``G`` the globals as
-scalars, after n, m, round and active.
+Generated functions receive ``F``, the tuple of field arrays followed by original ids and out-degrees; ``P``, the
+parameters; and ``G``, the scalars n, m, round and active followed by the globals.
 """
 
 from __future__ import annotations
@@ -12,12 +12,20 @@ from dgraph.program.program import BUILTINS
 from dgraph.program.trace import GRAPH
 
 WIDE = {"int": "np.int64", "f32": "np.float32", "f64": "np.float64"}
+"""Kind → type of the computation."""
+
 NUMPY = {"bool": "uint8"}
-"""Fields of bool are stored as bytes: atomics need whole ones."""
+"""dtype of a field → dtype of its array where they differ: atomics need whole bytes."""
 
 
 class NumbaScope(Scope):
-    """The positions of fields, parameters and globals in F, P and G; Python's spelling."""
+    """Spelling of expressions in Python, and the positions of names in F, P and G.
+
+    Attributes:
+        F: field or built-in → position in the tuple ``F``.
+        P: parameter → position in ``P``.
+        G: built-in or global → position in ``G``.
+    """
 
     def __init__(self, traced: Traced):
         super().__init__(traced)
@@ -26,6 +34,7 @@ class NumbaScope(Scope):
         self.G = {name: i for i, name in enumerate([*GRAPH, *traced.globals])}
 
     def leaf(self, role: str, name: str) -> str:
+        """Return the text that reads ``name`` at ``role``."""
         if role == "p":
             return f"P[{self.P[name]}]"
         if role == "g":
@@ -36,35 +45,43 @@ class NumbaScope(Scope):
         return widened(dtype, f"load(F[{self.F[name]}], {role})")
 
     def number(self, value: int | float) -> str:
+        """Return an identity or infinity as a literal."""
         if isinstance(value, float) and value in (float("inf"), float("-inf")):
             return "np.inf" if value > 0 else "-np.inf"
         return repr(value)
 
     def literal(self, value: bool | int | float) -> str:
+        """Return a constant as a literal."""
         return repr(value)
 
     def define(self, name: str, kind: str, text: str) -> str:
+        """Return an assignment."""
         return f"{name} = {text}"
 
     def convert(self, kind: str, text: str) -> str:
+        """Return a conversion to a NumPy scalar of the kind."""
         return f"{WIDE[kind]}({text})"
 
     def choice(self, test: str, a: str, b: str) -> str:
+        """Return a conditional expression."""
         return f"{a} if {test} else {b}"
 
     def negated(self, text: str) -> str:
+        """Return the negation of a condition."""
         return f"not {text}"
 
     def call(self, op: str, operands: list[str], kind: str) -> str:
+        """Return a call of an operator."""
         name = {"sat+": "saturating_add", "sat-": "saturating_subtract"}.get(op, op)
         return f"{name}({', '.join(operands)})"
 
     def store(self, dtype: str, text: str) -> str:
+        """Return ``text`` converted to the dtype of the array."""
         return f"np.{NUMPY.get(dtype, dtype)}({text})"
 
 
 def widened(dtype: str, text: str) -> str:
-    """A stored value as it is computed with."""
+    """Return a stored value converted to the type of the computation."""
     if dtype == "bool":
         return f"({text} != 0)"
     return text if dtype[0] == "f" or dtype == "int64" else f"np.int64({text})"

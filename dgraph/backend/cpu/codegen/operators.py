@@ -1,4 +1,4 @@
-"""A traced program as Numba functions: the operators that ``rounds.py`` calls (``expressions.py``: the values)."""
+"""Operators of a traced program as Numba functions, which ``round/`` calls; ``expressions.py`` renders the values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from dgraph.program.trace import KINDS
 
 
 def operators(t: Traced) -> str:
-    """The text of every operator of a program."""
+    """Return the source of all operators of a program.
+
+    Those called per edge or vertex: ``at_source`` (values that edges read at u), ``propose`` (``edge``), ``wants``
+    (``cond``), ``offer`` (atomic combine, for push), ``fold`` and ``commit`` (combine in registers and store, for
+    pull), ``apply``, ``begin`` (``init``), ``lives`` (``live``), ``bucket`` (``priority``). Per round: ``step`` and
+    conversions between globals, slots and sums.
+    """
     s = NumbaScope(t)
     parts = [
         _function("at_source", "F, P, G, u", *_at_source(s)),
@@ -70,7 +76,7 @@ def _tuple(items: Iterable[str]) -> str:
 
 
 def _identity_of(s: NumbaScope, key: str) -> str:
-    """What a pull begins with: sums of floats are added up in 64 bits, and rounded once."""
+    """Return the start value of a pull; floats are summed in 64 bits and rounded once."""
     field = s.traced.fields[key]
     wide = "int64" if field.dtype[0] != "f" else "float64" if field.reduce is ADD else field.dtype
     return f"np.{wide}({s.identity(key)})"
@@ -104,7 +110,8 @@ def _value(s: NumbaScope, x: Expr | None) -> tuple[list[str], str]:
     return body.lines, body.text(x)
 
 
-def _narrow(s: NumbaScope, key: str, text: str) -> str:
+def _saturated(s: NumbaScope, key: str, text: str) -> str:
+    """Return a value converted to the field's dtype; integers saturate at its ends."""
     dtype = s.traced.fields[key].dtype
     if dtype in HIGHEST:
         return f"np.{dtype}(max(min({text}, {HIGHEST[dtype]}), {LOWEST[dtype]}))"
@@ -112,7 +119,7 @@ def _narrow(s: NumbaScope, key: str, text: str) -> str:
 
 
 def _offer(s: NumbaScope) -> list[str]:
-    """Push: combine proposals into v, many threads at once, or ``alone``."""
+    """Return the body of ``offer``: combine proposals into v atomically, or without atomics if ``alone``."""
     t = s.traced
     lines = ["changed = False"]
     for i, key in enumerate(t.proposes):
@@ -121,8 +128,8 @@ def _offer(s: NumbaScope) -> list[str]:
         read = widened(field.dtype if field.dtype != "bool" else "uint8", f"load({array}, v)")
         if t.once:
             lines += [
-                f"if {read} == {s.identity(key)} and replaced("
-                f"{array}, v, np.{field.dtype}({s.identity(key)}), {_narrow(s, key, f'p[{i}]')}, alone):",
+                f"if {read} == {s.identity(key)} and replace_if_equal("
+                f"{array}, v, np.{field.dtype}({s.identity(key)}), {_saturated(s, key, f'p[{i}]')}, alone):",
                 "    changed = True",
             ]
         elif monoid in ("min", "max"):
@@ -130,7 +137,7 @@ def _offer(s: NumbaScope) -> list[str]:
             lines += [
                 f"old = load({array}, v)",
                 f"while p[{i}] {sign} {widened(field.dtype, 'old') if field.dtype != 'bool' else 'np.int64(old)'}:",
-                f"    if replaced({array}, v, old, {_narrow(s, key, f'p[{i}]')}, alone):",
+                f"    if replace_if_equal({array}, v, old, {_saturated(s, key, f'p[{i}]')}, alone):",
                 "        changed = True",
                 "        break",
                 f"    old = load({array}, v)",
@@ -140,18 +147,18 @@ def _offer(s: NumbaScope) -> list[str]:
             lines += [
                 f"bits = np.{dtype}(p[{i}])",
                 f"if (load({array}, v) | bits) != load({array}, v):",
-                f"    before = joined({array}, v, bits, alone)",
+                f"    before = or_into({array}, v, bits, alone)",
                 "    if (before | bits) != before:",
                 "        changed = True",
             ]
         else:
-            function = "raised" if field.dtype[0] == "f" else "added"
-            lines += [f"{function}({array}, v, {_narrow(s, key, f'p[{i}]')}, alone)", "changed = True"]
+            function = "add_float_into" if field.dtype[0] == "f" else "add_into"
+            lines += [f"{function}({array}, v, {_saturated(s, key, f'p[{i}]')}, alone)", "changed = True"]
     return lines
 
 
 def _fold(s: NumbaScope) -> tuple[list[str], str]:
-    """Pull: combine proposals in a register."""
+    """Return the result of ``fold``: two proposals combined in registers."""
     t = s.traced
     combine = {"min": "min(a[{0}], p[{0}])", "max": "max(a[{0}], p[{0}])", "add": "a[{0}] + p[{0}]"}
     combine["or"] = "a[{0}] | p[{0}]"
@@ -160,7 +167,7 @@ def _fold(s: NumbaScope) -> tuple[list[str], str]:
 
 
 def _commit(s: NumbaScope) -> list[str]:
-    """Pull: the register into v, which one thread owns."""
+    """Return the body of ``commit``: combine a pulled value into v, which one thread owns."""
     t = s.traced
     lines = ["changed = False"]
     for i, key in enumerate(t.proposes):
@@ -171,22 +178,22 @@ def _commit(s: NumbaScope) -> list[str]:
             sign = "<" if monoid == "min" else ">"
             lines += [
                 f"if a[{i}] {sign} {read}:",
-                f"    store({array}, v, {_narrow(s, key, f'a[{i}]')})",
+                f"    store({array}, v, {_saturated(s, key, f'a[{i}]')})",
                 "    changed = True",
             ]
         elif monoid == "or":
             lines += [
                 f"if ({read} | a[{i}]) != {read}:",
-                f"    store({array}, v, {_narrow(s, key, f'{read} | a[{i}]')})",
+                f"    store({array}, v, {_saturated(s, key, f'{read} | a[{i}]')})",
                 "    changed = True",
             ]
         else:
-            lines += [f"store({array}, v, {_narrow(s, key, f'{read} + a[{i}]')})", "changed = True"]
+            lines += [f"store({array}, v, {_saturated(s, key, f'{read} + a[{i}]')})", "changed = True"]
     return lines
 
 
 def _reset(s: NumbaScope) -> tuple[list[str], str]:
-    """Accumulators that must not be counted twice go back to their identity."""
+    """Return the body of ``reset``: set ADD accumulators to 0."""
     t = s.traced
     lines = []
     for key in t.proposes:
@@ -201,7 +208,7 @@ def _no_sums(t: Traced) -> list[str]:
 
 
 def _sums(body: Body, t: Traced, out: dict[str, Expr]) -> list[str]:
-    """What one vertex adds to integer sums, or says of a minimum."""
+    """Return a vertex's terms of the integer globals, or their identities."""
     nothing = zip(t.integer_sums or [""], _no_sums(t), strict=True)
     return [body.cast(out[name], "int", name) if name in out else none for name, none in nothing]
 
@@ -258,15 +265,15 @@ def _bucket(s: NumbaScope) -> tuple[list[str], str]:
 
 def _step(s: NumbaScope) -> tuple[list[str], str]:
     t = s.traced
-    quiet = f"G[{s.G['active']}] == 0"
+    empty = f"G[{s.G['active']}] == 0"
     if t.step is None:
-        return [], f"(G, {quiet}, False)"
+        return [], f"(G, {empty}, False)"
     body = Body(s)
     values = {
         k: body.cast(x, KINDS[t.globals[k].dtype][0], k) if k in t.globals else body.text(x) for k, x in t.step.items()
     }
     new = _tuple(_typed(t, k, values[k]) if k in t.globals and k in values else f"G[{i}]" for k, i in s.G.items())
-    return body.lines, f"({new}, bool({values.get('done', quiet)}), bool({values.get('whole', 'False')}))"
+    return body.lines, f"({new}, bool({values.get('done', empty)}), bool({values.get('whole', 'False')}))"
 
 
 def _typed(t: Traced, name: str, text: str) -> str:
@@ -288,7 +295,10 @@ def _globals_out(s: NumbaScope) -> list[str]:
 
 
 def _with(s: NumbaScope, names: list[str], read: str, stride: int) -> str:
-    """G with summed globals put in; a kept one goes on from its last value. Minima are held as they are in slots."""
+    """Return the tuple G with reduced globals replaced by their new values.
+
+    Kept sums are added to the old value. Minima are read in their slot form, ``x ^ TOP``.
+    """
     items = []
     for name, i in s.G.items():
         if name in names:

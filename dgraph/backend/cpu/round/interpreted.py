@@ -1,4 +1,7 @@
-"""What generated texts call, in Python: on a graph of a few vertices a program has ended long before it is compiled."""
+"""Uncompiled execution of generated modules, for graphs of a few vertices: the run ends before Numba would compile.
+
+:class:`InterpretedMachine` runs the same text on one thread. The functions below replace ``threads/atomics.py``.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ OPTIONS: dict[str, Any] = {}
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
 
-class PlainMachine(Machine):
-    """One program on one thread, whose text is not compiled."""
+class InterpretedMachine(Machine):
+    """Machine of one thread that interprets the generated module."""
 
     compiled = True
 
@@ -31,15 +34,17 @@ class PlainMachine(Machine):
         return module
 
     def _call(self, *args, **more) -> int:
-        with np.errstate(all="ignore"):  # as compiled code has it
+        with np.errstate(all="ignore"):  # as in compiled code
             return super()._call(*args, **more)
 
 
 def njit(**_: Any) -> Callable:
+    """Return a decorator that changes nothing."""
     return lambda function: function
 
 
 def load(array, index):
+    """Return ``array[index]``."""
     return array[index]
 
 
@@ -47,70 +52,82 @@ load_acquire = load
 
 
 def store(array, index, value):
+    """Set ``array[index] = value``."""
     array[index] = value
 
 
 def prefetch(array, index):
-    pass
+    """Do nothing: interpreted code gains nothing from a prefetch."""
 
 
 def barrier(gate, threads):
-    pass
+    """Do nothing: there is one thread."""
 
 
 def fetch_add(array, index, value):
+    """Add to a number; return the old value."""
     before = array[index]
     array[index] = before + value
     return before
 
 
 def fetch_min(array, index, value):
+    """Take the minimum; return the old value."""
     before = array[index]
     array[index] = min(before, value)
     return before
 
 
 def fetch_umax(array, index, value):
+    """Take the maximum of unsigned integers; return the old value."""
     before = array[index]
     array[index] = max(int(before) % 2**64, int(value) % 2**64)
     return before
 
 
-def added(array, index, value, alone):
+def add_into(array, index, value, alone):
+    """Add to a number; return the old value."""
     return fetch_add(array, index, value)
 
 
-raised = added
+add_float_into = add_into
 
 
-def joined(array, index, bits, alone):
+def or_into(array, index, bits, alone):
+    """Or bits into an integer; return the old value."""
     before = array[index]
     array[index] = before | bits
     return before
 
 
-def replaced(array, index, old, new, alone):
+def replace_if_equal(array, index, old, new, alone):
+    """Replace ``array[index]`` by ``new`` if it is ``old``; return True if replaced."""
     if array[index] != old:
         return False
     array[index] = new
     return True
 
 
-def marked(flags, index, alone):
-    return replaced(flags, index, 0, 1, alone)
+def set_mark(flags, index, alone):
+    """Set a flag; return True if it was clear."""
+    return replace_if_equal(flags, index, 0, 1, alone)
 
 
 def saturating_add(a, b):
+    """Return a + b, saturated at the ends of int64."""
     return np.int64(max(LEAST, min(MOST, int(a) + int(b))))
 
 
 def mixed(a, seed):
+    """Return the SplitMix64 hash of ``a`` under ``seed``."""
     return np.uint64(mix_int(int(a) + 0x9E3779B97F4A7C15 * int(seed))).astype(np.int64)
 
 
 def saturating_subtract(a, b):
+    """Return a - b, saturated at the ends of int64."""
     return np.int64(max(LEAST, min(MOST, int(a) - int(b))))
 
 
 def trailing_zeros(word):
+    """Return the index of the lowest set bit."""
     return (int(word) & -int(word)).bit_length() - 1

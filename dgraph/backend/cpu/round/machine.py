@@ -1,4 +1,8 @@
-"""One program on one rank's graph: its arrays, and the compiled phases that work on them."""
+"""Machine: the arrays of one program on one rank, and the calls into its compiled rounds.
+
+The compiled code is in the generated module (``codegen/``), made of ``phases.py``, ``push.py`` and ``rounds.py``. The
+number of threads of each call is chosen here.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +24,11 @@ from dgraph.graph.local import Csr, LocalGraph
 from dgraph.program import Traced
 
 COMPILED = "compiled_here"
-"""Set in a generated module once this process has its machine code."""
+"""Attribute set in a generated module once this process has its machine code."""
 
 
 def may_pull(traced: Traced, forced: str) -> bool:
-    """Whether a program will ever walk edges backwards, as ``direction`` in ``rounds.py`` decides it."""
+    """Return True if the program may pull; ``direction`` in ``rounds.py`` makes the decision of each round."""
     program = traced.program
     if "pull" not in program.directions or forced == "push":
         return False
@@ -32,11 +36,12 @@ def may_pull(traced: Traced, forced: str) -> bool:
 
 
 class Machine(ProgramMachine):
-    """State and compiled rounds of one program.
+    """State and compiled rounds of one program on one rank.
 
     Attributes:
         state: field → array, shape (masters + mirrors,); bool fields as uint8.
-        dirties: whether mirrors must hear of masters that are not active.
+        dirties: True if values of inactive masters may need a broadcast.
+        words: control block; see ``state.py``.
     """
 
     layout = at
@@ -44,7 +49,7 @@ class Machine(ProgramMachine):
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
         self.module, self.minima = self._module(traced), len(traced.minima)
-        self._pace = ThreadTuner()
+        self._tuner = ThreadTuner()
         size, blocks = local.size, local.masters // at.BLOCK + 1
         fields = traced.fields
         self.state = {k: np.empty(size, NUMPY.get(f.dtype, f.dtype)) for k, f in fields.items()}
@@ -54,7 +59,9 @@ class Machine(ProgramMachine):
         self.float_sums = np.zeros(max(len(traced.sums), 1))
         self.ring = np.zeros(3 * at.RING, np.int64)
         if len(traced.sums) > at.MOST_SUMS:
-            raise UsageError(f"{len(traced.sums)} summed globals in one program; {at.MOST_SUMS} is the most")
+            raise UsageError(
+                f"{len(traced.sums)} summed globals in one program; the limit is {at.MOST_SUMS}; declare fewer"
+            )
 
         def lids(wanted: bool = True) -> np.ndarray:
             return np.empty(size if wanted else 0, np.uint32)
@@ -104,6 +111,7 @@ class Machine(ProgramMachine):
         ) or (0,)
 
     def _call(self, phases: int, limit: int = 1, threads: int | None = None, small: int = 0) -> int:
+        """Run ``work`` of ``rounds.py`` on the team; return the number of whole rounds."""
         return self.team.run(
             self.module.work, threads or self._threads(phases), phases, limit, small, self._push, self._pull,
             self._fields, self._parameters, self.integers, self.floats, self.sums, self.float_sums, self.ring,
@@ -111,6 +119,7 @@ class Machine(ProgramMachine):
         )  # fmt: skip
 
     def _threads(self, phases: int) -> int:
+        """Return the number of threads for a call: one for small frontiers, else the whole team."""
         c = self.words
         if self.traced.all or phases == at.START or c[at.WHOLE] or c[at.MODE] == at.PULL:
             return self.team.size if self.local.arcs > at.BUFFER else 1
@@ -118,17 +127,18 @@ class Machine(ProgramMachine):
 
     @property
     def _work_ahead(self) -> int:
+        """Vertices and edges of the next frontier."""
         return int(self.words[at.QUEUED] + self.words[at.EDGES])
 
-    # what the engine asks for
+    # interface of the engine
 
     @property
     def compiled(self) -> bool:
-        """Whether this process has the program's machine code."""
+        """True if this process has the program's machine code."""
         return getattr(self.module, COMPILED, False)
 
     def compile(self) -> None:
-        """Compile, or load from the cache folder, everything that the rounds will call."""
+        """Compile everything that the rounds call, or load it from the cache folder."""
         if self.compiled:
             return
         self._call(0, threads=1)
@@ -140,20 +150,20 @@ class Machine(ProgramMachine):
         setattr(self.module, COMPILED, True)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
-        self._fill(given)
+        """Run ``init`` on masters and set mirrors to identities; ``given``: values of fields with ``given=True``."""
+        self._fill_given(given)
         self._call(at.START)
 
     def edge(self) -> None:
-        """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
+        """Run one edge phase; :meth:`take_mirrors` then returns the mirrors with proposals."""
         self._call(at.EDGE)
 
     def vertex(self) -> None:
-        """One vertex phase; the new frontier of masters is :meth:`frontier`."""
+        """Run one vertex phase; :meth:`frontier` then returns the active masters."""
         self._call(at.VERTEX)
 
     def fused(self, limit: int) -> int:
-        """Up to ``limit`` whole rounds of a graph without mirrors, no more than ``figures`` remembers; how many."""
+        """Run up to ``limit`` whole rounds of a graph without mirrors, at most RING of them; return their number."""
         run, limit = 0, min(limit, at.RING)
         while run < limit and not self.done:
             threads = self._threads(at.FUSED)
@@ -164,28 +174,28 @@ class Machine(ProgramMachine):
             elif self.words[at.MODE] == at.PULL or self._work_ahead > LARGE:
                 run += self._call(at.FUSED, limit - run, threads, -LARGE // 2)
             else:
-                run += self._middling(limit - run)
+                run += self._tuned_rounds(limit - run)
         return run
 
-    def _middling(self, limit: int) -> int:
-        """Rounds that the team may or may not run faster than one thread."""
+    def _tuned_rounds(self, limit: int) -> int:
+        """Run rounds of medium size with the number of threads that the tuner chooses; return their number."""
         size, first = self._work_ahead, self.round
-        team, rounds = self._pace.team(size)
+        team, rounds = self._tuner.choose(size)
         began = time.perf_counter()
         run = self._call(at.FUSED, min(limit, rounds), *((self.team.size, -SMALL // 2) if team else (1, 2 * LARGE)))
         seconds = time.perf_counter() - began
-        self._pace.learn(team, size, seconds, int(self.figures(first)[:, :2].sum()))
+        self._tuner.record(team, size, seconds, int(self.figures(first)[:, :2].sum()))
         return run
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """This rank's part of the round's totals: integers [active, edges, sums …], float sums."""
+        """Return this rank's part of the round's totals: int64 [active, edges, sums …, minima …], and float64 sums."""
         sums = self.sums[::8][: self.module.SUMS]
         totals = np.array([self.active, self.edges, *sums], np.int64)
         totals[totals.size - self.minima :] ^= TOP
         return totals, self.float_sums[: self.module.FLOAT_SUMS].copy()
 
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
-        """Take in the totals of all ranks: ``step``, the end, the next direction."""
+        """Run ``step`` on the reduced totals of all ranks; sets globals, the end and the next direction."""
         self.sums[::8][: self.module.SUMS] = integers[2:]
         self.sums[::8][self.module.SUMS - self.minima : self.module.SUMS] ^= TOP
         self.float_sums[: self.module.FLOAT_SUMS] = floats
@@ -198,22 +208,25 @@ class Machine(ProgramMachine):
         return self.integers, self.floats
 
     def fields(self) -> dict[str, np.ndarray]:
-        """The fields of masters."""
+        """Return the masters' values of every field, as views."""
         return {name: values[: self.local.masters] for name, values in self.state.items()}
 
     def figures(self, first: int) -> np.ndarray:
-        """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
-        pulled; int64 (rounds, 3)."""
+        """Return frontier vertices, frontier edges and pulled (0 or 1) of the fused rounds from ``first`` on.
+
+        Returns:
+            int64 (rounds, 3); only the last RING rounds are kept.
+        """
         rounds = np.arange(max(first, self.round - at.RING), self.round) % at.RING
         return self.ring.reshape(at.RING, 3)[rounds]
 
     def lowest_bucket(self) -> int:
-        """The lowest bucket that a vertex waits in; a number past every bucket if none does."""
+        """Return the lowest bucket in which a vertex waits; ``FAR_BASE``, above all buckets, if none does."""
         self._call(at.LOWEST)
         return int(self.words[at.LOWEST_BUCKET])
 
     def open_bucket(self, bucket: int) -> None:
-        """Vertices that wait in it, or in one of the next few where rounds are small, join the frontier."""
+        """Move the vertices that wait in ``bucket`` to the frontier; while rounds are small, those of the next, too."""
         self.words[at.LOWEST_BUCKET] = bucket
         self._call(at.OPEN)
 
@@ -227,7 +240,7 @@ class Machine(ProgramMachine):
     def _waiting(self) -> np.ndarray:
         return np.flatnonzero(self._work[7][: self.local.masters])
 
-    def _stand(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
+    def _set_state(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
         c = self.words
         for word, value in words.items():
             c[word] = value
@@ -238,43 +251,45 @@ class Machine(ProgramMachine):
             self._work[9 if c[at.FAR_SWAPPED] & 1 else 8][: waiting.size] = waiting
             c[at.FAR] = waiting.size
 
-    def _wake(self, lids: np.ndarray) -> None:
+    def _set_frontier(self, lids: np.ndarray) -> None:
         c = self.words
         self._queue()[: lids.size] = lids
         c[at.ACTIVE] = c[at.QUEUED] = lids.size
         c[at.EDGES], c[at.BITS] = self.local.out_degree[lids].sum(), 0
 
-    # what the synchronisation asks for
+    # interface of the synchronisation
 
     def _touched(self) -> np.ndarray:
+        """Return the list of changed masters; it and the queue swap roles after each round."""
         return self._work[0] if self.words[at.SWAPPED] & 1 else self._work[1]
 
     def _queue(self) -> np.ndarray:
+        """Return the queue of the frontier."""
         return self._work[1] if self.words[at.SWAPPED] & 1 else self._work[0]
 
     def frontier(self) -> np.ndarray:
-        """lids of active masters (uint32, a view)."""
+        """Return the lids of active masters, uint32, a view."""
         return self._queue()[: self.words[at.ACTIVE]]
 
     def dirty(self) -> np.ndarray:
-        """lids of masters that mirrors must hear of: active, or with a field that edges read changed."""
+        """Return the lids of masters to broadcast: active, or with a changed field that edges read."""
         return self._work[3][: self.words[at.DIRTIED]] if self.dirties else self.frontier()
 
     def take_mirrors(self) -> np.ndarray:
-        """lids of mirrors that got a proposal in this round; their marks are cleared."""
+        """Return the lids of mirrors that got a proposal in this round, and clear their flags."""
         lids = self._work[2][: self.words[at.MIRRORS_TOUCHED]]
         if self.traced.flagged:
             self._work[4][lids] = 0
         return lids
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
-        """Mirrors' proposals into masters ``lids[positions]``."""
+        """Combine proposals of mirrors into the masters ``lids[positions]``."""
         self.module.combine(
             lids, positions, len(positions), values, self._fields, self._touched(), self._work, self.words
         )
 
     def join(self, lids: np.ndarray) -> None:
-        """Mirrors join the frontier."""
+        """Append mirrors to the queue of the frontier."""
         end = int(self.words[at.QUEUED])
         self._queue()[end : end + len(lids)] = lids
         self.words[at.QUEUED] = end + len(lids)

@@ -1,16 +1,17 @@
 # ruff: noqa: F821
 # mypy: ignore-errors
-"""Phases of a round on CPU threads: the text that follows a program's operators in its generated file.
+"""Phases of a round on CPU threads: source that follows a program's operators in its generated file.
 
-It is never imported from here: upper-case names are constants of the program or of ``state.py``, and ``at_source``,
-``propose``, ``offer``, ``apply`` … are its operators (``cpu/codegen/operators.py``). All threads run a phase together,
-and wait at a barrier after it; chunks are dealt out by an atomic counter of the round's slot, which begins at ``base``.
+It is never imported from here. Upper-case names are constants of the program or of ``state.py``; ``at_source``,
+``propose``, ``offer``, ``apply`` … are its operators (``cpu/codegen/operators.py``). All threads run a phase together
+and meet at a barrier after it. They take chunks of work from an atomic counter in the round's slot, at ``base``.
+``W`` is the tuple of work arrays of ``machine.py``, ``c`` the control block.
 """
 
 
 @njit(**INLINE)
 def append(buffer, count, value, out, counters, tail):
-    """Add to this thread's buffer, and flush a full one; the new count."""
+    """Append to this thread's buffer and flush it when full; return the new count."""
     store(buffer, count, np.uint32(value))
     count += 1
     return flush(buffer, count, out, counters, tail) if count == BUFFER else count
@@ -18,7 +19,7 @@ def append(buffer, count, value, out, counters, tail):
 
 @njit(**INNER)
 def flush(buffer, count, out, counters, tail):
-    """Move this thread's buffer to its place in the list; 0."""
+    """Move this thread's buffer to a range of ``out`` reserved at counter ``tail``; return 0."""
     if count > 0:
         at = fetch_add(counters, tail, count)
         for i in range(count):
@@ -28,25 +29,26 @@ def flush(buffer, count, out, counters, tail):
 
 @njit(**INLINE)
 def share_of(shares, tick, t):
-    """Where thread t's share of the queue of round ``tick`` is told."""
+    """Return the index of thread t's share of the queue of round ``tick``."""
     return (tick & 3) * (len(shares) // 4) + 8 * t
 
 
 @njit(**INNER)
-def told_apart(shares, tick, count, threads):
-    """Whether the threads' shares make up the whole queue: each found its own in one piece, in the last round."""
-    told = 0
+def shares_cover_queue(shares, tick, count, threads):
+    """Return True if the queue is the union of the threads' shares: each wrote its own in one piece."""
+    covered = 0
     for t in range(threads):
         share = share_of(shares, tick, t)
-        told += load(shares, share + END) - load(shares, share + BEGIN)
-    return told == count
+        covered += load(shares, share + END) - load(shares, share + BEGIN)
+    return covered == count
 
 
 @njit(**INNER)
 def spill(hits, count, base, graph, F, touched, mirrors, shared, c, shares, share):
-    """Move changed vertices to the list of masters or of mirrors; edges that leave the masters, if they are active.
+    """Move changed vertices to the list of masters or of mirrors; return the out-edges of the masters.
 
-    ``share``: where to tell the place of the masters, or -1.
+    Out-edges are counted only if changed masters are the next frontier (neither ``apply`` nor ``priority``). ``share``
+    is the index at which to record the range of the masters, or -1.
     """
     offsets, neighbours, _ = graph
     masters, degree, edges, found, sums = c[MASTERS], F[-1], 0, count, not APPLY and not PRIORITY
@@ -72,7 +74,7 @@ def spill(hits, count, base, graph, F, touched, mirrors, shared, c, shares, shar
         for i in range(count):
             v = np.int64(load(hits, i))
             store(touched, at + i, np.uint32(v))
-            if sums:  # and brings what the next round needs into the cache
+            if sums:  # and prefetch the row for the next round
                 row = load(offsets, v)
                 prefetch(neighbours, row)
                 edges += load(offsets, v + 1) - row
@@ -86,13 +88,13 @@ def spill(hits, count, base, graph, F, touched, mirrors, shared, c, shares, shar
 
 @njit(**INLINE)
 def chunk_of(count, threads):
-    """Vertices a turn: small enough to balance, large enough not to fight for the counter."""
+    """Return the vertices per chunk: small enough for balance, large enough to avoid contention on the counter."""
     return count if threads == 1 else max(16, min(1024, count // (8 * threads)))
 
 
 @njit(**INNER)
 def start_phase(t, threads, base, F, P, G, W, c):
-    """``init`` on every master; the first frontier."""
+    """Run ``init`` on every master and collect the first frontier; thread t takes every ``threads``-th block."""
     queue, shared, parts, live, live_counts, buffers = W[0], W[13], W[12], W[10], W[11], W[15]
     degree, front = F[-1], buffers[t, 0]
     masters, k, edges, sums = c[MASTERS], 0, 0, no_sums()
@@ -122,14 +124,15 @@ def start_phase(t, threads, base, F, P, G, W, c):
 
 @njit(**INNER)
 def set_bits(t, threads, base, count, queue, bits):
-    """The list of the frontier as bits; call between two barriers, on cleared words."""
+    """Convert the frontier's queue to a bitmap; call it between two barriers, on cleared words."""
     for i in range(count * t // threads, count * (t + 1) // threads):
         v = np.int64(load(queue, i))
-        joined(bits, v >> 6, np.uint64(1) << np.uint64(v & 63), threads == 1)
+        or_into(bits, v >> 6, np.uint64(1) << np.uint64(v & 63), threads == 1)
 
 
 @njit(**INNER)
 def clear_bits(t, threads, rows, bits):
+    """Clear thread t's part of a bitmap."""
     words = (rows + 63) >> 6
     for i in range(words * t // threads, words * (t + 1) // threads):
         store(bits, i, np.uint64(0))
@@ -137,12 +140,16 @@ def clear_bits(t, threads, rows, bits):
 
 @njit(**INLINE)
 def is_set(bits, u):
+    """Return True if bit ``u`` is set."""
     return (load(bits, u >> 6) >> np.uint64(u & 63)) & np.uint64(1) != np.uint64(0)
 
 
 @njit(**INNER)
 def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
-    """Every v that wants proposals looks back along its edges for active sources; ``next_bits``: who changed."""
+    """Pull: every v that accepts proposals scans its in-edges for active sources; a thread owns 64 vertices of a word.
+
+    ``bits`` is the frontier; the bitmap of changed vertices goes to ``next_bits``.
+    """
     shared = W[13]
     offsets, neighbours, weights = graph
     degree = F[-1]
@@ -180,7 +187,7 @@ def pull_phase(t, threads, base, graph, F, P, G, bits, next_bits, W, c):
 
 @njit(**INNER)
 def expand(t, threads, base, tail, bits, out, W, c):
-    """Bits as a list of masters, and one of mirrors."""
+    """Convert a bitmap to a list of masters and one of mirrors."""
     mirrors, flags, shared, buffers = W[2], W[4], W[13], W[15]
     found, mirror_found = buffers[t, 0], buffers[t, 1]
     masters, k, j = c[MASTERS], 0, 0
@@ -202,7 +209,10 @@ def expand(t, threads, base, tail, bits, out, W, c):
 
 @njit(**INNER)
 def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
-    """``apply`` on changed masters (on all, on all that live), or sort them into the near and the far bucket."""
+    """Run ``apply`` on changed masters, or on all live ones; without it, sort changed masters into near and far bucket.
+
+    Threads take blocks of BLOCK masters if all are visited, else chunks of ``touched``.
+    """
     dirty, flags, waiting, live, live_counts = W[3], W[4], W[7], W[10], W[11]
     parts, shared, buffers = W[12], W[13], W[15]
     degree, front, dirt = F[-1], buffers[t, 0], buffers[t, 1]
@@ -280,7 +290,7 @@ def vertex_phase(t, threads, base, whole, F, P, G, queue, touched, far, W, c):
 
 @njit(**INNER)
 def lowest_bucket(t, threads, base, F, P, G, far, W, c):
-    """The lowest bucket above the current one that a waiting vertex is in, into the slot's FAR_MIN."""
+    """Find the lowest bucket above the current one in which a vertex waits; the result goes to the slot's FAR_MIN."""
     low, count = np.int64(0), c[FAR]
     for i in range(count * t // threads, count * (t + 1) // threads):
         at = bucket(F, P, G, np.int64(load(far, i)))
@@ -291,7 +301,10 @@ def lowest_bucket(t, threads, base, F, P, G, far, W, c):
 
 @njit(**INNER)
 def open_bucket(t, threads, base, opened, F, P, G, queue, far, far_next, W, c):
-    """Vertices of bucket ``opened`` join the frontier; those below it have been through since they began to wait."""
+    """Move waiting vertices of buckets up to ``opened`` to the frontier; farther ones go to ``far_next``.
+
+    Entries at or below the current bucket are stale: the vertex was processed since it began to wait.
+    """
     waiting, shared, buffers = W[7], W[13], W[15]
     degree, front, rest = F[-1], buffers[t, 0], buffers[t, 1]
     k, r, edges, count, current = 0, 0, 0, c[FAR], c[BUCKET]

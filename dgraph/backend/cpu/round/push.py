@@ -1,28 +1,34 @@
 # ruff: noqa: F821, SIM102
 # mypy: ignore-errors
-"""Push on CPU threads; see ``phases.py``. It is put into a generated file twice: ``ALONE``, for one thread, has no
-locked instructions, which let no memory access pass them and so make every cache miss a wait."""
+"""Push phase on CPU threads; see ``phases.py``.
+
+A generated file contains it twice. The copy for one thread, ``ALONE``, has no locked instructions: they stop memory
+accesses from overlapping, so that every cache miss would stall.
+"""
 
 
 @njit(**INNER)
 def push_phase(t, threads, tick, base, count, graph, F, P, G, queue, touched, W, c):
-    """Every edge u → v of an active u proposes to v."""
+    """Propose along every edge u → v of an active u; thread t takes chunks of the queue of ``count`` vertices.
+
+    Changed vertices are buffered per thread and moved to ``touched`` (masters) or the list of mirrors by ``spill``.
+    """
     mirrors, flags, shared, hits, shares = W[2], W[4], W[13], W[15][t, 0], W[16]
     offsets, neighbours, weights = graph
     k, edges, turn = 0, 0, 0
     chunk = chunk_of(count, threads)
-    apart = not ALONE and told_apart(shares, tick, count, threads)
+    by_share = not ALONE and shares_cover_queue(shares, tick, count, threads)
     nowhere = np.int64(-1)
     mine = nowhere if ALONE or APPLY or PRIORITY else share_of(shares, tick + 1, t)
     while count > 0:
-        if apart:  # first what this thread found itself: it lies in its cache
+        if by_share:  # begin with the vertices that this thread found: they are in its cache
             share = share_of(shares, tick, (t + turn) % threads)
             first, last = fetch_add(shares, share + NEXT, chunk), load(shares, share + END)
         else:
             first, last = fetch_add(shared, base + EDGE_NEXT, chunk), count
         if first >= last:
             turn += 1
-            if apart and turn < threads:
+            if by_share and turn < threads:
                 continue
             break
         for i in range(first, min(first + chunk, last)):
@@ -30,12 +36,12 @@ def push_phase(t, threads, tick, base, count, graph, F, P, G, queue, touched, W,
             s = at_source(F, P, G, u)
             for e in range(load(offsets, u), load(offsets, u + 1)):
                 w = load(weights, e) if WEIGHTED else np.int64(1)
-                if PICKS and is_identity(propose(F, P, G, s, w, np.int64(0))):
+                if PREFILTERS and is_identity(propose(F, P, G, s, w, np.int64(0))):
                     continue
                 v = np.int64(load(neighbours, e))
                 if ONCE or not COND or wants(F, P, G, v):
                     if offer(F, v, propose(F, P, G, s, w, v), ALONE) and not ALL:
-                        if not FLAGGED or marked(flags, v, ALONE):
+                        if not FLAGGED or set_mark(flags, v, ALONE):
                             store(hits, k, np.uint32(v))
                             k += 1
                             if k == BUFFER:

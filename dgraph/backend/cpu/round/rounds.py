@@ -1,14 +1,26 @@
 # ruff: noqa: F821, SIM102
 # mypy: ignore-errors
-"""Rounds on CPU threads: the text that follows ``phases.py`` in a program's generated file; see there.
+"""Rounds on CPU threads: source that follows ``phases.py`` in a program's generated file; see there.
 
-All threads run ``work`` from start to end together (SPMD): one phase for the reference loop, or whole rounds, fused.
+All threads run ``work`` from start to end (SPMD): one phase, for the reference loop of the engine, or whole fused
+rounds. Every thread keeps its own copy of the round state, computed from the same counters; thread 0 stores it.
 """
 
 
 @njit(**INNER)
 def direction(mode, forced, active, was, edges, unexplored, n, arcs):
-    """Push or pull in the next round, from totals that every rank has.   [Beamer et al., SC 2012]"""
+    """Choose push or pull for the next round from totals that are equal on every rank [Beamer et al., SC 2012].
+
+    Args:
+        mode: direction of the last round.
+        forced: AUTO, FORCE_PUSH, FORCE_PULL or FLIP.
+        active: vertices in the next frontier.
+        was: vertices in the last frontier.
+        edges: out-edges of the next frontier.
+        unexplored: out-edges of vertices that were never active.
+        n: vertices of the graph.
+        arcs: arcs of the graph.
+    """
     if not CAN_PULL or forced == FORCE_PUSH:
         return PUSH
     if forced == FORCE_PULL or (ALL and forced == AUTO):
@@ -20,7 +32,7 @@ def direction(mode, forced, active, was, edges, unexplored, n, arcs):
     if PRIORITY:
         return PUSH
     if ONCE:
-        if mode == PUSH:  # a pull looks at every vertex: near the end few edges are left, but still all vertices
+        if mode == PUSH:  # near the end few edges remain, but a pull still visits all vertices
             return PULL if edges > unexplored // 15 and edges > n // 16 else PUSH
         return PUSH if active < was and active <= n // 18 else PULL
     return PULL if active + edges > arcs // 20 else PUSH
@@ -28,7 +40,7 @@ def direction(mode, forced, active, was, edges, unexplored, n, arcs):
 
 @njit(**INNER)
 def decide(P, G, c, integers, floats, active, edges):
-    """What a round's totals mean: globals, the end, the next direction. For ranks that agreed on them outside."""
+    """Run ``step`` on reduced totals, and set globals, the end and the next direction in the control block."""
     was = c[TOTAL_ACTIVE]
     G, done, whole = step(P, next_round(G, np.int64(active)))
     store_globals(G, integers, floats)
@@ -42,7 +54,7 @@ def decide(P, G, c, integers, floats, active, edges):
 
 @njit(**INNER)
 def totals(P, integers, floats, c, sums, float_sums):
-    """Globals with a round's sums in them; ``sums`` are 8 words apart, as the slots hold them."""
+    """Return the globals with a round's reduced sums; ``sums`` are 8 words apart, as in the slots."""
     G = load_globals(integers, floats, c[N], c[M], c[ROUND], c[TOTAL_ACTIVE])
     if SUMS:
         G = with_sums(G, sums, 0)
@@ -53,7 +65,7 @@ def totals(P, integers, floats, c, sums, float_sums):
 
 @njit(**OPTIONS)
 def apply_totals(P, integers, floats, c, sums, float_sums, active, edges, starting):
-    """Take in totals that were agreed on by all ranks, after START (``starting``) or after a round."""
+    """Process totals reduced over all ranks, after START (``starting``) or after a round."""
     G = totals(P, integers, floats, c, sums, float_sums)
     if starting:
         store_globals(G, integers, floats)
@@ -69,7 +81,7 @@ def apply_totals(P, integers, floats, c, sums, float_sums, active, edges, starti
 
 @njit(**INNER)
 def buckets(width, edges, rounds):
-    """How many buckets to open at once: more where the last ones made small rounds. 0: always one, the caller's Δ."""
+    """Return the number of buckets to open next: more after small rounds. A ``width`` of 0 keeps the caller's Δ."""
     if width == 0:
         return 0
     if edges < FEW_EDGES * rounds:
@@ -79,7 +91,7 @@ def buckets(width, edges, rounds):
 
 @njit(**OPTIONS)
 def combine(lids, positions, count, values, F, touched, W, c):
-    """Proposals that mirrors made, into their masters. One thread."""
+    """Combine ``count`` proposals of mirrors into the masters ``lids[positions]``; one thread."""
     flags, shared = W[4], W[13]
     degree, base = F[-1], (c[TICK] & 3) * SLOT
     for i in range(count):
@@ -88,7 +100,7 @@ def combine(lids, positions, count, values, F, touched, W, c):
         if is_identity(p):
             continue
         if offer(F, v, p, True) and not ALL:
-            if not FLAGGED or marked(flags, v, True):
+            if not FLAGGED or set_mark(flags, v, True):
                 store(touched, shared[base + TOUCHED_TAIL], np.uint32(v))
                 shared[base + TOUCHED_TAIL] += 1
                 if not APPLY and not PRIORITY:
@@ -97,7 +109,7 @@ def combine(lids, positions, count, values, F, touched, W, c):
 
 @njit(**INNER)
 def fold_parts(parts, blocks):
-    """Float sums of blocks, in block order."""
+    """Return the float sums of all blocks, added in block order."""
     total = no_float_sums()
     for b in range(blocks):
         total = add_floats(total, part_at(parts, b * FLOAT_SUMS))
@@ -106,8 +118,11 @@ def fold_parts(parts, blocks):
 
 @njit(**OPTIONS)
 def work(t, threads, phases, limit, small, push, pull, F, P, integers, floats, sums, float_sums, ring, W, c):
-    """Thread t of ``threads``: one phase, or FUSED rounds until done, ``limit`` rounds, or a frontier that another
-    number of threads suits better (``small`` > 0: leave above it; < 0: leave below it)."""
+    """Run thread t of ``threads``: one phase, or FUSED rounds; return the number of rounds.
+
+    Fused rounds end when the program is done, after ``limit`` rounds, or at a frontier for which another number of
+    threads is better: larger than ``small`` if that is positive, smaller than ``-small`` if negative.
+    """
     shared, gate, parts, shares = W[13], W[14], W[12], W[16]
     queue, touched, far, far_next = W[0], W[1], W[8], W[9]
     bits, next_bits = W[5], W[6]

@@ -1,43 +1,46 @@
-"""Where numbers lie in the arrays that compiled rounds and Python share."""
+"""Layout of the arrays that compiled rounds and Python share: control block, counters, queue shares, constants."""
 
 PUSH, PULL = 0, 1
 AUTO, FORCE_PUSH, FORCE_PULL, FLIP = 0, 1, 2, 3
 
-# phases of one call, added up
+# phases of one call: a sum of these
 START, EDGE, VERTEX, STEP, LOWEST, OPEN = 1, 2, 4, 8, 16, 32
 FUSED = EDGE + VERTEX + STEP
 
-# control words (int64), written by thread 0 alone when a call ends
+# control block (int64): indices; thread 0 writes it when a call ends
 ROUND, TICK, MODE, FORCED, SWAPPED, BITS, BITS_SWAPPED, DONE, WHOLE = range(9)
 ACTIVE, EDGES, UNEXPLORED, QUEUED, TOTAL_ACTIVE, BUCKET, FAR, FAR_SWAPPED, LOWEST_BUCKET = range(9, 18)
 MASTERS, ROWS, N, M, ARCS, MIRRORS_TOUCHED, DIRTIED, TOTAL_EDGES = range(18, 26)
 WIDTH, BUCKET_EDGES, BUCKET_ROUNDS, WHOLE_ROWS, BY_ID = range(26, 31)
 CONTROLS = 32
 
-# shared counters, one slot a round, four slots in turn: a slot is cleared two rounds before it is used again,
-# when no thread can still read it. Counters lie 64 bytes apart.
+# shared counters: four slots used in turn, one per round. A slot is cleared two rounds before it is used again, when no
+# thread can still read it. Counters lie 64 bytes apart, each on its own cache line.
 EDGE_NEXT, VERTEX_NEXT, TOUCHED_TAIL, MIRROR_TAIL, FRONT_TAIL, DIRTY_TAIL, EDGE_SUM, AWAKE = range(0, 64, 8)
 FAR_TAIL, FAR_MIN, FAR_NEXT, BITS_TAIL, EXPAND_SUM = range(64, 104, 8)
 SUMS_AT = 128
 SLOT = 256
 MOST_SUMS = (SLOT - SUMS_AT) // 8
 
-# shares of a queue, by slot and thread, 8 words apart: where what a thread found lies, and the next vertex of it
+# shares of a queue, one per slot and thread, 8 words apart: the range of the queue that the thread wrote, and the next
+# vertex to take from it
 BEGIN, END, NEXT = range(3)
 
 BUFFER = 4096
-"""Vertices that a thread collects before it reserves their place in a list."""
+"""Vertices that a thread buffers before it reserves space for them in a shared list."""
 
 BLOCK = 16384
-"""Vertices whose float sums are added up first; the same at every thread count, so the bits are too."""
+"""Vertices per partial float sum. It does not depend on the number of threads, so neither do the bits of the sum."""
 
 RING = 4096
 """Rounds whose figures are kept until Python reads them: frontier vertices, frontier edges, direction."""
 
 FAR_BASE = 1 << 62
-"""Buckets are compared as ``bucket - FAR_BASE``, so that a cleared counter, 0, means none."""
+"""Offset of bucket numbers in counters: they hold ``bucket - FAR_BASE``, so that a cleared counter, 0, means none."""
 
 FEW_EDGES, MANY_EDGES = 1024, 4096
-"""Mean frontier edges a round since buckets were last opened: below, twice as many open next; above, half as many."""
+"""Mean frontier edges per round since the last opening of buckets: below the first, twice as many buckets are opened
+next; above the second, half as many."""
 
 MOST_BUCKETS = 1 << 20
+"""Most buckets opened at once."""

@@ -1,1 +1,1 @@
-"""Teams of threads, how many a round gets, and atomics."""
+"""Thread teams, the choice of the number of threads per round, and atomics."""

@@ -1,5 +1,7 @@
-"""What Numba lacks on the CPU, as LLVM intrinsics: atomics, loads and stores without a negative-index branch, a
-barrier between threads. Indices are int64 and are not checked."""
+"""LLVM intrinsics that Numba lacks on the CPU: atomics, a barrier, and unchecked loads and stores.
+
+Indices are int64 and non-negative; they are not checked. Read-modify-write operations have acquire-release order.
+"""
 
 import numpy as np
 from llvmlite import ir
@@ -11,10 +13,11 @@ from dgraph._support.compiled import njit
 from dgraph.graph.generators.counter import mix
 
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-"""No counts of references: Numba takes locked additions for every array wherever a function is called."""
+"""Options of functions that Python calls. Without ``_nrt`` Numba would count references of every array atomically."""
 INNER = OPTIONS | {"no_cpython_wrapper": True}
-"""Of what compiled code alone calls: nothing is compiled that would take Python's arguments, a quarter of the time."""
+"""Options of functions that only compiled code calls; leaving out the wrapper saves a quarter of the compile time."""
 INLINE = INNER | {"cache": False, "forceinline": True}
+"""Options of functions that are always inlined."""
 
 
 def _pointer(context, builder, array_type, array, index, index_type):
@@ -24,7 +27,7 @@ def _pointer(context, builder, array_type, array, index, index_type):
 
 @intrinsic
 def load(typing, array, index):
-    """``array[index]``."""
+    """Return ``array[index]``; a plain load."""
 
     def generate(context, builder, signature, args):
         return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1]))
@@ -34,7 +37,7 @@ def load(typing, array, index):
 
 @intrinsic
 def store(typing, array, index, value):
-    """``array[index] = value``."""
+    """Set ``array[index] = value``; a plain store."""
 
     def generate(context, builder, signature, args):
         pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
@@ -46,7 +49,7 @@ def store(typing, array, index, value):
 
 @intrinsic
 def prefetch(typing, array, index):
-    """Bring ``array[index]`` near; nobody waits for it."""
+    """Prefetch the cache line of ``array[index]`` without waiting for it."""
 
     def generate(context, builder, signature, args):
         pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
@@ -61,7 +64,7 @@ def prefetch(typing, array, index):
 
 @intrinsic
 def load_acquire(typing, array, index):
-    """``array[index]``, and everything that its writer wrote before. Integers only."""
+    """Return ``array[index]`` of an integer array by an acquire load: its writer's earlier stores are visible."""
 
     def generate(context, builder, signature, args):
         pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
@@ -72,7 +75,10 @@ def load_acquire(typing, array, index):
 
 @intrinsic
 def compare_and_swap(typing, array, index, expected, desired):
-    """Whether ``array[index]`` was bitwise ``expected``, and is ``desired`` now. Integers and floats."""
+    """Replace ``array[index]`` by ``desired`` if it is bitwise ``expected``; return True if replaced.
+
+    For integers and floats.
+    """
 
     def generate(context, builder, signature, args):
         pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
@@ -87,6 +93,8 @@ def compare_and_swap(typing, array, index, expected, desired):
 
 
 def _read_modify_write(operation, doc):
+    """Return the intrinsic of an LLVM ``atomicrmw`` operation."""
+
     def function(typing, array, index, value):
         def generate(context, builder, signature, args):
             pointer = _pointer(context, builder, signature.args[0], args[0], args[1], signature.args[1])
@@ -99,17 +107,17 @@ def _read_modify_write(operation, doc):
     return intrinsic(function)
 
 
-fetch_add = _read_modify_write("add", "Add to an integer; the value before.")
-fetch_or = _read_modify_write("or", "Or into an integer; the value before.")
-fetch_min = _read_modify_write("min", "Lower a signed integer; the value before.")
-fetch_umax = _read_modify_write("umax", "Raise an integer as if it had no sign; the value before.")
-fetch_fadd = _read_modify_write("fadd", "Add to a float; the value before.")
-swap = _read_modify_write("xchg", "Replace an integer; the value before.")
+fetch_add = _read_modify_write("add", "Add to an integer; return the old value.")
+fetch_or = _read_modify_write("or", "Or bits into an integer; return the old value.")
+fetch_min = _read_modify_write("min", "Take the minimum of a signed integer; return the old value.")
+fetch_umax = _read_modify_write("umax", "Take the maximum of an integer as unsigned; return the old value.")
+fetch_fadd = _read_modify_write("fadd", "Add to a float; return the old value.")
+swap = _read_modify_write("xchg", "Replace an integer; return the old value.")
 
 
 @intrinsic
 def trailing_zeros(typing, word):
-    """The index of the lowest set bit of a uint64 that is not 0."""
+    """Return the index of the lowest set bit of a non-zero uint64."""
 
     def generate(context, builder, signature, args):
         return builder.cttz(args[0], cgutils.true_bit)
@@ -117,12 +125,16 @@ def trailing_zeros(typing, word):
     return types.int64(types.uint64), generate
 
 
-# The same for a thread that may be alone: a locked instruction lets no memory access pass it, a plain one does.
+# Variants that are atomic unless the caller is the only thread (``alone``): a locked instruction stops memory accesses
+# from overlapping, so a single thread uses plain ones.
 
 
 @njit(**INLINE)
-def replaced(array, index, old, new, alone):
-    """Whether ``array[index]`` was ``old``, and is ``new`` now; alone, the caller has just read ``old`` there."""
+def replace_if_equal(array, index, old, new, alone):
+    """Replace ``array[index]`` by ``new`` if it is ``old``; return True if replaced.
+
+    If ``alone``, the caller has just read ``old`` there, and it is not compared again.
+    """
     if alone:
         store(array, index, new)
         return True
@@ -130,8 +142,8 @@ def replaced(array, index, old, new, alone):
 
 
 @njit(**INLINE)
-def joined(array, index, bits, alone):
-    """Or ``bits`` into an integer; the value before."""
+def or_into(array, index, bits, alone):
+    """Or ``bits`` into an integer; return the old value."""
     if alone:
         before = load(array, index)
         store(array, index, before | bits)
@@ -140,8 +152,8 @@ def joined(array, index, bits, alone):
 
 
 @njit(**INLINE)
-def added(array, index, value, alone):
-    """Add to an integer; the value before."""
+def add_into(array, index, value, alone):
+    """Add to an integer; return the old value."""
     if alone:
         before = load(array, index)
         store(array, index, before + value)
@@ -150,8 +162,8 @@ def added(array, index, value, alone):
 
 
 @njit(**INLINE)
-def raised(array, index, value, alone):
-    """Add to a float; the value before."""
+def add_float_into(array, index, value, alone):
+    """Add to a float; return the old value."""
     if alone:
         before = load(array, index)
         store(array, index, before + value)
@@ -160,8 +172,8 @@ def raised(array, index, value, alone):
 
 
 @njit(**INLINE)
-def marked(flags, index, alone):
-    """Set a flag (uint8); whether this call did."""
+def set_mark(flags, index, alone):
+    """Set a flag (uint8); return True if it was clear."""
     if load(flags, index) != 0:
         return False
     if alone:
@@ -175,13 +187,18 @@ sched_yield = types.ExternalFunction("sched_yield", types.int32())
 usleep = types.ExternalFunction("usleep", types.int32(types.uint32))
 
 SPINS, YIELDS = 2000, 100
-"""Looks at the flag before a waiting thread gives its core away, and how often it does so before it sleeps: if another
-process holds the core that a late thread needs, the scheduler moves that thread only to a core that is idle."""
+"""Polls of a waiting thread before it yields its core, and yields before it sleeps.
+
+Sleeping leaves the core idle, which the scheduler needs to move a late thread whose core another process occupies.
+"""
 
 
 @njit(inline="never", nogil=True, cache=True)
 def barrier(gate, threads):
-    """Wait for all threads. ``gate`` is int64, [0] arrivals and [8] generation, a cache line apart."""
+    """Wait for all threads; their stores before the barrier are then visible.
+
+    ``gate`` is an int64 array: [0] counts arrivals, [8] is the generation, on separate cache lines.
+    """
     if threads == 1:
         return
     generation = load_acquire(gate, 8)
@@ -200,8 +217,8 @@ def barrier(gate, threads):
 
 @njit(**INLINE)
 def saturating_add(a, b):
-    """a + b, stopped at the ends of int64: an unreached vertex stays unreached."""
-    # No sum may pass the ends, not even to be looked at: LLVM takes it that none does, and drops the look.
+    """Return a + b, saturated at the ends of int64, so that INF plus a weight stays INF."""
+    # Compare before adding: LLVM assumes that signed sums do not overflow, and would drop a check of the result.
     if b > 0 and a > 0x7FFFFFFFFFFFFFFF - b:
         return 0x7FFFFFFFFFFFFFFF
     if b < 0 and a < -0x7FFFFFFFFFFFFFFF - 1 - b:
@@ -211,13 +228,13 @@ def saturating_add(a, b):
 
 @njit(**INLINE)
 def mixed(a, seed):
-    """By one seed another number for each ``a``."""
+    """Return the SplitMix64 hash of ``a`` under ``seed``, a bijection of int64; see :func:`dgraph.program.mixed`."""
     return np.int64(mix(np.uint64(a) + np.uint64(0x9E3779B97F4A7C15) * (np.uint64(seed) + np.uint64(1))))
 
 
 @njit(**INLINE)
 def saturating_subtract(a, b):
-    """a - b, stopped at the ends of int64."""
+    """Return a - b, saturated at the ends of int64."""
     if b < 0 and a > 0x7FFFFFFFFFFFFFFF + b:
         return 0x7FFFFFFFFFFFFFFF
     if b > 0 and a < -0x7FFFFFFFFFFFFFFF - 1 + b:

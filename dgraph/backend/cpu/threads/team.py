@@ -1,5 +1,7 @@
-"""Threads for compiled rounds. They are Python threads: compiled code releases the interpreter lock, so no threading
-layer of Numba's is needed (``docs/decisions.md``). Waking one costs about 25 µs, so small work stays on one thread.
+"""Team: Python threads that run compiled rounds in SPMD style.
+
+Compiled code releases the interpreter lock, so Numba's threading layers are not needed (``docs/decisions.md``). Waking
+a thread costs about 25 µs; ``tuner.py`` keeps small rounds on one thread.
 """
 
 from __future__ import annotations
@@ -11,7 +13,11 @@ from dgraph._support import interrupts
 
 
 class Team:
-    """``size`` threads that run one function together; thread 0 is the caller."""
+    """Team of threads that run one function together; the caller is thread 0.
+
+    Args:
+        size: number of threads, the caller included.
+    """
 
     def __init__(self, size: int):
         self.size = size
@@ -23,6 +29,7 @@ class Team:
             threading.Thread(target=self._serve, args=(t,), name=f"dgraph-{t}", daemon=True).start()
 
     def _serve(self, t: int) -> None:
+        """Loop of thread ``t``: wait for a job, run it, report its end."""
         while True:
             self._go[t].acquire()
             function, threads, args = self._job  # type: ignore[misc]
@@ -33,14 +40,19 @@ class Team:
             self._done.release()
 
     def run(self, function: Callable, threads: int, *args) -> int:
-        """``function(t, threads, *args)`` on threads 0 .. threads-1; what thread 0 returned."""
+        """Run ``function(t, threads, *args)`` on threads 0 .. threads-1 and return the result of thread 0.
+
+        Raises:
+            ValueError: more threads than the team has.
+            BaseException: the error of another thread, after all have ended.
+        """
         if threads > self.size:
             raise ValueError(
-                f"{threads} threads wanted of a team of {self.size}: they would wait for each other forever"
+                f"{threads} threads requested of a team of {self.size}: a barrier would wait forever; request fewer"
             )
         if threads == 1:
             return function(0, 1, *args)
-        with interrupts.deferred():  # threads that were started without thread 0 would wait for it for ever
+        with interrupts.deferred():  # started threads would wait for thread 0 at the first barrier
             self._job = (function, threads, args)
             for t in range(1, threads):
                 self._go[t].release()

@@ -1,7 +1,7 @@
-"""How many threads a round of middling size gets: what was faster lately, measured.
+"""ThreadTuner: one thread or the whole team for rounds of medium size, by measurement.
 
-Such a round costs some microseconds. On free cores a team is faster; where another process holds a core, a team waits
-for it at every barrier, and one thread is several times faster. Nothing but the clock tells which it is.
+A medium round takes some microseconds. A team is faster on free cores. If another process occupies a core, the team
+waits for it at every barrier, and one thread is several times faster. Only timing distinguishes the two cases.
 """
 
 from __future__ import annotations
@@ -10,27 +10,34 @@ SMALL = 1024
 """Frontier vertices and edges below which one thread is faster than waking the others."""
 
 LARGE = 1 << 17
-"""And above which the others are always worth waiting for."""
+"""Frontier vertices and edges above which the whole team is always used."""
 
 ROUNDS = 256
-"""Rounds between two decisions; a quarter while one of the two is not known."""
+"""Rounds between two decisions; a quarter of it while a choice is being measured."""
 
 PROBE = 16
-"""Decisions after which the slower one is tried again."""
+"""Decisions after which the slower choice is measured again."""
 
 
 class ThreadTuner:
-    """Costs of one thread and of the team, seconds a frontier vertex or edge, as calls of fused rounds showed them.
+    """Running averages of the cost of one thread and of the team, in seconds per frontier vertex or edge.
 
-    They are kept by size, in powers of two: the larger a round, the less its barriers weigh.
+    They are kept per power of two of the round's size, since barriers matter less in larger rounds.
     """
 
     def __init__(self) -> None:
         self._cost: dict[tuple[int, bool], float] = {}
         self._decisions = 0
 
-    def team(self, work: int) -> tuple[bool, int]:
-        """Whether the team should run the next rounds, of ``work`` frontier vertices and edges; and how many."""
+    def choose(self, work: int) -> tuple[bool, int]:
+        """Choose for the next rounds.
+
+        Args:
+            work: vertices and edges of the next frontier.
+
+        Returns:
+            True for the team, False for one thread; and the number of rounds until the next choice.
+        """
         size = work.bit_length()
         for untried in (True, False):
             if (size, untried) not in self._cost:
@@ -39,7 +46,14 @@ class ThreadTuner:
         faster = self._cost[size, True] < self._cost[size, False]
         return (not faster, ROUNDS // 4) if self._decisions % PROBE == 0 else (faster, ROUNDS)
 
-    def learn(self, team: bool, size: int, seconds: float, work: int) -> None:
-        """Rounds with ``work`` frontier vertices and edges in all, the first with ``size``, took so long."""
+    def record(self, team: bool, size: int, seconds: float, work: int) -> None:
+        """Record the time of rounds.
+
+        Args:
+            team: the choice.
+            size: frontier vertices and edges of the first round.
+            seconds: their time.
+            work: frontier vertices and edges of all rounds.
+        """
         key, cost = (size.bit_length(), team), seconds / max(work, 1)
         self._cost[key] = (self._cost.get(key, cost) + cost) / 2

@@ -1,1 +1,1 @@
-"""Programs to CUDA C++: operators, module texts, the control block."""
+"""Programs as CUDA C++: operators, module texts, the control block, message layout."""

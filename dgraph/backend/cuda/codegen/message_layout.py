@@ -1,113 +1,151 @@
-"""Messages between GPUs: where their words lie, and a program's fields as columns of them, as CUDA C++."""
+"""Layout of messages between GPUs: headers, signals, the words of an exchange, and a program's columns as C++.
+
+Python and kernels share these constants; :func:`operators` gives the text that packs and unpacks a program's fields.
+"""
 
 from __future__ import annotations
 
 from dgraph.backend.cuda.codegen.control_block import MOST_SUMS
 from dgraph.backend.cuda.codegen.expressions import TYPES, WIDE, CudaScope
-from dgraph.backend.cuda.codegen.proposal_operators import narrow
+from dgraph.backend.cuda.codegen.proposal_operators import to_stored
 from dgraph.errors import UsageError
 from dgraph.program import Traced
 
 NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
-"""Encodings of positions in a message, as in ``engine/sync/encodings.py``, except that the values of a bitset lie
-chunk by chunk in the order in which warps finished; each chunk's base says where."""
+"""Encodings of positions in a message, as in ``engine/sync/encodings.py``.
+
+One difference: the values of a bitset lie chunk by chunk in the order in which warps ended, at each chunk's base.
+"""
 
 CHUNK_BITS = 10
-"""A warp's share of a list: 1,024 positions, a word of bits a lane."""
+"""Log2 of a warp's share of a list: 1,024 positions, a 32-bit word of the bitmap a lane."""
 
 HEADER = 64
+"""Bytes of a message's header."""
 HEADER_NUMBER, HEADER_KIND, HEADER_COUNT, HEADER_STRIDE = range(4)
-"""Words of a header: the exchange's number, what is said, of how many positions, rows that a column has room for."""
+"""Words of a header: number of the exchange, encoding, number of positions, capacity of a column in rows."""
 
-POST_NUMBER, POST_LATE, POST_PATIENCE, POST_PACKING, POST_WAITING, POST_UNPACKING = range(6)
-"""Words of ``env.post``: exchanges so far; twice (1 + the rank that did not answer), and 1 more if that rank gave up by
-itself; nanoseconds to wait for one; nanoseconds spent by the first block so far."""
+POST_NUMBER, POST_STALLED, POST_PATIENCE, POST_PACKING, POST_WAITING, POST_UNPACKING = range(6)
+"""Words of ``env.post``, the state of the exchange.
 
-POST_GO, POST_STAMP, POST_REDUCE, POST_TELL, POST_FEW, POST_MOST, POST_MIRRORS = range(6, 13)
-"""Of rounds without the host: how often the first block let the others go on, agreements so far, what the exchanges of
-a round are asked for, the longest list that is sent uncounted, the most vertices and edges of a frontier, mirrors that
-got proposals in rounds of this rank alone."""
+POST_NUMBER: exchanges so far. POST_STALLED: 2 (1 + rank that did not answer), plus 1 if that rank gave up by itself.
+POST_PATIENCE: nanoseconds to wait for a rank. The others: nanoseconds that the first block spent on each step.
+"""
+
+POST_RELEASES, POST_STAMP, POST_REDUCE, POST_BROADCAST, POST_OFFSET_LIMIT, POST_SMALL_LIMIT, POST_MIRRORS = range(6, 13)
+"""Words of ``env.post`` for rounds without the host.
+
+In order: how often the first block released the others; agreements so far; the arguments of reduce and broadcast in a
+round; the longest list sent as offsets without counting; the largest frontier, in vertices and edges, of a small
+round; mirrors that got proposals in local rounds.
+"""
 
 POST_TOTALS, POST_SUMS = 13, 19
+"""First words of ``env.post`` that hold the last totals, and their sums."""
 TOTAL_ACTIVES, TOTAL_DEGREES, TOTAL_STOPS, TOTAL_WAITING, TOTAL_LOWEST, TOTAL_LIVES, TOTAL_SUMS = range(7)
+"""Totals of a round over all ranks.
+
+In order: active vertices; their edges; ranks that want to return to their host; ranks with vertices in far buckets;
+the lowest bucket; vertices of the next round over all live ones; sums.
+"""
 TOTAL_LIGHT, STAMP_BITS = 4, 16
-"""What all ranks found in a round: active vertices, their edges, ranks that want to see the host, ranks where vertices
-wait, the lowest bucket, vertices that a round over all looks at, and sums. The first TOTAL_LIGHT are all that most
-agreements need."""
+"""Number of leading totals that most agreements need; bits of an agreement's stamp."""
 
-LOOK_AROUND = 200_000_000
-"""Nanoseconds of rounds before a rank wants to see the host, for signals and for what it tells the user."""
+HOST_CHECK_TIME = 200_000_000
+"""Nanoseconds of rounds after which a rank returns to its host, for signals and progress."""
 
-WHOLE_ACROSS = 1 << 22
-"""Vertices of each rank, on average, up to which a round over all that live runs in the kernel of many."""
+WHOLE_MULTI_GPU = 1 << 22
+"""Mean vertices a rank up to which a round over all live vertices runs in the persistent multi-GPU kernel."""
 
 POST_WALKED, POST_BEFORE, POST_HIDDEN = range(POST_SUMS + 8 * MOST_SUMS, POST_SUMS + 8 * MOST_SUMS + 3)
-"""Of pushes in two parts: when the interior of the last was walked, and what exchanges had taken before it; how much of
-their time was hidden behind edges so far. Nanoseconds."""
+"""Words of ``env.post`` for pushes in two parts, in nanoseconds.
 
-POST_REACH = POST_HIDDEN + 1
-POST_SEEN = POST_REACH + 4
+In order: when the interior of the last push was done; time of exchanges before it; exchange time hidden so far.
+"""
+
+POST_BFS = POST_HIDDEN + 1
+"""Words of ``env.post`` for the persistent search: arguments of reduce and broadcast, by direction."""
+POST_SEEN = POST_BFS + 4
+"""Word of ``env.post``: the round up to which bitmaps of reached vertices are kept."""
 SMALL_IN_A_ROW, LISTED_SHARE = 8, 16
-"""Of a search in one kernel: what reduce and broadcast are asked for in a round that pushes, and in one that pulls; the
-round up to which the bits of who is reached are kept; small rounds in a row that it runs at most; masters of which one
-is listed, or more, where peers are told by a look at every position."""
+"""Limits of the persistent search.
+
+Small rounds that it runs in a row at most; a list is sent if it has at most one in LISTED_SHARE of all masters.
+"""
 
 POST_PULLED = POST_SEEN + 1
+"""Words of ``env.post`` for pulls in two parts: times at which rows of mirrors and of masters were pulled."""
 POST_BESIDE = POST_PULLED + 2
-"""Of a pull in two parts: when rows of mirrors, and those of masters, had been pulled; nanoseconds of messages that the
-second part has hidden so far."""
+"""Word of ``env.post``: nanoseconds of messages that the second part of pulls has hidden so far."""
 
 POST_PEERS, POST_PEER = POST_BESIDE + 1, 8
+"""First word of the peers' words in ``env.post``, and words of each."""
 COUNTED, RESERVED, BYTES, SENT, SENT_MESSAGES, LINKED = range(6)
-"""Behind them, POST_PEER words a peer: positions of the message, values that found their place, bytes of the message;
-bytes and messages so far; whether an edge lies between its largest tree and this rank's."""
+"""Words of a peer in ``env.post``.
+
+Positions of the message; values that were assigned a place; bytes of the message; bytes and messages so far; 1 if an
+edge joins its largest tree to this rank's.
+"""
 
 SIGNAL_NUMBER, SIGNAL_ABORT, SIGNAL_TOTALS, TOTALS_WORDS = 0, 2, 8, 28
-"""Words that a rank writes in another's memory: in turn, the number of a message that lies ready; that it gave up; in
-turn, the totals of an agreement."""
+"""Words that a rank writes in another's memory, by parity of the exchange where there are two.
+
+The number of a message that is ready; that the rank gave up; the totals of an agreement.
+"""
 
 WAKE_STEP = 128
-"""Bytes between places where links are woken."""
+"""Bytes between the addresses that a wake-up of links touches."""
 
 COUNT_BITS = 24
+"""Bits of a message's count in its signal, behind its number."""
 COUNT_IN_HEAD = (1 << COUNT_BITS) - 1
-"""Behind a message's number: its count, or that it has a head that tells."""
+"""Count of a signal that says: read the count in the message's header."""
 
 ROLE_NONE, ROLE_ROW, ROLE_COLUMN, ROLE_ANY = range(4)
+"""Roles of mirrors in the CSR block of a rank: neither, source (row), target (column), or any."""
 ROLES = {"none": ROLE_NONE, "row": ROLE_ROW, "column": ROLE_COLUMN, "any": ROLE_ANY}
 
-ASKED_ROLE, ASKED_REDUCES, ASKED_DENSE, ASKED_WHOLE, ASKED_MARKED, ASKED_JOINS, ASKED_FAILED, ASKED_DIRECT = (
+ARG_ROLE, ARG_REDUCES, ARG_DENSE, ARG_WHOLE, ARG_MARKED, ARG_JOINS, ARG_FAILED, ARG_DIRECT = (
     40, 42, 43, 44, 45, 46, 47, 48
 )  # fmt: skip
-"""Bits of the argument of ``pack`` and ``unpack``; below them, the fields that travel."""
+"""Bits of the argument of ``pack`` and ``unpack``; below them, the set of fields that are sent."""
 
 MOST_LOCAL, MOST_LOCAL_IN_BUCKET = 128, 24
-"""Rounds that a rank runs by itself, at most, before it exchanges: others may wait for what it found, longest for what
-opens the next bucket."""
+"""Most local rounds of a rank before it exchanges, in all and while in one bucket.
+
+Other ranks may wait for its proposals, longest for those that open the next bucket.
+"""
 
 FEW_ROWS = 128
-"""Rows of all messages of an exchange that the first block takes by itself, so that no block waits for another one."""
+"""Most rows of all messages of an exchange that the first block handles alone, without a grid barrier."""
 
 MAILED = 1 << 17
-"""Edges of a rank's frontier up to which proposals to mirrors go into messages one by one, as edges find them."""
+"""Most frontier edges of a rank whose proposals to mirrors are written into messages one by one."""
 
-MOST_FIELDS = ASKED_ROLE
+MOST_FIELDS = ARG_ROLE
+"""Most fields of a program: bits below ARG_ROLE."""
 
 
 def constants() -> str:
-    """These names as C++ constants."""
+    """Return these names as C++ macros."""
     known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
     return "".join(f"#define {name} {value}\n" for name, value in known.items() if name != "MOST_SUMS")
 
 
 def padded(size: int) -> int:
-    """Bytes of a part of a message."""
+    """Return a size in bytes rounded up to 8."""
     return (size + 7) & ~7
 
 
 def bound(total: int, widths: list[int], most: int) -> int:
-    """The most bytes of a message over ``total`` positions. Up to ``most`` may come as offsets unasked; or MAILED,
-    one of them more than once."""
+    """Return the largest size of a message over ``total`` positions, in bytes.
+
+    Args:
+        total: positions of both ranks' common list.
+        widths: bytes of each column.
+        most: most positions that may be sent as offsets without being counted; MAILED proposals are allowed too, and
+            may name a position more than once.
+    """
     if total == 0:
         return HEADER
     chunks = (total >> CHUNK_BITS) + 2
@@ -117,9 +155,15 @@ def bound(total: int, widths: list[int], most: int) -> int:
 
 
 def operators(t: Traced) -> str:
-    """What kernels do with a program's columns."""
+    """Return the C++ functions that pack and unpack a program's columns.
+
+    Raises:
+        UsageError: the program has more than MOST_FIELDS fields.
+    """
     if len(t.fields) > MOST_FIELDS:
-        raise UsageError(f"{len(t.fields)} fields in one program; {MOST_FIELDS} is the most between GPUs")
+        raise UsageError(
+            f"{len(t.fields)} fields in one program, and messages between GPUs hold {MOST_FIELDS}; use fewer"
+        )
     scope = CudaScope(t)
     fields = list(enumerate((name, TYPES[field.dtype]) for name, field in t.fields.items()))
     places, widths, members, loads, puts, reads, takes, given = [], [], [], [], [], [], [], []
@@ -133,7 +177,8 @@ def operators(t: Traced) -> str:
         reads.append(f"{asked} r.f{i} = FRESH(({kind}*)c.at[{i}] + row);")
         takes.append(f"{asked} env.f_{name}[v] = r.f{i};")
         if name in t.proposes:
-            given.append(f"{asked} (({kind}*)c.at[{i}])[row] = {narrow(scope, name, f'p.p{t.proposes.index(name)}')};")
+            proposal = to_stored(scope, name, f"p.p{t.proposes.index(name)}")
+            given.append(f"{asked} (({kind}*)c.at[{i}])[row] = {proposal};")
     number = {name: (i, kind) for i, (name, kind) in fields}
     proposed = ", ".join(
         f"({WIDE['int' if kind not in ('float', 'double') else 'f32' if kind == 'float' else 'f64']})"
@@ -145,11 +190,11 @@ def operators(t: Traced) -> str:
             f"struct Columns {{ char* at[{len(fields) + 1}]; }};",
             _function("i64 padded(i64 size)", ["return (size + 7) & ~7ll;"]),
             _function("i64 width_of(i64 fields, bool marked)", ["i64 width = marked;", *widths, "return width;"]),
-            "// One column a field, each of ``stride`` rows; the last one is of bytes: whether the vertex is active.",
+            "// One column a field, of ``stride`` rows each, then one of bytes: 1 if the vertex is active.",
             _function("Columns columns(char* at, i64 fields, i64 stride)", [
                 "Columns c;", *places, f"c.at[{len(fields)}] = at;", "return c;"]),
             _function("u8* marks_of(const Columns& c)", [f"return (u8*)c.at[{len(fields)}];"]),
-            "// A row on its way: whoever moves several reads them all before it writes one.",
+            "// A row in registers: several are loaded before the first is stored, so that loads overlap.",
             f"struct Row {{ {' '.join(members)} }};",
             _function("Row row_of(i64 fields, u32 v)", ["Row r;", *loads, "return r;"]),
             _function("void put_row(const Columns& c, i64 fields, i64 row, const Row& r)", puts),

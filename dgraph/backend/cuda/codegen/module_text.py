@@ -1,4 +1,8 @@
-"""The whole text of a module: constants, types, the environment, a program's operators, kernels."""
+"""Text of a whole module: constants, types, ``env``, a program's operators, and kernels.
+
+Entry: :func:`module`. The operators come from ``operators.py``, the kernels from ``.cuh`` files of the GPU backend and
+of registered kernels.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +16,29 @@ from dgraph.backend.cuda.codegen import control_block, message_layout
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.operators import members, operators
 from dgraph.backend.cuda.schedules import SCHEDULES
-from dgraph.backend.cuda.schedules.register import room
+from dgraph.backend.cuda.schedules.register import shared_type
 from dgraph.backend.kernel_register import FOLDERS, kernel_of
 from dgraph.program import Traced
-from dgraph.program.analysis import ends_when_quiet, in_any_order, runs_locally, sums_sources
+from dgraph.program.analysis import ends_on_empty_frontier, order_independent, runs_locally, sums_source_floats
 
 HERE = Path(__file__).parent.parent
 OWN = [HERE / name for name in ("round_kernels", "device_graph", "exchange", "multi_gpu", "transports")]
 
-PEELED = ("cores", "shells")
-"""What ``Program.kernel`` calls rounds of which ``kcore_peel.cuh`` says more than a program's texts do."""
-
 STAGED_VERTICES, STAGED_VERTICES_LONG = 64, 128
-"""Vertices that a warp stages of a list before they get their places; more where lists are all that a kernel makes."""
+"""Vertices of a list that a warp stages in shared memory; more in kernels that only make lists."""
 
 GRAPH = [
     ("i64", "n"), ("i64", "m"), ("i64", "arcs"), ("i64", "masters"), ("i64", "rows"), ("i64", "pulled"),
     ("i64", "leaving"),
     ("const offset_t*", "out_offsets"), ("const u32*", "out_neighbours"), ("const weight_t*", "out_weights"),
     ("const offset_t*", "in_offsets"), ("const u32*", "in_neighbours"), ("const weight_t*", "in_weights"),
-    ("const u32*", "in_heads"), ("const u32*", "in_some"), ("const u32*", "in_many"),
+    ("const u32*", "in_heads"), ("const u32*", "in_nonempty"), ("const u32*", "in_multiple"),
     ("i64", "out_edges"), ("i64", "in_edges"), ("const original_t*", "original"), ("const degree_t*", "degree"),
     ("const u32*", "long_rows"), ("i64", "long_count"),
     ("const u32*", "chunk_rows"), ("const offset_t*", "chunk_first"), ("i64", "chunk_count"),
     ("i64", "long_mirrors"), ("i64", "chunk_mirrors"),
 ]  # fmt: skip
-"""Of ``env``: the graph. Every member is eight bytes."""
+"""Members of ``env`` that hold the graph. Every member of ``env`` is eight bytes."""
 
 WORK = [
     ("i64*", "control"), ("i64*", "counters"), ("i64*", "integers"), ("double*", "floats"), ("double*", "parts"),
@@ -51,12 +52,12 @@ WORK = [
     ("u32*", "scratch0"), ("u32*", "scratch1"), ("u64*", "scratch2"),
     ("const i64*", "peers"), ("i64", "peer_count"), ("i64", "next_peer"), ("i64", "others"), ("i64", "whole_rows"),
     ("i64*", "post"),
-    ("u32*", "marks"), ("u32*", "awake"), ("const u32*", "told_offsets"), ("const u32*", "told"),
+    ("u32*", "marks"), ("u32*", "awake"), ("const u32*", "mirror_slot_offsets"), ("const u32*", "mirror_slots"),
     ("u32*", "parent"), ("i64*", "lowest"), ("i64*", "forest"),
-    ("u32*", "sieve"), ("prefix_t*", "sieve_sums"), ("u32*", "kept"), ("offset_t*", "kept_offsets"),
+    ("u32*", "marked_edges"), ("prefix_t*", "marked_sums"), ("u32*", "kept"), ("offset_t*", "kept_offsets"),
     ("weight_t*", "kept_weights"),
 ]  # fmt: skip
-"""Of ``env``: what a machine works on."""
+"""Members of ``env`` that hold a machine's state and work arrays."""
 
 TILES = [
     ("const u32*", "tile_sources"), ("const unsigned short*", "tile_targets"), ("const Piece*", "tile_pieces"),
@@ -64,31 +65,31 @@ TILES = [
     ("const u32*", "cut_tiles"), ("i64", "cut_count"), ("u64*", "tile_parts"), ("u32*", "tile_words"),
     ("i64", "neighbours_read"),
 ]  # fmt: skip
-"""Of ``env``: what pulls by tiles need."""
+"""Members of ``env`` for pulls along binned edges."""
 
 PARTS = [("const offset_t*", "middles"), ("prefix_t*", "boundary_sums")]
-"""Of ``env``: what pushes in two parts need."""
+"""Members of ``env`` for pushes in two parts."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What a module is compiled for, beside its program.
+    """Flags that a module is compiled for, beside its program.
 
     Attributes:
         wide: the graph has 2**31 edges or more on this rank: offsets and prefix sums are 64-bit.
         degrees, ids: dtypes of the arrays of degrees and of original ids.
         fused: no vertex has a mirror.
-        pulling: edges are walked backwards, by the schedule.
+        pulling: the schedule walks in-edges.
         record: count the edges that each thread visits.
-        blocked: ``lb`` gives each thread a run of edges, and not every n-th.
-        sweep: a push looks at every vertex and asks its bit whether it is active.
-        pour: a vertex that joins the frontier hands its edges to the next list of edges at once.
-        cull: how proposals to one vertex are thinned out: sum of CULL_WARP and CULL_HASH.
-        local: a rank runs rounds of its own until nothing is left to do, before it exchanges.
-        reach: blocks a multiprocessor of the kernel of whole searches.
-        peels: the program's ``kernel`` is one of ``PEELED``, and nothing pulls.
-        trees: labels spread by trees.
-        by_id: the smallest id is asked for, and neighbours stand in that order.
+        blocked: ``lb`` gives each thread a run of edges, not every n-th.
+        sweep: a push visits every vertex and tests its bit in the frontier.
+        emit_next_edges: a vertex that joins the frontier appends its edges to the next edge list at once.
+        cull: culling of duplicate proposals: sum of CULL_WARP and CULL_HASH.
+        local: a rank runs rounds of its own until its frontier is empty before it exchanges.
+        persistent_bfs: blocks a multiprocessor of the kernel that runs whole searches.
+        kcore_peel: the program's kernel peels vertices while it visits edges, and nothing pulls.
+        union_find: labels spread over trees of a union-find forest.
+        by_id: neighbours are in ascending order of id, and the program asks for the smallest.
     """
 
     wide: bool = False
@@ -99,17 +100,17 @@ class Variant:
     record: bool = False
     blocked: bool = False
     sweep: bool = False
-    pour: bool = False
+    emit_next_edges: bool = False
     cull: int = 0
     local: bool = False
-    reach: int = 4
-    peels: bool = False
-    trees: bool = False
+    persistent_bfs: int = 4
+    kcore_peel: bool = False
+    union_find: bool = False
     by_id: bool = False
 
 
 def environment(t: Traced) -> list[tuple[str, str]]:
-    """The members of ``env``: (C++ type, name)."""
+    """Return the members of ``env`` as (C++ type, name)."""
     return [
         *GRAPH,
         *WORK,
@@ -122,92 +123,99 @@ def environment(t: Traced) -> list[tuple[str, str]]:
 
 
 def own_arrays(t: Traced) -> Any:
-    """What says which arrays a program's hand-written kernel needs; None: it needs none."""
+    """Return the further arrays of a program's hand-written kernel; None: it needs none."""
     load = kernel_of(t.program.kernel).arrays
     return load() if load else None
 
 
 def module(t: Traced, variant: Variant, name: str) -> str:
-    """The text of a module: "phases", "rounds", "across", "reach", "estimates", "sieve", or of the schedule of this
-    name."""
+    """Return the text of a module.
+
+    Args:
+        t: the program.
+        variant: flags of the module.
+        name: "round_kernels", "persistent_rounds", "multi_gpu_rounds", "persistent_bfs", "hindex", "edge_filter", or a
+            schedule.
+    """
     kinds = {
-        "phases": phases, "rounds": rounds, "across": across, "reach": reach, "estimates": estimates, "sieve": sieve
+        "round_kernels": round_kernels, "persistent_rounds": persistent_rounds, "multi_gpu_rounds": multi_gpu_rounds,
+        "persistent_bfs": persistent_bfs, "hindex": hindex, "edge_filter": edge_filter,
     }  # fmt: skip
     return kinds[name](t, variant) if name in kinds else edges(t, variant, name)
 
 
-def phases(t: Traced, variant: Variant) -> str:
-    """The kernels of single phases, and those of an exchange where vertices have mirrors."""
+def round_kernels(t: Traced, variant: Variant) -> str:
+    """Return the kernels of single phases and, where vertices have mirrors, those of an exchange."""
     head = _head(t, variant, persistent=False, held=STAGED_VERTICES_LONG)
-    files = [common(name) for name in ("pull", "round_kernels", *["propagation_blocking"] * sums_sources(t), "scan")]
+    binned = ["propagation_blocking"] * sums_source_floats(t)
+    files = [common(name) for name in ("pull", "round_kernels", *binned, "scan")]
     if not variant.fused:
-        files += [*_between(t), *map(common, ("device_signals", "exchange_kernels", "push_overlap", "end_round"))]
+        files += [*_exchange_text(t), *map(common, ("device_signals", "exchange_kernels", "push_overlap", "end_round"))]
         files += [common("dma_send")] * t.all
-        if t.program.kernel == "components":
-            files += map(common, ("in_kernel_exchange", "frontier_messages", "cc_multi", "cc_multi_round"))
+        files += map(common, kernel_of(t.program.kernel).phase_files)
     return head + "\n".join(files)
 
 
-def rounds(t: Traced, variant: Variant) -> str:
-    """The kernel of many small rounds."""
+def persistent_rounds(t: Traced, variant: Variant) -> str:
+    """Return the kernel that runs many small rounds in one launch."""
     return _head(t, variant, persistent=True) + "\n".join(
         [*map(_schedule, ("vertex", "warp_search", "twc")), common("persistent_rounds")]
     )
 
 
 def edges(t: Traced, variant: Variant, schedule: str) -> str:
-    """The kernels of one schedule."""
+    """Return the kernels of one schedule."""
     row = SCHEDULES[schedule]
-    named = f"#define SCHEDULE {row.name}\n#define ROOM {row.room}\n"
+    named = f"#define SCHEDULE {row.name}\n#define SHARED_TYPE {row.shared_type}\n"
     if row.huge:
-        named += f"#define HUGE_SCHEDULE {row.huge}\n#define HUGE_ROOM {room(row.huge)}\n"
+        named += f"#define HUGE_SCHEDULE {row.huge}\n#define HUGE_SHARED_TYPE {shared_type(row.huge)}\n"
     files = [_schedule(name) for name in dict.fromkeys((*row.needs, row.name))]
     shared = [common("scan"), common("work_partition")]
     return _head(t, variant, persistent=False) + "\n".join([*shared, *files, named, common("edges")])
 
 
-def across(t: Traced, variant: Variant) -> str:
-    """The kernel of rounds that several GPUs run together."""
-    ahead = f"#define AHEAD {int(variant.peels or ends_when_quiet(t))}"
+def multi_gpu_rounds(t: Traced, variant: Variant) -> str:
+    """Return the kernel of rounds that several GPUs run together."""
+    ahead = f"#define AHEAD {int(variant.kcore_peel or ends_on_empty_frontier(t))}"
     schedules = map(_schedule, ("vertex", "warp_search", "twc"))
-    trees = ("frontier_messages", "cc_multi") if variant.trees else ()
+    trees = ("frontier_messages", "cc_multi") if variant.union_find else ()
     files = map(common, ("device_signals", "in_kernel_exchange", *trees, "multi_gpu_rank", "multi_gpu_rounds"))
-    return _head(t, variant, persistent=True) + "\n".join([ahead, *schedules, *_between(t), *files])
+    return _head(t, variant, persistent=True) + "\n".join([ahead, *schedules, *_exchange_text(t), *files])
 
 
-def reach(t: Traced, variant: Variant) -> str:
-    """The kernel of a search that several GPUs run as a whole."""
+def persistent_bfs(t: Traced, variant: Variant) -> str:
+    """Return the kernel of a search that several GPUs run as a whole."""
     schedules = map(_schedule, ("warp_search", "twc"))
     return _head(t, variant, persistent=True, reach=True) + "\n".join(
         [
             *schedules,
-            *_between(t),
+            *_exchange_text(t),
             *map(common, ("device_signals", "pull", "frontier_messages", "persistent_bfs_rank", "persistent_bfs")),
         ]
     )
 
 
-def estimates(t: Traced, variant: Variant) -> str:
-    """The kernels of core numbers as estimates."""
+def hindex(t: Traced, variant: Variant) -> str:
+    """Return the kernels of core numbers by H-index estimates."""
     files = [own_arrays(t).constants(), _schedule("warp_search"), *map(common, ("hindex", "hindex_rows"))]
     if variant.fused:
         return _head(t, variant, persistent=True) + "\n".join([message_layout.constants(), *files])
     across = [common("device_signals"), *files, common("hindex_multi")]
-    return _head(t, variant, persistent=True) + "\n".join([*_between(t), *across])
+    return _head(t, variant, persistent=True) + "\n".join([*_exchange_text(t), *across])
 
 
-def sieve(t: Traced, variant: Variant) -> str:
-    """The kernels that sift edges."""
+def edge_filter(t: Traced, variant: Variant) -> str:
+    """Return the kernels that mark edges and copy them into rows of their own."""
     return _head(t, variant, persistent=False) + "\n".join([_schedule("warp_search"), common("edge_filter")])
 
 
-def _between(t: Traced) -> list[str]:
+def _exchange_text(t: Traced) -> list[str]:
     return [message_layout.constants(), message_layout.operators(t), common("messages"), common("pack")]
 
 
 def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, held: int = STAGED_VERTICES) -> str:
     local = variant.local and persistent and runs_locally(t)
-    mails = persistent and not (variant.fused or reach or local or variant.trees) and in_any_order(t)
+    mails = persistent and not (variant.fused or reach or local or variant.union_find) and order_independent(t)
     known = {
         **{name: int(value) for name, value in constants(t).items()},
         "TOP": f"{TOP}ll",
@@ -218,19 +226,19 @@ def _head(t: Traced, variant: Variant, persistent: bool, reach: bool = False, he
         "RECORD": int(variant.record),
         "BLOCKED": int(variant.blocked),
         "SWEEP": int(variant.sweep and not persistent),
-        "EMIT_NEXT_EDGES": int(variant.pour),
+        "EMIT_NEXT_EDGES": int(variant.emit_next_edges),
         "CULL": 0 if persistent else variant.cull,
         "PERSISTENT": int(persistent),
         "STAGED_VERTICES": held,
-        "PERSISTENT_BFS": variant.reach * reach,
-        "KCORE_PEEL": int(variant.peels),
-        "KCORE_LEVELS": int(variant.peels and "start" in t.fields),
-        "KCORE_BOUNDED": int(variant.peels and "top" in t.fields),
-        "UNION_FIND": int(variant.trees),
+        "PERSISTENT_BFS": variant.persistent_bfs * reach,
+        "KCORE_PEEL": int(variant.kcore_peel),
+        "KCORE_LEVELS": int(variant.kcore_peel and "start" in t.fields),
+        "KCORE_BOUNDED": int(variant.kcore_peel and "top" in t.fields),
+        "UNION_FIND": int(variant.union_find),
         "MAIL_PROPOSALS": int(mails),
         "NOT_IDEMPOTENT": int(not all(t.fields[k].reduce.idempotent for k in t.proposes)),  # type: ignore[union-attr]
         "LOCAL_ROUNDS": int(local),
-        "PROPAGATION_BLOCKING": int(sums_sources(t)),
+        "PROPAGATION_BLOCKING": int(sums_source_floats(t)),
         "BY_ID": int(variant.by_id),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in known.items())

@@ -1,6 +1,6 @@
-"""A traced program as CUDA C++: the operators that the kernels' text calls.
+"""Operators of a traced program as CUDA C++ functions, which the kernels call.
 
-``proposal_operators.py`` has those about proposals, ``expressions.py`` the values.
+``proposal_operators.py`` has those on proposals, ``expressions.py`` renders values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dgraph.program.trace import KINDS
 
 
 def members(t: Traced) -> list[tuple[str, str]]:
-    """What of ``env`` depends on the program: (C++ type, name), eight bytes each."""
+    """Return the members of ``env`` that depend on the program as (C++ type, name), eight bytes each."""
     fields = [(f"{TYPES[f.dtype]}*", f"f_{name}") for name, f in t.fields.items()]
     return fields + [(_parameter(value), f"p_{name}") for name, value in t.program.parameters.items()]
 
@@ -27,7 +27,7 @@ def _parameter(value) -> str:
 
 
 def operators(t: Traced) -> str:
-    """The text of every operator of a program."""
+    """Return the structs and all operators of a program as text."""
     s = CudaScope(t)
     return "\n\n".join(
         [
@@ -106,7 +106,7 @@ def _value(s: CudaScope, x: Expr | None) -> list[str]:
 
 
 def _parts(s: CudaScope, body: Body, out: dict[str, Expr]) -> list[str]:
-    """Statements that fill ``r.sums`` and ``r.floats``."""
+    """Return statements that fill ``r.sums`` and ``r.floats``."""
     lines = []
     for member, kind, names in (("sums", "int", s.traced.integer_sums), ("floats", "f64", s.traced.float_sums)):
         for i, name in enumerate(names):
@@ -153,7 +153,7 @@ def _begin(s: CudaScope) -> list[str]:
 
 
 def _bucket(s: CudaScope, proposed: bool = False) -> list[str]:
-    """The bucket of v, or the one that it will be in once it has taken a proposal."""
+    """Return the body that computes the bucket of v, or its bucket after a proposal."""
     t = s.traced
     if t.priority is None:
         return ["return 0;"]
@@ -193,7 +193,7 @@ def _globals_out(s: CudaScope) -> list[str]:
 
 
 def _with(s: CudaScope, names: list[str], read: str, stride: int) -> list[str]:
-    """Put summed globals into G; a kept one goes on from its last value."""
+    """Return statements that put reduced sums into G; a kept global adds them to its last value."""
     return [
         f"G.g_{name} {'+=' if s.traced.globals[name].keep else '='} {read.format(stride * i)}"
         f"{' ^ TOP' * (name in s.traced.minima)};"

@@ -1,6 +1,6 @@
-"""Proposals as CUDA C++: what an edge gives, how several become one, and how one becomes a vertex's value.
+"""Proposals as CUDA C++: create one at an edge, fold several, and combine one into a vertex's field.
 
-Each function gives the lines of the operator of its name, for the fields that edges propose, in their order.
+Each function returns the body of the operator of its name, for the fields that edges propose, in their order.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from dgraph.backend.cuda.codegen.expressions import TYPES, WIDE, CudaScope
 
 
 def listed(items: Iterable[str]) -> str:
+    """Return items separated by commas."""
     return ", ".join(items)
 
 
 def propose(s: CudaScope) -> list[str]:
+    """Return the body that computes an edge's proposal from its source, weight and target."""
     t = s.traced
     at_source = {("u", k): f"s.x{i}" for i, k in enumerate(sorted(t.reads_u))}
     if t.smallest:
@@ -30,7 +32,7 @@ def propose(s: CudaScope) -> list[str]:
 
 
 def _propose_id(s: CudaScope, at_source: dict[tuple[str, str], str]) -> list[str]:
-    """Where ids are read of sources alone that propose theirs."""
+    """Return ``propose`` for a program that proposes source ids: an id is read only if it is proposed."""
     ((key, x),) = s.traced.edge.items()
     read = f"(i64)env.original[{at_source['u', 'id']}]"
     body = Body(s, at_source | {("u", "id"): read})
@@ -39,7 +41,7 @@ def _propose_id(s: CudaScope, at_source: dict[tuple[str, str], str]) -> list[str
 
 
 def proposal_at(s: CudaScope) -> list[str]:
-    """One that came from another rank, as it lies in its message."""
+    """Return the body that loads a proposal of a message that came through host memory."""
     t = s.traced
     loaded = (
         f"({accumulated(s, k)})(((const {TYPES[t.fields[k].dtype]}*)env.inbox{i})[i])" for i, k in enumerate(t.proposes)
@@ -48,16 +50,18 @@ def proposal_at(s: CudaScope) -> list[str]:
 
 
 def identity(s: CudaScope) -> list[str]:
+    """Return the body that makes a proposal which changes nothing."""
     return [f"return {{{listed(_identity_of(s, k) for k in s.traced.proposes)}}};"]
 
 
 def is_identity(s: CudaScope) -> list[str]:
+    """Return the test for a proposal which changes nothing."""
     tests = (f"p.p{i} == {_identity_of(s, k)}" for i, k in enumerate(s.traced.proposes))
     return ["return " + " && ".join(tests) + ";"]
 
 
 def accumulated(s: CudaScope, field: str) -> str:
-    """The type in which proposals for a field are folded."""
+    """Return the C++ type in which proposals for a field are folded."""
     kind = s.kind(field)
     return WIDE["int" if kind == "bool" else kind]
 
@@ -67,11 +71,12 @@ def _identity_of(s: CudaScope, field: str) -> str:
 
 
 def from_lane_xor(s: CudaScope) -> list[str]:
+    """Return the body that fetches the proposal of the lane whose number differs by a mask."""
     return [f"return {{{listed(f'shuffle_xor(p.p{i}, mask)' for i in range(len(s.traced.proposes)))}}};"]
 
 
 def fold(s: CudaScope) -> list[str]:
-    """Combine proposals in a register."""
+    """Return the body that combines two proposals in registers."""
     t = s.traced
     combine = {"min": "smaller(a.p{0}, p.p{0})", "max": "larger(a.p{0}, p.p{0})", "add": "a.p{0} + p.p{0}"}
     combine["or"] = "a.p{0} | p.p{0}"
@@ -80,7 +85,7 @@ def fold(s: CudaScope) -> list[str]:
 
 
 def improves(s: CudaScope) -> list[str]:
-    """Whether it is worth an atomic: read without one, so several can be under way."""
+    """Return a test, without an atomic, whether an atomic may change v; several loads can be in flight."""
     t = s.traced
     tests = []
     for i, key in enumerate(t.proposes):
@@ -99,7 +104,7 @@ def improves(s: CudaScope) -> list[str]:
 
 
 def attempt(s: CudaScope) -> list[str]:
-    """Combine proposals into v, many threads at once."""
+    """Return the body that combines a proposal into v by atomics; many threads may do so at once."""
     t = s.traced
     lines = ["Claim c;"]
     for i, key in enumerate(t.proposes):
@@ -107,18 +112,18 @@ def attempt(s: CudaScope) -> list[str]:
         monoid = field.reduce.name  # type: ignore[union-attr]
         if t.once:
             empty = s.store(field.dtype, s.identity(key))
-            lines.append(f"c.c{i} = swapped({at}, {empty}, {narrow(s, key, f'p.p{i}')});")
+            lines.append(f"c.c{i} = swapped({at}, {empty}, {to_stored(s, key, f'p.p{i}')});")
         elif monoid in ("min", "max"):
             lines.append(f"c.c{i} = {'lowered' if monoid == 'min' else 'raised'}({at}, p.p{i});")
         elif monoid == "or":
-            lines.append(f"c.c{i} = united({at}, {narrow(s, key, f'p.p{i}')});")
+            lines.append(f"c.c{i} = united({at}, {to_stored(s, key, f'p.p{i}')});")
         else:
             lines.append(f"add({at}, ({TYPES[field.dtype]})p.p{i}); c.c{i} = true;")
     return [*lines, "return c;"]
 
 
 def succeeded(s: CudaScope) -> list[str]:
-    """Whether v changed."""
+    """Return the test on results of ``attempt``: v changed."""
     t = s.traced
     tests = []
     for i, key in enumerate(t.proposes):
@@ -133,12 +138,12 @@ def succeeded(s: CudaScope) -> list[str]:
 
 
 def put(s: CudaScope) -> list[str]:
-    """The first proposals that v takes, where no other will come."""
-    return [f"env.f_{key}[v] = {narrow(s, key, f'p.p{i}')};" for i, key in enumerate(s.traced.proposes)]
+    """Return the body that stores a proposal into v, where only one ever arrives."""
+    return [f"env.f_{key}[v] = {to_stored(s, key, f'p.p{i}')};" for i, key in enumerate(s.traced.proposes)]
 
 
 def commit(s: CudaScope) -> list[str]:
-    """The register into v, which one thread owns; whether v changed."""
+    """Return the body that combines a folded proposal into v, which one thread owns; true if v changed."""
     t = s.traced
     lines = ["bool changed = false;"]
     for i, key in enumerate(t.proposes):
@@ -147,31 +152,33 @@ def commit(s: CudaScope) -> list[str]:
         wide = f"({accumulated(s, key)}){at}"
         if monoid in ("min", "max"):
             sign = "<" if monoid == "min" else ">"
-            lines.append(f"if (a.p{i} {sign} {wide}) {{ {at} = {narrow(s, key, f'a.p{i}')}; changed = true; }}")
+            lines.append(f"if (a.p{i} {sign} {wide}) {{ {at} = {to_stored(s, key, f'a.p{i}')}; changed = true; }}")
         elif monoid == "or":
             both = f"({wide} | a.p{i})"
-            lines.append(f"if ({both} != {wide}) {{ {at} = {narrow(s, key, both)}; changed = true; }}")
+            lines.append(f"if ({both} != {wide}) {{ {at} = {to_stored(s, key, both)}; changed = true; }}")
         else:
-            lines.append(f"{at} = {narrow(s, key, f'{wide} + a.p{i}')}; changed = true;")
+            lines.append(f"{at} = {to_stored(s, key, f'{wide} + a.p{i}')}; changed = true;")
     return [*lines, "return changed;"]
 
 
 def reset(s: CudaScope) -> list[str]:
-    """Accumulators that must not be counted twice go back to their identity."""
+    """Return the body that sets sums of proposals back to 0, so that none counts twice."""
     fields = s.traced.fields
     return [f"env.f_{k}[v] = 0;" for k in s.traced.proposes if not fields[k].reduce.idempotent]  # type: ignore[union-attr]
 
 
 def claimed(s: CudaScope, key: str) -> str:
+    """Return the C++ type of ``attempt``'s result for a field."""
     return TYPES[s.traced.fields[key].dtype] if _by_value(s, key) else "bool"
 
 
 def _by_value(s: CudaScope, key: str) -> bool:
-    """Whether an atomic on the field gives back what stood there, for ``succeeded`` to look at later."""
+    """Return True if the field's atomic returns the old value, which ``succeeded`` compares later."""
     field = s.traced.fields[key]
     return s.traced.once or (field.reduce.name in ("min", "max") and field.dtype in ("int32", "uint32", "int64"))  # type: ignore[union-attr]
 
 
-def narrow(s: CudaScope, key: str, text: str) -> str:
+def to_stored(s: CudaScope, key: str, text: str) -> str:
+    """Return text cast to the field's stored type, clamped to its range."""
     dtype = s.traced.fields[key].dtype
     return s.store(dtype, Body(s).clamped(dtype, text) if dtype in HIGHEST else text)

@@ -1,4 +1,4 @@
-"""Machine code on a GPU: its kernels, the words that they all read, launches."""
+"""Machine code loaded on a GPU: its kernels, its constant ``env``, and launches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_SHARED = 8
 
 
 def sizes(kernel: str) -> tuple[int, int]:
-    """Threads of a block, and bytes that they share beside what the kernel's text declares."""
+    """Return (threads of a block, bytes of dynamic shared memory) of a kernel."""
     if kernel == "pull_hubs":
         return at.HUB_BLOCK, at.HUB_BYTES
     if kernel == "pull_tiles":
@@ -27,7 +27,7 @@ class Module:
     """One loaded module.
 
     Attributes:
-        owner: whose words ``env`` holds.
+        owner: token of the machine whose values ``env`` holds.
     """
 
     def __init__(self, xp, code: bytes):
@@ -40,14 +40,14 @@ class Module:
         self.owner: object = None
 
     def set_environment(self, words: np.ndarray) -> None:
-        """Fill ``env``, in the order of the stream."""
+        """Copy ``env`` to the GPU, in stream order."""
         runtime = self.xp.cuda.runtime
         stream = self.xp.cuda.get_current_stream().ptr
         address = getattr(self._environment, "ptr", self._environment)
         runtime.memcpyAsync(int(address), words.ctypes.data, words.nbytes, runtime.memcpyHostToDevice, stream)
 
     def resident(self, kernel: str) -> int:
-        """Blocks of a kernel that a multiprocessor holds at once."""
+        """Return how many blocks of a kernel a multiprocessor holds at once."""
         if kernel not in self._resident:
             found = self._kernel(kernel)
             driver = self.xp.cuda.driver
@@ -63,6 +63,13 @@ class Module:
         return self._kernels[name]
 
     def launch(self, kernel: str, blocks: int, argument: int = 0, cooperative: bool = False) -> None:
-        """Start a kernel. ``cooperative``: all blocks run at once, so that they may wait for each other."""
+        """Start a kernel with one int64 argument.
+
+        Args:
+            kernel: name of the kernel.
+            blocks: size of the grid.
+            argument: value of its argument.
+            cooperative: make all blocks resident at once, so that they may pass grid barriers.
+        """
         arguments, (threads, shared) = (np.int64(argument),), sizes(kernel)
         self._kernel(kernel)((blocks,), (threads,), arguments, shared, enable_cooperative_groups=cooperative)

@@ -1,4 +1,4 @@
-"""The GPU of this rank through CuPy: memory, modules, launches. The only file that imports it."""
+"""This rank's GPU through CuPy: arrays, modules, streams. The only file that imports CuPy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dgraph.comm.forks import began
 from dgraph.errors import UsageError
 
 LARGE = 2 << 30
-"""Bytes of an array from which on the host does not hold it a second time while it goes up."""
+"""Bytes from which on an upload bypasses CuPy's pinned copy, so that the host does not hold an array twice."""
 
 
 NOT_INITIALIZED = 3
@@ -31,7 +31,11 @@ NOT_INITIALIZED = 3
 
 
 def cupy():
-    """CuPy, or an error that says how to get it."""
+    """Return CuPy.
+
+    Raises:
+        UsageError: CuPy is not installed.
+    """
     try:
         import cupy
     except ImportError as error:
@@ -43,7 +47,7 @@ def cupy():
 
 
 def nccl() -> Any:
-    """CuPy's module for NCCL, or None where it or NCCL is not there."""
+    """Return CuPy's NCCL module; None where it or NCCL is missing."""
     try:
         from cupy.cuda import nccl
     except ImportError:
@@ -52,7 +56,7 @@ def nccl() -> Any:
 
 
 def count() -> int:
-    """GPUs that this process sees; 0 where there is no driver.
+    """Return how many GPUs this process sees; 0 where there is no driver.
 
     Raises:
         UsageError: CuPy is not installed, or this process was forked from one that uses CUDA.
@@ -71,8 +75,8 @@ def count() -> int:
     return found
 
 
-def some() -> int:
-    """GPUs that this process sees, 1 or more.
+def visible_gpus() -> int:
+    """Return how many GPUs this process sees, 1 or more.
 
     Raises:
         UsageError: CuPy is not installed, or sees none.
@@ -87,7 +91,7 @@ def some() -> int:
 
 
 def profiled() -> bool:
-    """Whether Nsight Systems or Nsight Compute started this process: they announce what they inject."""
+    """Return True if Nsight Systems or Nsight Compute started this process, by the libraries that they inject."""
     return any(name in os.environ for name in ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"))
 
 
@@ -95,14 +99,14 @@ class CudaDevice:
     """One GPU.
 
     Attributes:
-        name: as its maker calls it.
-        architecture: what to compile for, as ``sm_90``.
-        blocks: multiprocessors.
-        xp: the module whose functions work on its arrays.
-        threads: of a block.
-        raw: memory that other processes may touch.
-        peak: the most bytes that our arrays took at once.
-        ranged: whether rounds and phases get names for a profiler.
+        name: product name.
+        architecture: compilation target, such as ``sm_90``.
+        blocks: number of multiprocessors.
+        xp: module whose functions work on its arrays: CuPy.
+        threads: threads of a block.
+        raw: memory that other processes may access.
+        peak: largest number of bytes that our arrays took at once.
+        ranged: True if rounds and phases get names for a profiler.
     """
 
     def __init__(self, number: int):
@@ -115,7 +119,7 @@ class CudaDevice:
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
         self.pool = pools.pool_of(self)
-        self.raw = IpcMemory(self.xp, number, nccl, partial(pools.make_room, self.xp, number, weakref.ref(self)))
+        self.raw = IpcMemory(self.xp, number, nccl, partial(pools.drop_caches, self.xp, number, weakref.ref(self)))
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
         self.texts: dict[tuple, dict[tuple, str]] = {}
@@ -124,13 +128,13 @@ class CudaDevice:
         self._landing: dict[int, tuple] = {}
 
     def use(self) -> None:
-        """Make this thread's new arrays lie on this GPU, in our own pool."""
+        """Make this GPU current for the calling thread, and its pool CuPy's allocator."""
         self._device.use()
         self.xp.cuda.set_allocator(pools.allocator(self))
 
     def allocate(self, size: int) -> Any:
-        """Memory of an array, for CuPy."""
-        for remedy in (self.give_back, self.make_room):
+        """Allocate memory for a CuPy array, after eviction of caches if needed."""
+        for remedy in (self.give_back, self.drop_caches):
             try:
                 memory = self.pool.malloc(size)
                 break
@@ -142,9 +146,8 @@ class CudaDevice:
         return memory
 
     def free(self, wanted: int = 0) -> int:
-        """Bytes that can still be allocated; where they are fewer than ``wanted``, after :meth:`give_back`, and then
-        after graphs of earlier runs have left."""
-        for remedy in (self.give_back, self.make_room):
+        """Return the bytes that can be allocated; if fewer than ``wanted``, after eviction of caches."""
+        for remedy in (self.give_back, self.drop_caches):
             if self._free() < wanted:
                 remedy()
         return self._free()
@@ -153,37 +156,39 @@ class CudaDevice:
         return int(self._device.mem_info[0]) + self.pool.free_bytes()
 
     def give_back(self) -> None:
-        """Return to the GPU what this process no longer uses of its memory."""
+        """Return unused memory of this process to the GPU."""
         pools.give_back(self.xp, self.number)
 
-    def make_room(self) -> None:
-        """And what it keeps there for later; not the graph that this device works on."""
-        pools.make_room(self.xp, self.number, weakref.ref(self))
+    def drop_caches(self) -> None:
+        """Evict other graphs that are cached on the GPU, then :meth:`give_back`."""
+        pools.drop_caches(self.xp, self.number, weakref.ref(self))
 
     def elsewhere(self) -> int:
-        """Bytes of this GPU that other devices of this process hold: those of other graphs."""
+        """Return the bytes of this GPU that this process' other devices hold, for other graphs."""
         return pools.held(self.number, self.pool)
 
     def used(self) -> int:
-        """Bytes of our arrays now; ``peak`` is the most they ever were, until :meth:`forget_peak`."""
+        """Return the bytes of our arrays now; ``peak`` is their maximum since :meth:`forget_peak`."""
         return self.pool.used_bytes()
 
     def held(self) -> int:
-        """Bytes that our pool took from the GPU: what arrays use, and what they left."""
+        """Return the bytes that our pool took from the GPU, used or not."""
         return self.pool.total_bytes()
 
     def forget_peak(self) -> None:
-        """Begin ``peak`` again from now."""
+        """Restart ``peak`` from the present use."""
         self.peak = self.used()
 
     def taken(self) -> int:
-        """Bytes of the GPU's memory that somebody holds: we, our machine code, other processes."""
+        """Return the bytes of the GPU's memory that any process or machine code holds."""
         free, total = self._device.mem_info
         return int(total - free)
 
     def put(self, array):
-        """An array on this GPU; one that lies there is returned as it is. CuPy copies an array to pinned memory first:
-        a large one goes up without that, in the driver's pieces."""
+        """Return an array on this GPU; an array that is there already is returned itself.
+
+        CuPy copies an array to pinned memory first; a large one is uploaded without that, in the driver's pieces.
+        """
         if isinstance(array, np.ndarray) and array.nbytes >= LARGE:
             up = self.xp.empty(array.shape, array.dtype)
             up.set(array)
@@ -191,14 +196,15 @@ class CudaDevice:
         return self.xp.asarray(array)
 
     def get(self, array) -> np.ndarray:
-        """A copy on the host."""
+        """Return a copy of an array on the host."""
         return self.xp.asnumpy(array)
 
     def address(self, array) -> int:
+        """Return the address of an array in GPU memory."""
         return int(array.data.ptr)
 
     def read(self, array) -> np.ndarray:
-        """A small array's values now, through pinned memory; valid until the next call with an array of this size."""
+        """Return a small array's values through pinned memory, valid until the next read of as many bytes; waits."""
         if array.nbytes not in self._landing:
             memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
             self._landing[array.nbytes] = memory, np.frombuffer(memory, np.uint8, array.nbytes)
@@ -210,48 +216,49 @@ class CudaDevice:
         return host.view(array.dtype)
 
     def write(self, array, values: np.ndarray) -> None:
-        """Fill a small contiguous array, in the order of the stream; the driver copies so few bytes at once."""
+        """Fill a small contiguous array, in stream order; the driver copies small sizes at once."""
         values = np.ascontiguousarray(values)
         stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
         runtime.memcpyAsync(array.data.ptr, values.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
 
     def sort(self, array) -> None:
-        """Put a contiguous array of integers into ascending order, in place; it takes as much memory again."""
+        """Sort a contiguous array of integers in place; takes scratch memory of the same size."""
         array.sort()
 
     def clear(self, array) -> None:
-        """Zero an array, in the order of the stream."""
+        """Zero an array, in stream order."""
         array.data.memset_async(0, array.nbytes, self.xp.cuda.get_current_stream())
 
     def wait(self) -> None:
+        """Wait until all work of the current stream is done."""
         self.xp.cuda.get_current_stream().synchronize()
 
     def on(self, stream: Any) -> Any:
-        """A context in which kernels are given to a stream of :meth:`Raw.stream`."""
+        """Return a context in which kernels go to a stream of :meth:`IpcMemory.stream`."""
         return stream
 
     def mark(self):
-        """A moment in the stream; see :meth:`between`."""
+        """Record an event for timing in the stream; see :meth:`between`."""
         event = self._events.pop() if self._events else self.xp.cuda.Event()
         event.record()
         return event
 
     def between(self, before, after) -> float:
-        """Seconds from one mark to another that the GPU has passed; they are not used again."""
+        """Return the seconds between two events of :meth:`mark` that the GPU has passed, and recycle both."""
         seconds = self.xp.cuda.get_elapsed_time(before, after) / 1000
         self._events += before, after
         return seconds
 
     def push(self, name: str) -> None:
-        """Begin a range that a profiler shows by its name; call it only where ``ranged``."""
+        """Begin a named range of a profiler; only where ``ranged``."""
         self.xp.cuda.nvtx.RangePush(name)
 
     def pop(self) -> None:
-        """End the last range that began."""
+        """End the innermost range."""
         self.xp.cuda.nvtx.RangePop()
 
     def module(self, text: str, name: str) -> Module:
-        """The text's kernels; compiled once for all processes that share the cache folder."""
+        """Load a text's kernels, compiled once for all processes that share the cache folder."""
         found = self._modules.get((text, name))
         if found is None:
             path = self._path(text, name)
@@ -260,11 +267,11 @@ class CudaDevice:
         return found
 
     def compiled(self, text: str, name: str) -> bool:
-        """Whether the text's machine code lies in the cache folder."""
+        """Return True if the text's machine code is in the cache folder."""
         return (text, name) in self._modules or self._path(text, name).exists()
 
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
-        """Compile texts, each with its name, side by side: NVRTC releases the interpreter lock."""
+        """Compile (text, name) pairs in parallel; NVRTC releases the interpreter lock."""
         found = {self._path(*wanted): wanted for wanted in texts if wanted not in self._modules}
         missing = {path: wanted for path, wanted in found.items() if not path.exists()}
         if missing:
@@ -272,7 +279,7 @@ class CudaDevice:
                 list(pool.map(lambda path: self._compile(path, *missing[path]), missing))
 
     def _path(self, text: str, name: str) -> Path:
-        """Of a text's machine code in the cache folder."""
+        """Return the path of a text's machine code in the cache folder."""
         if text not in self._keys:
             whole = "\n".join([text, self.architecture, _compiler()])
             self._keys[text] = hashlib.sha256(whole.encode()).hexdigest()[:24]

@@ -1,4 +1,4 @@
-"""Which GPU is whose: by the user's map, the only one that is visible, or the rank's place on its node."""
+"""Assignment of GPUs to ranks: by ``--gpus``, the only visible GPU, or the rank's place on its node."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from dgraph.errors import UsageError
 
 
 def number(gpus: str | None, place: int, ranks_here: int, visible: int) -> tuple[int, str]:
-    """The number of a rank's GPU among those that its process sees, and how it was found.
+    """Return the number of a rank's GPU among those that its process sees, and how it was chosen.
 
     Args:
-        gpus: numbers by the rank's place on its node, "0,1,2,3"; None: none were named.
-        place: this rank's.
+        gpus: numbers by the rank's place on its node, as in "0,1,2,3"; None: not given.
+        place: place of this rank on its node, from 0.
         ranks_here: ranks of this node.
         visible: GPUs that the process sees, 1 or more.
 
     Raises:
-        UsageError: the map is none, is too short, or names a GPU that is not there.
+        UsageError: the list is malformed, too short, or names a GPU that does not exist.
     """
     if gpus is None:
         return (0, "the only one visible") if visible == 1 else (place % visible, "by place on the node")
     words = [word.strip() for word in gpus.split(",")]
     if not all(word.isdigit() for word in words):
-        raise UsageError(f"--gpus {gpus} is no list of GPUs; write their numbers by place on the node, such as 0,1,2,3")
+        raise UsageError(
+            f"--gpus {gpus} is not a list of GPUs; write their numbers by place on the node, such as 0,1,2,3"
+        )
     if len(words) < ranks_here:
         raise UsageError(f"--gpus {gpus} names {len(words)} for the {ranks_here} ranks of this node; name one for each")
     if int(words[place]) >= visible:
@@ -36,15 +38,15 @@ def number(gpus: str | None, place: int, ranks_here: int, visible: int) -> tuple
 
 
 def gpus_of_ranks(device: Any, how: str, comm: Comm) -> list[dict]:
-    """Every rank's GPU, by rank: ``number``, ``name``, ``uuid``, ``how``, ``mps``; collective."""
-    return comm.allgather_lasting("gpu", lambda: {
+    """Return every rank's GPU by rank: ``number``, ``name``, ``uuid``, ``how``, ``mps``; collective."""
+    return comm.allgather_cached("gpu", lambda: {
         "number": device.number, "name": device.name, "uuid": device.raw.uuid(), "how": how,
         "mps": device.raw.under_mps(),
     })  # fmt: skip
 
 
 def shared(bound: list[dict]) -> dict[str, list[int]]:
-    """GPUs of more than one rank: UUID → ranks."""
+    """Return the GPUs of more than one rank: UUID → ranks."""
     ranks: dict[str, list[int]] = {}
     for rank, gpu in enumerate(bound):
         ranks.setdefault(gpu["uuid"], []).append(rank)
@@ -52,10 +54,10 @@ def shared(bound: list[dict]) -> dict[str, list[int]]:
 
 
 def refuse_shared(bound: list[dict], allowed: bool) -> str:
-    """A warning about ranks that share a GPU, "" where none do; all ranks see the same.
+    """Return a warning about ranks that share a GPU, or ""; the same on all ranks.
 
     Raises:
-        UsageError: some do, and the user has not allowed it.
+        UsageError: ranks share a GPU and the user has not allowed it.
     """
     found = shared(bound)
     if not found:

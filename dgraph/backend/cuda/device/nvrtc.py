@@ -1,11 +1,11 @@
-"""NVRTC: text in, machine code for one architecture out. Works on a machine without a GPU or its driver."""
+"""NVRTC: CUDA C++ text in, machine code for one architecture out. Needs neither a GPU nor its driver."""
 
 from __future__ import annotations
 
 from dgraph.errors import InternalError, UsageError
 
 OPTIONS = ("--std=c++17", "--fmad=false")
-"""No fused multiply-add: floats get the same bits as on the CPU."""
+"""Compiler options. No fused multiply-add: floats get the same bits as on the CPU."""
 
 
 def _library():
@@ -20,7 +20,7 @@ def _library():
 
 
 def version() -> str:
-    """The compiler's version, as 13.0."""
+    """Return the version of NVRTC, such as "13.0"."""
     nvrtc = _library()
     status, major, minor = nvrtc.nvrtcVersion()
     _check(nvrtc, status)
@@ -28,14 +28,15 @@ def version() -> str:
 
 
 def compiled(text: str, architecture: str, name: str) -> bytes:
-    """Machine code.
+    """Compile a text to machine code (cubin).
 
     Args:
-        architecture: as ``sm_90``.
-        name: of the text, in messages.
+        text: CUDA C++.
+        architecture: target, such as ``sm_90``.
+        name: name of the text in messages.
 
     Raises:
-        InternalError: the text does not compile; the compiler's first lines are in the message.
+        InternalError: the text does not compile; the message has the compiler's first lines.
     """
     nvrtc = _library()
     status, program = nvrtc.nvrtcCreateProgram(text.encode(), f"{name}.cu".encode(), 0, [], [])

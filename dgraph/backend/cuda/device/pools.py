@@ -1,9 +1,9 @@
-"""Pools of GPU memory, one a device: what nobody uses any more goes back to the GPU before anything is refused.
+"""Memory pools, one a device: unused memory returns to the GPU before an allocation is refused.
 
-Graphs that hosts have as well stay on a GPU for the next run, and leave it where room is wanted.
+Graphs that also exist on the host stay on a GPU for the next run and are evicted where memory is short.
 
-CuPy's arrays do not keep the pool that they came from, whose end is the end of their memory. So a pool is kept here
-until its device and its last array have gone.
+CuPy's arrays hold no reference to their pool, and a pool's end frees their memory. So a pool is kept here until its
+device and its last array are gone.
 """
 
 from __future__ import annotations
@@ -14,21 +14,20 @@ from collections.abc import Callable
 from typing import Any
 
 _pools: dict[Any, tuple[int, weakref.ref]] = {}
-"""Of this process: pool → number of its GPU, and its device."""
+"""Pools of this process: pool → (number of its GPU, device)."""
 
-_keepers: list[weakref.WeakMethod] = []
-"""What lets go of memory of a GPU, by its number, whose contents can be had again; not of what the device works on that
-lacks it."""
-
-
-def when_short(leave: Callable[[int, Any], None]) -> None:
-    """Call a method where a GPU lacks memory, as long as its object is there."""
-    _keepers.append(weakref.WeakMethod(leave, _keepers.remove))
+_caches: list[weakref.WeakMethod] = []
+"""Methods that evict cached data from a GPU, called with its number and the device that is short of memory."""
 
 
-def make_room(xp: Any, number: int, device: weakref.ref) -> None:
-    """What is kept on a GPU for later leaves it, where memory is wanted for a device; then :func:`give_back`."""
-    for known in list(_keepers):
+def on_low_memory(leave: Callable[[int, Any], None]) -> None:
+    """Register a method to call when a GPU lacks memory, for as long as its object lives."""
+    _caches.append(weakref.WeakMethod(leave, _caches.remove))
+
+
+def drop_caches(xp: Any, number: int, device: weakref.ref) -> None:
+    """Evict cached data from a GPU for the sake of one device, then :func:`give_back`."""
+    for known in list(_caches):
         leave = known()
         if leave is not None:
             leave(number, device())
@@ -36,16 +35,16 @@ def make_room(xp: Any, number: int, device: weakref.ref) -> None:
 
 
 def pool_of(device: Any) -> Any:
-    """A new pool on the GPU of a device, for as long as the device is there."""
-    _sweep(device.xp, device.number)
+    """Create a pool on a device's GPU, for as long as the device lives."""
+    _close_orphans(device.xp, device.number)
     pool = device.xp.cuda.MemoryPool()
     _pools[pool] = device.number, weakref.ref(device)
-    weakref.finalize(device, _leave, device.xp, device.number, pool).atexit = False
+    weakref.finalize(device, _close, device.xp, device.number, pool).atexit = False
     return pool
 
 
 def allocator(device: Any) -> Callable[[int], Any]:
-    """What CuPy is to ask for memory. It does not keep a device that nobody else has."""
+    """Return an allocation function for CuPy; it holds no reference to the device."""
     kept, others = weakref.ref(device), device.xp.get_default_memory_pool().malloc
 
     def allocate(size: int) -> Any:
@@ -56,31 +55,31 @@ def allocator(device: Any) -> Callable[[int], Any]:
 
 
 def give_back(xp: Any, number: int) -> None:
-    """Return to a GPU what garbage of this process holds of it, and what its pools do not use."""
+    """Return unused memory of this process' pools and garbage to a GPU."""
     gc.collect()
-    _sweep(xp, number)
+    _close_orphans(xp, number)
     with xp.cuda.Device(number):
-        for pool in (*_on(number), xp.get_default_memory_pool()):
+        for pool in (*_pools_of(number), xp.get_default_memory_pool()):
             pool.free_all_blocks()
 
 
 def held(number: int, but: Any) -> int:
-    """Bytes of the current GPU that pools hold, of all but one."""
-    return sum(pool.total_bytes() for pool in _on(number) if pool is not but)
+    """Return the bytes of a GPU that all pools but one hold."""
+    return sum(pool.total_bytes() for pool in _pools_of(number) if pool is not but)
 
 
-def _on(number: int) -> list:
+def _pools_of(number: int) -> list:
     return [pool for pool, (where, _) in list(_pools.items()) if where == number]
 
 
-def _sweep(xp: Any, number: int) -> None:
-    """Let pools go that were kept for arrays which outlived their device."""
-    for pool in _on(number):
+def _close_orphans(xp: Any, number: int) -> None:
+    """Close pools that were kept for arrays which outlived their device."""
+    for pool in _pools_of(number):
         if _pools[pool][1]() is None:
-            _leave(xp, number, pool)
+            _close(xp, number, pool)
 
 
-def _leave(xp: Any, number: int, pool: Any) -> None:
+def _close(xp: Any, number: int, pool: Any) -> None:
     with xp.cuda.Device(number):
         pool.free_all_blocks()
         if not pool.used_bytes():

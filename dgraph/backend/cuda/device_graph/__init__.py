@@ -1,1 +1,1 @@
-"""The graph on a GPU: CSR and CSC, propagation blocking, fields of vertices."""
+"""A rank's graph in GPU memory: CSR, CSC, propagation blocking, and views of vertex fields."""

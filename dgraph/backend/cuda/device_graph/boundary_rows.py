@@ -1,4 +1,7 @@
-"""Rows whose edges into mirrors stand in front of those into masters, either kind in the order in which it stood."""
+"""Rows split into boundary and interior: edges into mirrors first, then edges into masters.
+
+Each kind keeps its order. Overlapped pushes (``push_overlap.py``) use them.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,25 @@ from typing import Any
 import numpy as np
 
 
-def in_two(offsets: Any, neighbours: Any, weights: Any, masters: int, xp: Any, some: int) -> tuple[Any, Any, Any]:
-    """Rows in two parts, as copies.
+def split_rows(offsets: Any, neighbours: Any, weights: Any, masters: int, xp: Any, some: int) -> tuple[Any, Any, Any]:
+    """Return copies of rows with edges into mirrors first.
 
     Args:
-        offsets: uint32 (rows + 1,); ``neighbours``: uint32 (edges,); ``weights``: (edges,) or None.
-        masters: vertices from which on they are mirrors.
-        some: edges at a time: bounds the scratch memory, whatever the longest row is.
+        offsets: uint32 (rows + 1,).
+        neighbours: uint32 (edges,).
+        weights: (edges,) or None.
+        masters: number of masters; vertices from there on are mirrors.
+        xp: the array module.
+        some: edges at a time; bounds the scratch memory, however long a row is.
 
     Returns:
-        neighbours, weights, and where edges into masters begin in each row: uint32 (rows,).
+        neighbours, weights, and the first edge into a master of each row: uint32 (rows,).
     """
     edges, row = len(neighbours), 0
     ends = xp.asarray(np.minimum(np.arange(0, edges, some) + some, edges).astype(np.uint32))
-    before = xp.zeros(len(offsets), np.uint32)  # edges into mirrors in front of each row
-    begun = xp.searchsorted(offsets, ends).tolist()  # rows that begin in front of each end
-    for (first, _, counts), stop in zip(_counted(neighbours, masters, xp, some), begun, strict=True):
+    before = xp.zeros(len(offsets), np.uint32)  # edges into mirrors before each row
+    rows_begun = xp.searchsorted(offsets, ends).tolist()  # rows that begin before each end
+    for (first, _, counts), stop in zip(_counted(neighbours, masters, xp, some), rows_begun, strict=True):
         before[row:stop] = counts[offsets[row:stop] - np.uint32(first)]
         before[stop:] = counts[-1]
         row = stop
@@ -40,7 +46,7 @@ def in_two(offsets: Any, neighbours: Any, weights: Any, masters: int, xp: Any, s
 
 
 def _counted(neighbours: Any, masters: int, xp: Any, some: int) -> Iterator[tuple[int, Any, Any]]:
-    """By piece: its first edge; which edges lead into mirrors; how many in front of each edge do, and of its end."""
+    """Yield by piece: its first edge, the mask of edges into mirrors, and the exclusive prefix sums of that mask."""
     before = 0
     for first in range(0, len(neighbours), some):
         mirrored = neighbours[first : first + some] >= masters
@@ -51,7 +57,7 @@ def _counted(neighbours: Any, masters: int, xp: Any, some: int) -> Iterator[tupl
 
 
 def _places(offsets: Any, before: Any, mirrored: Any, counts: Any, e: Any, xp: Any) -> Any:
-    """Where edges ``e`` go: a row's boundary behind those of its own in front, its interior behind all its boundary."""
+    """Return the new places of edges ``e``: boundary edges at the front of their row, interior edges behind them."""
     row = xp.searchsorted(offsets, e, side="right")
     row -= 1
     boundary = offsets[row]

@@ -1,4 +1,8 @@
-"""A rank's graph in the GPU's memory: made once, used by every program."""
+"""A rank's graph in GPU memory, made once and used by every program.
+
+:class:`DeviceGraph` uploads the CSR, renumbers vertices by degree and makes further arrays (CSC, heads, tiles …) on
+first use. Positions are lids after renumbering; without it they are equal.
+"""
 
 from __future__ import annotations
 
@@ -12,49 +16,53 @@ import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.codegen.message_layout import CHUNK_BITS
-from dgraph.backend.cuda.device_graph.boundary_rows import in_two
+from dgraph.backend.cuda.device_graph.boundary_rows import split_rows
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.transports import Links
 from dgraph.graph.local import LocalGraph, Mirrors
 
 BINS = 10
-"""Of the histogram of degrees that says how finely vertices are split."""
+"""Bins of the degree histogram behind ``split_degree``."""
 
 SOME = 1 << 23
-"""Edges that are turned around at a time: bounds the scratch memory of building."""
+"""Edges transposed at a time; bounds the scratch memory."""
 
 RENUMBERED = SOME // 2
-"""Edges that are renumbered at a time, which takes twice as much."""
+"""Edges renumbered at a time, which takes twice the scratch."""
 
 HEADED = SOME // 2
-"""Rows whose first neighbours are looked up at a time."""
+"""Rows whose first neighbours are read at a time."""
 
 MADE_WITH = {"heads": ("incoming_heads", "incoming_many"), "incoming": ("incoming_some",)}
-"""What else goes when a program's are let go of."""
+"""Arrays derived from an array, freed with it."""
 
 
 class Rows:
-    """CSR on the device: ``offsets`` (rows + 1,), ``neighbours`` uint32, ``weights`` or None; ``middles`` (rows,) or
-    None: where edges into masters begin, behind those into mirrors."""
+    """CSR on the device.
+
+    Attributes:
+        offsets: (rows + 1,), uint32 or int64; ``neighbours``: uint32 (edges,); ``weights``: (edges,) or None.
+        middles: (rows,): the first edge into a master, behind those into mirrors; None: rows are not split.
+    """
 
     def __init__(self, offsets, neighbours, weights, middles=None):
         self.offsets, self.neighbours, self.weights, self.middles = offsets, neighbours, weights, middles
 
 
 class DeviceGraph:
-    """The arrays of a :class:`LocalGraph` on a device.
+    """Arrays of a :class:`LocalGraph` on a device.
 
     Attributes:
-        order: the lid that stands at each position, where vertices are renumbered; None where they are not.
+        order: the lid at each position; None if vertices are not renumbered.
         place: the position of each lid, likewise.
         extent: its sizes.
-        wide: whether offsets are 64-bit.
-        links: how GPUs are joined; None on one rank, and where some have no GPU.
-        post: the memory of messages between them, once there were any.
-        pull_requests: how often a program would have pulled, had the in-edges been there.
-        light: of the last program that walked light edges alone, what they weighed at most, and their rows if there are
-            few.
+        wide: True if offsets are 64-bit.
+        links: transports to the other GPUs; None on one rank, and if some rank has no GPU.
+        post: mailboxes, once there were messages.
+        pull_requests: times a program would have pulled if the in-edges had been there.
+        light: of the last program that processed light edges only, their largest weight and, if they are few, their
+            rows.
     """
 
     links: Links | None = None
@@ -75,7 +83,7 @@ class DeviceGraph:
             self._upload(local)
 
     def _take_built(self, local: Any) -> None:
-        """A graph that was built here, where it lies."""
+        """Adopt the arrays of a graph that was built on this GPU."""
         built, vertices = local.built, local.vertices
         self.order, self.place = vertices.order if vertices.place is not None else None, vertices.place
         self.out = Rows(built.offsets, built.neighbours, built.weights)
@@ -86,7 +94,7 @@ class DeviceGraph:
         device, xp = self.device, self.device.xp
         self.order = self.place = None
         if self.extent.renumbered:
-            self.order = falling(device.put(local.out_degree), cuts_of(local), xp)
+            self.order = by_descending_degree(device.put(local.out_degree), cuts_of(local), xp)
             self.place = xp.empty(local.size, np.uint32)
             self.place[self.order] = xp.arange(local.size, dtype=np.uint32)
         offsets = device.put(local.out.offsets)
@@ -96,19 +104,19 @@ class DeviceGraph:
             offsets, neighbours, weights = self._renumbered(offsets, neighbours, weights)
         self.out = Rows(offsets.astype(np.int64 if self.wide else np.uint32, copy=False), neighbours, weights)
         del offsets
-        self.original = self.arranged(self._narrow(local.original))
-        self.degree = self.arranged(self._narrow(local.out_degree))
+        self.original = self.arranged(self._put_narrow(local.original))
+        self.degree = self.arranged(self._put_narrow(local.out_degree))
 
-    def _narrow(self, values):
-        """On the device, in 32 bits where all fit: what every vertex reads costs its width."""
+    def _put_narrow(self, values):
+        """Upload values, in 32 bits if all fit, to save bandwidth."""
         return self.device.put(values.astype(np.uint32 if fits_32(values) else np.int64, copy=False))
 
     def arranged(self, by_lid):
-        """An array by lid as one by position."""
+        """Return an array by lid in the order of positions."""
         return by_lid if self.order is None else by_lid[self.order]
 
     def _renumbered(self, offsets, neighbours, weights):
-        """Rows by position, hubs first in each but for those that are longer than a piece."""
+        """Return the rows by position; within a row hubs come first, except in rows longer than a piece."""
         xp = self.device.xp
         starts = xp.zeros(self.local.size + 1, np.int64)
         xp.cumsum((offsets[1:] - offsets[:-1])[self.order], out=starts[1:])
@@ -136,11 +144,14 @@ class DeviceGraph:
             targets[first:last] = keys
         return starts, targets, moved
 
-    def left(self, sizes: Mapping[str, int]) -> int:
-        """Bytes that earlier programs left with the graph, of what takes so much: "incoming", "parts", "heads",
-        "light", "tiles"; and messages."""
+    def held_bytes(self, sizes: Mapping[str, int]) -> int:
+        """Return the bytes that earlier programs keep allocated with the graph, mailboxes included.
+
+        Args:
+            sizes: bytes of "incoming", "parts", "heads", "light" and "tiles".
+        """
         there = {
-            "incoming": self.turned,
+            "incoming": self.has_incoming,
             "parts": "parts" in self.__dict__,
             "heads": not {"heads", "incoming_heads"}.isdisjoint(self.__dict__),
             "light": bool(self.light and self.light[1]),
@@ -149,23 +160,23 @@ class DeviceGraph:
         return sum(sizes[name] for name in there if there[name]) + (self.post.boxes.bytes if self.post else 0)
 
     def forget(self, name: str) -> None:
-        """Let go of "incoming", "parts", "heads", "light" or "tiles"; whoever wants them again makes them."""
+        """Free "incoming", "parts", "heads", "light" or "tiles"; the next use makes them again."""
         self.__dict__.pop(name, None)
         for more in MADE_WITH.get(name, ()):
             self.__dict__.pop(more, None)
 
     @property
-    def turned(self) -> bool:
-        """Whether edges by target are there."""
+    def has_incoming(self) -> bool:
+        """True if the in-edges (CSC) are there."""
         return "incoming" in self.__dict__
 
     @cached_property
     def by_id(self) -> bool:
-        """Whether in each row, of either direction, original ids ascend: no hubs are first, and no rows of mirrors."""
+        """True if original ids ascend in each row of both directions: no renumbering and no mirrors."""
         return self.order is None and not self.local.mirrors and self.local.by_id
 
     def longest(self, pulling: bool) -> int:
-        """The largest degree of what is walked."""
+        """Return the largest degree of the rows that are read."""
         if not pulling or not self.local.directed:
             return self.largest
         return self._longest_in
@@ -176,8 +187,10 @@ class DeviceGraph:
 
     @cached_property
     def split_degree(self) -> int:
-        """Edges of a vertex that one thread should take: (bin of most vertices ÷ bins) · largest degree, bins counted
-        from 1.   [000 III B]"""
+        """Most edges of a vertex for one thread: (fullest bin ÷ bins) · largest degree.
+
+        Bins of the degree histogram are counted from 1.   [000 III B]
+        """
         xp, offsets = self.device.xp, self.out.offsets
         if not self.largest:
             return 1
@@ -188,10 +201,11 @@ class DeviceGraph:
 
     @cached_property
     def incoming(self) -> Rows:
-        """Edges by target; the outgoing ones serve where every arc has its reverse."""
+        """In-edges (CSC); the out-edges where every arc has its reverse."""
         return self._turned(self.out) if self.local.directed else self.out
 
     def _turned(self, out: Rows) -> Rows:
+        """Transpose rows, piece by piece; sources of a target keep their order."""
         xp, size = self.device.xp, self.local.size
         counts = xp.zeros(size, np.uint32)
         for first in range(0, self.edges, SOME):
@@ -207,7 +221,7 @@ class DeviceGraph:
         return Rows(offsets.astype(out.offsets.dtype, copy=False), sources, weights)
 
     def _turn(self, out: Rows, first: int, free, sources, weights) -> None:
-        """Put some edges where their targets' places are ``free``; those of a target stay in order."""
+        """Put a piece of the edges at their targets' ``free`` places, in order."""
         xp = self.device.xp
         piece = out.neighbours[first : first + SOME]
         e = xp.argsort(piece, kind="stable")
@@ -226,11 +240,11 @@ class DeviceGraph:
             weights[where] = out.weights[e]
 
     def _count(self, vertices, counts) -> None:
-        """Add to ``counts`` (uint32) how often each occurs. A bincount of a million bins takes gigabytes of scratch."""
+        """Add the number of occurrences to ``counts`` (uint32); a bincount would take gigabytes of scratch."""
         self.device.xp.add.at(counts, vertices, np.uint32(1))
 
     def rows_with_edges(self, rows: int) -> int:
-        """How many of the first ``rows`` come before empty ones alone: where degrees fall, all that have an edge."""
+        """Return how many of the first ``rows`` rows precede the trailing empty ones."""
         if rows not in self._with_edges:
             self._with_edges[rows] = self._before_empty(self.out.offsets[: rows + 1])
         return self._with_edges[rows]
@@ -240,26 +254,26 @@ class DeviceGraph:
 
     @cached_property
     def rows_pulled(self) -> int:
-        """The same of edges by target, of all rows."""
+        """Rows before the trailing rows without in-edges."""
         if not self.local.directed:
             return self.rows_with_edges(self.local.size)
         return self._before_empty(self.incoming.offsets)
 
     @cached_property
-    def rows_left(self) -> int:
-        """How many masters come before those that no edge of the whole graph leaves, where degrees fall; else all."""
+    def masters_with_edges(self) -> int:
+        """Masters before the trailing ones without out-edges in the whole graph; all if not renumbered."""
         if self.order is None:
             return self.local.masters
         return self._until_last(lambda first, stop: self.degree[first:stop] > 0)
 
     @cached_property
     def rows_of_many(self) -> int:
-        """How many of the masters' rows come before those of one edge or none alone."""
+        """Masters before the trailing ones with one edge or none."""
         starts = self.out.offsets
         return self._until_last(lambda first, stop: starts[first + 1 : stop + 1] - starts[first:stop] > 1)
 
     def _until_last(self, those: Callable[[int, int], Any]) -> int:
-        """How many masters there are up to the last of those that a mask of some of them names."""
+        """Return the number of masters up to the last one that the mask selects."""
         before = 0
         for first in range(0, self.local.masters, HEADED):
             found = self.device.xp.flatnonzero(those(first, min(first + HEADED, self.local.masters)))
@@ -269,23 +283,25 @@ class DeviceGraph:
 
     @cached_property
     def heads(self):
-        """The first neighbour of every row, or ``NO_HEAD``: uint32, by position. Rows lie far apart, but these side by
-        side; and where vertices are numbered by degree few need more. None where they are not."""
+        """First neighbour of every row, or ``NO_HEAD``: uint32 by position; None if not renumbered.
+
+        They lie side by side, while rows are far apart. With hubs first, few vertices need another neighbour.
+        """
         return self._heads(self.out)
 
     @cached_property
     def incoming_heads(self):
-        """The same of edges by target."""
+        """First in-neighbour of every vertex; as ``heads``."""
         return self._heads(self.incoming) if self.local.directed else self.heads
 
     @cached_property
     def incoming_some(self):
-        """Which vertices have an edge by target, a bit each: uint32. Late in a search few others are left that look."""
+        """Bitmap of vertices with in-edges: uint32. Late in a search few other vertices are unreached."""
         return self._incoming_above(0)
 
     @cached_property
     def incoming_many(self):
-        """Which have several: to others the first neighbour says all."""
+        """Bitmap of vertices with several in-edges; for the others the head is enough."""
         return self._incoming_above(1)
 
     def _incoming_above(self, few: int):
@@ -311,15 +327,21 @@ class DeviceGraph:
 
     @cached_property
     def parts(self) -> Rows:
-        """The rows, of fewer than 2³¹ edges, with those into mirrors first. ``out`` stays: it may be ``incoming``, and
-        float sums of pulls are to have the same bits; and it is what a graph that was built here hands back."""
+        """Rows with edges into mirrors first; for fewer than 2³¹ edges.
+
+        A copy: ``out`` may be ``incoming``, whose order decides the bits of float sums, and is returned by built
+        graphs.
+        """
         out, masters = self.out, self.local.masters
-        return Rows(out.offsets, *in_two(out.offsets, out.neighbours, out.weights, masters, self.device.xp, SOME))
+        return Rows(out.offsets, *split_rows(out.offsets, out.neighbours, out.weights, masters, self.device.xp, SOME))
 
     @cached_property
     def tiles(self) -> EdgeTiles:
-        """All edges by tiles of targets. Rows that serve as edges by target, since every arc has its reverse, have the
-        same arcs turned around on one rank alone."""
+        """All edges in tiles of targets.
+
+        Where every arc has its reverse, rows serve as in-edges; with mirrors the local arcs still have to be
+        transposed.
+        """
         out = self.out
         if not self.local.directed and self.local.mirrors:
             out = self._turned(Rows(out.offsets, out.neighbours, None))
@@ -327,26 +349,30 @@ class DeviceGraph:
 
     @cached_property
     def peers(self) -> list[int]:
-        """Ranks that share vertices with this one."""
-        return sorted({*self.local.mine, *self.local.theirs})
+        """Ranks that share vertices with this one, ascending."""
+        return sorted({*self.local.own_mirrors, *self.local.peer_mirrors})
 
     @cached_property
     def lids(self) -> dict:
-        """By peer, the master at each position of the mirrors that it holds: uint32. The peer has put its mirrors in
-        order by the same degrees."""
-        return {peer: self._masters(side) for peer, side in sorted(self.local.theirs.items())}
+        """Peer → position of the master of each of its mirrors: uint32.
+
+        The peer orders its mirrors by the same degrees.
+        """
+        return {peer: self._masters(side) for peer, side in sorted(self.local.peer_mirrors.items())}
 
     def _masters(self, side: Mirrors):
         lids = self.device.put(side.lids)
         if self.place is None:
             return lids
         degrees = self.device.put(self.local.out_degree[side.lids])
-        return self.place[lids[falling(degrees, groups_of(side), self.device.xp)]]
+        return self.place[lids[by_descending_degree(degrees, groups_of(side), self.device.xp)]]
 
     @cached_property
     def mirror_slots(self):
-        """Which positions hold a master: offsets (masters + 1,) and, by master, positions counted over all peers, a
-        peer's from a whole chunk on; uint32."""
+        """Positions of each master in the peers' lists: offsets (masters + 1,) and slots, uint32.
+
+        A slot counts positions over all peers; each peer's begin at a multiple of a chunk.
+        """
         xp, first = self.device.xp, 0
         slots, lids = [xp.empty(0, np.uint32)], [xp.empty(0, np.uint32)]
         for peer in self.lids:
@@ -363,13 +389,13 @@ class DeviceGraph:
 
     @cached_property
     def long_rows(self):
-        """Rows of the incoming edges that a warp walks: uint32."""
+        """Rows of in-edges that a warp reads: uint32."""
         degree = self._in_degree()
         return self._where((degree > at.SHORT_ROW) & (degree <= at.LONG_ROW))
 
     @cached_property
     def chunks(self):
-        """The longest rows in pieces: (row uint32, first edge), by row."""
+        """Longest rows of in-edges in pieces: (row uint32, first edge), ascending by row."""
         xp, offsets = self.device.xp, self.incoming.offsets
         degree = self._in_degree()
         rows = self._where(degree > at.LONG_ROW)
@@ -383,7 +409,7 @@ class DeviceGraph:
 
     @cached_property
     def mirrors_at(self) -> tuple[int, int]:
-        """Where rows of mirrors begin among the long rows, and among the chunks: both ascend."""
+        """First rows of mirrors among the long rows, and among the chunks; both ascend."""
         xp, first = self.device.xp, np.uint32(self.local.masters)
         long, chunks = (int(xp.searchsorted(rows, xp.asarray([first]))[0]) for rows in (self.long_rows, self.chunks[0]))
         return long, chunks
@@ -396,8 +422,8 @@ class DeviceGraph:
         return self.device.xp.flatnonzero(wanted).astype(np.uint32)
 
 
-def falling(degrees, cuts: list[int], xp):
-    """What stands at each place where falling degrees decide between each two cuts; of equal ones the order. uint32."""
+def by_descending_degree(degrees, cuts: list[int], xp):
+    """Return the positions sorted by descending degree within each range of ``cuts``; stable, uint32."""
     order = xp.empty(len(degrees), np.uint32)
     for first, stop in filter(lambda cut: cut[0] < cut[1], pairwise(cuts)):
         order[first:stop] = xp.argsort(-degrees[first:stop], kind="stable")
@@ -406,11 +432,11 @@ def falling(degrees, cuts: list[int], xp):
 
 
 def cuts_of(part: Any) -> list[int]:
-    """Where masters, and groups of mirrors, of a :class:`LocalGraph` begin and end; or of what will be one."""
-    sides = [mirrors for _, mirrors in sorted(part.mine.items())]
+    """Return the bounds of masters and of each group of mirrors; of a :class:`LocalGraph` or similar."""
+    sides = [mirrors for _, mirrors in sorted(part.own_mirrors.items())]
     return [0, part.masters, *(side.first + cut for side in sides for cut in groups_of(side))]
 
 
 def groups_of(side: Mirrors) -> list[int]:
-    """Where positions of each group of mirrors begin and end."""
+    """Return the bounds of each group of mirrors, in positions."""
     return [0, side.rows, side.columns, side.count]

@@ -1,4 +1,4 @@
-// What is said of a field, each in one pass over its values.
+// Figures of a field, each in one pass over its values. Any grid; warps reduce, then add with one atomic.
 
 struct Env {
     const value_t* values;
@@ -8,7 +8,7 @@ struct Env {
 };
 CONSTANT Env env;
 
-// Of distances: how many there are, the farthest, and edges that leave those vertices, whose degrees lie beside.
+// Count the distances, their largest, and the degrees (``beside``) of those vertices.
 KERNEL reached(i64) {
     i64 count = 0, edges = 0;
     value_t farthest = 0;
@@ -32,7 +32,7 @@ KERNEL largest(i64) {
     if (lane_id() == 0) raised(env.found, (i64)most);
 }
 
-// How many have the value that ``largest`` found.
+// Count the values equal to the one that ``largest`` found.
 KERNEL of_that_size(i64) {
     const value_t most = (value_t)FRESH(env.found);
     i64 count = 0;
@@ -41,7 +41,7 @@ KERNEL of_that_size(i64) {
     if (lane_id() == 0 && count) add(env.found + 1, count);
 }
 
-// How many values are equal to what lies beside them.
+// Count the values equal to their neighbour in ``beside``.
 KERNEL own(i64) {
     i64 count = 0;
     for (u64 i = thread_rank(); i < (u64)env.count; i += threads()) count += (i64)env.values[i] == (i64)env.beside[i];

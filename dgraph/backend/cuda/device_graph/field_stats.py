@@ -1,5 +1,7 @@
-"""What is said of a field that lies on a GPU, by kernels of their own: CuPy takes seconds to compile its first sum of
-each kind, and these a tenth of one."""
+"""Figures of a field on a GPU, by kernels of our own (``field_stats.cuh``).
+
+CuPy takes seconds to compile its first sum of each kind; these kernels take a tenth of a second.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +17,28 @@ from dgraph.backend.cuda.codegen.module_text import common
 
 @cache
 def text(values: str, beside: str) -> str:
-    """The kernels, for arrays of these dtypes. Bits of floats that are not negative ascend as the floats do."""
+    """Return the kernels' text for arrays of these dtypes.
+
+    Bits of floats that are not negative ascend as the floats do, so one integer maximum serves both.
+    """
     if values[0] == "f":
-        told = ["#define IS_DISTANCE(x) ((x) - (x) == 0)", "#define ORDERED(x) (i64)bits_of((double)(x))"]
+        macros = ["#define IS_DISTANCE(x) ((x) - (x) == 0)", "#define ORDERED(x) (i64)bits_of((double)(x))"]
     else:
         none = f"(value_t){np.iinfo(values).max}ull"
-        told = [f"#define IS_DISTANCE(x) ((x) != {none})", "#define ORDERED(x) (i64)(x)"]
+        macros = [f"#define IS_DISTANCE(x) ((x) != {none})", "#define ORDERED(x) (i64)(x)"]
     types = f"typedef {TYPES[values]} value_t;\ntypedef {TYPES[beside]} beside_t;"
     return "\n".join(
-        [control_block.constants(), "#define PERSISTENT 0", common("base"), types, *told, common("field_stats")]
+        [control_block.constants(), "#define PERSISTENT 0", common("base"), types, *macros, common("field_stats")]
     )
 
 
 def reached(device: Any, values: Any, degree: Any) -> tuple[int, float, int]:
-    """How many distances there are, the farthest, and edges that leave those vertices.
+    """Return the number of distances, the largest one, and the edges that leave those vertices.
 
     Args:
-        values: by vertex; the dtype's largest value, or infinity, where there is no path.
-        degree: edges that leave each vertex in the whole graph.
+        device: of the arrays.
+        values: distance by vertex; the dtype's largest value, or infinity, if there is no path.
+        degree: out-degree of each vertex in the whole graph.
     """
     words = _found(device, values, degree, "reached")
     farthest = words[2:].view(np.float64) if values.dtype.kind == "f" else words[2:]
@@ -40,18 +46,18 @@ def reached(device: Any, values: Any, degree: Any) -> tuple[int, float, int]:
 
 
 def largest(device: Any, values: Any) -> tuple[int, int]:
-    """The largest of integers, 0 or more, and how many vertices have it."""
+    """Return the largest of integers that are not negative, and how many vertices have it."""
     most, count, _ = _found(device, values, values, "largest", "of_that_size").tolist()
     return most, count
 
 
 def own(device: Any, values: Any, original: Any) -> int:
-    """How many integers are equal to what stands beside them."""
+    """Count the integers that are equal to the vertex's original id."""
     return int(_found(device, values, original, "own")[0])
 
 
 def _found(device: Any, values: Any, beside: Any, *kernels: str) -> np.ndarray:
-    """The words that these kernels leave, one after the other."""
+    """Launch kernels one after the other and return their result words."""
     names = values.dtype.name, beside.dtype.name
     module, found = device.module(text(*names), f"figures_{'_'.join(names)}"), device.xp.zeros(3, np.int64)
     places = device.address(values), device.address(beside), len(values), device.address(found)

@@ -1,4 +1,4 @@
-"""Fields in the GPU's memory as the engine and the synchronisation see them: by lid, and on the host when asked."""
+"""Fields in GPU memory as the engine and the synchronisation read them: by lid, copied to the host on access."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 
 
 class FieldView:
-    """A field, or a slice of it. Slices stay on the device; anything else that is read comes to the host.
+    """A field on the GPU or a slice of it. Slices stay on the device; other reads copy to the host.
 
     Args:
         values: the whole field, by position.
-        place: the position of each lid, or None where they are the same.
+        place: the position of each lid; None if equal.
         first, stop: the lids of this slice.
     """
 
@@ -39,11 +39,11 @@ class FieldView:
         self.values[self._positions(at)] = values
 
     def masters(self):
-        """These values where they lie, by position: masters come first however vertices are numbered."""
+        """Return the values on the device, by position; only for slices that hold all masters."""
         return self.values[self.first : self.stop]
 
     def fetched(self) -> np.ndarray:
-        """By lid on the host, put into order there: this takes no memory of the GPU."""
+        """Return the values by lid on the host; they are reordered there, which takes no GPU memory."""
         if self.place is None:
             return self.device.get(self.masters())
         return self.device.get(self.values[: self.stop])[self.device.get(self.place[self.first : self.stop])]
@@ -53,7 +53,7 @@ class FieldView:
         return out if dtype is None else out.astype(dtype, copy=False)
 
     def _positions(self, at):
-        """What selects these lids in ``values``."""
+        """Return the index of these lids in ``values``."""
         if isinstance(at, slice) and (at.step or 1) > 0:
             first, stop, step = at.indices(len(self))
             lids = slice(self.first + first, self.first + stop, step)

@@ -1,4 +1,4 @@
-"""Which graphs lie on a GPU, and for how long."""
+"""Cache of graphs on GPUs, between runs."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from dgraph.graph.local import LocalGraph
 
 
 class GraphCache(dict[int, tuple[Callable, DeviceGraph]]):
-    """Graphs on a GPU by the ``id`` of those on the host: each is there no longer than the one on the host, and leaves
-    where others lack room."""
+    """Graphs on GPUs, by the ``id`` of the host graph.
+
+    An entry lives as long as the host graph, and is evicted if another graph or program needs the memory.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._last = 0
-        pools.when_short(self.leave)
+        pools.on_low_memory(self.leave)
 
     @property
     def last(self) -> DeviceGraph | None:
-        """The one that was asked for last, if it is there."""
+        """The graph that was requested last, or None if it is not there."""
         return self.get(self._last, (None, None))[1]
 
     def leave(self, number: int, device: Any) -> None:
-        """Let go of those on a GPU, but for the one that a device works on."""
+        """Evict the graphs on GPU ``number``, except the one that ``device`` works on."""
         for key, (_, graph) in list(self.items()):
             if graph.device.number == number and (key != self._last or graph.device is not device):
                 self.pop(key, None)
 
     def keep(self, local: LocalGraph, graph: DeviceGraph) -> DeviceGraph:
-        """Until ``local`` is gone, which ``graph`` does not keep from now on."""
+        """Keep ``graph`` until ``local`` is gone; from now on it refers to ``local`` weakly."""
         key, own = id(local), weakref.ref(self)
 
         def forget(_: weakref.ref) -> None:
@@ -46,7 +48,7 @@ class GraphCache(dict[int, tuple[Callable, DeviceGraph]]):
         return graph
 
     def of(self, local: LocalGraph) -> DeviceGraph | None:
-        """The one that is kept for ``local``, which is worked on from now on."""
+        """Return the graph kept for ``local`` or None, and mark it as the one in use."""
         there, graph = self.get(id(local), (None, None))
         self._last = id(local)
         return graph if there is not None and there() is local else None

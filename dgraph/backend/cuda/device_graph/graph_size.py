@@ -1,4 +1,4 @@
-"""What of a rank's graph decides how much of a GPU's memory it takes."""
+"""Sizes of a rank's graph on which its GPU memory depends."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ WIDE = 2**31
 """Local edges from which on positions of edges need 64 bits."""
 
 SKEWED = 16
-"""Vertices are numbered by falling degree where the largest is so many times the mean: hubs then share cache lines."""
+"""Largest ÷ mean degree above which vertices are renumbered by degree: hubs then share cache lines."""
 
 
 @dataclass(frozen=True)
 class GraphSize:
-    """What memory depends on, of one rank's graph.
+    """Sizes of one rank's graph that decide its memory.
 
     Attributes:
         size: masters and mirrors.
         edges: local arcs.
         weight, ids: bytes of a weight (0: none) and of an original id.
-        directed: whether arcs lack their reverse.
+        directed: True if arcs lack their reverse.
         masters: vertices that this rank owns.
         peers: ranks that share vertices with this one.
-        chunks: of positions of shared vertices, of the larger side.
-        shared: positions of this rank's masters on others; ``positions``: of the larger side of each peer, added up.
-        entered: mirrors that edges lead into.
-        renumbered: whether vertices are numbered by falling degree.
-        wide: whether offsets and prefix sums are 64-bit.
-        largest: local degree; 0 where that is not known.
-        spare: bytes that stay taken behind the arcs, where a graph was built on the GPU and arcs merged.
+        chunks: chunks of shared positions, of the larger side.
+        shared: positions of this rank's masters on other ranks; ``positions``: sum over peers of the larger side.
+        entered: mirrors with in-edges here.
+        renumbered: True if vertices are numbered by descending degree.
+        wide: True if offsets and prefix sums are 64-bit.
+        largest: largest local degree; 0 if not known.
+        spare: bytes of merged arcs that stay allocated, if the graph was built on the GPU.
     """
 
     size: int
@@ -55,14 +55,19 @@ class GraphSize:
 
     @staticmethod
     def of(local: LocalGraph, renumber: bool | None = None) -> GraphSize:
-        """Of a graph; of one on the host ``renumber``: None: where degrees are skewed, and no rank has a part of it."""
+        """Return the sizes of a graph.
+
+        Args:
+            local: on the host, or built on a GPU.
+            renumber: of a graph on the host; None: if degrees are skewed and one rank has the whole graph.
+        """
         built = getattr(local, "extent", None)
         if built is not None:
             return built
         edges, size = int(local.out.neighbours.size), local.size
         degrees = local.out.offsets[1:] - local.out.offsets[:-1]
         largest = int(degrees.max()) if degrees.size else 0
-        whole = local.masters == local.n and not local.theirs and not local.mirrors
+        whole = local.masters == local.n and not local.peer_mirrors and not local.mirrors
         if renumber is None:
             renumber = whole and size > 1 and largest > SKEWED * max(edges, 1) / max(size, 1)
         return GraphSize(
@@ -79,7 +84,7 @@ class GraphSize:
 
     @property
     def mirrored(self) -> bool:
-        """Whether some vertex is a mirror."""
+        """True if there are mirrors."""
         return self.size > self.masters
 
     @property
@@ -89,21 +94,21 @@ class GraphSize:
 
 
 def sharing(local: LocalGraph) -> dict[str, int]:
-    """Of an extent, what depends on who shares vertices with whom."""
-    peers = {*local.mine, *local.theirs}
+    """Return the members of :class:`GraphSize` that depend on the vertices shared with peers."""
+    peers = {*local.own_mirrors, *local.peer_mirrors}
     return {
         "peers": len(peers),
-        "chunks": max(_chunks(local.mine), _chunks(local.theirs)),
-        "shared": sum(side.count for side in local.theirs.values()),
+        "chunks": max(_chunks(local.own_mirrors), _chunks(local.peer_mirrors)),
+        "shared": sum(side.count for side in local.peer_mirrors.values()),
         "positions": sum(
-            max(side[peer].count for side in (local.mine, local.theirs) if peer in side) for peer in peers
+            max(side[peer].count for side in (local.own_mirrors, local.peer_mirrors) if peer in side) for peer in peers
         ),
-        "entered": sum(side.columns for side in local.mine.values()),
+        "entered": sum(side.columns for side in local.own_mirrors.values()),
     }
 
 
 def chunks_of(count: int) -> int:
-    """Chunks of so many positions."""
+    """Return the chunks of ``count`` positions."""
     return (count + (1 << CHUNK_BITS) - 1) >> CHUNK_BITS
 
 
@@ -112,5 +117,5 @@ def _chunks(side: Mapping[int, Mirrors]) -> int:
 
 
 def fits_32(values: np.ndarray) -> bool:
-    """Whether none is negative, or 2³² or more."""
+    """Return True if all values fit uint32."""
     return values.size == 0 or (int(values.min()) >= 0 and int(values.max()) < 2**32)

@@ -1,4 +1,4 @@
-"""What a program left on the GPU: brought to the host when somebody asks for it, or where the GPU lacks memory."""
+"""Result fields that stay on the GPU until they are read on the host or the GPU lacks memory."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from dgraph.backend.cuda.device_graph.field_view import FieldView
 
 
 class LazyFields(Mapping[str, np.ndarray]):
-    """Masters' values of every field, by lid.
+    """Masters' values of every field, by lid; fetched to the host on first use.
 
     Args:
-        columns: name → those of masters.
-        degree, original: by position, edges that leave each vertex in the whole graph, and its original id.
+        columns: name → view of the masters' values.
+        degree, original: out-degree in the whole graph, and original id, by position.
     """
 
     def __init__(self, device: Any, columns: Mapping[str, FieldView], degree: Any, original: Any):
-        self.device, self._there, self._degree, self._original = device, dict(columns), degree, original
-        self._here: dict[str, np.ndarray] = {}
+        self.device, self._on_device, self._degree, self._original = device, dict(columns), degree, original
+        self._on_host: dict[str, np.ndarray] = {}
         self._names = list(columns)
-        pools.when_short(self.leave)
+        pools.on_low_memory(self.leave)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        column = self._there.get(name)
+        column = self._on_device.get(name)
         if column is not None:
             self.device.use()
             self._fetched(name, np.asarray(column))
-        return self._here[name]
+        return self._on_host[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -41,39 +41,41 @@ class LazyFields(Mapping[str, np.ndarray]):
         return len(self._names)
 
     def leave(self, number: int, device: Any) -> None:
-        """To the host with what is on a GPU, in no more memory there."""
+        """Move everything on GPU ``number`` to the host, without further GPU memory."""
         if self.device.number == number:
-            for name, column in list(self._there.items()):
+            for name, column in list(self._on_device.items()):
                 self._fetched(name, column.fetched())
 
     def _fetched(self, name: str, values: np.ndarray) -> None:
-        self._here[name] = values
-        self._there.pop(name, None)
-        if not self._there:
+        self._on_host[name] = values
+        self._on_device.pop(name, None)
+        if not self._on_device:
             self._degree = self._original = None
 
     def raw(self, name: str) -> Any:
-        """As it lies: for another program that begins with it."""
-        return self._there.get(name, self._here.get(name))
+        """Return a field where it lies, for another program that starts from it."""
+        return self._on_device.get(name, self._on_host.get(name))
 
     def reached(self, name: str) -> tuple[int, float, int] | None:
-        """Of distances: how many there are, the farthest, and edges that leave those vertices; None where they are on
-        the host."""
+        """Return figures of distances: reached vertices, the largest distance, edges that leave those vertices.
+
+        None if the field is on the host.
+        """
         values = self._values(name)
         return None if values is None else field_stats.reached(self.device, values, self._degree)
 
     def largest(self, name: str) -> tuple[int, int] | None:
-        """The largest of integers, 0 or more, and how many vertices have it; None where they are on the host."""
+        """Return the largest integer, at least 0, and its count; None if the field is on the host."""
         values = self._values(name)
         return None if values is None else field_stats.largest(self.device, values)
 
     def own(self, name: str) -> int | None:
-        """Of integers: how many vertices have their own original id; None where values are on the host."""
+        """Count the vertices whose value is their own original id; None if the field is on the host."""
         values = self._values(name)
         return None if values is None else field_stats.own(self.device, values, self._original)
 
     def total(self, name: str) -> float | None:
-        """The sum of floats; None where they are on the host."""
+        """Return the sum of a float field; None if it is on the host."""
         values = self._values(name)
         if values is None:
             return None
@@ -81,8 +83,8 @@ class LazyFields(Mapping[str, np.ndarray]):
         return float(sum(self.device.get(part).item() for part in parts))
 
     def _values(self, name: str) -> Any:
-        """Of masters, by position; None where they are on the host."""
-        column = self._there.get(name)
+        """Return the masters' values by position; None if they are on the host."""
+        column = self._on_device.get(name)
         if column is None:
             return None
         self.device.use()

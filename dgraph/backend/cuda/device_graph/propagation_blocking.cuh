@@ -1,10 +1,14 @@
-// Sums over all edges of what is read of sources alone, by tiles of targets: a block keeps a tile's sums, and edges come by
-// tile, then about by source, so that lanes of a warp read values side by side. A sum is a number of 64 bits with a binary
-// point, in two halves, since atomics on floats are slow there: so it has the same bits in whatever order edges come.
-// [Beamer et al. 2017: propagation blocking]
+// Propagation blocking: sums over all edges of values read at sources only, by tiles of targets.
+//    [Beamer, Asanović, Patterson, IPDPS 2017]
+//
+// A block keeps a tile's sums in shared memory; the tile's edges are roughly ordered by source, so lanes of a warp read
+// neighbouring values. Sums are fixed-point numbers of 64 bits, held as two 32-bit halves, because float atomics on
+// shared memory are slow. Fixed-point addition is associative, so results have the same bits in every order of edges.
+// The binary point is chosen in every round from the largest magnitude of the terms (``find_largest_term``).
 
-// Words of ``tile_words``: the largest magnitude of what edges read, by the round's parity; the next piece, by whose rows.
-#define LOUDEST 0
+// Words of ``tile_words``: largest magnitude of a term, one a parity of the round; next piece to claim, for masters and
+// for mirrors.
+#define LARGEST_TERM 0
 #define CLAIMED 2
 
 struct Piece {
@@ -15,7 +19,7 @@ typedef decltype(Proposal().p0) Term;
 
 DEVICE Term term_of(const Globals& G, u32 u) { return propose(G, at_source(G, u), (weight_t)1, 0).p0; }
 
-// The upper half of the bits of |x|: exponent first.
+// Upper half of the bits of |x|, exponent first, so that it ascends with |x|.
 DEVICE u32 magnitude(double x) { return (u32)(bits_of(x) >> 32) & 0x7fffffffu; }
 
 DEVICE i64 rounded(float x) { return __float2ll_rn(x); }
@@ -24,14 +28,14 @@ DEVICE i64 rounded(double x) { return __double2ll_rn(x); }
 // 2 to the n-th, for -1022 … 1023.
 DEVICE double power_of_two(int n) { return value_of((u64)(n + 1023) << 52); }
 
-// Where sums of a tile have their binary point, as a power of two. Terms are below 2^(exponent - 1022), and a row has no more
-// than ``bound``: so sums stay below 2^62.
+// Binary point of a tile's sums, as a power of two. Terms are below 2^(exponent - 1022) and a row has at most
+// ``bound``, so sums stay below 2^62.
 struct Scale {
     bool finite;
     int power;
 
-    __device__ Scale(u32 loudest, u32 bound) {
-        const int exponent = (int)(loudest >> 20), most = sizeof(Term) == 4 ? 127 : 1022;
+    __device__ Scale(u32 largest, u32 bound) {
+        const int exponent = (int)(largest >> 20), most = sizeof(Term) == 4 ? 127 : 1022;
         finite = exponent < 2047;
         power = smaller(62 + 1022 - exponent - (32 - __clz(bound)), most);
     }
@@ -39,7 +43,7 @@ struct Scale {
     __device__ Term down(i64 sum) const { return (Term)((double)sum * power_of_two(-power)); }
 };
 
-DEVICE u32 loudest_now() { return KNOWN(env.tile_words + LOUDEST + (KNOWN(env.control + ROUND) & 1)); }
+DEVICE u32 largest_now() { return KNOWN(env.tile_words + LARGEST_TERM + (KNOWN(env.control + ROUND) & 1)); }
 
 DEVICE bool of_mirrors(i64 tile) { return tile >= env.master_tiles; }
 
@@ -51,23 +55,25 @@ DEVICE u32 rows_of(i64 tile) {
     return (u32)smaller((i64)TILE, (of_mirrors(tile) ? env.rows : env.masters) - (i64)first_of(tile));
 }
 
-// What nobody reads may be anything. Mirrors are read that are neighbours of rows which serve as edges by target.
+// True if u is the source of an edge; the value elsewhere is arbitrary. Mirrors are sources where rows serve as
+// in-edges.
 DEVICE bool is_read(u64 u) {
     return env.out_offsets[u] < env.out_offsets[u + 1] || (env.neighbours_read && u >= (u64)env.masters);
 }
 
-KERNEL loudest(i64) {
+// Find the largest magnitude of a term, by atomicMax after a warp reduction. Any grid.
+KERNEL find_largest_term(i64) {
     if (is_over()) return;
     const Globals G = globals_now();
     u32 most = 0;
     for (u64 u = thread_rank(); u < (u64)env.rows; u += threads())
         if (is_read(u)) most = larger(most, magnitude((double)term_of(G, (u32)u)));
     most = warp_most(most);
-    u32* slot = env.tile_words + LOUDEST + (KNOWN(env.control + ROUND) & 1);
+    u32* slot = env.tile_words + LARGEST_TERM + (KNOWN(env.control + ROUND) & 1);
     if (lane_id() == 0 && most > FRESH(slot)) atomicMax(slot, most);
 }
 
-// One term into the sum of row i of the block's tile.
+// Add a term to row i of the block's tile: two 32-bit atomics with carry.
 DEVICE void take_term(u32* sums, u32 i, Term x, Term up, bool finite) {
     if (!finite) {
         add((Term*)sums + i, x);
@@ -79,7 +85,7 @@ DEVICE void take_term(u32* sums, u32 i, Term x, Term up, bool finite) {
     if (high) atomicAdd(sums + TILE + i, high);
 }
 
-// A piece's edges, four a thread at a time.
+// Accumulate a piece's edges, four a thread at a time.
 DEVICE void take_edges(const Globals& G, u32* sums, const Piece& piece, Term up, bool finite) {
     const u32 count = (u32)piece.count;
     for (u32 at = 4 * threadIdx.x; at < count; at += 4 * TILE_BLOCK) {
@@ -93,7 +99,7 @@ DEVICE void take_edges(const Globals& G, u32* sums, const Piece& piece, Term up,
     }
 }
 
-// What a piece came to: a tile's rows, or one part of them. Leaves zeros.
+// Store the sums of a whole tile, or add those of a cut tile to its partial sums; clears the block's sums.
 DEVICE void give_sums(u32* sums, const Piece& piece, const Scale& scale) {
     const u32 first = first_of(piece.tile), rows = rows_of(piece.tile);
     u64* shared = env.tile_parts + piece.cut * TILE;
@@ -111,13 +117,13 @@ DEVICE void give_sums(u32* sums, const Piece& piece, const Scale& scale) {
     for (u32 i = threadIdx.x; i < 2 * TILE; i += TILE_BLOCK) sums[i] = 0;
 }
 
-// The rows, or those of masters or of mirrors alone.
+// Pull all rows, or only those of masters or of mirrors (``of``). Blocks claim pieces dynamically.
 KERNEL_BY(TILE_BLOCK, 3) pull_tiles(i64 of) {
     SHARED_ARRAY(u32, sums, TILE_BYTES);
     if (is_over()) return;
     const Globals G = globals_now();
-    const Stretch pieces = stretch(of, env.mirror_pieces, env.piece_count);
-    const u32 most = loudest_now();
+    const RowRange pieces = row_range(of, env.mirror_pieces, env.piece_count);
+    const u32 most = largest_now();
     u32* next = env.tile_words + CLAIMED + (of == OF_MIRRORS);
     for (u32 i = threadIdx.x; i < 2 * TILE; i += TILE_BLOCK) sums[i] = 0;
     for (;;) {
@@ -134,9 +140,9 @@ KERNEL_BY(TILE_BLOCK, 3) pull_tiles(i64 of) {
     }
 }
 
-// Rows of tiles that several blocks added up, and everything as the next round wants to find it.
+// Store the rows of tiles that several blocks summed, and reset the words for the next round.
 DEVICE void join_cut_tiles(i64 of) {
-    const u32 most = loudest_now();
+    const u32 most = largest_now();
     for (u64 i = thread_rank(); i < (u64)env.cut_count * TILE; i += threads()) {
         const i64 tile = env.cut_tiles[i / TILE];
         const u32 row = (u32)(i % TILE);
@@ -150,7 +156,7 @@ DEVICE void join_cut_tiles(i64 of) {
     }
     if (thread_rank()) return;
     env.tile_words[CLAIMED + (of == OF_MIRRORS)] = 0;
-    if (of != OF_MIRRORS) env.tile_words[LOUDEST + !(KNOWN(env.control + ROUND) & 1)] = 0;
+    if (of != OF_MIRRORS) env.tile_words[LARGEST_TERM + !(KNOWN(env.control + ROUND) & 1)] = 0;
 }
 
 KERNEL join_tiles(i64 of) {

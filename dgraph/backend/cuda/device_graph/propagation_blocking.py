@@ -1,9 +1,9 @@
-"""Propagation blocking: edges in tiles of targets, for sums of values that are read at sources alone.
+"""Propagation blocking: edges in tiles of targets, for sums of values that are read at sources only.
 
-A pull gathers what lies at sources far apart, four bytes of every thirty-two that move. Here a block adds up the rows
-of a tile of targets, whose edges come about in the order of their sources: lanes read side by side, and what is added
-at random is what the block keeps. [Beamer, Asanović, Patterson: Reducing Pagerank Communication via Propagation
-Blocking, IPDPS 2017]
+A plain pull reads sources that lie far apart: of 32 bytes moved it uses four. Here a block accumulates the rows of one
+tile of targets in shared memory. The tile's edges are roughly ordered by source, so lanes read neighbouring values and
+only the accumulation is random. [Beamer, Asanović, Patterson: Reducing Pagerank Communication via Propagation Blocking,
+IPDPS 2017] Unlike the paper, edges are binned once for a graph, not contributions in every iteration.
 """
 
 from __future__ import annotations
@@ -17,52 +17,53 @@ from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.module_text import common
 
 ALIGNED = 32
-"""Edges of a piece begin at a multiple of so many: four at a time are loaded by one thread."""
+"""Alignment of a piece's first edge; a thread loads four edges at a time."""
 
 PIECES = 12
-"""Pieces of edges for each multiprocessor, at least: blocks come to an end together."""
+"""Pieces for each multiprocessor, at least, so that blocks finish together."""
 
 LEAST, MOST = 1 << 14, 1 << 19
-"""Edges of a piece, where its tile has as many: every piece costs the zeros of a tile, and its sums."""
+"""Bounds on the edges of a piece; each piece costs clearing a tile and adding its sums."""
 
 WHOLE = -1
-"""In place of the number of a cut tile: a tile that is one piece."""
+"""Number of the cut tile in a piece that is a whole tile."""
 
 
 def tiles_of(vertices: int) -> int:
+    """Return the tiles of ``vertices`` targets."""
     return -(-vertices // at.TILE)
 
 
 def piece_of(edges: int, processors: int) -> int:
-    """Edges of a piece, on a GPU of so many multiprocessors."""
+    """Return the edges of a piece on a GPU of ``processors`` multiprocessors."""
     return min(max(edges // (PIECES * processors), LEAST), MOST) // ALIGNED * ALIGNED
 
 
 def most_pieces(size: int, edges: int, processors: int) -> tuple[int, int]:
-    """Pieces, and tiles of several pieces, at most; masters and mirrors have tiles of their own."""
+    """Return upper bounds on pieces and on tiles of several pieces; masters and mirrors have separate tiles."""
     tiles, cuts = tiles_of(size) + 1, edges // piece_of(edges, processors)
     return tiles + cuts, min(tiles, cuts)
 
 
 def held(size: int, edges: int, processors: int) -> int:
-    """Bytes of the tiles of a graph, at most, those that only their making takes among them."""
+    """Return an upper bound on the bytes of a graph's tiles, including those needed only while they are built."""
     tiles = tiles_of(size) + 1
     pieces, cuts = most_pieces(size, edges, processors)
     return 6 * (edges + ALIGNED * tiles) + 32 * pieces + 4 * cuts + (8 + 8 + 4 + 4) * tiles
 
 
 class EdgeTiles:
-    """The tiles of a graph on a GPU; those of masters first, then those of mirrors.
+    """Tiles of a graph on a GPU; those of masters first, then those of mirrors.
 
     Args:
         rows: edges by source: ``offsets`` (size + 1,) and ``neighbours`` uint32.
         masters: vertices before the mirrors.
 
     Attributes:
-        sources: uint32; the source of each edge, by tile, then in the order of ``rows`` but for places near each other.
-        targets: uint16; its target, counted from the tile's first vertex.
-        pieces: (pieces, 4) int64: first edge, how many, tile, and which of ``cut`` that is, or ``WHOLE``.
-        bounds: (tiles,) uint32; no row of a tile has more edges.
+        sources: uint32; the source of each edge, by tile, roughly in the order of ``rows``.
+        targets: uint16; its target relative to the tile's first vertex.
+        pieces: (pieces, 4) int64: first edge, count, tile, and its number in ``cut`` or ``WHOLE``.
+        bounds: (tiles,) uint32; upper bound on the edges of a row of the tile.
         cut: uint32; tiles of several pieces.
         masters: tiles of masters.
         mirrored: the first piece of a mirrors' tile.
@@ -95,10 +96,10 @@ class EdgeTiles:
             "bound_tiles", pieces=device.address(self.pieces), piece_count=len(self.pieces),
             bounds=device.address(self.bounds),
         )  # fmt: skip
-        device.get(self.bounds[:1])  # what has been done with is let go of
+        device.get(self.bounds[:1])  # waits: scratch arrays are freed after it
 
     def _cut(self, many: np.ndarray, starts: np.ndarray, piece: int) -> None:
-        """Pieces of tiles with so many edges from ``starts`` on."""
+        """Cut tiles of ``many`` edges that begin at ``starts`` into pieces."""
         each = -(-many // piece)
         tile = np.repeat(np.arange(many.size), each)
         number = np.arange(tile.size) - np.repeat(np.cumsum(each) - each, each)
@@ -111,7 +112,7 @@ class EdgeTiles:
         self.pieces, self.cut = self.device.put(pieces), self.device.put(several.astype(np.uint32))
 
     def _pass(self, kernel: str, tiles: int, **words: int) -> None:
-        """A kernel of which every block has a word for each tile, as many tiles at a time as it has room for."""
+        """Run a kernel whose blocks have a word for each tile, for as many tiles at a time as fit."""
         for first in range(0, tiles, at.TILES_AT_ONCE):
             self._run(kernel, first=first, many=min(tiles - first, at.TILES_AT_ONCE), **words)
 
@@ -125,7 +126,7 @@ MEMBERS = (
     "neighbours", "offsets", "edges", "rows", "masters", "master_tiles", "first", "many", "counts", "taken", "starts",
     "sources", "targets", "pieces", "piece_count", "bounds",
 )  # fmt: skip
-"""Of ``env`` in ``tile_building.cuh``, in order."""
+"""Members of ``Env`` in ``tile_building.cuh``, in order."""
 
 
 def _text(wide: bool) -> str:

@@ -1,5 +1,5 @@
-// The sum of the weights of every row. Grid: any number of blocks. A warp takes every n-th row, and its lanes take the row's
-// weights in turn; lanes' sums are added in one order, so the bits are the same on every grid.
+// Sum of the weights of every row. Any grid. A warp takes every n-th row, its lanes read the row in turn, and the
+// lanes' sums are added in a fixed order, so the bits do not depend on the grid.
 
 struct Env {
     const offset_t* offsets;

@@ -1,4 +1,4 @@
-"""The sums of the rows of a graph whose weights lie on a GPU alone (``row_sums.cuh``)."""
+"""Sums of rows of a graph whose weights are only on a GPU (``row_sums.cuh``)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dgraph.backend.cuda.codegen.module_text import common
 
 @cache
 def text(offsets: str, weights: str) -> str:
-    """The kernel, for arrays of these dtypes."""
+    """Return the kernel's text for arrays of these dtypes."""
     types = f"typedef {TYPES[offsets]} offset_t;\ntypedef {TYPES[weights]} weight_t;"
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), types, common("row_sums")])
 
 
 def row_sums(device: Any, offsets: Any, weights: Any) -> Any:
-    """The sum of the weights of every row, float64 (rows,), on the device."""
+    """Return the sum of the weights of every row, float64 (rows,), on the device."""
     names = offsets.dtype.name, weights.dtype.name
     module, rows = device.module(text(*names), f"row_sums_{'_'.join(names)}"), len(offsets) - 1
     sums = device.xp.empty(rows, np.float64)

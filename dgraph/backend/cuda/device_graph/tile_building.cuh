@@ -1,12 +1,12 @@
-// Edges into tiles of targets, once a graph: how many each tile has, where they go, how long its rows are at most.
+// Binning of edges into tiles of targets, once for a graph: count each tile's edges, place them, bound its rows.
 
 struct Env {
     const u32* neighbours;
     const offset_t* offsets;
     i64 edges, rows, masters, master_tiles;
-    i64 first, many; // tiles of this pass, of which a block counts all
+    i64 first, many; // tiles of this pass
     u64* counts;
-    u32* taken; // edges of each tile that have their place
+    u32* taken; // places reserved in each tile
     const i64* starts;
     u32* sources;
     unsigned short* targets;
@@ -27,7 +27,7 @@ DEVICE Place place_of(u32 v) {
     return {env.master_tiles + w / TILE, w % TILE};
 }
 
-// ``f`` of edges of a chunk, as ``f(edge, tile, row)``, whose tiles are of this pass.
+// Call ``f(edge, tile, row)`` for the edges of a chunk whose tiles belong to this pass. By a block.
 template <class F> DEVICE void each_edge(u64 chunk, const F& f) {
     const u64 end = smaller((chunk + 1) * TILED_EDGES, (u64)env.edges);
     for (u64 e = chunk * TILED_EDGES + threadIdx.x; e < end; e += TILE_BLOCK) {
@@ -37,6 +37,7 @@ template <class F> DEVICE void each_edge(u64 chunk, const F& f) {
     }
 }
 
+// Count each tile's edges in shared memory, then add them to ``counts``.
 KERNEL_BY(TILE_BLOCK, 3) count_tiles(i64) {
     SHARED_ARRAY(u32, counts, 4 * TILES_AT_ONCE);
     for (i64 i = threadIdx.x; i < env.many; i += TILE_BLOCK) counts[i] = 0;
@@ -48,7 +49,7 @@ KERNEL_BY(TILE_BLOCK, 3) count_tiles(i64) {
         if (counts[i]) atomicAdd(env.counts + env.first + i, (u64)counts[i]);
 }
 
-// The last of rows ``low .. high`` that begins at edge e or before it.
+// Last of rows ``low .. high`` that begins at edge e or before, by binary search.
 DEVICE u64 row_at(u64 e, u64 low, u64 high) {
     while (low < high) {
         const u64 middle = (low + high + 1) / 2;
@@ -58,7 +59,8 @@ DEVICE u64 row_at(u64 e, u64 low, u64 high) {
     return low;
 }
 
-// A block takes room for a chunk's edges in all tiles, so that a tile's edges stay about in order.
+// Place the edges. A block reserves space for a chunk's edges in all tiles at once, so a tile's edges stay roughly in
+// order.
 KERNEL_BY(TILE_BLOCK, 3) fill_tiles(i64) {
     SHARED_ARRAY(u32, places, 4 * TILES_AT_ONCE);
     for (u64 chunk = blockIdx.x; chunk * TILED_EDGES < (u64)env.edges; chunk += gridDim.x) {
@@ -80,7 +82,7 @@ KERNEL_BY(TILE_BLOCK, 3) fill_tiles(i64) {
     }
 }
 
-// Edges of a tile's longest row, or, where blocks share the tile, as many or more.
+// Bound the length of each tile's rows: the longest row, or, for a cut tile, the sum over its pieces' longest.
 KERNEL_BY(TILE_BLOCK, 3) bound_tiles(i64) {
     SHARED_ARRAY(u32, lengths, 4 * TILES_AT_ONCE);
     for (i64 p = blockIdx.x; p < env.piece_count; p += gridDim.x) {

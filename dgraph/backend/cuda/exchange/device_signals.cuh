@@ -1,7 +1,8 @@
-// What rounds of several GPUs say to each other without the host: short messages, and totals.
+// Signals between kernels of several GPUs: a barrier of one GPU's blocks around work of the first block, short messages
+// without a header, and an allreduce of round totals. All need peer access.
 
-// All blocks of this GPU. When all have come, the first block does ``work`` alone, and then all go on. A block that
-// wrote into a peer's memory has fenced what it wrote before it comes here.
+// Grid barrier in which the first block does ``work`` alone: it waits until all blocks have arrived, works, and lets
+// them go on. A block that wrote into a peer's memory has fenced (``fence_block``) before.
 struct Gate {
     u32 due, gone;
     u32 *arrived, *go;
@@ -24,9 +25,9 @@ struct Gate {
     }
 };
 
-// A message of a list too short to be worth counting first, or of proposals one by one: offsets, and no head: the word
-// that says that it lies ready brings its count. Columns have room for ``most`` rows, or as many as there are positions;
-// and for MAILED.
+// Message without a header, for lists too short to count first and for proposals sent one by one. It has offsets only,
+// and the ready word has its count. Columns have space for ``most`` rows, limited to the number of positions, and for
+// at least MAILED.
 DEVICE Message few(const Asked& a, const Side& side, char* at, i64 many, i64 most) {
     const Span span = span_of(side, a.role);
     Message m;
@@ -35,14 +36,15 @@ DEVICE Message few(const Asked& a, const Side& side, char* at, i64 many, i64 mos
     return m;
 }
 
-// By the first block. What it notes for itself comes behind what peers wait for.
+// Post short messages. By the first block. Local counters are written after the ready word, off the peers' critical
+// path.
 DEVICE void post_few(const Asked& a, i64 number) {
     for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
         u64* word = peer_of(p).signal + signal_word(number);
         i64* post = post_of(p);
         const i64 many = FRESH(post + COUNTED);
         if (many == 0) {
-            TELL_SYSTEM(word, signal_value(number, 0)); // nothing stands before it
+            STORE_SYSTEM(word, signal_value(number, 0)); // relaxed: no data precede it
             continue;
         }
         RELEASE_SYSTEM(word, signal_value(number, many));
@@ -51,7 +53,7 @@ DEVICE void post_few(const Asked& a, i64 number) {
     }
 }
 
-// By the last threads of the first block, while others listen to totals: until messages of all peers came.
+// Wait for messages of all peers, by the last threads of the first block, while its first threads collect totals.
 DEVICE void wait_for_messages(i64 number) {
     for (i64 p = BLOCK - 1 - threadIdx.x; p < env.peer_count; p += BLOCK) {
         const u64* word = peer_of(p).signals + signal_word(number);
@@ -59,7 +61,7 @@ DEVICE void wait_for_messages(i64 number) {
     }
 }
 
-// What came from peer p, from one that counted first or did not.
+// Message received from peer p, with a header or short.
 DEVICE Message incoming_any(const Asked& a, i64 p, i64 number, i64 most) {
     const Peer& peer = peer_of(p);
     const i64 many = (i64)(FRESH(peer.signals + signal_word(number)) & COUNT_IN_HEAD);
@@ -67,8 +69,9 @@ DEVICE Message incoming_any(const Asked& a, i64 p, i64 number, i64 most) {
     return few(a, a.arriving(peer), peer.inbox[number & 1], many, most);
 }
 
-// Rows for peers, K a lane, by whole warps: one at ``at[k]`` where it names a peer, unless the role leaves the position
-// out, whose columns ``fill(k, columns, row)`` fills. Whether this lane wrote any.
+// Append rows to short messages, K a lane, by whole warps. ``at[k]`` has the peer (below 0: no row) and the position;
+// ``fill(k, columns, row)`` writes the values. A position outside the role is left out. Lanes that send to one peer
+// reserve rows with one atomic. Returns true if this lane wrote any.
 template <int K, class F> DEVICE bool send(const Asked& a, Place (&at)[K], i64 number, i64 most, const F& fill) {
     u32 same[K];
     u64 base[K];
@@ -78,7 +81,7 @@ template <int K, class F> DEVICE bool send(const Asked& a, Place (&at)[K], i64 n
         writes |= at[k].p >= 0;
     }
     if (!ballot(writes)) return false;
-    for (int k = 0; k < K; k++) { // one lane a peer, all of them at once
+    for (int k = 0; k < K; k++) { // one atomic for each peer of the warp
         same[k] = alike((u64)at[k].p), base[k] = 0;
         const bool counts = at[k].p >= 0 && __ffs(same[k]) - 1 == (int)lane_id();
         if (counts) base[k] = atomicAdd((u64*)(post_of(at[k].p) + COUNTED), (u64)__popc(same[k]));
@@ -94,8 +97,8 @@ template <int K, class F> DEVICE bool send(const Asked& a, Place (&at)[K], i64 n
     return writes;
 }
 
-// Proposals of the mirrors that a list names, as offsets, without counting them first.
-DEVICE bool append_mirrors(const Asked& a, const News& news, i64 number, i64 most) {
+// Append proposals of listed mirrors, and reset them.
+DEVICE bool append_mirrors(const Asked& a, const ChangeLists& news, i64 number, i64 most) {
     bool wrote = false;
     for (u64 i = thread_rank(); i - lane_id() < news.count; i += ROWS_AT_ONCE * threads()) {
         Place at[ROWS_AT_ONCE];
@@ -116,15 +119,15 @@ DEVICE bool append_mirrors(const Asked& a, const News& news, i64 number, i64 mos
     return wrote;
 }
 
-// Values of the masters that a list names, to all who have a mirror of them.
-DEVICE bool append_masters(const Asked& a, const News& news, i64 number, i64 most) {
+// Append values of listed masters, for every peer that has a mirror of them.
+DEVICE bool append_masters(const Asked& a, const ChangeLists& news, i64 number, i64 most) {
     bool wrote = false;
     for (u64 i = thread_rank(); i - lane_id() < news.count; i += threads()) {
         const bool mine = i < news.count;
-        const u32 v = mine ? FRESH(news.list + i) : 0, last = mine ? env.told_offsets[v + 1] : 0;
-        for (u32 e = mine ? env.told_offsets[v] : 0; ballot(e < last); e++) {
+        const u32 v = mine ? FRESH(news.list + i) : 0, last = mine ? env.mirror_slot_offsets[v + 1] : 0;
+        for (u32 e = mine ? env.mirror_slot_offsets[v] : 0; ballot(e < last); e++) {
             Place at[1] = {{-1, 0}};
-            if (e < last) at[0] = place_of_slot(env.told[e]);
+            if (e < last) at[0] = place_of_slot(env.mirror_slots[e]);
             wrote |= send(a, at, number, most, [&](int, const Columns& columns, i64 row) {
                 put_row(columns, a.fields, row, row_of(a.fields, v));
             });
@@ -133,11 +136,11 @@ DEVICE bool append_masters(const Asked& a, const News& news, i64 number, i64 mos
     return wrote;
 }
 
-APART void append(Asked a, News news, i64 number, i64 most) {
+APART void append(Asked a, ChangeLists news, i64 number, i64 most) {
     fence_block(a.reduces ? append_mirrors(a, news, number, most) : append_masters(a, news, number, most));
 }
 
-#if ACROSS
+#if MULTI_GPU
 template <int K>
 DEVICE bool send_mirrors(const bool (&hit)[K], const u32 (&v)[K], const Proposal (&p)[K], i64 number) {
     bool any = false;
@@ -149,13 +152,13 @@ DEVICE bool send_mirrors(const bool (&hit)[K], const u32 (&v)[K], const Proposal
         if (hit[k]) at[k] = place_of_mirror(v[k]);
     }
     const Asked a = parsed(env.post[POST_REDUCE]);
-    return send(a, at, number, env.post[POST_FEW], [&](int k, const Columns& columns, i64 row) {
+    return send(a, at, number, env.post[POST_OFFSET_LIMIT], [&](int k, const Columns& columns, i64 row) {
         put_proposal(columns, a.fields, row, p[k]);
     });
 }
 #endif
 
-// What all ranks found together. ``lowest`` is only asked for where nothing is active, ``lives`` where LIVE.
+// Totals over all ranks. ``lowest`` is valid only where no vertex is active, ``lives`` where LIVE.
 struct Totals {
     i64 active, edges, stops, waiting, lowest, lives;
     bool late;
@@ -165,16 +168,17 @@ DEVICE Totals totals_in(const i64* t, bool late) {
     return {FRESH(t + TOTAL_ACTIVES), FRESH(t + TOTAL_DEGREES), FRESH(t + TOTAL_STOPS), FRESH(t + TOTAL_WAITING),
             FRESH(t + TOTAL_LOWEST), FRESH(t + TOTAL_LIVES), late};
 }
-DEVICE Totals totals_now() { return totals_in(env.post + POST_TOTALS, FRESH(env.post + POST_LATE) != 0); }
+DEVICE Totals totals_now() { return totals_in(env.post + POST_TOTALS, FRESH(env.post + POST_STALLED) != 0); }
 
-// Behind the words that are counted, sums of floats, as bits: each rank adds them in the order of ranks.
+// This rank's totals and those of all ranks. Sums of floats follow in ``mine`` as bits; each rank adds them in rank
+// order.
 struct Totalled {
     i64 mine[TOTAL_SUMS + SUMS + FLOAT_SUMS];
     i64 all[TOTAL_SUMS + SUMS];
 };
 
-// Totals on their way between ranks, by the first block. Few words (of ``whole``: all) need no order among them: each
-// brings the number of its agreement in its lowest bits. All follow a word with their number, as messages do.
+// Allreduce of totals between GPUs, by the first block. Few words (of ``whole``: all) travel without ordering: each has
+// the number of the agreement in its lowest bits. A whole set follows its number word by release and acquire.
 struct Agreement {
     i64 stamp;
 
@@ -183,19 +187,20 @@ struct Agreement {
     __device__ u32 jobs(bool whole) const { return (u32)env.others * (whole ? 1 : TOTAL_LIGHT); }
 
     __device__ void post_light(const Peer& peer, int k, i64 x) const {
-        TELL_SYSTEM(peer.signal + place() + k, (u64)x << STAMP_BITS | low());
+        STORE_SYSTEM(peer.signal + place() + k, (u64)x << STAMP_BITS | low());
     }
 
-    // Whether it came, and what.
+    // Receive one short word; false if it did not come in time.
     __device__ bool receive_short(const Peer& peer, int k, i64& x) const {
         const u64* word = peer.signals + place() + k;
-        u64 said = 0;
-        const bool came = received(peer, [&]() { return ((said = ACQUIRE_SYSTEM(word)) & ((1 << STAMP_BITS) - 1)) == low(); });
-        x = (i64)said >> STAMP_BITS;
+        u64 got = 0;
+        const bool came = received(peer, [&]() { return ((got = ACQUIRE_SYSTEM(word)) & ((1 << STAMP_BITS) - 1)) == low(); });
+        x = (i64)got >> STAMP_BITS;
         return came;
     }
 
-    // One value by itself, in two halves, by a warp: to all other ranks; and of the p-th, 0 if nothing came.
+    // Send one 64-bit value to all other ranks, in two halves; ``receive_value`` returns the p-th rank's, or 0 on
+    // timeout. By a warp.
     __device__ void post_value(i64 x) {
         stamp++;
         for (i64 p = lane_id(); p < env.others; p += 32)
@@ -208,7 +213,7 @@ struct Agreement {
         return came ? (i64)((u64)upper << 32 | (u32)lower) : 0;
     }
 
-    // By ``step`` threads, this one the ``at``-th.
+    // Send this rank's totals to all others, by ``step`` threads, this one the ``at``-th.
     __device__ void post(const Totalled& t, bool whole, u32 at = threadIdx.x, u32 step = BLOCK) {
         stamp++;
         for (u32 i = at; i < jobs(whole); i += step) {
@@ -239,7 +244,7 @@ struct Agreement {
             const Peer& peer = peer_of(i);
             const u64* words = peer.signals + place();
             if (!received(peer, [&]() { return ACQUIRE_SYSTEM(words + TOTAL_LIGHT) >= (u64)stamp; })) continue;
-            i64 x[TOTAL_SUMS + SUMS]; // all under way at once
+            i64 x[TOTAL_SUMS + SUMS]; // loads in flight at once
             for (int j = 0; j < TOTAL_SUMS + SUMS; j++) x[j] = (i64)FRESH(words + TOTAL_LIGHT + 1 + j);
             for (int j = 0; j < TOTAL_SUMS + SUMS; j++) {
                 if (j == TOTAL_LOWEST) atomicMin(t.all + j, x[j]);
@@ -249,24 +254,24 @@ struct Agreement {
         }
     }
 
-    // Leaves them where every block of this GPU finds them.
+    // Store the totals in ``env.post`` for all blocks of this GPU.
     __device__ void keep(const Totalled& t) const {
         __syncthreads();
         for (int k = threadIdx.x; k < TOTAL_SUMS + SUMS; k += BLOCK)
             env.post[k < TOTAL_SUMS ? POST_TOTALS + k : POST_SUMS + 8 * (k - TOTAL_SUMS)] = t.all[k];
     }
 
-    // Nanoseconds until all were there.
+    // Receive and combine the totals of all ranks; returns the nanoseconds that took.
     __device__ i64 receive_from(Totalled& t, bool whole) const {
         const u64 began = NOW();
         begin(t), collect(t, whole), keep(t);
         return (i64)(NOW() - began);
     }
 
-    // Word k of the p-th other rank's, once all words were heard.
+    // Word k of the p-th other rank's whole set, once it was received.
     __device__ u64 word_of(i64 p, int k) const { return FRESH(peer_of(p).signals + place() + TOTAL_LIGHT + 1 + k); }
 
-    // One sum of floats over ranks, in their order, so that all have the same bits; once all words were heard.
+    // Sum of floats over ranks, in rank order, so that all ranks get the same bits; once all whole sets were received.
     __device__ double float_sum(const Totalled& t, int i) const {
         const int k = TOTAL_SUMS + SUMS + i;
         double all = 0;

@@ -1,7 +1,8 @@
-// A pull over all vertices in two parts: what mirrors were proposed to is copied into the peers' memory, by no kernel, while
-// rows of masters are pulled.
+// A pull over all vertices in two parts (pull_overlap.py). First rows of mirrors are pulled; then copy engines move the
+// mirrors' values into the peers' memory while rows of masters are pulled.
 
-// Behind rows that are not of tiles, or of some: the longest ones, or those that blocks shared; and when it was over.
+// Finish one part of the pull, without propagation blocking or with it: combine the partial results of rows or tiles
+// that several blocks shared. Any grid. Notes the time for ``announce``.
 KERNEL join_part(i64 of) {
     if (is_over()) return;
     const Puller puller = {globals_now(), 0};
@@ -13,8 +14,8 @@ KERNEL join_part(i64 of) {
     if (thread_rank() == 0) env.post[POST_PULLED + of - OF_MIRRORS] = (i64)NOW();
 }
 
-// Messages whose values have been copied: heads, words that say so, and mirrors without what they gave away. What rows of
-// masters did not hide of it counts as packing.
+// Post messages whose values the copy engines have written. The first block writes the headers and the ready words; all
+// blocks reset the mirrors whose proposals were sent. The time that rows of masters did not hide counts as packing.
 KERNEL announce(i64 asked) {
     if (is_over()) return;
     const Asked a = parsed(asked);
@@ -24,14 +25,14 @@ KERNEL announce(i64 asked) {
         __syncthreads();
         if (threadIdx.x == 0) {
             const i64 now = (i64)NOW(), began = FRESH(env.post + POST_PULLED), ended = FRESH(env.post + POST_PULLED + 1);
-            const i64 until = ended > began ? smaller(ended, now) : now; // else masters are still being pulled
+            const i64 until = ended > began ? smaller(ended, now) : now; // no end yet: masters are still being pulled
             env.post[POST_NUMBER] = number;
             env.post[POST_BESIDE] += until - began, env.post[POST_PACKING] += now - until;
         }
     }
     for (i64 p = 0; p < env.peer_count; p++) {
         const Peer& peer = peer_of(p);
-        const Span span = span_of(peer.mine, a.role);
+        const Span span = span_of(peer.own_mirrors, a.role);
         for (i64 i = span.low + (i64)thread_rank(); i < span.high; i += (i64)threads()) reset((u32)(peer.first + i));
     }
 }

@@ -1,4 +1,9 @@
-"""The exchange of a GPU machine: one kernel packs for all peers, one unpacks from all, and nothing lies on the host."""
+"""Reduce and broadcast between GPUs: one kernel packs for all peers, one unpacks from all.
+
+:class:`Exchange` is the entry: ``dgraph/engine/sync`` calls ``reduce`` and ``broadcast`` with the fields and roles of a
+plan. Where every pair of ranks has peer access, kernels write into the peers' mailboxes and no byte passes through the
+host. Otherwise the host moves the packed messages between the two kernels (``transports/``). Layout: ``messages.cuh``.
+"""
 
 from __future__ import annotations
 
@@ -20,43 +25,46 @@ from dgraph.errors import PeerLost
 from dgraph.graph.local import Mirrors
 
 FEW = 1 << 18
-"""Positions that a message may list as they come."""
+"""Most positions that a message may list as offsets without counting them first."""
 
 ACTIVE = 1
-"""Bytes by which a message says whether a vertex is active."""
+"""Bytes of a vertex's active flag in a message."""
 
 
 class Exchanges(Protocol):
-    """The reduce and the broadcast of the next round, with the fields and peers that the plan gives them."""
+    """Reduce and broadcast of the next round, with fields and peers already bound by the plan."""
 
-    def reduce(self) -> None: ...
+    def reduce(self) -> None:
+        """Send mirrors' proposals to their masters."""
 
-    def broadcast(self) -> None: ...
+    def broadcast(self) -> None:
+        """Send masters' values to their mirrors."""
 
 
 class Rounds(Protocol):
-    """Rounds that GPUs run together without the host (``multi_gpu``)."""
+    """Driver of rounds that GPUs run together without the host (``multi_gpu``)."""
 
-    def run(self, limit: int, sync: Exchanges) -> None: ...
+    def run(self, limit: int, sync: Exchanges) -> None:
+        """Run rounds up to round ``limit`` at most; collective."""
 
 
 class Exchange:
-    """Reduce and broadcast of one program's run, for ``dgraph/engine/sync``, which says what and between whom.
+    """Reduce and broadcast of one program's run, called by ``dgraph/engine/sync``.
 
     Args:
         plans: direction → the fields and roles of its exchanges.
-        record: gets bytes and messages by peer, and seconds: of packing and unpacking, and of waiting for peers.
+        record: receives bytes and messages by peer, and seconds of packing, of unpacking and of waiting for peers.
 
     Attributes:
-        told, pushed: what mirrors are told, and proposals, of rounds that push, as kernels are asked; 0: nothing.
-        most: the most vertices and edges of a small round.
-        pulls: the plan of rounds that pull.
-        packs: what takes the place of ``pack`` in the next exchange.
-        blocks: of the exchange's kernels; None: as many as run at once.
+        broadcasts, pushed: exchange words of the broadcast and of the reduce in push rounds; 0: no such exchange.
+        most: limit on active vertices and on edges of a small round, summed over ranks.
+        pulls: the plan of pull rounds.
+        packs: replacement for the launch of ``pack`` in the next exchange.
+        blocks: grid size of the exchange's kernels; None: as many blocks as are resident at once.
     """
 
     def __init__(self, machine: Machine, comm: Comm, links: Links, plans: Mapping[str, Any], record: Any):
-        self.machine: Machine = weakref.proxy(machine)  # which holds this: a cycle would keep arrays until a collection
+        self.machine: Machine = weakref.proxy(machine)  # a strong reference would keep arrays allocated
         self.comm, self.record = comm, record
         self.graph, self.device = machine.graph, machine.device
         self.peers = self.graph.peers
@@ -68,7 +76,7 @@ class Exchange:
         self.direct = self.post.boxes.direct
         self._role_sizes = self.post.role_sizes
         self.most = _times(machine.options.small, comm.size)
-        self.runs_across, self.reaches = machine.runs_across, machine.reaches
+        self.runs_multi_gpu, self.runs_persistent_bfs = machine.runs_multi_gpu, machine.runs_persistent_bfs
         self._timer: AbstractContextManager = record("compute")
         self._write_post(plans)
         self.pulls = plans["pull"]
@@ -77,8 +85,8 @@ class Exchange:
         self.rounds: Rounds | None = None
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
-        """The most bytes of a message to or from a peer, whatever phase and direction it belongs to."""
-        sides = (self.graph.local.mine.get(peer), self.graph.local.theirs.get(peer))
+        """Return the most bytes of a message to or from a peer, over all phases and directions."""
+        sides = (self.graph.local.own_mirrors.get(peer), self.graph.local.peer_mirrors.get(peer))
         total = max(side.count for side in sides if side is not None)
         phases = {fields for now in plans for fields in now.message_fields}
         return max(at.bound(total, [*(widths[k] for k in fields), ACTIVE], self._few) for fields in phases)
@@ -98,60 +106,72 @@ class Exchange:
         words = np.zeros(post.size, np.int64)
         words[at.POST_NUMBER], words[at.POST_STAMP] = self.post.number, self.post.stamp
         words[at.POST_PATIENCE] = int(1e9 * patience(self.comm))
-        words[at.POST_FEW], words[at.POST_MOST] = self._few, self.most
+        words[at.POST_OFFSET_LIMIT], words[at.POST_SMALL_LIMIT] = self._few, self.most
         self.pushed = words[at.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
         marked = push.frontier and self.machine.dirties
-        set_members = self._exchange_word(push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier)
-        self.broadcasts = words[at.POST_TELL] = set_members
+        self.broadcasts = words[at.POST_BROADCAST] = self._exchange_word(
+            push.broadcast, push.broadcast_role, marked=marked, joins=push.frontier
+        )
         pull = plans["pull"]
         for word, role, reduces in (
             (0, push.reduce_role, True), (1, push.broadcast_role, False), (2, pull.reduce_role, True),
-            (3, _either(pull.broadcast_role, pull.reduce_role), False),  # a mirror that is reached looks for no edge
+            (3, _either(pull.broadcast_role, pull.reduce_role), False),  # a reached mirror scans no in-edges
         ):  # fmt: skip
-            words[at.POST_REACH + word] = self._exchange_word((), role, reduces=reduces)
+            words[at.POST_BFS + word] = self._exchange_word((), role, reduces=reduces)
         device.write(post, words)
         self._seen = words
         self.machine.kernels.set_members(
             peers=device.address(self.post.table), peer_count=len(self.peers), others=len(others),
             whole_rows=int(not self._role_sizes["row"]),
             next_peer=sum(peer < self.comm.rank for peer in self.peers) % max(len(self.peers), 1),
-            told_offsets=device.address(offsets), told=device.address(slots),
+            mirror_slot_offsets=device.address(offsets), mirror_slots=device.address(slots),
         )  # fmt: skip
 
     def _row(self, peer: int) -> list[int]:
-        """One ``Peer`` of ``messages.cuh``."""
+        """Return one ``Peer`` of ``messages.cuh`` as words."""
         boxes, local = self.post.boxes, self.graph.local
         shares = peer in self.peers
         near = boxes.chosen[peer] == "p2p"
         mail = [box(peer, parity) if shares else 0 for box in (boxes.outbox, boxes.inbox) for parity in (0, 1)]
         signals = [boxes.signal(peer), boxes.signals(peer)] if near else [0, 0]
-        lids = self.device.address(self.graph.lids[peer]) if peer in local.theirs else 0
-        first = local.mine[peer].first if peer in local.mine else 0
-        sides = [_side(side, peer, self.peers) for side in (local.mine, local.theirs)]
+        lids = self.device.address(self.graph.lids[peer]) if peer in local.peer_mirrors else 0
+        first = local.own_mirrors[peer].first if peer in local.own_mirrors else 0
+        sides = [_side(side, peer, self.peers) for side in (local.own_mirrors, local.peer_mirrors)]
         return [peer, *mail, *signals, lids, first, *sides[0], *sides[1]]
 
     @property
     def ends_only(self) -> bool:
-        """Whether all edges of every vertex are with its master, on all ranks: mirrors are ends of edges only."""
+        """True if on all ranks every edge is stored with the masters of its vertices: mirrors are only targets."""
         return self._role_sizes["row"] == 0 < self._role_sizes["column"]
 
     def reduce(self, fields: tuple[str, ...], role: str, dense: bool, failed: bool) -> None:
-        """Mirrors' proposals to their masters. ``dense``: of every mirror of the role."""
+        """Send mirrors' proposals to their masters. ``dense``: of every mirror of the role."""
         self._exchange(self._reducing(fields, role, dense=dense, failed=failed))
 
     def broadcast(
         self, fields: tuple[str, ...], role: str, dense: bool, marked: bool, joins: bool, failed: bool
     ) -> None:
-        """Masters' values to their mirrors. ``marked``: and whether they are active; ``joins``: mirrors that hear, or
-        are marked, join the frontier."""
+        """Send masters' values to their mirrors; collective.
+
+        Args:
+            fields: fields to send.
+            role: role of the mirrors.
+            dense: send every master of the role, not only changed ones.
+            marked: send a flag with each value: whether the master is active.
+            joins: add the mirrors that receive a value (if ``marked``: an active flag) to the frontier.
+            failed: this rank has failed and sends nothing.
+        """
         asked = self._exchange_word(fields, role, dense=dense, whole=dense, marked=marked, joins=joins, failed=failed)
         if self._exchange(asked) and joins:
             with self._timer:
-                self.machine.settle_joined()
+                self.machine.end_join()
 
-    def across(self, limit: int, sync: Exchanges) -> bool:
-        """Rounds without the host, up to the agreement on the last one; whether there were any, the same on every rank.
-        The caller times them."""
+    def run_device_rounds(self, limit: int, sync: Exchanges) -> bool:
+        """Run rounds without the host until the last is agreed on; collective. The caller times them.
+
+        Returns:
+            False where the host must run the next round; the same on every rank.
+        """
         if self.rounds is not None:
             timer, self._timer = self._timer, nullcontext()
             try:
@@ -159,22 +179,30 @@ class Exchange:
             finally:
                 self._timer = timer
         elif self.is_small():
-            self.machine.across(limit)
+            self.machine.run_device_rounds(limit)
         else:
             return False
         self.check()
         return True
 
     def is_small(self) -> bool:
-        """Whether the next round may run in the kernel of many: a push that is small on all ranks together, and a pass
-        over few vertices if it is one over all that live. The kernel goes on by the same rule. By trees few are looked
-        at, if ranks have said who is inside."""
+        """Return True if the next round may run in the persistent multi-GPU kernel, which applies the same rule.
+
+        It has to be a push whose frontier is small over all ranks, and a pass over all live vertices must visit few.
+        Connected
+        components visit few vertices once ranks have exchanged which vertices are in the largest tree.
+        """
         machine, words = self.machine, self.machine.words
-        if machine.by_trees:
-            return self.runs_across and self.ends_only and self.most >= 0
+        if machine.uses_union_find:
+            return self.runs_multi_gpu and self.ends_only and self.most >= 0
         small = max(machine.total_active, machine.total_edges) <= self.most
         looks = int(words[control_block.TOTAL_LIVE]) if words[control_block.WHOLE] else 0
-        return self.runs_across and small and looks <= at.WHOLE_ACROSS * self.comm.size and machine.direction == "push"
+        return (
+            self.runs_multi_gpu
+            and small
+            and looks <= at.WHOLE_MULTI_GPU * self.comm.size
+            and machine.direction == "push"
+        )
 
     def _reducing(self, fields: tuple[str, ...], role: str, dense: bool = False, failed: bool = False) -> int:
         monoids = [self.machine.traced.fields[name].reduce for name in fields]
@@ -185,23 +213,23 @@ class Exchange:
         self, fields: tuple[str, ...], role: str, *, reduces: bool = False, dense: bool = False, whole: bool = False,
         marked: bool = False, joins: bool = False, failed: bool = False,
     ) -> int:  # fmt: skip
-        """What kernels are told of an exchange; 0 if there is nobody to talk to."""
+        """Encode an exchange as the kernels' argument; 0 if no vertex of the role is shared."""
         if not self._role_sizes[role]:
             return 0
         flags = (
-            (at.ASKED_REDUCES, reduces), (at.ASKED_DENSE, dense), (at.ASKED_WHOLE, whole), (at.ASKED_MARKED, marked),
-            (at.ASKED_JOINS, joins), (at.ASKED_FAILED, failed), (at.ASKED_DIRECT, self.direct),
+            (at.ARG_REDUCES, reduces), (at.ARG_DENSE, dense), (at.ARG_WHOLE, whole), (at.ARG_MARKED, marked),
+            (at.ARG_JOINS, joins), (at.ARG_FAILED, failed), (at.ARG_DIRECT, self.direct),
         )  # fmt: skip
-        asked = sum(self._bit[name] for name in fields) | at.ROLES[role] << at.ASKED_ROLE
+        asked = sum(self._bit[name] for name in fields) | at.ROLES[role] << at.ARG_ROLE
         return asked | sum(1 << bit for bit, wanted in flags if wanted)
 
     def _exchange(self, asked: int) -> bool:
-        """Whether there was anybody to talk to."""
+        """Run one exchange; return False if there is none to run."""
         if not asked:
             return False
         self.post.number += 1
         if self.direct:
-            with self._timer:  # ``account`` gives each part its own
+            with self._timer:  # ``account`` splits it into parts
                 packs, self.packs = self.packs or partial(self._launch, "pack"), None
                 packs(asked)
                 self._launch("unpack", asked)
@@ -210,7 +238,7 @@ class Exchange:
         return True
 
     def _staged(self, asked: int) -> None:
-        """With the host between the kernels, which carries what no kernel can."""
+        """Run one exchange with the host between the kernels, which moves what kernels cannot write to peers."""
         boxes, record = self.post.boxes, self.record
         with record("pack"):
             self._launch("pack", asked)
@@ -226,25 +254,25 @@ class Exchange:
             boxes.wait()
 
     def _launch(self, kernel: str, asked: int) -> None:
-        self.machine.kernels.launch("phases", kernel, asked, fused=False, blocks=self.blocks)
+        self.machine.kernels.launch("round_kernels", kernel, asked, fused=False, blocks=self.blocks)
 
     def check(self) -> None:
-        """Take in how many exchanges there were; the host has just read it.
+        """Read the number of exchanges from the control block, which the host has just copied.
 
         Raises:
-            PeerLost: a GPU has waited in vain, or another rank gave up. Where it has waited for as long as the watchdog
-                lets it, the job ends instead.
+            PeerLost: a GPU waited too long for a message, or another rank gave up. Where the wait was as long as the
+                watchdog's limit, the watchdog ends the job instead.
         """
         words = self._words()
-        if words[at.POST_LATE]:
+        if words[at.POST_STALLED]:
             self.post.broken = True
-            peer, told = divmod(int(words[at.POST_LATE]) - 2, 2)
+            peer, gave_up = divmod(int(words[at.POST_STALLED]) - 2, 2)
             waited, watchdog = patience(self.comm), self.comm.watchdog
-            if not told and waited == watchdog.seconds:
-                watchdog.bite([peer], self.machine.round + 1)
+            if not gave_up and waited == watchdog.seconds:
+                watchdog.expire([peer], self.machine.round + 1)
             raise PeerLost(
                 f"rank {self.comm.rank} waited for a message from rank {peer}"
-                + (", which gave up" if told else f" for more than {waited:g} s ({PATIENCE})")
+                + (", which gave up" if gave_up else f" for more than {waited:g} s ({PATIENCE})")
                 + "; that rank has ended or hangs, its own message says more"
             )
         self.post.number, self.post.stamp = int(words[at.POST_NUMBER]), int(words[at.POST_STAMP])
@@ -253,7 +281,7 @@ class Exchange:
         return self.machine.all_words[self.machine.arrays.post_at :]
 
     def account(self) -> None:
-        """Seconds and bytes that kernels wrote down since the last call go into the record."""
+        """Add the seconds and bytes that kernels noted since the last call to the record."""
         words = self._words()
         new = (words - self._seen).tolist()
         self._seen = words.copy()
@@ -274,12 +302,12 @@ class Exchange:
 
 
 def _either(a: str, b: str) -> str:
-    """The role of mirrors that have one of two."""
+    """Return the role that covers the mirrors of both."""
     return a if b in ("none", a) else b if a == "none" else "any"
 
 
 def _times(small: int, ranks: int) -> int:
-    """A rank's limit as one of all ranks."""
+    """Scale a limit per rank to one over all ranks."""
     return min(max(small, -1), 2**40) * ranks
 
 
@@ -288,7 +316,7 @@ def _peer_word(i: int, word: int) -> int:
 
 
 def _side(sides: Mapping[int, Mirrors], peer: int, peers: list[int]) -> list[int]:
-    """One ``Side``: count, columns, rows, and the first chunk."""
+    """Return one ``Side`` of ``messages.cuh``: count, columns, rows, first chunk."""
     if peer not in sides:
         return [0, 0, 0, 0]
     before = (sides[other].count for other in peers[: peers.index(peer)] if other in sides)

@@ -1,7 +1,9 @@
-// One exchange: ``pack`` for all peers, ``unpack`` from all. Between kernels of GPUs that reach each other no host is
-// needed: ``pack`` posts, ``unpack`` waits. All blocks of either run at once.
+// One exchange: ``pack`` writes messages for all peers, ``unpack`` reads those from all peers. With peer access
+// (a.direct) ``pack`` posts them and ``unpack`` waits for them without the host. Both use a grid barrier, so all blocks
+// are resident.
 
-DEVICE News changes_now(const Asked& a) {
+// The lists of changed vertices that an exchange sends: touched mirrors for a reduce, changed masters for a broadcast.
+DEVICE ChangeLists changes_now(const Asked& a) {
     const i64* c = env.control;
     const u32* queue = is(SWAPPED) ? env.queue1 : env.queue0;
     const u64 active = (u64)KNOWN(c + ACTIVE);
@@ -9,12 +11,13 @@ DEVICE News changes_now(const Asked& a) {
     return {DIRTY ? env.dirty : queue, DIRTY ? (u64)KNOWN(c + DIRTIED) : active, queue, active};
 }
 
+// Pack messages for all peers. The first block writes headers and posts after a grid barrier.
 KERNEL pack(i64 asked) {
     SHARED(PackRoom, room);
     if (is_over()) return;
     const u64 began = NOW();
     const Asked a = parsed(asked);
-    const News news = changes_now(a);
+    const ChangeLists news = changes_now(a);
     const i64 number = KNOWN(env.post + POST_NUMBER) + 1;
     u32 due = pack_all(a, news, number, (u32)KNOWN(env.control + GATE), room);
     grid_barrier(env.gate, due);
@@ -26,6 +29,8 @@ KERNEL pack(i64 asked) {
     env.control[GATE] = due, env.post[POST_NUMBER] = number, env.post[POST_PACKING] += (i64)(NOW() - began);
 }
 
+// Wait for messages of all peers and apply them: combine proposals into masters, or store values in mirrors. Every
+// thread acquires the ready words (system scope), so the peers' writes are visible to it.
 KERNEL unpack(i64 asked) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
@@ -57,9 +62,9 @@ KERNEL unpack(i64 asked) {
     env.post[POST_WAITING] += (i64)(arrived - began), env.post[POST_UNPACKING] += (i64)(NOW() - arrived);
 }
 
-// After a rest of some 10 ms links sleep, each by itself, and addresses are dealt out to them: a first burst took 0.3 ms,
-// the next one 0.01, and a single word woke no more than its own link. So threads read from many places, while hosts are
-// still busy.
+// Wake the links before the first exchange. After about 10 ms of rest NVLinks sleep, each by itself, and addresses are
+// interleaved over the links. A first burst took 0.3 ms, the next one 0.01 ms; a single word woke only its own link. So
+// threads read from many places of every peer's mailbox while hosts are still busy.
 KERNEL wake(i64) {
     for (i64 p = 0; p < env.peer_count; p++) {
         const Peer& peer = peer_of(p);

@@ -1,11 +1,13 @@
-// Messages from GPU to GPU: positions of an agreed list and their values, written by one kernel for all peers, straight
-// into their memory where they can be reached.   [Dathathri et al., PLDI 2018]
+// Messages between GPUs: positions of a list that both ranks know, and the fields' values at them. One kernel writes
+// the messages for all peers, directly into their memory where there is peer access.   [Dathathri et al., PLDI 2018:
+// Gluon]
 //
 // Mailboxes come in pairs, by parity of the exchange's number. A rank writes message s over message s - 2 only after it
-// heard message s - 1 from every peer, and a peer posts that one only after it has read message s - 2: so nothing that
-// is unread is overwritten. That is why a peer posts even where it has nothing to say.
+// received message s - 1 from every peer. A peer posts s - 1 only after it has read s - 2, so no unread message is
+// overwritten. For this reason a peer posts even if its message is empty.
 
-// Positions of one side of a pair: columns are 0 … columns, rows are rows … count; its chunks are numbered from ``chunk``.
+// Positions of one side of a pair: columns are 0 … columns, rows are rows … count; its chunks are numbered from
+// ``chunk``.
 struct Side {
     i64 count, columns, rows, chunk;
 };
@@ -13,45 +15,47 @@ struct Side {
 struct Peer {
     i64 rank;
     char *outbox[2], *inbox[2];
-    u64 *signal, *signals; // words in the peer's memory that are mine, and the other way round; null: not within reach
+    u64 *signal, *signals; // my words in the peer's memory, and its words in mine; null: no peer access
     const u32* lids;       // my master at each position of the peer's mirrors
     i64 first;             // the lid of my mirror at position 0
-    Side mine, theirs;
+    Side own_mirrors, peer_mirrors;
 };
 
 
-// Rows that a thread of a broad round moves together: loads of one kind are under way at once.
+// Rows that a thread of a large round moves together, so that loads of one kind are in flight at once.
 #define ROWS_AT_ONCE 4
 
-// Warps that share the bits of a chunk that came.
+// Warps that share the bits of a received chunk.
 #define SHARES 4
 
 DEVICE const Peer& peer_of(i64 p) { return ((const Peer*)env.peers)[p]; }
-// The i-th peer to write to: the next rank first and then round, so that not all ranks write to the same one.
+// The i-th peer to write to: the next rank first, round robin, so that ranks write to different ones.
 DEVICE i64 in_turn(i64 i) {
     const i64 p = env.next_peer + i;
     return p < env.peer_count ? p : p - env.peer_count;
 }
 DEVICE i64* post_of(i64 p) { return env.post + POST_PEERS + POST_PEER * p; }
 
+// An exchange as decoded from its word (``exchange.py``): fields, role and flags.
 struct Asked {
     i64 fields;
     u32 role;
     bool reduces, dense, whole, marked, joins, failed, direct;
 
-    __device__ const Side& leaving(const Peer& peer) const { return reduces ? peer.mine : peer.theirs; }
-    __device__ const Side& arriving(const Peer& peer) const { return reduces ? peer.theirs : peer.mine; }
+    __device__ const Side& leaving(const Peer& peer) const { return reduces ? peer.own_mirrors : peer.peer_mirrors; }
+    __device__ const Side& arriving(const Peer& peer) const { return reduces ? peer.peer_mirrors : peer.own_mirrors; }
 };
 
 DEVICE Asked parsed(i64 asked) {
     Asked a;
-    a.fields = asked & ((1ll << ASKED_ROLE) - 1), a.role = (u32)(asked >> ASKED_ROLE & 3);
-    a.reduces = asked >> ASKED_REDUCES & 1, a.dense = asked >> ASKED_DENSE & 1, a.whole = asked >> ASKED_WHOLE & 1;
-    a.marked = asked >> ASKED_MARKED & 1, a.joins = asked >> ASKED_JOINS & 1, a.failed = asked >> ASKED_FAILED & 1;
-    a.direct = asked >> ASKED_DIRECT & 1;
+    a.fields = asked & ((1ll << ARG_ROLE) - 1), a.role = (u32)(asked >> ARG_ROLE & 3);
+    a.reduces = asked >> ARG_REDUCES & 1, a.dense = asked >> ARG_DENSE & 1, a.whole = asked >> ARG_WHOLE & 1;
+    a.marked = asked >> ARG_MARKED & 1, a.joins = asked >> ARG_JOINS & 1, a.failed = asked >> ARG_FAILED & 1;
+    a.direct = asked >> ARG_DIRECT & 1;
     return a;
 }
 
+// Range of positions that a role covers.
 struct Span {
     i64 low, high;
 
@@ -68,7 +72,7 @@ DEVICE Span span_of(const Side& side, u32 role) {
 
 DEVICE i64 bitset_size(i64 chunks) { return padded(4 * chunks) + (chunks << CHUNK_BITS) / 8; }
 
-// The encoding of the fewest bytes.
+// Encoding of the fewest bytes.
 DEVICE i64 chosen(i64 count, const Span& span, i64 width, bool whole) {
     if (count == 0) return NOTHING;
     const i64 bitset = bitset_size(span.chunks()) + count * width, offsets = padded(4 * count) + count * width;
@@ -76,6 +80,7 @@ DEVICE i64 chosen(i64 count, const Span& span, i64 width, bool whole) {
     return all ? EVERYTHING : bitset < offsets ? BITSET : OFFSETS;
 }
 
+// One message in a mailbox: its encoding and where its parts lie.
 struct Message {
     i64 kind, count;
     Span span;
@@ -93,10 +98,11 @@ struct Message {
         if (kind != NOTHING && marked) bytes += padded(stride);
     }
 
-    // Every row: ``f(mine, position, row)`` of K at a time, by whole warps; of a message without bits, every ``step``-th
-    // from ``at`` on.
+    // Call ``f(mine, position, row)`` for every row of the message, K rows a lane at a time, by whole warps. Bitsets
+    // are dealt to warps in parts of a chunk; of other encodings this thread takes row ``at`` and every ``step``-th one
+    // after it.
     template <int K, class F> __device__ void each(const F& f, u64 at = thread_rank(), u64 step = threads()) const {
-        if (kind == BITSET) { // hubs stand together: a chunk of theirs would keep its warp while others have nothing
+        if (kind == BITSET) { // hubs have neighbouring positions: several warps share a chunk for balance
             for (u64 i = warp_rank(); i < SHARES * (u64)span.chunks(); i += warps()) {
                 const u64 k = i / SHARES;
                 const u32 word = FRESH(bits + 32 * k + lane_id()), through = sum_up_to_lane((u32)__popc(word));
@@ -115,9 +121,9 @@ struct Message {
         }
     }
 
-    // The positions of a chunk whose bits are set, a lane each: so rows are moved side by side, however far apart bits are.
-    // Each lane holds a word, and how many bits there are ``through`` it; the first of them is row ``base``. Every
-    // ``shares``-th run of them.
+    // Call ``f`` for the set bits of a chunk, one a lane, so that neighbouring lanes access neighbouring rows however
+    // far apart the bits are. Each lane passes its word and the inclusive prefix sum of set bits (``through``); the
+    // first bit is row ``base``. Takes the ``share``-th of every ``shares`` runs.
     template <int K, class F>
     __device__ static void each_set(i64 chunk, u32 word, u32 through, i64 base, const F& f, u32 share = 0, u32 shares = 1) {
         const u32 before = through - __popc(word), all = shuffle(through, 31);
@@ -126,7 +132,7 @@ struct Message {
             i64 position[K], row[K];
             for (int k = 0; k < K; k++) {
                 const u32 n = first + 32 * k + lane_id();
-                u32 holder = 0; // the last lane that has no more bits in front of it
+                u32 holder = 0; // the last lane whose bits begin at n or before
                 for (u32 step = 16; step; step >>= 1)
                     if (shuffle(before, holder + step) <= n) holder += step;
                 const u32 bit = nth_bit(shuffle(word, holder), n - shuffle(before, holder));
@@ -137,7 +143,7 @@ struct Message {
     }
 };
 
-// What is about to be sent to peer p.
+// Message that is about to be sent to peer p.
 DEVICE Message outgoing(const Asked& a, i64 p, i64 number) {
     const Peer& peer = peer_of(p);
     const Span span = span_of(a.leaving(peer), a.role);
@@ -149,22 +155,22 @@ DEVICE Message outgoing(const Asked& a, i64 p, i64 number) {
     return m;
 }
 
-// What came from peer p, by whole warps. A message of another number is an old one: a transport carries nothing where nothing
-// was said.
+// Message received from peer p; by whole warps. A header of another number is an older message: a staged transport
+// moves no bytes for an empty one.
 DEVICE Message incoming(const Asked& a, i64 p, i64 number) {
     const Peer& peer = peer_of(p);
     char* at = peer.inbox[number & 1];
     const i64* head = (const i64*)at;
     const Span span = span_of(a.arriving(peer), a.role);
     Message m;
-    const i64 said = span.total() ? FRESH(head + lane_id() % 4) : 0; // a word a lane
-    const bool none = span.total() == 0 || shuffle(said, HEADER_NUMBER) != number;
-    const i64 kind = shuffle(said, HEADER_KIND), count = shuffle(said, HEADER_COUNT), stride = shuffle(said, HEADER_STRIDE);
+    const i64 header = span.total() ? FRESH(head + lane_id() % 4) : 0; // a word a lane
+    const bool none = span.total() == 0 || shuffle(header, HEADER_NUMBER) != number;
+    const i64 kind = shuffle(header, HEADER_KIND), count = shuffle(header, HEADER_COUNT), stride = shuffle(header, HEADER_STRIDE);
     m.place(at, none ? NOTHING : kind, none ? 0 : count, none ? 0 : stride, span, a.fields, a.marked);
     return m;
 }
 
-// K rows of a message: the vertices at ``position``.
+// Write K rows of a message from the vertices at ``position``. In a reduce the mirrors are reset to the identity.
 template <int K>
 DEVICE void put(const Asked& a, const Peer& peer, const Message& m, const bool* mine, const i64* position, const i64* row) {
     u32 v[K];
@@ -185,7 +191,7 @@ DEVICE void put(const Asked& a, const Peer& peer, const Message& m, const bool* 
     }
 }
 
-// A message's head, and what the host counts. By one thread.
+// Write a message's header and the counters that the host reads. By one thread.
 DEVICE void finish(i64 p, const Message& m, i64 stride, i64 number) {
     i64 *post = post_of(p), *head = (i64*)peer_of(p).outbox[number & 1];
     post[COUNTED] = post[RESERVED] = 0, post[BYTES] = m.bytes;
@@ -194,37 +200,38 @@ DEVICE void finish(i64 p, const Message& m, i64 stride, i64 number) {
     head[HEADER_COUNT] = m.count, head[HEADER_STRIDE] = stride;
 }
 
-// Spinning. Bounded: a rank that waits for too long tells all others, and Python raises. ``told``: ``rank`` gave up
-// before, or cannot go on; nobody waited that long for it here.
+// Bounded spinning. A rank that waits too long notifies all others and Python raises. ``remote``: ``rank`` gave up
+// first or has failed, so no timeout passed here.
 
-DEVICE void abort_wait(i64 rank, bool told) {
-    atomicCAS((u64*)(env.post + POST_LATE), 0ull, (u64)(1 + rank) << 1 | told);
+DEVICE void abort_wait(i64 rank, bool remote) {
+    atomicCAS((u64*)(env.post + POST_STALLED), 0ull, (u64)(1 + rank) << 1 | remote);
     for (i64 p = 0; p < env.others; p++)
         if (peer_of(p).signal) RELEASE_SYSTEM(peer_of(p).signal + SIGNAL_ABORT, 1);
 }
 
-// Whether a peer came to what ``ready`` looks for in time.
+// Spin until ``ready()`` is true; false on timeout or if any rank gave up.
 template <class F> DEVICE bool received(const Peer& peer, const F& ready) {
     if (ready()) return true;
     const u64 began = NOW(), patience = (u64)FRESH(env.post + POST_PATIENCE);
     for (u32 looks = 0; !ready(); looks++) {
         WAIT_FOR_PEER();
         if (looks % 64) continue;
-        if (FRESH(env.post + POST_LATE)) return false;
-        const bool told = ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT) != 0;
-        if (told || NOW() - began > patience) {
-            abort_wait(peer.rank, told);
+        if (FRESH(env.post + POST_STALLED)) return false;
+        const bool remote = ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT) != 0;
+        if (remote || NOW() - began > patience) {
+            abort_wait(peer.rank, remote);
             return false;
         }
     }
     return true;
 }
 
-// A word a parity says that a message lies ready: its number, and its count where that stands in no head.
+// Ready word of an exchange, one a parity: the message's number, and its count unless the header has it.
 DEVICE u32 signal_word(i64 number) { return SIGNAL_NUMBER + (u32)(number & 1); }
 DEVICE u64 signal_value(i64 number, i64 count) { return (u64)number << COUNT_BITS | (u64)count; }
 
-// By every thread of a block: whether messages of all peers came.
+// Wait for messages of all peers, by every thread of a block; true if all came. The acquire (system scope) orders later
+// reads of the mailboxes after the peers' release.
 DEVICE bool all_received(i64 number) {
     bool late = false;
     for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
@@ -234,7 +241,6 @@ DEVICE bool all_received(i64 number) {
     return !__syncthreads_or(late);
 }
 
-// What both ends do with a message that came.
 
 template <int K>
 DEVICE void combine_from(const Peer& peer, const Message& m, Visit& visit, u64 at = thread_rank(), u64 step = threads()) {

@@ -1,4 +1,6 @@
-// Packing: all blocks, for all peers.
+// Packing of messages, by all blocks for all peers at once. Changed vertices are marked in a bitmap over positions
+// (``env.marks``, one bit a position) and counted by peer. After a grid barrier each warp takes a chunk of 1,024
+// positions and writes the values of those marked.
 
 #define FEW_PEERS 64
 
@@ -6,29 +8,29 @@ struct PackRoom {
     u32 counts[FEW_PEERS];
 };
 
-// What an exchange is about: mirrors that got proposals, or masters that mirrors must hear of; and who is active.
-struct News {
+// Lists of an exchange: mirrors with proposals or changed masters; and active vertices.
+struct ChangeLists {
     const u32* list;
     u64 count;
     const u32* active;
     u64 active_count;
 };
 
-// Peer p's position that a vertex is at, or a slot that ``told`` names.
+// A peer and the position of a vertex in the pair's list; from a lid, or from a slot of ``mirror_slots``.
 struct Place {
     i64 p, position;
 };
 
 DEVICE Place place_of_mirror(u32 v) {
     i64 p = 0;
-    while ((u64)v - (u64)peer_of(p).first >= (u64)peer_of(p).mine.count) p++;
+    while ((u64)v - (u64)peer_of(p).first >= (u64)peer_of(p).own_mirrors.count) p++;
     return {p, (i64)v - peer_of(p).first};
 }
 
 DEVICE Place place_of_slot(u32 slot) {
     i64 p = 0;
-    while ((i64)slot - (peer_of(p).theirs.chunk << CHUNK_BITS) >= peer_of(p).theirs.count) p++;
-    return {p, (i64)slot - (peer_of(p).theirs.chunk << CHUNK_BITS)};
+    while ((i64)slot - (peer_of(p).peer_mirrors.chunk << CHUNK_BITS) >= peer_of(p).peer_mirrors.count) p++;
+    return {p, (i64)slot - (peer_of(p).peer_mirrors.chunk << CHUNK_BITS)};
 }
 
 DEVICE void mark(const Asked& a, const Place& at, PackRoom& room) {
@@ -41,31 +43,33 @@ DEVICE void mark(const Asked& a, const Place& at, PackRoom& room) {
     else count(post_of(at.p) + COUNTED, 1);
 }
 
-// A bit for every position that the list means, and how many a peer.
-DEVICE void mark_listed(const Asked& a, const News& news, PackRoom& room) {
+// Mark the position of every listed vertex, and count them by peer: in shared memory for the first FEW_PEERS peers.
+DEVICE void mark_listed(const Asked& a, const ChangeLists& news, PackRoom& room) {
     for (u32 p = threadIdx.x; p < FEW_PEERS; p += BLOCK) room.counts[p] = 0;
     __syncthreads();
     for (u64 i = thread_rank(); i < news.count; i += threads()) {
         const u32 v = FRESH(news.list + i);
         if (a.reduces) mark(a, place_of_mirror(v), room);
         else
-            for (u32 e = env.told_offsets[v]; e < env.told_offsets[v + 1]; e++) mark(a, place_of_slot(env.told[e]), room);
+            for (u32 e = env.mirror_slot_offsets[v]; e < env.mirror_slot_offsets[v + 1]; e++) mark(a, place_of_slot(env.mirror_slots[e]), room);
     }
     __syncthreads();
     for (u32 p = threadIdx.x; p < FEW_PEERS; p += BLOCK)
         if (room.counts[p]) count(post_of(p) + COUNTED, room.counts[p]);
 }
 
-// A bit for every active master; or all gone again.
-DEVICE void mark_active(const News& news, bool gone) {
+// Set the bit of every active master in ``env.awake``, or clear them again.
+DEVICE void mark_active(const ChangeLists& news, bool clears) {
     if (env.peer_count == 0) return;
     for (u64 i = thread_rank(); i < news.active_count; i += threads()) {
         const u32 v = FRESH(news.active + i);
-        if (gone) env.awake[v >> 5] = 0;
+        if (clears) env.awake[v >> 5] = 0;
         else atomicOr(env.awake + (v >> 5), 1u << (v & 31));
     }
 }
 
+// Write the values of one peer's message: all rows if dense, else those marked. A warp takes a chunk; marks are
+// cleared.
 DEVICE void write(const Asked& a, i64 p, i64 number) {
     const Peer& peer = peer_of(p);
     const Side& side = a.leaving(peer);
@@ -94,9 +98,9 @@ DEVICE void write(const Asked& a, i64 p, i64 number) {
     }
 }
 
-// Everything but what the first block does when all have met: messages that lie ready but for their heads. What ``due``
-// has become.
-APART u32 pack_all(Asked a, News news, i64 number, u32 due, PackRoom& room) {
+// Write all messages but their headers. Returns the new barrier count. ``fence_block`` makes each block's writes
+// visible to the system, so that the first block may post them after the next grid barrier.
+APART u32 pack_all(Asked a, ChangeLists news, i64 number, u32 due, PackRoom& room) {
     if (!a.failed && !a.dense) mark_listed(a, news, room);
     if (!a.failed && a.marked) mark_active(news, false);
     grid_barrier(env.gate, due);
@@ -105,7 +109,7 @@ APART u32 pack_all(Asked a, News news, i64 number, u32 due, PackRoom& room) {
     return due;
 }
 
-// By the first block, when all have written: heads, and words that say so.
+// Write the headers and post: the first block, after the barrier. Each ready word is a system-scope release.
 APART void post_all(Asked a, i64 number) {
     for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) {
         const Peer& peer = peer_of(p);

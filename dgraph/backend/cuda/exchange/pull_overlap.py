@@ -1,11 +1,13 @@
-"""A pull over all vertices, in two parts: what mirrors were proposed to travels while rows of masters are pulled.
+"""Overlap of a pull's exchange with the pull of masters' rows.
 
-Mirrors lie behind masters, and those of a peer in the order of its positions: so a dense message of one field is a
-piece of the field's array. Behind the rows of mirrors a stream of its own copies it into the peers' memory, and
-``announce`` says so, in place of ``pack``. The host knows the mailbox by the exchange's number. It may have started
-copies that run behind the last round, where ``announce`` does nothing: nobody reads what they write. A rank concludes a
-round when it has heard that all others have read the messages of that round, so they overwrite nothing that is unread;
-and the rounds' stream waits for them, so what is sent there next comes later.
+A pull over all vertices first computes the rows of mirrors. Mirrors lie behind masters, grouped by owner in the order
+of the owner's positions. A dense message of one field is therefore a slice of the field's array. A stream of its own
+copies the slices into the peers' mailboxes while rows of masters are pulled. ``announce`` (``dma_send.cuh``) then posts
+the messages in place of ``pack``.
+
+The host chooses the mailbox by the exchange's number. It may have started copies for rounds behind the last one; there
+``announce`` does nothing and no rank reads what they wrote. They overwrite no unread message either: a rank ends a
+round only after all others have read that round's messages. The rounds' stream waits for the copies.
 """
 
 from __future__ import annotations
@@ -19,17 +21,17 @@ from dgraph.backend.cuda.round_kernels.machine import Machine
 from dgraph.backend.cuda.schedules import SCHEDULES
 
 MUCH = 1 << 22
-"""Bytes that leave a rank in a round from which on they are copied: below, more launches cost what is hidden."""
+"""Bytes that leave a rank in a round from which on they are copied; below, extra launches cost more than is hidden."""
 
 PROCESSORS_A_BLOCK = 8
-"""``announce`` gets a block for so many multiprocessors, where rows of masters leave it room."""
+"""Multiprocessors for each block of ``announce``, which runs beside the pull of masters' rows."""
 
 
 class PullOverlap:
-    """Of one program's run, by this rank alone: peers find the messages that ``pack`` would have written.
+    """Overlapped pulls of one program's run. Not collective: peers find the messages that ``pack`` would have written.
 
     Attributes:
-        able: whether messages of this rank's pulls are copied.
+        able: True if messages of this rank's pulls are copied.
     """
 
     def __init__(self, exchange: Exchange, machine: Machine):
@@ -44,15 +46,17 @@ class PullOverlap:
             self._few = max(machine.device.blocks // PROCESSORS_A_BLOCK, 1)
 
     def _bytes(self, field: str) -> int:
-        """Of the values that leave this rank in a round."""
-        spans = [mirrors.span(self._role) for mirrors in self.machine.graph.local.mine.values()]
+        """Return the bytes that leave this rank in a round."""
+        spans = [mirrors.span(self._role) for mirrors in self.machine.graph.local.own_mirrors.values()]
         return sum(high - low for low, high in spans) * int(self.machine.arrays.fields[field].itemsize)
 
     @cached_property
     def _pieces(self) -> tuple[list[tuple[int, int, int]], ...]:
-        """By parity of the exchange: (to, from, bytes). The next higher rank comes first, so that no two ranks write to
-        the same one at a time."""
-        comm, boxes, mine = self.exchange.comm, self.exchange.post.boxes, self.machine.graph.local.mine
+        """Copies by parity of the exchange's number: (destination, source, bytes).
+
+        The next higher rank comes first, so that no two ranks write to the same one at a time.
+        """
+        comm, boxes, mine = self.exchange.comm, self.exchange.post.boxes, self.machine.graph.local.own_mirrors
         column = self.machine.arrays.fields[self.exchange.pulls.reduce[0]]
         start, width = self.machine.device.address(column), int(column.itemsize)
         pieces: tuple[list[tuple[int, int, int]], ...] = [], []
@@ -64,31 +68,32 @@ class PullOverlap:
         return pieces
 
     def cuts(self) -> bool:
-        """Whether the next round is pulled in two parts."""
+        """Return True if the next round is pulled in two parts."""
         return self.able and self.machine.direction == "pull"
 
     def pull(self, sync: Exchanges) -> None:
-        """The next round's edges, and its proposals to mirrors on all ranks."""
+        """Process the next round's edges and reduce mirrors' proposals; collective."""
         self._part(at.OF_MIRRORS)
         self.machine.device.raw.record(self._pulled)
         self.exchange.packs = self._send
         sync.reduce()
 
     def _part(self, of: int, blocks: int | None = None) -> None:
+        """Pull the rows of mirrors or of masters (``of``)."""
         kernels = self.machine.kernels
-        *before, pull = kernels.pulling(of)
+        *before, pull = kernels.pull_launches(of)
         self.machine.launch(*before)
         kernels.launch(*pull, fused=False, blocks=blocks)
-        self.machine.launch(("phases", "join_part", of))
+        self.machine.launch(("round_kernels", "join_part", of))
 
     def _send(self, asked: int) -> None:
-        """The messages of the exchange that has just been numbered, and rows of masters beside them."""
+        """Copy the messages of the current exchange to the peers, and pull masters' rows at the same time."""
         device, kernels, raw = self.machine.device, self.machine.kernels, self.machine.device.raw
         raw.hold(self._pulled, self._stream)
         for to, source, size in self._pieces[self.exchange.post.number & 1]:
             raw.copy(to, source, size, self._stream)
         with device.on(self._stream):
-            kernels.launch("phases", "announce", asked, fused=False, blocks=self._few)
+            kernels.launch("round_kernels", "announce", asked, fused=False, blocks=self._few)
         raw.record(self._sent, self._stream)
-        self._part(at.OF_MASTERS, max(kernels.grid("phases", kernels.puller, fused=False) - self._few, 1))
+        self._part(at.OF_MASTERS, max(kernels.grid("round_kernels", kernels.pull_kernel, fused=False) - self._few, 1))
         raw.hold(self._sent)

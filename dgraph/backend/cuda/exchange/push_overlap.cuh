@@ -1,7 +1,8 @@
-// A push in two parts. Of every row edges into mirrors come first, from ``middles`` on those into masters: so either part
-// of a frontier's edges is walked like a frontier, by prefix sums of its own.
+// A push in two parts (push_overlap.py). In every row edges into mirrors come first; ``middles`` holds the index of the
+// first edge into a master. Each part of the frontier's edges has prefix sums of its own and is processed like a
+// frontier.
 
-// Boundary degrees of the frontier, and then their prefix sums; what those before it leave is the interior's.
+// Prefix sums of boundary degrees of the frontier; the interior's are what remains of the whole prefix sums.
 struct PartSums {
     const u32* items;
     prefix_t *sums, *boundary;
@@ -33,13 +34,14 @@ DEVICE i64 exchanged() {
     return FRESH(env.post + POST_PACKING) + FRESH(env.post + POST_WAITING) + FRESH(env.post + POST_UNPACKING);
 }
 
+// Sum the boundary degrees of each block's part of the frontier.
 KERNEL part_degrees(i64) {
     SHARED(ScanRoom, room);
     if (is_over()) return;
     sum_parts(PartDegrees{part_sums_now()}, room);
 }
 
-// On the same grid.
+// Turn the block sums of ``part_degrees`` into prefix sums; same grid as ``part_degrees``.
 KERNEL part_sums(i64) {
     SHARED(ScanRoom, room);
     if (is_over()) return;
@@ -50,13 +52,13 @@ KERNEL part_sums(i64) {
     env.post[POST_BEFORE] = exchanged();
 }
 
-// The interior has been walked. One block.
+// Note the time when interior edges are done. One block.
 KERNEL count_visited(i64) {
     if (threadIdx.x == 0) env.post[POST_WALKED] = (i64)NOW();
 }
 
-// The exchange is over as well: what it took beyond the interior was hidden behind nothing. One block.
-KERNEL rejoin(i64) {
+// Count the time of the exchange that interior edges have hidden: all of it but what followed them. One block.
+KERNEL count_hidden(i64) {
     if (threadIdx.x) return;
     const i64 bare = (i64)NOW() - FRESH(env.post + POST_WALKED), all = exchanged() - FRESH(env.post + POST_BEFORE);
     env.post[POST_HIDDEN] += larger(all - bare, 0ll);

@@ -1,11 +1,11 @@
-"""A broad round that pushes, in two parts: what mirrors were proposed to travels while edges into masters are walked.
+"""Overlap of a push's exchange with its interior edges.
 
-Of every row the edges into mirrors stand first (``boundary_rows.py``): the boundary. Behind the boundary edges of a
-frontier ``pack`` and ``unpack`` run on a stream of their own, beside the interior edges, by blocks for which those
-leave room.
-Mirrors are proposed to in the first part alone, so messages are those of a round that is not cut, and each rank decides
-for itself. Masters hear from peers and from the interior at once: so only proposals that may come in any order are cut.
-``rejoin`` notes how much of the exchange was hidden.
+In every row, edges into mirrors stand first (``boundary_rows.py``): the boundary. Edges into masters are the interior.
+A large push processes the boundary edges of the frontier first. ``pack`` and ``unpack`` then run on a stream of their
+own beside the interior edges, which leave blocks free for them. All proposals to mirrors arise in the first part, so
+messages are those of a round that is not split, and each rank decides for itself. Masters receive proposals from peers
+and from interior edges at once; only reductions that may be applied in any order are split. ``count_hidden`` notes how
+much of the exchange was hidden.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
 from dgraph.backend.cuda.round_kernels.machine import Machine
 
 WALKER = "warp_search"
-"""The schedule that walks parts; a round that another one would walk stays whole."""
+"""The schedule whose rounds can be split; a round of another schedule is not."""
 
 BROAD = 1 << 22
-"""Edges of a rank's frontier from which on it cuts a round: below, more launches cost what is hidden."""
+"""Edges of a rank's frontier from which on a round is split; below, extra launches cost more than is hidden."""
 
 
 class PushOverlap:
-    """Of one program's run, by this rank alone: peers find the messages of a round that is not cut.
+    """Overlapped pushes of one program's run. Not collective: peers find the messages of a round that is not split.
 
     Attributes:
-        able: whether rounds of this program may be cut at all.
+        able: True if rounds of this program may be split.
     """
 
     def __init__(self, exchange: Exchange, machine: Machine):
@@ -37,18 +37,18 @@ class PushOverlap:
             self._stream, self._walked, self._sent = raw.stream(urgent=True), raw.event(), raw.event()
 
     def cuts(self) -> bool:
-        """Whether the next round is walked in two parts."""
+        """Return True if the next round is pushed in two parts."""
         machine = self.machine
         broad = self.able and machine.direction == "push" and machine.words[at.LOCAL_EDGES] >= BROAD
         return bool(broad and schedule(machine.options, machine.words, machine.graph.wide) == WALKER)
 
     def walk(self, sync: Exchanges) -> None:
-        """The next round's edges, and the proposals to mirrors on all ranks."""
+        """Process the next round's edges and reduce mirrors' proposals; collective."""
         machine, device, kernels = self.machine, self.machine.device, self.machine.kernels
         raw, module, few = device.raw, f"{WALKER}:push", device.blocks
-        grid = kernels.grid("phases", "part_sums", fused=False)
+        grid = kernels.grid("round_kernels", "part_sums", fused=False)
         for kernel in ("part_degrees", "part_sums"):
-            kernels.launch("phases", kernel, fused=False, blocks=grid)
+            kernels.launch("round_kernels", kernel, fused=False, blocks=grid)
         kernels.launch(module, "edges", -at.OF_MIRRORS, fused=False)
         raw.record(self._walked)
         raw.hold(self._walked, self._stream)
@@ -58,14 +58,16 @@ class PushOverlap:
         self.exchange.blocks = None
         raw.record(self._sent, self._stream)
         kernels.launch(module, "edges", -at.OF_MASTERS, fused=False, blocks=self._blocks_for_interior(few))
-        machine.launch(("phases", "count_visited"))
+        machine.launch(("round_kernels", "count_visited"))
         raw.hold(self._sent)
-        machine.launch(("phases", "rejoin"))
+        machine.launch(("round_kernels", "count_hidden"))
 
     def _blocks_for_interior(self, few: int) -> int:
-        """Blocks of the interior that leave room for one of the exchange on every multiprocessor: so many as are
-        resident of either kernel fill it, whatever they are short of."""
+        """Return the grid size for interior edges that leaves each multiprocessor one block of the exchange.
+
+        A resident set of either kernel fills a multiprocessor, whichever resource limits it, so their shares add up.
+        """
         kernels = self.machine.kernels
         edges = kernels.resident(f"{WALKER}:push", "edges")
-        exchange = min(kernels.resident("phases", kernel) for kernel in ("pack", "unpack"))
+        exchange = min(kernels.resident("round_kernels", kernel) for kernel in ("pack", "unpack"))
         return max(edges - -(-edges // exchange), 1) * few

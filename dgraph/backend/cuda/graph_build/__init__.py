@@ -1,5 +1,7 @@
-"""Graphs made where they are worked on: each rank's GPU draws the edges of a generated graph, keeps those that lie on
-it and lays them out as rows. No edge is listed, sent or seen by the host: every pass over the edges draws them again.
+"""Generated graphs built in GPU memory.
+
+Each rank's GPU draws the generator's edges, keeps those placed on it and lays them out as CSR. No edge is stored in a
+list, sent, or seen by the host: every pass over the edges draws them again. :class:`BuiltGraph` is the entry.
 """
 
 from dgraph.backend.cuda.graph_build.built_graph import BuiltGraph

@@ -1,4 +1,4 @@
-"""The kernels of building, and the numbers that they read."""
+"""Module text of the kernels that build a graph, and the arguments that they read (``Env``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dgraph.graph.generators.recipe import REAL, WHOLE
 HERE = Path(__file__).parent
 
 RUN, STRETCH = 32, 32
-"""Words of a set, and entries of rows, that a thread walks."""
+"""Consecutive items of one thread: words of a vertex set (RUN), entries of rows (STRETCH)."""
 
 LOOPS, EQUAL, EQUAL_LOOPS, MOST, KEPT_LOOPS, HASH, VERTICES_HERE, COUNTERS = range(8)
 CUT_OUTGOING, CUT_INCOMING, CUT_GRID, CUT_HUBS = range(4)
@@ -41,14 +41,17 @@ MEMBERS = [
         ("const i64*", "parents"), ("u32*", "joined"), ("u32*", "tight"), ("u64*", "broken"),
     )),
 ]  # fmt: skip
-"""Of ``env``: C++ type and name, and how many words of eight bytes."""
+"""Members of ``Env``: C++ declaration, and size in words of eight bytes."""
 
 
 def text(draft: BuildPlan, proof: str | None = None) -> str:
-    """All kernels, for one generator; 64-bit gids where 32 bits cannot number the vertices.
+    """Return the CUDA C++ text of all kernels for one generator.
+
+    gids have 64 bits where 32 bits cannot number the vertices.
 
     Args:
-        proof: "i64" or "double": the kernels that prove distances of this type, beside those that make rows.
+        draft: the graph to build.
+        proof: "i64" or "double": add the kernels that check distances of this type; None: do not.
     """
     known = {name: value for name, value in globals().items() if name.isupper() and type(value) is int}
     del known["WHOLE"], known["REAL"]
@@ -68,17 +71,17 @@ def text(draft: BuildPlan, proof: str | None = None) -> str:
 
 
 def gid_dtype(n: int) -> tuple[np.dtype, str]:
-    """What gids are stored in on the GPU: a dtype, and its name in C++."""
+    """Return the dtype in which gids are stored on the GPU, and its C++ name."""
     return (np.dtype(np.uint32), "u32") if n <= 1 << 32 else (np.dtype(np.int64), "i64")
 
 
 class BuildKernels:
-    """The kernels of one draft on one device. ``proof``: as of :func:`text`.
+    """Compiled kernels of one build plan on one device. ``proof``: as for :func:`text`.
 
     Attributes:
-        device: it.
-        counters: uint64, what kernels add to.
-        arrays: what they work on, by name.
+        device: the device.
+        counters: uint64 (COUNTERS,) on the device; kernels add to it.
+        arrays: arrays that kernels use, by name of the ``Env`` member.
     """
 
     def __init__(self, draft: BuildPlan, device, rank: int, parts: int, proof: str | None = None):
@@ -106,22 +109,22 @@ class BuildKernels:
                 self._values |= {"least": rule.low, "width": int(rule.high - rule.low + 1)}
 
     def take(self, **arrays) -> None:
-        """Arrays that kernels work on from now on; None: none."""
+        """Set arrays that kernels use from now on; None: a null pointer."""
         for name, array in arrays.items():
-            self.arrays[name] = array  # which keeps it there
+            self.arrays[name] = array  # keeps the memory allocated
             self._values[name] = 0 if array is None else self.device.address(array)
 
     def set(self, **values: float) -> None:
-        """Numbers that kernels read from now on."""
+        """Set numbers that kernels read from now on."""
         self._values |= values
 
     def launch(self, kernel: str, argument: int = 0) -> None:
-        """Start a kernel on the whole GPU."""
+        """Launch a kernel with as many blocks as are resident at once."""
         self._module.set_environment(self._packed())
         self._module.launch(kernel, self.device.blocks * self._module.resident(kernel), argument)
 
     def counted(self) -> np.ndarray:
-        """The counters: int64; waits for the kernels."""
+        """Return the counters as int64, after all kernels."""
         return self.device.get(self.counters).astype(np.int64)
 
     def _packed(self) -> np.ndarray:
@@ -140,12 +143,12 @@ class BuildKernels:
 
 
 def words(n: int) -> int:
-    """32-bit words of a set of gids."""
+    """Return the 32-bit words of a set of gids."""
     return (n + 31) // 32
 
 
 def members(sets: np.ndarray) -> int:
-    """How many bits of an array of words are set."""
+    """Return the number of set bits in an array of words."""
     return int(_SET[sets.view(np.uint8)].sum(dtype=np.int64))
 
 

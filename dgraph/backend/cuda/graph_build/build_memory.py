@@ -1,4 +1,4 @@
-"""What building takes of a GPU's memory: reckoned from sizes, before it is allocated."""
+"""GPU memory that building a graph takes, estimated from sizes before anything is allocated."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ from dgraph.backend.cuda.memory.memory_plan import beside
 from dgraph.errors import UsageError
 
 SORTED = 1 << 26
-"""Entries that are sorted at a time, at most: bounds the scratch of sorting."""
+"""Most entries sorted at a time; bounds the scratch memory of sorting."""
 
 LEAST = 1 << 20
-"""Of a small graph at least so many."""
+"""Entries sorted at a time in a small graph."""
 
 SORTING = 24
-"""Bytes an entry of a piece: its key twice while it is sorted, who stays and how many before it."""
+"""Bytes an entry while sorted: its key twice, and the mask and prefix sums of kept entries."""
 
 ORDERING = 48
-"""Bytes a vertex while degrees are put in order."""
+"""Bytes a vertex while degrees are sorted."""
 
 NUMBERED = 20, 4
-"""Bytes a vertex of several ranks meanwhile: arcs from it, its degree, the order; and of what is put in order then."""
+"""Bytes a vertex while several ranks renumber: arcs, degree and order; and moved data of the sorted group."""
 
 WORKING = 80
-"""Bytes a vertex that the programs which take most will want beside the rows: sssp, where offsets are 64-bit."""
+"""Bytes a vertex beside the rows for the program that takes most: sssp, with 64-bit offsets."""
 
 
 def renumbering(
     n: int, vertices: int, arcs: int, parts: int, *, ids: int, weight: int, longest: int = 0, group: int = 0
 ) -> int:
-    """Bytes with which vertices may be numbered by degree, and a program still run beside them; as :func:`building`."""
+    """Return the bytes needed to renumber by degree and still run a program; arguments as for :func:`building`."""
     rows = 8 * (vertices + 1) + (4 + weight) * arcs + (8 + ids + 4 + WORKING) * vertices
     built = building(n, vertices, arcs, parts, ids=ids, weight=weight, longest=longest, renumbered=True, group=group)
     return max(rows, built)
 
 
 def piece(arcs: int) -> int:
-    """Entries that are sorted at a time: few enough that the scratch is small beside the rows."""
+    """Return the entries sorted at a time: few enough that the scratch is small beside the rows."""
     return min(SORTED, max(LEAST, arcs // 32))
 
 
 def sets(n: int, vertices: int, parts: int) -> int:
-    """Bytes of who is here: three sets and counts; what numbers the vertices' groups."""
+    """Return the bytes of the vertex sets: three bitmaps, their counts, and the groups' numbers."""
     words = (n + 31) // 32
     return 0 if parts == 1 else 16 * words + 4 * (words // 32 + 1) * (3 * parts + 1) + 4 * vertices
 
@@ -49,14 +49,18 @@ def building(
     n: int, vertices: int, arcs: int, parts: int, *, ids: int, weight: int, longest: int = 0, renumbered: bool = False,
     group: int = 0,
 ) -> int:  # fmt: skip
-    """The most bytes at once.
+    """Return the peak number of bytes while a graph is built.
 
     Args:
+        n: vertices of the whole graph.
         vertices: masters and mirrors of this rank.
-        arcs: that are held here, parallel ones as often as they are drawn.
-        ids, weight: bytes of a gid and of a weight.
-        longest: arcs of the longest row: one that is longer than a piece is sorted by itself.
-        renumbered: vertices are numbered by degree, on several ranks ``group`` of them at a time, at most.
+        arcs: arcs drawn on this rank, parallel ones included.
+        parts: ranks.
+        ids: bytes of a gid.
+        weight: bytes of a weight.
+        longest: arcs of the longest row; a row longer than a piece is sorted by itself.
+        renumbered: vertices are numbered by degree.
+        group: on several ranks, most vertices that are sorted together.
     """
     order = 8 * vertices if renumbered else 0
     rows, whole = 8 * (vertices + 2) + 4 * arcs, piece(arcs)
@@ -72,10 +76,10 @@ def building(
 
 
 def demand(need: int, device, what: str) -> None:
-    """Refuse what will not fit.
+    """Refuse to allocate what does not fit.
 
     Raises:
-        UsageError: with both figures.
+        UsageError: with the bytes needed and free.
     """
     free = device.free(need)
     if need > free:

@@ -1,4 +1,4 @@
-"""What is to be built: a generator's recipe under the options of a load."""
+"""Plan of a graph to build: a generator's recipe combined with the options of a load."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dgraph.graph.generators.recipe import Formula
 from dgraph.graph.load_options import LoadOptions
 
 KNOWN = ("directed", "weights", "keep_loops", "keep_parallel", "seed", "verify")
-"""The options of a load that mean something for a generated graph and do not need its edges on the host."""
+"""Options of a load that apply to a generated graph and do not need its edges on the host."""
 
 MOST = 1 << 32
-"""Vertices that a rank can number."""
+"""Most vertices of a rank."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class BuildPlan:
 
     Attributes:
         n: vertices.
-        items: what the generator numbers: edges, before any is dropped.
-        formula: an edge from its number.
-        directed: of the graph; ``both``: whether every edge drawn is two arcs.
-        keep_loops, keep_parallel: whether self-loops and parallel arcs stay.
-        rule: of weights; None: there are none, or they are the generator's own.
-        facts: name and notes; counts are not known yet.
+        items: items that the generator numbers: edges, before any is dropped.
+        formula: computes an edge from its number.
+        directed: True if the graph is; ``both``: every drawn edge is stored as two arcs.
+        keep_loops, keep_parallel: keep self-loops and parallel arcs.
+        rule: rule of the weights; None: no weights, or the generator's own (``own_weights``).
+        facts: name and notes; counts are set after building.
     """
 
     n: int
@@ -47,22 +47,22 @@ class BuildPlan:
 
     @property
     def weight_type(self) -> np.dtype | None:
-        """The dtype of the weights."""
+        """Dtype of the weights, or None."""
         if self.own_weights:
             return np.dtype(np.int32)
         return None if self.rule is None else self.rule.dtype
 
     @property
     def arcs(self) -> int:
-        """Arcs, at most."""
+        """Upper bound on the number of arcs."""
         return self.items * (1 + self.both)
 
 
 def draft(spec: str, options: LoadOptions) -> BuildPlan:
-    """The draft of ``NAME:SIZE…``.
+    """Make the plan of ``NAME:SIZE…``.
 
     Raises:
-        UsageError: no generator, or an option that needs the edges on the host.
+        UsageError: not a generator, or an option that needs the edges on the host.
     """
     if not is_generator(spec):
         raise UsageError(f"{spec}: GPUs build generated graphs, NAME:SIZE; a file is read by the host: --build host")

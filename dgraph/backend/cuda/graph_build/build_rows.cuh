@@ -1,6 +1,7 @@
-// From rows of targets as they were drawn to clean ones: sorted, merged, weighed, counted.
+// Clean-up of drawn rows: sort, merge, weigh and count. Every kernel runs on any grid; no memory order is needed, since
+// kernels follow each other on one stream.
 
-// The row of an entry, of ``low .. high``.
+// Row of an entry, among ``low .. high``, by binary search.
 DEVICE u64 row_of(u64 e, u64 low, u64 high) {
     while (low + 1 < high) {
         const u64 middle = (low + high) / 2;
@@ -10,14 +11,16 @@ DEVICE u64 row_of(u64 e, u64 low, u64 high) {
     return low;
 }
 
-// The same, near ``low`` or behind many rows that are empty: those of mirrors are so by the million.
+// Row of an entry that is near ``low`` or behind many empty rows (rows of mirrors are often empty), by galloping
+// search.
 DEVICE u64 row_behind(u64 e, u64 low, u64 last) {
     u64 step = 1, high = low + 1;
     while (high < last && env.starts[high] <= e) low = high, high = smaller(low + step, last), step *= 2;
     return row_of(e, low, high);
 }
 
-// ``take(row, at)`` for the entries ``begin .. end``, which lie in rows ``first .. last``: a thread walks STRETCH of them.
+// Call ``take(row, at)`` for the entries ``begin .. end`` of rows ``first .. last``; a thread takes STRETCH consecutive
+// ones.
 template <class F> DEVICE void walk(u64 first, u64 last, u64 begin, u64 end, F take) {
     for (u64 at = begin + THREAD * STRETCH; at < end; at += THREADS * STRETCH) {
         u64 row = row_of(at, first, last);
@@ -28,14 +31,14 @@ template <class F> DEVICE void walk(u64 first, u64 last, u64 begin, u64 end, F t
     }
 }
 
-// A piece of the entries as keys that sort by row, then by target. ``keys[-1]`` is what came before it.
+// Load a piece of the entries as keys that sort by row, then by target. ``keys[-1]`` is the key before the piece.
 KERNEL load(i64) {
     walk(env.row, env.row_end, env.begin, env.end, [=](u64 row, u64 e) {
         env.keys[e - env.begin] = row - env.row << 32 | env.targets[e];
     });
 }
 
-// Which keys stay, and how many are equal to the one before them.
+// Mark the keys to keep, and count those equal to the key before.
 KERNEL choose(i64 keep_parallel) {
     u64 equal = 0, loops = 0;
     for (u64 i = THREAD; i < env.end - env.begin; i += THREADS) {
@@ -49,7 +52,8 @@ KERNEL choose(i64 keep_parallel) {
     if (loops) atomicAdd(env.counters + EQUAL_LOOPS, loops);
 }
 
-// ``kept`` now holds running sums: targets move to their places, which are never behind where they were read.
+// Move targets to their places, given the inclusive prefix sums in ``kept``. A place is never behind the entry it is
+// read from, so this works in place.
 KERNEL store(i64) {
     for (u64 i = THREAD; i < env.end - env.begin; i += THREADS) {
         const u32 before = i ? env.kept[i - 1] : 0;
@@ -57,6 +61,7 @@ KERNEL store(i64) {
     }
 }
 
+// Set the rows' new starts.
 KERNEL shift(i64) {
     for (u64 row = env.row + THREAD; row < env.row_end; row += THREADS) {
         const u64 at = env.starts[row] - env.begin;
@@ -64,7 +69,7 @@ KERNEL shift(i64) {
     }
 }
 
-// What facts need: the longest row, entries that are self-loops, vertices here without any arc.
+// Count the longest row, self-loops, and mark vertices with an arc.
 KERNEL survey(i64) {
     u64 most = 0, loops = 0;
     for (u64 row = THREAD; row < env.row_end; row += THREADS) {
@@ -82,7 +87,7 @@ KERNEL survey(i64) {
     if (loops) atomicAdd(env.counters + KEPT_LOOPS, loops);
 }
 
-// Of a row: itself where all vertices are here in order.
+// gid of a row; the row itself if all vertices are here in order.
 DEVICE u64 gid_of(u64 row) { return env.original ? (u64)env.original[row] : row; }
 
 DEVICE u64 bits_of_ends(u64 u, u64 v) {
@@ -93,7 +98,7 @@ DEVICE u64 bits_of_ends(u64 u, u64 v) {
     return mix(mix(env.weight_key + u) + v);
 }
 
-// The weight of an arc: a function of its ends, as graph/build/weights.py and the generators have it.
+// Weight of an arc as a function of its ends; identical to graph/build/weights.py and the generators.
 DEVICE void weight_of(u64 u, u64 v, double& weight) {
     weight = smaller(env.bound[0] + env.bound[1] * fraction(bits_of_ends(u, v)), env.bound[2]);
 }
@@ -110,6 +115,7 @@ DEVICE void weight_of(u64 u, u64 v, i64& weight) {
     }
 }
 
+// Compute the weight of every arc.
 KERNEL weigh(i64) {
     walk(0, env.row_end, 0, env.end, [=](u64 row, u64 e) {
         const u64 u = gid_of(row), v = gid_of(env.targets[e]);
@@ -120,7 +126,7 @@ KERNEL weigh(i64) {
     });
 }
 
-// The sum over arcs of graph/build/fingerprint.py.
+// Sum over arcs of graph/build/fingerprint.py.
 KERNEL hash(i64) {
     u64 sum = 0;
     walk(0, env.row_end, 0, env.end, [&](u64 row, u64 e) {

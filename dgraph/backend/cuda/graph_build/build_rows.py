@@ -1,4 +1,8 @@
-"""Rows of arcs on the device: counted, filled, sorted, merged and weighed, without a list of arcs in between."""
+"""CSR rows of a rank, built on its GPU: count, fill, sort, merge and weigh.
+
+No list of arcs is stored in between. Entries are sorted in place in pieces, so the scratch memory stays small beside
+the rows. :func:`rows` is the entry; the kernels are in ``build_rows.cuh``.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +22,17 @@ from dgraph.comm import Comm
 
 @dataclass
 class BuiltCsr:
-    """The rows of a rank on its GPU, by position.
+    """CSR of a rank on its GPU, by position.
 
     Attributes:
         offsets: int64, or uint32 below 2**31 arcs; shape (size + 1,).
-        neighbours: uint32; the merged arcs' room stays behind them: ``spare`` bytes.
-        weights: or None.
+        neighbours: uint32 (arcs,); ``spare`` bytes of merged arcs stay allocated behind it.
+        weights: (arcs,) or None.
         longest: arcs of the longest row.
-        loops, equal, equal_loops: self-loops drawn (everywhere); arcs here that were equal to others, and loops among
-            them; ``kept_loops``: self-loops that are in the rows.
+        loops: self-loops drawn, on all ranks; ``kept_loops``: those in the rows.
+        equal: arcs here that were dropped or kept as parallel; ``equal_loops``: self-loops among them.
         hashed: the sum over arcs of ``graph/build/fingerprint.py``.
+        isolated: vertices of the whole graph without arcs.
     """
 
     offsets: Any
@@ -44,7 +49,7 @@ class BuiltCsr:
 
 
 def rows(draft: BuildPlan, vertices: Vertices, made: BuildKernels, comm: Comm) -> BuiltCsr:
-    """The rows of this rank's vertices; collective, as it refuses on all ranks what fits on one of them only."""
+    """Build the rows of this rank's vertices; collective, so that all ranks raise if one lacks memory."""
     device, xp, size = made.device, made.device.xp, vertices.size
     with comm.together():
         starts = xp.zeros(size + 2, np.uint64)
@@ -66,14 +71,14 @@ def rows(draft: BuildPlan, vertices: Vertices, made: BuildKernels, comm: Comm) -
 
 
 def _more(draft: BuildPlan, vertices: Vertices, drawn: int, longest: int, parts: int) -> int:
-    """Bytes beside what is there by now."""
+    """Return the bytes still to be allocated."""
     ids, weight = vertices.original.itemsize, 0 if draft.weight_type is None else draft.weight_type.itemsize
     whole = building(draft.n, vertices.size, drawn, parts, ids=ids, weight=weight, longest=longest)
     return whole - building(draft.n, vertices.size, 0, parts, ids=ids, weight=0)
 
 
 def _cleaned(made: BuildKernels, starts, targets, size: int, drawn: int, longest: int, keep: bool) -> int:
-    """Sort and merge every row, a piece after the other, in place; the arcs that are left."""
+    """Sort and merge all rows in place, one piece after the other; return the number of remaining arcs."""
     device, xp = made.device, made.device.xp
     if not drawn:
         return 0
@@ -88,7 +93,7 @@ def _cleaned(made: BuildKernels, starts, targets, size: int, drawn: int, longest
     to = 0
 
     def take(row: int, row_end: int, begin: int, end: int, last: int = 0, ordered: bool = False) -> None:
-        """A piece of the entries. ``last``: entries of the piece before it, of the same row; ``ordered``: as it is."""
+        """Sort and merge a piece. ``last``: entries of the same row's piece before it; ``ordered``: already sorted."""
         nonlocal to
         made.set(row=row, row_end=row_end, begin=begin, end=end, to=to)
         if last:
@@ -122,7 +127,7 @@ def _cleaned(made: BuildKernels, starts, targets, size: int, drawn: int, longest
 
 
 def _finished(draft: BuildPlan, vertices: Vertices, made: BuildKernels, starts, targets, arcs: int) -> BuiltCsr:
-    """Weights, the figures of the rows, and offsets in 32 bits where they fit."""
+    """Compute weights and the rows' figures, and narrow offsets to 32 bits where they fit."""
     device, xp, size = made.device, made.device.xp, vertices.size
     neighbours = targets[:arcs]
     made.set(row=0, row_end=size, begin=0, end=arcs)

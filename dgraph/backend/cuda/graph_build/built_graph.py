@@ -1,4 +1,4 @@
-"""BuiltGraph: a generated graph on the ranks' GPUs, in the hands of a user."""
+"""Handle of a graph that was generated on the ranks' GPUs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
 from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.build.fingerprint import digest
-from dgraph.graph.handle import Graph, Partitioned
+from dgraph.graph.handle import Graph, Partitioned, SharedAttribute
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.load import load
 from dgraph.graph.load_options import LoadOptions
@@ -29,22 +29,25 @@ from partitioning.policies.edge_cut import Blocks
 
 
 class BuiltGraph(Graph):
-    """A graph that was drawn and built on GPUs. Rows by gid are copied to the host when something asks for them, where
-    ranks hold blocks of them, and else made there.
+    """Graph that was generated on GPUs.
+
+    Rows by gid are made on the host when something needs them: copied where ranks hold blocks of vertices, else
+    generated
+    there.
 
     Attributes:
-        device: this rank's GPU.
-        draft: what was built.
+        built_on: this rank's GPU.
+        draft: the plan that was built.
     """
 
     stored = True
+    _host = SharedAttribute()
 
     def __init__(
         self, plan: BuildPlan, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None
     ):
-        self.comm, self.device = comm, device
+        self.comm, self.built_on, self.policy = comm, device, policy
         self.draft, self._options, self._policy, self._renumber = plan, options, policy, renumber
-        self._host: EdgeBlock | None = None
         self._both_ways = False
         self._bounds: np.ndarray | None = None
         ids, facts = ConsecutiveIds(plan.n), replace(plan.facts, notes=list(plan.facts.notes))
@@ -53,10 +56,10 @@ class BuiltGraph(Graph):
 
     @classmethod
     def at(cls, spec: str, comm: Comm, device, policy: str, options: LoadOptions, renumber: bool | None = None):
-        """The graph of ``NAME:SIZE…`` on these ranks' GPUs; collective.
+        """Build the graph ``NAME:SIZE…`` on these ranks' GPUs; collective.
 
         Raises:
-            UsageError: no generator, options or a policy that need the edges on the host, or too little memory.
+            UsageError: not a generator, options or a policy that need the edges on the host, or too little memory.
         """
         with comm.together():
             device.use()
@@ -64,11 +67,11 @@ class BuiltGraph(Graph):
         return cls(plan, comm, device, policy, options, renumber)
 
     def opened(self, policy: str) -> Partitioned:
-        """This rank's part under a policy, drawn and built anew; collective."""
+        """Build this rank's part under a policy; collective."""
         plan, comm = self.draft, self.comm
         with comm.together():
-            self.device.use()
-            made = BuildKernels(plan, self.device, comm.rank, comm.size)
+            self.built_on.use()
+            made = BuildKernels(plan, self.built_on, comm.rank, comm.size)
         placement = place(policy, plan, made, comm)
         if isinstance(placement.owner, Blocks):
             self._bounds = placement.owner.bounds
@@ -78,8 +81,8 @@ class BuiltGraph(Graph):
         else:
             vertices = self._whole(made)
         built = rows(plan, vertices, made, comm)
-        degree = degrees(built, vertices, placement, comm, self.device)
-        self._learn(built, vertices, degree)
+        degree = degrees(built, vertices, placement, comm, self.built_on)
+        self._set_facts(built, vertices, degree)
         planned = building(
             plan.n, vertices.size, built.neighbours.size + built.spare // 4, comm.size,
             ids=vertices.original.itemsize,
@@ -88,57 +91,59 @@ class BuiltGraph(Graph):
             renumbered=vertices.place is not None,
             group=largest_group(vertices),
         )  # fmt: skip
-        local = BuiltLocal(self._known, built, vertices, degree, self.device, planned)  # type: ignore[arg-type]
+        local = BuiltLocal(self._known, built, vertices, degree, self.built_on, planned)  # type: ignore[arg-type]
         return Partitioned(placement.policy, placement.reason, placement.warning, local)
 
     def _whole(self, made: BuildKernels) -> Vertices:
-        """All vertices; by degree where that is wanted and fits."""
+        """Assign lids to all vertices on one rank; by degree if that is wanted and fits."""
         plan, renumber = self.draft, self._renumber
         if renumber is None:
             weight = 0 if plan.weight_type is None else plan.weight_type.itemsize
             need = renumbering(plan.n, plan.n, plan.arcs, 1, weight=weight, ids=gid_dtype(plan.n)[0].itemsize)
-            renumber = None if need <= self.device.free(need) else False
+            renumber = None if need <= self.built_on.free(need) else False
         return whole(plan, made, renumber)
 
-    def _learn(self, built: BuiltCsr, vertices: Vertices, degree) -> None:
-        """What is known of the graph once it is built: the same under every policy."""
+    def _set_facts(self, built: BuiltCsr, vertices: Vertices, degree) -> None:
+        """Set the facts that are known after building, equal under every policy; collective."""
         known, facts, both = self._known, self._known.facts, self.draft.both
         here = np.array([built.neighbours.size, built.equal, built.equal_loops, built.kept_loops], np.int64)
         arcs, equal, equal_loops, loops = (int(count) for count in self.comm.allreduce(here))
         known.arcs, known.m = arcs, arcs if known.directed else (arcs - loops) // 2 + loops
         facts.loops, facts.isolated = built.loops, built.isolated
         facts.duplicates = (equal - equal_loops) // (2 if both else 1) + equal_loops
-        most, hub = busiest(degree, vertices, self.device)
-        told = self.comm.allgather(np.array([most, -hub], np.int64))
-        most, hub = max(told.tolist())
+        most, hub = busiest(degree, vertices, self.built_on)
+        candidates = self.comm.allgather(np.array([most, -hub], np.int64))
+        most, hub = max(candidates.tolist())
         facts.largest_degree, self._hub = max(most, 0), -hub
         self._fingerprint = digest(known.n, known.directed, built.hashed, self.comm)
 
     def hub(self) -> int:
+        """Return the smallest gid among vertices of the largest degree."""
         return self._hub
 
     @property
     def block(self) -> EdgeBlock:
+        """Rows by gid on the host; collective on first use."""
         if self._host is None:
             local = self._blocks()
             if local is not None:
-                self._host = self._taken(local)
+                self._host = self._rows_by_gid(local)
             else:
                 rows = load(self.draft.facts.name, self.comm, self._options)
                 self._host = symmetrised(rows, self.comm) if self._both_ways else rows
         return self._host
 
     def _blocks(self) -> LocalGraph | None:
-        """A partition that is there, whose ranks hold consecutive rows."""
+        """Return a built partition whose ranks hold consecutive rows, or None."""
         able = (part.local for part in self._locals.values() if self.comm.size == 1 or part.policy == "oec")
         return next(able, None)
 
-    def _taken(self, local: LocalGraph) -> EdgeBlock:
-        """The rows of a partition, copied to the host."""
+    def _rows_by_gid(self, local: LocalGraph) -> EdgeBlock:
+        """Copy the rows of a partition to the host."""
         alone, known = self.comm.size == 1, self._known
         with self.comm.together():
             gids = None if alone else local.gids.astype(gid_type(self.n))
-            offsets, targets, weights = local.out.taken(gids, local.masters)  # type: ignore[attr-defined]
+            offsets, targets, weights = local.out.rows_by_gid(gids, local.masters)  # type: ignore[attr-defined]
         first = self.comm.before(local.masters)
         return EdgeBlock(
             self.n, known.m, known.arcs, first, offsets, targets, weights, self.directed, self.ids, self.facts
@@ -146,8 +151,10 @@ class BuiltGraph(Graph):
 
     @property
     def evidence(self) -> EdgeCertificate:
-        """The edges, drawn again: nothing of the rows that runs work on. A rank looks after the vertices that it owns,
-        where ranks own blocks, and else after its share of them."""
+        """The edges for certificates: drawn again, independent of the rows that runs use.
+
+        A rank checks the vertices that it owns where ranks own blocks, else an equal share of them.
+        """
         if self._bounds is None:
             ends = [self.n * rank // self.comm.size for rank in range(self.comm.size + 1)]
         else:
@@ -155,23 +162,21 @@ class BuiltGraph(Graph):
         first, stop = ends[self.comm.rank : self.comm.rank + 2]
         return EdgeCertificate(self, first, stop - first)
 
-    def undirected(self) -> Graph:
-        if not self.directed:
-            return self
-        if self._undirected is None:
-            if self.weight_type is not None:
-                raise UsageError(
-                    f"{self.facts.name}: an edge with two weights, one for each way, takes both arcs to one GPU to "
-                    "tell the smaller; give --undirected, which weighs pairs, or --build host"
-                )
-            facts = replace(self.draft.facts, notes=[*self.facts.notes, "symmetrised: every arc goes both ways"])
-            plan = replace(self.draft, directed=False, both=True, keep_parallel=False, facts=facts)
-            self._locals.clear()  # drawn again, should a run ask for it
-            both = BuiltGraph(plan, self.comm, self.device, self._policy, self._options, self._renumber)
-            told = replace(
-                self.facts, largest_degree=both.facts.largest_degree, duplicates_kept=False, notes=facts.notes
+    def _symmetrised(self) -> Graph:
+        if self.weight_type is not None:
+            raise UsageError(
+                f"{self.facts.name}: an edge with two weights, one for each direction, takes both arcs to one GPU to "
+                "find the smaller; give --undirected, which weighs pairs, or --build host"
             )
-            both._known.facts = told
-            both._both_ways = True
-            self._undirected = both
-        return self._undirected
+        facts = replace(self.draft.facts, notes=[*self.facts.notes, "symmetrised: every arc goes both ways"])
+        plan = replace(self.draft, directed=False, both=True, keep_parallel=False, facts=facts)
+        self._locals.clear()  # frees the memory; a run generates it again
+        both = BuiltGraph(plan, self.comm, self.built_on, self._policy, self._options, self._renumber)
+        both._known.facts = replace(
+            self.facts, largest_degree=both.facts.largest_degree, duplicates_kept=False, notes=facts.notes
+        )
+        both._both_ways = True
+        return both
+
+    def _release(self) -> None:
+        self._host = None

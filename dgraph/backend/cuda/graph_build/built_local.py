@@ -1,4 +1,4 @@
-"""A rank's partition whose rows are on its GPU: the host copies what somebody on the host asks for."""
+"""Partition of a rank whose rows are on its GPU; the host copies parts of it when they are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dgraph.graph.rows import sort_rows
 
 
 class BuiltRows(Csr):
-    """The rows on the host, by lid: copied when they are asked for. Sizes and the weights' figures need no copy."""
+    """CSR by lid that is copied to the host on first use; sizes and figures of the weights need no copy."""
 
     built: BuiltCsr
     order: Any
@@ -30,14 +30,17 @@ class BuiltRows(Csr):
 
     @property
     def arcs(self) -> int:
+        """Arcs on this rank."""
         return int(self.built.neighbours.size)
 
     @property
     def weight_type(self) -> np.dtype | None:
+        """Dtype of the weights, or None."""
         return None if self.built.weights is None else self.built.weights.dtype
 
     @cached_property
     def weight_range(self) -> tuple:
+        """Smallest weight, largest weight, and their sum."""
         weights = self.built.weights
         if weights is None or not weights.size:
             return 0, 0, 0.0
@@ -45,11 +48,13 @@ class BuiltRows(Csr):
         return low, high, float(weights.sum(dtype=np.float64))
 
     def row_sums(self) -> np.ndarray:
+        """Return the sum of the weights of every row: float64 by lid."""
         sums = row_sums(self.device, self.built.offsets, self.built.weights)
         return self.device.get(sums if self.place is None else sums[self.place])
 
     @cached_property
     def offsets(self) -> np.ndarray:
+        """Offsets by lid: int64 (size + 1,)."""
         starts = self.device.get(self.built.offsets).astype(np.int64)
         if self.place is None:
             return starts
@@ -59,21 +64,23 @@ class BuiltRows(Csr):
 
     @property
     def neighbours(self) -> np.ndarray:
+        """Targets by lid, ascending in each row."""
         return self._ends[0]
 
     @property
     def weights(self) -> np.ndarray | None:
+        """Weights by lid, or None."""
         return self._ends[1]
 
     @cached_property
     def _ends(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Targets, ascending in each row as in other partitions, and weights: a GPU has hubs first."""
+        """Targets and weights, sorted in each row as in other partitions; on the GPU hubs come first."""
         targets, weights = self._copied()
         sort_rows(self.offsets, targets, weights)
         return targets, weights
 
     def _copied(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Targets and weights by lid, in each row as they lie on the GPU."""
+        """Return targets and weights by lid, in the order of the GPU's rows."""
         weights, targets = self.built.weights, self._by_lid(self.built.neighbours)
         if self.order is not None:
             targets = self.device.get(self.order)[targets]
@@ -92,11 +99,12 @@ class BuiltRows(Csr):
             out[ends[0] : ends[-1]] = found[e]
         return out
 
-    def taken(self, gids: np.ndarray | None, masters: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Offsets, targets and weights of the masters' rows, by gid; nothing of them is kept here.
+    def rows_by_gid(self, gids: np.ndarray | None, masters: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return offsets, targets and weights of the masters' rows, by gid; no copy is kept here.
 
         Args:
-            gids: by lid; None: lids are gids.
+            gids: gid of each lid; None: lids are gids.
+            masters: rows to return.
         """
         offsets, (found, weights) = self.offsets[: masters + 1], self._copied()
         targets = found if gids is None else np.empty(self.arcs, gids.dtype)
@@ -109,17 +117,21 @@ class BuiltRows(Csr):
 
 
 class BuiltLocal(LocalGraph):
-    """A partition that was built on a GPU.
+    """Partition that was built on a GPU.
 
     Attributes:
-        built, vertices: what lies there.
+        built, vertices: its rows and vertices on the device.
         degree: out-degrees in the whole graph, by position, on the device.
-        extent: its sizes; ``planned``: bytes that building was to take at most.
+        extent: its sizes; ``planned``: bytes that building was estimated to take at most.
     """
 
     def __init__(self, whole: GraphFacts, built: BuiltCsr, vertices: Vertices, degree, device, planned: int):
         self.n, self.m, self.arcs, self.directed = whole.n, whole.m, whole.arcs, whole.directed
-        self.masters, self.mine, self.theirs = vertices.masters, vertices.mine, vertices.theirs
+        self.masters, self.own_mirrors, self.peer_mirrors = (
+            vertices.masters,
+            vertices.own_mirrors,
+            vertices.peer_mirrors,
+        )
         self.built, self.vertices, self.degree, self.device = built, vertices, degree, device
         self.planned = planned
         self.out = BuiltRows(built, vertices, device)
@@ -138,10 +150,12 @@ class BuiltLocal(LocalGraph):
 
     @property
     def size(self) -> int:
+        """Masters and mirrors."""
         return self.vertices.size
 
     @cached_property
     def gids(self) -> np.ndarray:  # type: ignore[override]
+        """Global id of each lid: int64 (size,)."""
         if self.masters == self.n:
             return np.arange(self.n, dtype=np.int64)
         original, place = self.vertices.original, self.vertices.place
@@ -149,15 +163,16 @@ class BuiltLocal(LocalGraph):
 
     @property
     def ascending(self) -> int:
-        """All masters: ranks number theirs by gid."""
+        """Leading lids whose gids ascend: all masters, since ranks number theirs by gid."""
         return self.masters
 
     @property
     def by_id(self) -> bool:
+        """True: targets of a row ascend by gid."""
         return True
 
     def lid(self, vertex: int) -> int | None:
-        """As of :class:`LocalGraph`, asked of the GPU: the host need not have all gids for that."""
+        """Return the lid of one of this rank's masters, or None; found on the GPU without copying all gids."""
         own, order = self.vertices.original[: self.masters], self.vertices.order
         for first in range(0, self.masters if 0 <= vertex < self.n else 0, SOME):
             found = self.device.xp.flatnonzero(own[first : first + SOME] == vertex)
@@ -167,18 +182,21 @@ class BuiltLocal(LocalGraph):
         return None
 
     def degree_of(self, lid: int) -> int:
+        """Return the out-degree of a vertex in the whole graph."""
         return int(self.degree[lid if self.vertices.place is None else int(self.vertices.place[lid])])
 
     @cached_property
     def largest_degree(self) -> int:
+        """Largest out-degree of this rank's vertices."""
         return int(self.degree.max()) if self.size else 0
 
     @property
     def original(self) -> np.ndarray:  # type: ignore[override]
-        """Generated graphs keep their gids as ids."""
+        """Original ids: the gids, as in all generated graphs."""
         return self.gids
 
     @cached_property
     def out_degree(self) -> np.ndarray:  # type: ignore[override]
+        """Out-degrees in the whole graph: int64 by lid."""
         place = self.vertices.place
         return self.device.get(self.degree if place is None else self.degree[place]).astype(np.int64)

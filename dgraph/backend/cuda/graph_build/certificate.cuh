@@ -1,5 +1,6 @@
-// Whether distances and predecessors are those of shortest paths: the rules of dgraph/validate/tree.py, asked of the edges
-// as they are drawn. Nothing is read of the rows that a run walked, nor of who owns what in it.
+// Check that distances and predecessors are those of shortest paths, by the rules of dgraph/validate/tree.py, against
+// edges as they are drawn. Neither the rows that a run used nor their placement is read. ``broken`` has two words a
+// rule: violations, and the smallest place. Any grid.
 
 #if FLOATS
 #define FAR INFINITE
@@ -9,6 +10,7 @@ DEVICE bool cut(double d) { return d > env.real_cutoff; }
 DEVICE bool cut(i64 d) { return d > env.cutoff; }
 #endif
 
+// Count a violation of ``rule`` at ``where``.
 DEVICE void broken(int rule, bool is, u64 where) {
     if (!is) return;
     atomicAdd(env.broken + 2 * rule, 1ull);
@@ -17,7 +19,7 @@ DEVICE void broken(int rule, bool is, u64 where) {
 
 DEVICE bool bit_of(const u32* words, u64 at) { return FRESH(words + (at >> 5)) >> (at & 31) & 1; }
 
-// What can be seen at a vertex alone; 1: and who has the arcs that it needs, with predecessors, 2: without.
+// Rules of a vertex alone (0). After all arcs: arcs and tight arcs that it needs, with predecessors (1) or without (2).
 KERNEL prove_vertices(i64 with) {
     for (u64 i = THREAD; i < env.high - env.low; i += THREADS) {
         const u64 v = env.low + i;
@@ -41,7 +43,7 @@ KERNEL prove_vertices(i64 with) {
     }
 }
 
-// Predecessors that lie in the window.
+// Check that predecessors inside the window of gids are reached.
 KERNEL prove_predecessors(i64) {
     for (u64 i = THREAD; i < env.high - env.low; i += THREADS) {
         const u64 p = (u64)env.parents[i];
@@ -50,7 +52,7 @@ KERNEL prove_predecessors(i64) {
     }
 }
 
-// Every arc from a vertex of the window to one of this rank's slice.
+// Check every arc from a vertex of the window to one of this rank's slice.
 KERNEL prove_arcs(i64) {
     arcs(true, [=](u64 u, u64 v) {
         if (v < env.low || v >= env.high || u < env.window_low || u >= env.window_high) return;
@@ -73,7 +75,7 @@ KERNEL prove_arcs(i64) {
     });
 }
 
-// The weight of the arc from ``low`` to ``high``, into ``broken``.
+// Write the weight of the arc ``low`` → ``high`` to ``broken``.
 KERNEL write_weight(i64) {
     dist_t weight;
     weight_of(env.low, env.high, weight);

@@ -1,4 +1,8 @@
-"""What certificates are shown of a graph that GPUs built: its edges, drawn once more and held against distances."""
+"""Check of distances and predecessors against the edges of a graph that GPUs built.
+
+The edges are drawn again (``certificate.cuh``), so nothing of the rows that a run used is trusted. Rules and their
+names: ``dgraph/validate/tree.py``.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +25,11 @@ FINDINGS = {
     "out": at.BROKEN_OUT, "none": at.BROKEN_NONE, "lost": at.BROKEN_LOST, "short": at.BROKEN_SHORT,
     "arc": at.BROKEN_ARC, "tight": at.BROKEN_TIGHT, "alone": at.BROKEN_ALONE, "plateaus": at.PLATEAUS,
 }  # fmt: skip
-"""What is counted, by the names of ``dgraph/validate/tree.py``."""
+"""Rule name of ``dgraph/validate/tree.py`` → row of ``broken``."""
 
 
 class GeneratedGraph(Protocol):
-    """What a proof reads of a graph that was drawn on GPUs (``built_graph.py``)."""
+    """Attributes of a built graph (``built_graph.py``) that a check reads."""
 
     n: int
     ids: VertexIds
@@ -35,15 +39,16 @@ class GeneratedGraph(Protocol):
     draft: BuildPlan
 
     @property
-    def block(self) -> EdgeBlock: ...
+    def block(self) -> EdgeBlock:
+        """Rows by gid on the host."""
 
 
 class EdgeCertificate:
-    """The graph, as a certificate takes it in place of rows.
+    """Edges of a graph, for certificates that can do without rows.
 
     Attributes:
         n, ids, weight_type: as of :class:`~dgraph.graph.block.EdgeBlock`.
-        first, rows: the gids whose values this rank looks after.
+        first, rows: the gids whose values this rank checks: ``first … first + rows``.
     """
 
     def __init__(self, graph: Any, first: int, rows: int):
@@ -56,28 +61,29 @@ class EdgeCertificate:
         return self.graph.block
 
     def able(self, distance: np.dtype) -> bool:
-        """Whether distances of this dtype can be proved: two gids must fit a word."""
+        """Return True if distances of this dtype can be checked; two gids must fit 64 bits."""
         return self.n <= 1 << 32 and distance in (np.int64, np.float64)
 
     def prove_tree(
         self, distance: np.ndarray, predecessor: np.ndarray | None, source: int, cutoff: float | None, weighted: bool
     ) -> dict[str, tuple[int, int]]:
-        """Hold the distances and predecessors of this rank's vertices against every edge; collective.
+        """Check the distances and predecessors of this rank's vertices against every edge; collective.
 
-        Edges are drawn once for every rank's vertices as sources; so no rank holds all distances.
+        Edges are drawn once for each rank's vertices as sources, so no rank holds all distances.
 
         Args:
             distance: int64 or float64, shape (rows,).
-            predecessor: gids, int64 of the same shape, -1 where there is none; or None.
+            predecessor: gids, int64 of the same shape, -1 for none; or None.
             source: gid.
-            cutoff: the longest distance that counts.
+            cutoff: the longest distance that counts; None: any.
             weighted: False: every edge weighs 1.
 
         Returns:
-            By name, how often a rule is broken among this rank's vertices, and the first place: a gid, or two of them,
-            source and target, 32 bits each.
+            Rule → number of violations among this rank's vertices, and the first place: a gid, or source and target as
+                two
+            gids of 32 bits.
         """
-        comm, device, real = self.graph.comm, self.graph.device, distance.dtype.kind == "f"
+        comm, device, real = self.graph.comm, self.graph.built_on, distance.dtype.kind == "f"
         with comm.together():
             device.use()
             xp = device.xp
@@ -97,7 +103,7 @@ class EdgeCertificate:
             made.launch("prove_vertices", 0)
         starts = np.append(comm.allgather(np.array([self.first], np.int64))[:, 0], self.n)
         for rank in range(comm.size):
-            window = distance if comm.size == 1 else self._told(distance, rank)
+            window = distance if comm.size == 1 else self._broadcast_distances(distance, rank)
             with comm.together():
                 made.take(window=made.arrays["claimed"] if comm.rank == rank else device.put(window))
                 made.set(window_low=int(starts[rank]), window_high=int(starts[rank + 1]))
@@ -111,16 +117,16 @@ class EdgeCertificate:
         return {name: (int(found[rule, 0]), int(found[rule, 1])) for name, rule in FINDINGS.items()}
 
     def weight(self, u: int, v: int, dtype: np.dtype, weighted: bool) -> np.generic:
-        """Of the arc u → v; not collective."""
-        device = self.graph.device
+        """Return the weight of the arc u → v; not collective."""
+        device = self.graph.built_on
         made = BuildKernels(self.graph.draft, device, 0, 1, "double" if dtype.kind == "f" else "i64")
         if not weighted:
             made.set(rule=at.RULE_UNIT)
-        told = device.xp.zeros(1, dtype)
-        made.take(broken=told)
+        weight = device.xp.zeros(1, dtype)
+        made.take(broken=weight)
         made.set(low=u, high=v)
         made.launch("write_weight")
-        return device.get(told)[0]
+        return device.get(weight)[0]
 
     def _limit(self, made: BuildKernels, cutoff: float | None, real: bool) -> None:
         if real:
@@ -129,8 +135,8 @@ class EdgeCertificate:
             most = np.iinfo(np.int64).max
             made.set(cutoff=most if cutoff is None or cutoff >= most else math.floor(cutoff))
 
-    def _told(self, distance: np.ndarray, rank: int) -> np.ndarray:
-        """The distances of another rank's vertices, from it to all; collective."""
+    def _broadcast_distances(self, distance: np.ndarray, rank: int) -> np.ndarray:
+        """Broadcast the distances of rank ``rank``'s vertices; collective."""
         comm = self.graph.comm
         mine = distance if comm.rank == rank else distance[:0]
         return comm.alltoallv([mine] * comm.size)[rank]

@@ -1,5 +1,6 @@
-"""Out-degrees in the whole graph, on several ranks, and vertices by falling degree: of arcs as they are drawn, before
-there are rows, so that no row is moved afterwards.
+"""Out-degrees in the whole graph on several ranks, and renumbering of vertices by descending degree.
+
+Degrees are counted from drawn arcs before rows exist, so renumbering moves no row.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from dgraph.backend.cuda.device_graph.device_graph import SOME, cuts_of, falling, groups_of
+from dgraph.backend.cuda.device_graph.device_graph import SOME, by_descending_degree, cuts_of, groups_of
 from dgraph.backend.cuda.device_graph.graph_size import SKEWED
 from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_memory import renumbering, sets
@@ -21,22 +22,22 @@ from dgraph.comm import Comm
 from partitioning import Placement
 
 NARROW = 1 << 32
-"""Degrees below it are told and kept in 32 bits."""
+"""Bound below which degrees are sent and stored in 32 bits."""
 
 
 def degrees(built: BuiltCsr, vertices: Vertices, placement: Placement, comm: Comm, device):
-    """Out-degrees of this rank's vertices, by position; uint32 where that is enough. Collective."""
+    """Return the out-degrees of this rank's vertices, by position; uint32 if that suffices; collective."""
     if comm.size == 1:
         return _lengths(built, np.uint32 if built.longest < NARROW else np.int64, device.xp)
     found = _lengths(built, np.int64, device.xp)
-    _gather(found, vertices, placement, comm, device)
-    _tell(found, vertices, comm, device)
+    _reduce_to_masters(found, vertices, placement, comm, device)
+    _send_to_mirrors(found, vertices, comm, device)
     narrow = not found.size or int(found.max()) < NARROW
     return found.astype(np.uint32 if narrow else np.int64, copy=False)
 
 
 def _lengths(built: BuiltCsr, dtype: DTypeLike, xp):
-    """Arcs of every row, without a second array of another dtype."""
+    """Return the arcs of every row, without a second array of another dtype."""
     ends = built.offsets
     found = xp.empty(ends.size - 1, dtype)
     for first in range(0, found.size, SOME):
@@ -46,62 +47,70 @@ def _lengths(built: BuiltCsr, dtype: DTypeLike, xp):
 
 
 def busiest(degree, vertices: Vertices, device) -> tuple[int, int]:
-    """The largest degree of this rank's masters, and the smallest gid that has it; -1 and 0 where there is none."""
+    """Return the largest degree of this rank's masters and the smallest gid that has it; (-1, 0) if it has none."""
     if not vertices.masters:
         return -1, 0
     own, gids = degree[: vertices.masters], vertices.original
     most, found = int(own.max()), []
-    for first in range(0, own.size, SOME):  # not at once: what marks and counts them takes bytes a vertex
+    for first in range(0, own.size, SOME):  # in pieces: mask and positions take bytes a vertex
         at = device.xp.flatnonzero(own[first : first + SOME] == most)
         if at.size:
             found.append(int(gids[first + at].min()))
     return most, min(found)
 
 
-def _gather(found, vertices: Vertices, placement: Placement, comm: Comm, device) -> None:
-    """Add to every master what stands at its mirrors; int64 by position. Collective."""
+def _reduce_to_masters(found, vertices: Vertices, placement: Placement, comm: Comm, device) -> None:
+    """Add mirrors' values to their masters; int64 by position; collective."""
     if placement.cut == "outgoing":
         return
     dtype = _sent(found, comm)
-    asked = [
+    leaving = [
         device.get(found[side.first : side.first + side.count].astype(dtype, copy=False))
-        if (side := vertices.mine.get(peer))
+        if (side := vertices.own_mirrors.get(peer))
         else np.zeros(0, dtype)
         for peer in range(comm.size)
     ]
-    for peer, came in enumerate(comm.alltoallv(asked)):
-        if came.size:
-            found[vertices.lids[peer]] += device.put(came)
+    for peer, values in enumerate(comm.alltoallv(leaving)):
+        if values.size:
+            found[vertices.lids[peer]] += device.put(values)
 
 
-def _tell(found, vertices: Vertices, comm: Comm, device) -> None:
-    """Put at every mirror what stands at its master; int64 by position. Collective."""
+def _send_to_mirrors(found, vertices: Vertices, comm: Comm, device) -> None:
+    """Copy masters' values to their mirrors; int64 by position; collective."""
     dtype = _sent(found, comm)
-    told = [
+    leaving = [
         device.get(found[vertices.lids[peer]].astype(dtype, copy=False))
         if peer in vertices.lids
         else np.zeros(0, dtype)
         for peer in range(comm.size)
     ]
-    for peer, heard in enumerate(comm.alltoallv(told)):
-        if heard.size:
-            first = vertices.mine[peer].first
-            found[first : first + heard.size] = device.put(heard)
+    for peer, values in enumerate(comm.alltoallv(leaving)):
+        if values.size:
+            first = vertices.own_mirrors[peer].first
+            found[first : first + values.size] = device.put(values)
 
 
 def _sent(found, comm: Comm) -> DTypeLike:
-    """The dtype in which ranks tell each other these degrees; collective."""
+    """Return the dtype in which these degrees are sent; collective."""
     return np.uint32 if comm.largest(int(found.max()) if found.size else 0) < NARROW else np.int64
 
 
 def order(
     draft: BuildPlan, vertices: Vertices, placement: Placement, made: BuildKernels, comm: Comm, renumber: bool | None
 ) -> None:
-    """Number the vertices of several ranks by falling degree, masters and every group of mirrors among themselves; all
-    ranks or none: the two sides of a message count the same positions. Collective.
+    """Renumber the vertices of several ranks by descending degree; collective.
+
+    Masters and each group of mirrors are sorted within themselves. All ranks do it or none, since both sides of a
+    message
+    count the same positions.
 
     Args:
-        renumber: None: where degrees are skewed, and every rank has room for it.
+        draft: the graph to build.
+        vertices: this rank's; renumbered in place.
+        placement: of arcs and masters.
+        made: the kernels.
+        comm: all ranks.
+        renumber: None: only if degrees are skewed and every rank has memory for it.
     """
     if renumber is False:
         return
@@ -109,22 +118,22 @@ def order(
     with comm.together():
         vertices.drawn = _counted(vertices, made)
         found, here = vertices.drawn.astype(np.int64), int(vertices.drawn.sum())
-    _gather(found, vertices, placement, comm, device)
+    _reduce_to_masters(found, vertices, placement, comm, device)
     with comm.together():
         largest = int(found[: vertices.masters].max()) if vertices.masters else 0
         cramped = renumber is None and not _fits(draft, vertices, here, made, comm.size)
     skewed = comm.largest(largest) > SKEWED * max(comm.total(here), 1) / draft.n
     if comm.total(cramped) or not (renumber or skewed):
         return
-    _tell(found, vertices, comm, device)
+    _send_to_mirrors(found, vertices, comm, device)
     with comm.together():
-        vertices.order, masters = _falling(found, vertices, made)
+        vertices.order, masters = _by_descending_degree(found, vertices, made)
         del found
         _renumber(vertices, masters, made)
 
 
 def _counted(vertices: Vertices, made: BuildKernels):
-    """Arcs drawn from each vertex that lie here: uint64 by lid."""
+    """Return the arcs drawn from each vertex that are placed here: uint64 by lid."""
     starts = made.device.xp.zeros(vertices.size + 2, np.uint64)
     if vertices.drawn is None:
         made.take(starts=starts)
@@ -136,7 +145,7 @@ def _counted(vertices: Vertices, made: BuildKernels):
 
 
 def _fits(draft: BuildPlan, vertices: Vertices, arcs: int, made: BuildKernels, parts: int) -> bool:
-    """Whether there is room for another numbering, beside what is there by now."""
+    """Return True if there is memory for renumbering."""
     size, ids = vertices.size, vertices.original.itemsize
     need = renumbering(
         draft.n, size, arcs, parts,
@@ -150,15 +159,15 @@ def _fits(draft: BuildPlan, vertices: Vertices, arcs: int, made: BuildKernels, p
 
 
 def largest_group(vertices: Vertices) -> int:
-    """Vertices that are put in order at a time, at most."""
+    """Return the most vertices that are sorted together."""
     return max(stop - first for first, stop in pairwise(cuts_of(vertices)))
 
 
-def _falling(found, vertices: Vertices, made: BuildKernels) -> tuple[Any, dict[int, Any]]:
-    """The lid at each position, here and, by peer, of the mirrors that it holds; ``found``: degrees by lid."""
-    xp, lids, theirs = made.device.xp, vertices.lids, vertices.theirs
-    masters = {peer: lids[peer][falling(found[lids[peer]], groups_of(theirs[peer]), xp)] for peer in lids}
-    return falling(found, cuts_of(vertices), xp), masters
+def _by_descending_degree(found, vertices: Vertices, made: BuildKernels) -> tuple[Any, dict[int, Any]]:
+    """Return the lid at each position, and by peer those of the masters that it mirrors; ``found``: degrees."""
+    xp, lids, theirs = made.device.xp, vertices.lids, vertices.peer_mirrors
+    masters = {peer: lids[peer][by_descending_degree(found[lids[peer]], groups_of(theirs[peer]), xp)] for peer in lids}
+    return by_descending_degree(found, cuts_of(vertices), xp), masters
 
 
 def _renumber(vertices: Vertices, masters: dict[int, Any], made: BuildKernels) -> None:

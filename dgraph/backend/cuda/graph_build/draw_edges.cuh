@@ -1,5 +1,5 @@
-// An edge from its number: what dgraph/graph/generators makes on the host, bit for bit. ``whole`` and ``real`` are the
-// numbers of a Formula, in its order. Each returns whether the item is an edge.
+// An edge from its number, bit for bit as dgraph/graph/generators makes it on the host. ``whole`` and ``real`` are the
+// numbers of a Formula, in its order. Each function returns whether the item is an edge.
 
 DEVICE u64 draw(u64 key, u64 item, u64 k) { return mix(key + (item * 64 + k) * 0x9e3779b97f4a7c15ull); }
 

@@ -1,4 +1,4 @@
-// Which arcs lie on this rank, and which number a vertex has here.
+// Placement of arcs and numbers of vertices, evaluated on the GPU. Kernels run on any grid.
 
 #define THREAD ((u64)blockIdx.x * BLOCK + threadIdx.x)
 #define THREADS ((u64)gridDim.x * BLOCK)
@@ -8,7 +8,7 @@ DEVICE void set_bit(u32* words, u64 at) {
     if (!bit(words, at)) atomicOr(words + (at >> 5), 1u << (at & 31));
 }
 
-// As partitioning/policies/edge_cut.py and partitioning/policies/hashed.py say.
+// Owner of a gid, as in partitioning/policies/edge_cut.py and partitioning/policies/hashed.py.
 DEVICE u64 owner(u64 gid) {
     if (!env.bounds) return (mix(gid + 0x9e3779b97f4a7c15ull) >> 32) * env.parts >> 32;
     u64 low = 0, high = env.parts - 1;
@@ -20,7 +20,7 @@ DEVICE u64 owner(u64 gid) {
     return low;
 }
 
-// The part that holds an arc: as partitioning/placement.py and the policies cvc.py and hvc.py say.
+// Part that holds an arc, as in partitioning/placement.py and the policies cvc.py and hvc.py.
 DEVICE u64 holder(u64 u, u64 v) {
     switch (env.cut) {
     case CUT_INCOMING: return owner(v);
@@ -30,9 +30,8 @@ DEVICE u64 holder(u64 u, u64 v) {
     }
 }
 
-// ``take(u, v)`` for every arc of the graph that is held here, parallel ones as often as they are drawn. Returns how
-// many self-loops this thread has drawn, wherever they lie.
-// Of a sample of the items, every ``step``-th.
+// Call ``take(u, v)`` for every arc of the graph that is placed here (``everywhere``: on any part), parallel ones each
+// time. Draws every ``step``-th item. Returns the self-loops that this thread has drawn, on any part.
 template <class F> DEVICE u64 arcs(bool everywhere, F take) {
     u64 loops = 0;
     for (u64 item = THREAD * env.step; item < env.items; item += THREADS * env.step) {
@@ -47,14 +46,14 @@ template <class F> DEVICE u64 arcs(bool everywhere, F take) {
     return loops;
 }
 
-// The number of a gid among those that are here, ascending: itself on one rank.
+// Rank of a gid among those that are here, ascending; the gid itself on one rank.
 DEVICE u32 position(u64 gid) {
     if (!env.before) return (u32)gid;
     return env.before[gid >> 5] + __popc(env.words[gid >> 5] & (1u << (gid & 31)) - 1);
 }
 DEVICE u32 numbered(u32 position) { return env.lids ? env.lids[position] : position; }
 
-// Out-degrees (1: in-degrees) of gids ``low .. high``, parallel arcs counted as often as they are drawn.
+// Count out-degrees (1: in-degrees) of gids ``low .. high``, parallel arcs each time.
 KERNEL degrees_of_slice(i64 incoming) {
     arcs(true, [=](u64 u, u64 v) {
         const u64 gid = incoming ? v : u;
@@ -62,7 +61,7 @@ KERNEL degrees_of_slice(i64 incoming) {
     });
 }
 
-// Where rows are those of masters, a block from ``low`` on, they are counted at the same time.
+// Mark sources and targets of this rank's arcs. If rows are masters in a block from ``low`` on, also count their arcs.
 KERNEL mark(i64) {
     arcs(false, [=](u64 u, u64 v) {
         if (env.counts) atomicAdd(env.counts + (u - env.low), 1ull);
@@ -71,7 +70,7 @@ KERNEL mark(i64) {
     });
 }
 
-// Every vertex that this rank owns or has an arc of, a word a thread; and how many.
+// Make the set of vertices that this rank owns or has an arc of, a word a thread, and count them.
 KERNEL gather(i64) {
     u64 here = 0;
     for (u64 w = THREAD; w < env.word_count; w += THREADS) {
@@ -86,14 +85,16 @@ KERNEL gather(i64) {
     if (here) atomicAdd(env.counters + VERTICES_HERE, here);
 }
 
-// Lids are grouped as graph/local.py has them: 0 masters, then for every owner mirrors that are columns, both, and rows.
+// Group of a lid, ordered as in graph/local.py: 0 masters, then for every owner mirrors that are columns, both, and
+// rows.
 DEVICE u64 group(u64 gid) {
     const u64 part = owner(gid);
     if (part == env.rank) return 0;
     return 1 + 3 * part + (bit(env.columns_here, gid) ? bit(env.rows, gid) : 2);
 }
 
-// 0: how many vertices of each group lie in each run of words. 1: their lids, where ``tally`` says how many are before.
+// Pass 0: count the vertices of each group in each run of words. Pass 1: assign lids; ``tally`` has the prefix sums of
+// the counts.
 KERNEL number_groups(i64 assign) {
     const u64 runs = (env.word_count + RUN - 1) / RUN;
     for (u64 run = THREAD; run < runs; run += THREADS) {
@@ -111,16 +112,17 @@ KERNEL number_groups(i64 assign) {
     }
 }
 
-// gids in ``asked`` to lids, in place: all of them are here.
+// Translate gids in ``asked``, all of which are here, to lids in ``found``.
 KERNEL look_up(i64 count) {
     for (u64 i = THREAD; i < (u64)count; i += THREADS) env.found[i] = numbered(position((u64)env.asked[i]));
 }
 
+// Count the arcs of each row.
 KERNEL count(i64) {
     arcs(false, [=](u64 u, u64 v) { atomicAdd(env.starts + numbered(position(u)) + 2, 1ull); });
 }
 
-// Row r is filled from ``starts[r + 1]`` on, which then has moved to the row's end.
+// Fill row r from ``starts[r + 1]`` on, which moves to the row's end.
 KERNEL fill(i64) {
     const u64 loops = arcs(false, [=](u64 u, u64 v) {
         env.targets[atomicAdd(env.starts + numbered(position(u)) + 1, 1ull)] = numbered(position(v));

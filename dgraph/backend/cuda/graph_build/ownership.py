@@ -1,4 +1,8 @@
-"""Where vertices and arcs of a graph that is still to be drawn lie: policies that follow from degrees alone."""
+"""Placement of vertices and arcs of a graph that is not drawn yet.
+
+Possible for policies that depend on degrees alone. :func:`place` is the entry; ``ownership.cuh`` evaluates the
+placement on the GPU.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +17,26 @@ from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from partitioning import Placement
-from partitioning.policies.cvc import Crossing
+from partitioning.policies.cvc import GridHolder
 from partitioning.policies.edge_cut import Blocks
 from partitioning.policies.hashed import Hashed
 from partitioning.policies.hvc import HybridHolder
 
 ABLE = ("oec", "iec", "cvc", "hvc", "hash")
+"""Policies that can place a graph before it is drawn."""
 
 SAMPLE = 1 << 26
-"""Items of a sample that shows where blocks are to be cut: degrees of all are counted where hubs must be known."""
+"""Items of the sample from which block bounds are computed; hvc counts all, to know the hubs."""
 
 HEAVY = 1.5
-"""``auto`` spreads hubs where one vertex has this times a part's share of the arcs."""
+"""Arcs of one vertex, in multiples of a part's share, from which on ``auto`` spreads hubs."""
 
 
 @dataclass
 class Outline:
-    """What a policy is shown of a graph whose arcs nobody holds: rows ``first …`` by their lengths.
+    """Row lengths ``first …`` of a graph whose arcs are not stored, as policies read them.
 
-    Lengths count every arc as often as it is drawn, or are those of a sample. Attributes are those of
+    Lengths count parallel arcs each time, and may be estimated from a sample. Attributes are those of
     :class:`~dgraph.graph.block.EdgeBlock` that the policies of ``ABLE`` read.
     """
 
@@ -42,15 +47,15 @@ class Outline:
     offsets: np.ndarray
 
     def in_offsets(self) -> np.ndarray:
-        """As ``offsets``, of the arcs that enter each row's vertex: they are those, where that is asked for."""
+        """Return the offsets of in-edges: the lengths are in-degrees where a policy asks for them."""
         return self.offsets
 
 
 def place(policy: str, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Placement:
-    """The placement of a policy, known to the kernels from then on; collective.
+    """Compute the placement of a policy and pass it to the kernels; collective.
 
     Raises:
-        UsageError: a policy that must see the arcs first, or none.
+        UsageError: no such policy, or one that needs the arcs first.
     """
     try:
         name = partitioning.choose(policy).policy.name
@@ -64,15 +69,15 @@ def place(policy: str, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Plac
             f"take {', '.join(ABLE)}, or --build host"
         )
     if name == "hash":
-        return _told(partitioning.plan(policy, None, comm.size, comm), made, draft)
+        return _set_placement(partitioning.plan(policy, None, comm.size, comm), made, draft)
     with comm.together():
         step = 1 if name == "hvc" else max(draft.items // SAMPLE, 1)
         seen = _outline(draft, made, comm.rank, comm.size, name == "iec", step)
     seen.arcs = comm.total(int(seen.offsets[-1]))
     if name == "auto":
-        return _told(_auto(seen, draft, made, comm), made, draft)
+        return _set_placement(_auto(seen, draft, made, comm), made, draft)
     try:
-        return _told(partitioning.plan(policy, seen, comm.size, comm), made, draft)
+        return _set_placement(partitioning.plan(policy, seen, comm.size, comm), made, draft)
     except partitioning.PolicyError as wrong:
         raise UsageError(str(wrong)) from wrong
 
@@ -80,11 +85,11 @@ def place(policy: str, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Plac
 def _auto(seen: Outline, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Placement:
     largest = comm.largest(int(np.diff(seen.offsets).max(initial=0)))
     if largest * comm.size > HEAVY * seen.arcs:
-        told = f"one vertex has {largest} of {seen.arcs} arcs: too many for one GPU's share"
+        reason = f"one vertex has {largest} of {seen.arcs} arcs: too many for one GPU's share"
         with comm.together():
             arcs, seen = seen.arcs, _outline(draft, made, comm.rank, comm.size)
         seen.arcs = arcs
-        return partitioning.plan("hvc", seen, comm.size, comm).because(told, told)
+        return partitioning.plan("hvc", seen, comm.size, comm).because(reason, reason)
     return partitioning.plan("oec", seen, comm.size, comm).because(
         "GPUs draw each arc where it stays, and degrees are even enough for blocks"
     )
@@ -93,10 +98,15 @@ def _auto(seen: Outline, draft: BuildPlan, made: BuildKernels, comm: Comm) -> Pl
 def _outline(
     draft: BuildPlan, made: BuildKernels, rank: int, parts: int, entering: bool = False, step: int = 1
 ) -> Outline:
-    """Degrees of this rank's equal share of the vertices; by every ``step``-th item, times ``step``.
+    """Count the degrees of this rank's equal share of the vertices.
 
     Args:
-        entering: in-degrees.
+        draft: the graph to build.
+        made: the kernels.
+        rank: index of the share.
+        parts: number of shares.
+        entering: count in-degrees.
+        step: draw every ``step``-th item only, and scale by ``step``.
     """
     first, stop = (draft.n * r // parts for r in (rank, rank + 1))
     offsets = made.device.xp.zeros(max(stop - first, 1) + 1, np.uint64)
@@ -112,14 +122,14 @@ def _outline(
     return Outline(draft.n, 0, draft.directed, first, found)
 
 
-def _told(placement: Placement, made: BuildKernels, draft: BuildPlan) -> Placement:
-    """Tell the kernels; the placement itself."""
+def _set_placement(placement: Placement, made: BuildKernels, draft: BuildPlan) -> Placement:
+    """Pass a placement to the kernels; return it."""
     device, holder = made.device, placement.holder
     cut = {"outgoing": at.CUT_OUTGOING, "incoming": at.CUT_INCOMING, "vertex": at.CUT_GRID}[placement.cut]
     if isinstance(holder, HybridHolder):
         cut = at.CUT_HUBS
         made.take(hubs=device.put(_bits(holder.hubs, draft.n)))
-    elif isinstance(holder, Crossing):
+    elif isinstance(holder, GridHolder):
         made.set(columns=holder.columns)
     if isinstance(placement.owner, Blocks):
         made.take(bounds=device.put(placement.owner.bounds.astype(np.int64)))
@@ -130,7 +140,7 @@ def _told(placement: Placement, made: BuildKernels, draft: BuildPlan) -> Placeme
 
 
 def _bits(gids: np.ndarray, n: int) -> np.ndarray:
-    """A set of gids as words of 32 bits."""
+    """Return a set of gids as a bitmap of 32-bit words."""
     words = np.zeros(at.words(n), np.uint32)
     np.bitwise_or.at(words, gids >> 5, np.uint32(1) << (gids & 31).astype(np.uint32))
     return words

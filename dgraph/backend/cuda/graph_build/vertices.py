@@ -1,4 +1,7 @@
-"""Which vertices are on this rank, and their numbers: gids and lids, mirrors and whose they are."""
+"""Vertices of a rank of a built graph: gids, lids, masters and mirrors.
+
+:func:`whole` numbers them on one rank, :func:`spread` on several.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +25,16 @@ from partitioning.policies.edge_cut import Blocks
 
 @dataclass
 class Vertices:
-    """The vertices of a rank.
+    """Vertices of a rank.
 
     Attributes:
-        masters, size: how many; masters and mirrors.
-        original: by position in the rows, the gid; on the device.
-        order, place: as of :class:`~dgraph.backend.cuda.device_graph.device_graph.DeviceGraph`, where vertices are
-            numbered by degree.
-        mine, theirs: as of :class:`~dgraph.graph.local.LocalGraph`, by lid.
-        lids: by peer, the masters that it mirrors, by position on both sides: uint32 on the device.
-        drawn: by position, the arcs drawn from it, uint64 on the device, none from those that it leaves out; None: not
-            counted yet.
-        isolated: vertices of the whole graph without an arc; None: not known yet.
+        masters: number of masters; ``size``: of masters and mirrors.
+        original: gid by position in the rows, on the device.
+        order, place: as in :class:`~dgraph.backend.cuda.device_graph.device_graph.DeviceGraph`, if numbered by degree.
+        own_mirrors, peer_mirrors: as in :class:`~dgraph.graph.local.LocalGraph`, by lid.
+        lids: peer → position of the masters that it mirrors: uint32 on the device.
+        drawn: arcs drawn from each position: uint64 on the device, 0 beyond its end; None: not counted yet.
+        isolated: vertices of the whole graph without arcs; None: not known yet.
     """
 
     masters: int
@@ -41,15 +42,21 @@ class Vertices:
     original: Any
     order: Any = None
     place: Any = None
-    mine: dict[int, Mirrors] = field(default_factory=dict)
-    theirs: dict[int, Mirrors] = field(default_factory=dict)
+    own_mirrors: dict[int, Mirrors] = field(default_factory=dict)
+    peer_mirrors: dict[int, Mirrors] = field(default_factory=dict)
     lids: dict[int, Any] = field(default_factory=dict)
     drawn: Any = None
     isolated: int | None = None
 
 
 def whole(draft: BuildPlan, made: BuildKernels, renumber: bool | None) -> Vertices:
-    """All vertices, on the one rank: by gid, or by falling degree. ``renumber``: None: where degrees are skewed."""
+    """Assign lids to all vertices on the one rank, by gid or by descending degree.
+
+    Args:
+        draft: the graph to build.
+        made: the kernels.
+        renumber: by degree; None: if degrees are skewed.
+    """
     _check(draft.n)
     xp, (gids, _) = made.device.xp, gid_dtype(draft.n)
     demand((8 + gids.itemsize) * draft.n, made.device, f"{draft.n:,} rows")
@@ -74,7 +81,7 @@ def whole(draft: BuildPlan, made: BuildKernels, renumber: bool | None) -> Vertic
 
 
 def spread(draft: BuildPlan, placement: Placement, made: BuildKernels, comm: Comm) -> Vertices:
-    """Masters of this rank and the other ends of its arcs; collective. Kernels then translate gids."""
+    """Find and number this rank's masters and mirrors; kernels then translate gids; collective."""
     device, xp = made.device, made.device.xp
     count, parts = words(draft.n), comm.size
     with comm.together():
@@ -118,38 +125,38 @@ def spread(draft: BuildPlan, placement: Placement, made: BuildKernels, comm: Com
     masters = int(counts[0])
     drawn = None if drawn is None else drawn[:masters]
     found = Vertices(
-        masters, size, original[:size], drawn=drawn, mine=mirrors_of(masters, counts[1:].reshape(parts, 3))
+        masters, size, original[:size], drawn=drawn, own_mirrors=mirrors_of(masters, counts[1:].reshape(parts, 3))
     )
     found.isolated = isolated
-    _meet(found, made, comm)
+    _exchange_mirrors(found, made, comm)
     return found
 
 
-def _meet(found: Vertices, made: BuildKernels, comm: Comm) -> None:
-    """What peers mirror of this rank's masters: gids are told once. Collective."""
+def _exchange_mirrors(found: Vertices, made: BuildKernels, comm: Comm) -> None:
+    """Exchange the gids of mirrors, so that each rank knows which of its masters its peers mirror; collective."""
     device, xp = made.device, made.device.xp
-    told, spans = [], []
+    mirrored, spans = [], []
     for peer in range(comm.size):
-        mirrors = found.mine.get(peer)
+        mirrors = found.own_mirrors.get(peer)
         first, count = (mirrors.first, mirrors.count) if mirrors else (0, 0)
-        told.append(device.get(found.original[first : first + count]))
+        mirrored.append(device.get(found.original[first : first + count]))
         spans.append(np.array([mirrors.columns, mirrors.rows] if mirrors else [0, 0], np.int64))
-    asked, heard = comm.alltoallv(told), comm.alltoallv(spans)
-    del told
+    requested, peer_spans = comm.alltoallv(mirrored), comm.alltoallv(spans)
+    del mirrored
     with comm.together():
-        for peer, gids in enumerate(asked):
+        for peer, gids in enumerate(requested):
             if gids.size:
                 wanted, lids = device.put(gids), xp.empty(gids.size, np.uint32)
                 made.take(asked=wanted, found=lids)
                 made.launch("look_up", gids.size)
                 device.wait()
-                columns, rows = heard[peer].tolist()
-                found.theirs[peer] = Mirrors(gids.size, columns=columns, rows=rows, lids=device.get(lids))
+                columns, rows = peer_spans[peer].tolist()
+                found.peer_mirrors[peer] = Mirrors(gids.size, columns=columns, rows=rows, lids=device.get(lids))
                 found.lids[peer] = lids
 
 
 def _joined(ended: np.ndarray, comm: Comm) -> int:
-    """Vertices that an arc on any rank leaves or enters; every rank adds up its share of the words."""
+    """Count the vertices that have an arc on any rank; every rank counts a share of the words; collective."""
     cuts = np.arange(comm.size + 1) * ended.size // comm.size
     parts = comm.alltoallv([ended[low:high] for low, high in pairwise(cuts)])
     return comm.total(members(np.bitwise_or.reduce(parts)))

@@ -1,1 +1,1 @@
-"""GPU memory: the plan that is made before anything is allocated, and the arrays of a machine."""
+"""GPU memory: the plan before anything is allocated, and the arrays of a machine."""

@@ -1,4 +1,4 @@
-"""The arrays of a machine: planned as a whole, refused with figures if they do not fit, then allocated once."""
+"""Arrays of a machine: sized as a whole, refused with figures if they do not fit, then allocated once."""
 
 from __future__ import annotations
 
@@ -19,31 +19,34 @@ from dgraph.errors import UsageError
 from dgraph.program import Traced
 
 MOST_RESIDENT = 2048 // at.BLOCK
-"""Blocks that a multiprocessor of any GPU so far holds at once."""
+"""Most blocks that a multiprocessor of any GPU so far holds at once."""
 
 KEPT = 5
-"""Edges are sifted if no more than one in so many stays."""
+"""Edges are filtered if at most one in KEPT stays."""
 
 WRITTEN_FIRST = frozenset({
     "queue0", "queue1", "sums0", "sums1", "huge", "huge_sums", "touched", "mirrors", "dirty", "far0", "far1",
     "live0", "live1", "parent", "lowest",
 })  # fmt: skip
-"""Arrays of which nothing is read that was not written before: they need not be zeroed."""
+"""Arrays of which no element is read before it is written: they need not be zeroed."""
 
 STORED = {"bool": "uint8"}
-"""dtype of a field → that of its array, where they differ: atomics need whole bytes."""
+"""dtype of a field → dtype of its array, where they differ: atomics need whole bytes."""
 
 
 class WorkArrays:
-    """Everything that a program's rounds write.
+    """Arrays that a program's rounds write.
 
     Attributes:
         fields: field → array, by position.
-        words: control words, float sums, globals and the gate of the grid's barrier, in one piece.
-        tiled: whether edges by target are those of tiles.
-        parted: whether the rows that are pushed along are those in two parts.
-        board: the words, and behind them, from ``post_at`` on, those of the exchange: what the host reads at once.
-        bytes: of all of them.
+        words: control block, float sums, globals and the counter of the grid barrier, in one array.
+        tiled: True if in-edges are binned by target.
+        parted: True if pushed rows are split in two parts.
+        board: ``words`` and, from ``post_at`` on, the words of the exchange: the host reads both in one copy.
+        bytes: size of all arrays.
+
+    Raises:
+        UsageError: the arrays exceed the free memory.
     """
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, pulls: bool, options: Options):
@@ -54,14 +57,14 @@ class WorkArrays:
         self.gate_at = self.floats_at + max(len(t.globals), 1)
         self.post_at = self.gate_at + 1
         pieces = 0
-        self.tiled = options.tiling(t, graph.extent, pulls)
+        self.tiled = options.bins_edges(t, graph.extent, pulls)
         if self.tiled:
-            _ = graph.tiles  # while there is room for making them
+            _ = graph.tiles  # made first, while scratch memory is free
         elif pulls:
-            _ = graph.incoming  # likewise
+            _ = graph.incoming
         if t.all and pulls and not self.tiled:
             pieces, _ = len(graph.chunks[0]), graph.long_rows
-        self.parted = options.parting(t, graph.extent)
+        self.parted = options.overlaps_push(t, graph.extent)
         if self.parted:
             _ = graph.parts
         arrays = wanted(t, graph.extent, pieces, pulls, options, device.blocks, device.threads)
@@ -93,10 +96,12 @@ class WorkArrays:
 
     @property
     def queues(self) -> tuple:
+        """Both vertex queues, of which ``SWAPPED`` names the current one."""
         return self.all["queue0"], self.all["queue1"]
 
     @property
     def bits(self) -> tuple:
+        """Both frontier bitmaps, of which ``BITS_SWAPPED`` names the current one."""
         return self.all["bits0"], self.all["bits1"]
 
 
@@ -112,29 +117,34 @@ def wanted(
     processors: int,
     threads: int = at.BLOCK,
 ) -> Wanted:
-    """The arrays of a program: name → length and dtype.
+    """Return the arrays of a program: name → (length, dtype).
 
     Args:
-        pieces: of the longest rows, where all vertices pull.
-        processors: multiprocessors of the GPU; ``threads``: of a block.
+        traced: the program.
+        extent: sizes of the graph.
+        pieces: chunks of the longest rows, where all vertices pull.
+        pulls: True if the program may pull.
+        options: options of the run.
+        processors: multiprocessors of the GPU.
+        threads: threads of a block.
     """
     size, t = extent.size, traced
     prefix = np.uint64 if extent.wide else np.uint32
     frontier = 0 if t.all else size
     bucketed, lists = t.priority is not None, t.apply is not None or t.priority is not None
-    joined = t.program.kernel == "components"
-    bits = (size + 31) // 32 if (pulls or options.sweeps or joined) and not t.all else 0
+    bits = (size + 31) // 32 if (pulls or options.sweeps) and not t.all else 0
     row = SCHEDULES.get(options.schedule)
     huge = size if (row and row.huge) or options.features or extent.wide else 0
     blocks = max(processors * MOST_RESIDENT, options.blocks or 0)
-    places = extent.edges * (2 if options.pours else 1)
+    places = extent.edges * (2 if options.emit_limit else 1)
     option = options[row.option] if row and row.option else ""
     sizes = Sizes(size, places, extent.wide, threads, blocks, option)
     scratch = row.scratch(sizes) if row else (0, 0, 0)
-    sifted = options.sifting(t, extent, pulls)
+    sifted = options.filters_edges(t, extent, pulls)
     words = (extent.edges + 31) // 32 if sifted else 0
     post = message_layout.POST_PEERS + message_layout.POST_PEER * extent.peers
-    tiled = options.tiling(t, extent, pulls)
+    tiled = options.bins_edges(t, extent, pulls)
+    searches = t.once and extent.mirrored and options.persistent_bfs_blocks(extent) > 0
     cut = most_pieces(extent.size, extent.edges, processors)[1] if tiled else 0
     return {
         **{f"f_{name}": (_padded(size), STORED.get(f.dtype, f.dtype)) for name, f in t.fields.items()},
@@ -149,16 +159,16 @@ def wanted(
         "awake": ((extent.masters + 31) // 32 if extent.peers and not t.all else 0, np.uint32),
         "dirty": (frontier, np.uint32), "stamps": (size if t.flagged else 0, np.uint32),
         "seen": ((size + 31) // 32 if t.once else 0, np.uint32),
-        "hits": ((size + 31) // 32 if t.once and options.reaching(extent) > 0 and extent.mirrored else 0, np.uint32),
+        "hits": ((size + 31) // 32 if searches else 0, np.uint32),
         "waiting": ((size + 31) // 32 if bucketed else 0, np.uint32),
-        "boundary_sums": (size + 1 if options.parting(t, extent) else 0, np.uint32),
+        "boundary_sums": (size + 1 if options.overlaps_push(t, extent) else 0, np.uint32),
         "far0": (size if bucketed else 0, np.uint32), "far1": (size if bucketed else 0, np.uint32),
         "live0": (size if t.live is not None else 0, np.uint32),
         "live1": (size if t.live is not None else 0, np.uint32),
         "bits0": (bits, np.uint32), "bits1": (bits, np.uint32),
-        "parent": (size if joined else 0, np.uint32), "lowest": (size if joined else 0, np.int64),
-        "forest": (at.FOREST_WORDS if joined else 0, np.int64),
-        "sieve": (words, np.uint32), "sieve_sums": (words, prefix),
+        "parent": (0, np.uint32), "lowest": (0, np.int64),
+        "forest": (0, np.int64),
+        "marked_edges": (words, np.uint32), "marked_sums": (words, prefix),
         "kept": (extent.edges // KEPT if sifted else 0, np.uint32),
         "kept_offsets": (size + 1 if sifted else 0, prefix),
         "scratch0": (scratch[0], np.uint32), "scratch1": (scratch[1], np.uint32), "scratch2": (scratch[2], np.uint64),
@@ -170,10 +180,10 @@ def wanted(
 
 
 def held(arrays: Wanted) -> int:
-    """Bytes of arrays."""
+    """Return the bytes of arrays."""
     return sum(prod((count,)) * np.dtype(dtype).itemsize for count, dtype in arrays.values())
 
 
 def _padded(size: int) -> int:
-    """Whole words of bytes: an atomic on one byte touches its four."""
+    """Return a length rounded up to whole 32-bit words: an atomic on one byte touches its word."""
     return (size + 7) // 4 * 4

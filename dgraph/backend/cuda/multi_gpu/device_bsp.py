@@ -1,10 +1,11 @@
-"""Rounds of several GPUs that the host starts and looks at, but does not agree on: totals go from GPU to GPU.
+"""Multi-GPU rounds with a device-side allreduce: the host launches kernels, GPUs exchange the totals themselves.
 
-A small round runs in the kernel of many rounds, a broad one kernel by kernel. Behind either, ``end_round`` agrees with
-the other GPUs and begins the next round, or leaves all ranks where the host's agreement goes on: so the host's loop
-remains the reference. The host reads one block of words a round, to choose how the next one is walked. Rounds over all
-vertices, which are all walked alike, are started several at a time; and behind a broad push what is likely to follow,
-which does nothing where something else does.
+Small rounds run in the persistent multi-GPU kernel, large ones kernel by kernel. After either, ``end_round`` reduces
+the
+totals over GPUs and begins the next round, or stops all ranks where the host's own end of a round continues
+(``dgraph/engine/rounds``). The host's loop stays the reference. The host reads the control block once a round to choose
+the kernels of the next. Rounds over all vertices, which use the same kernels, are launched several at a time. After a
+large push the likely next kernels are launched too; they return at once if the next round is another.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.comm import Comm
 
 SHRINK_FACTOR = 8
-"""So many times as many edges as small rounds have, and more: a broad round follows, else small ones."""
+"""Multiple of the small rounds' edge limit from which on a frontier is expected to stay large for one more round."""
 
-LOOK_AROUND = message_layout.LOOK_AROUND / 1e9
-"""Seconds of rounds before a rank wants to see the host."""
+HOST_CHECK_TIME = message_layout.HOST_CHECK_TIME / 1e9
+"""Seconds of rounds after which a rank returns to the host."""
 
 
 def concluded_by_device(machine: Machine) -> bool:
-    """Whether GPUs agree on the ends of this program's rounds."""
+    """Return True if GPUs reduce the totals of this program's rounds without the host."""
     links, sums = machine.graph.links, len(machine.traced.sums)
     fits = sums <= message_layout.TOTALS_WORDS - message_layout.TOTAL_LIGHT - 1 - message_layout.TOTAL_SUMS
     wanted = not (machine.options.host_rounds or machine.options.record)
@@ -41,7 +42,7 @@ def concluded_by_device(machine: Machine) -> bool:
 
 
 def exchange_of(machine: Machine, comm: Comm, plans: Mapping[str, Any], record: Any) -> Exchange:
-    """Make the exchange of one program's run, and the rounds that GPUs run without the host where they can."""
+    """Make the exchange of one program's run, with device-driven rounds where they are possible."""
     links = machine.graph.links
     assert links is not None
     exchange = Exchange(machine, comm, links, plans, record)
@@ -51,9 +52,14 @@ def exchange_of(machine: Machine, comm: Comm, plans: Mapping[str, Any], record: 
 
 
 class DeviceBsp:
-    """Of one program's run. ``steady``: all its rounds are walked alike, so that none has to be looked at.
-    ``ahead``: how many of those are started before the host looks. ``follows``: behind a push others may be started
-    without a look: mirrors hear nothing in between, and one schedule walks what is broad."""
+    """Device-driven rounds of one program's run.
+
+    Attributes:
+        steady: True if all rounds use the same kernels, so the host need not read the control block between them.
+        ahead: rounds that are launched before the host reads it.
+        follows: True if rounds may be launched behind a push unseen: no broadcast comes between them and one schedule
+            handles all large rounds.
+    """
 
     def __init__(self, exchange: Exchange, machine: Machine):
         self.exchange, self.machine = exchange, machine
@@ -63,32 +69,32 @@ class DeviceBsp:
         self.ahead = ROUNDS_AHEAD if self.steady else 1
         one = machine.walks_by_schedule and machine.options.schedule == "auto" and not machine.graph.wide
         passes = machine.traced.all or "whole" in (machine.traced.step or {})
-        self.follows = one and not (passes or exchange.broadcasts or self.overlap.able) and exchange.runs_across
+        self.follows = one and not (passes or exchange.broadcasts or self.overlap.able) and exchange.runs_multi_gpu
 
     def run(self, limit: int, sync: Exchanges) -> None:
-        """Rounds up to the agreement on the last, before round ``limit`` at most. Every rank returns at the same one.
+        """Run rounds until the program ends, a rank needs its host, or round ``limit`` is next; collective.
 
-        A rank that fails tells the others, which then give up as well.
+        All ranks return at the same round. A rank that fails notifies the others, which then give up too.
         """
         began, end = time.perf_counter(), min(limit, self.machine.round + at.RING)
         try:
             self.machine.prepare()
-            while self._turn(end, time.perf_counter() - began > LOOK_AROUND, sync):
+            while self._turn(end, time.perf_counter() - began > HOST_CHECK_TIME, sync):
                 pass
         except Exception:
             self.exchange.post.broken = True
-            with suppress(Exception):  # a GPU that has failed tells nobody
-                self.machine.launch(("phases", "abort_peers", self.exchange.comm.rank))
+            with suppress(Exception):  # the GPU itself may have failed
+                self.machine.launch(("round_kernels", "abort_peers", self.exchange.comm.rank))
                 self.machine.device.wait()
             raise
 
     def _turn(self, end: int, stops: bool, sync: Exchanges) -> bool:
-        """What the host starts before it looks: whether rounds go on."""
+        """Launch one batch of rounds and read the control block; return True if rounds go on."""
         machine, before = self.machine, self.machine.round
-        if self.exchange.reaches and (before == 0 or not self.exchange.is_small()):
+        if self.exchange.runs_persistent_bfs and (before == 0 or not self.exchange.is_small()):
             name = "persistent"
-            ahead = at.BEFORE_SMALL if self.exchange.ends_only else at.BEFORE_ANY
-            machine.launch(("reach", "reach", end), self._conclude(at.SETTLED, end, stops, ahead))
+            ahead = at.NEXT_SMALL if self.exchange.ends_only else at.NEXT_ANY
+            machine.launch(("persistent_bfs", "persistent_bfs", end), self._conclude(at.NO_PHASE, end, stops, ahead))
             if ahead:
                 self._small_rounds(end, stops)
         elif self.exchange.is_small():
@@ -96,33 +102,34 @@ class DeviceBsp:
             self._small_rounds(end, stops)
         elif self.steady:
             for _ in range(min(self.ahead, end - before)):
-                name = self._broad_round(sync, end, stops)
+                name = self._large_round(sync, end, stops)
                 sync.broadcast()
         else:
             ahead = self._likely()
-            name = self._broad_round(sync, end, stops, ahead)
-            if ahead == at.BEFORE_BROAD:
-                self._broad_round(sync, end, stops)
-            elif ahead == at.BEFORE_SMALL:
+            name = self._large_round(sync, end, stops, ahead)
+            if ahead == at.NEXT_LARGE:
+                self._large_round(sync, end, stops)
+            elif ahead == at.NEXT_SMALL:
                 self._small_rounds(end, stops)
         machine.read()
-        if machine.words[at.LEFT] == at.TO_BUCKETS:
+        if machine.words[at.RETURN_STATE] == at.NEEDS_BUCKET:
             lowest, opened = (self._conclude(phase, end, stops) for phase in (at.LOWEST_FOUND, at.OPENED))
-            machine.launch(("phases", "lowest"), lowest, ("phases", "open_bucket"), opened)
+            machine.launch(("round_kernels", "lowest_bucket"), lowest, ("round_kernels", "open_bucket"), opened)
             machine.read()
-        if machine.words[at.LEFT] == at.TO_LOOK:
-            machine.arrays.words[at.LEFT] = machine.words[at.LEFT] = 0
-        left = bool(machine.words[at.LEFT])
-        machine.note(name, machine.round - before + left)
-        if not left and not self.steady:
+        if machine.words[at.RETURN_STATE] == at.NEEDS_LAUNCH:
+            machine.arrays.words[at.RETURN_STATE] = machine.words[at.RETURN_STATE] = 0
+        returns = bool(machine.words[at.RETURN_STATE])
+        machine.note(name, machine.round - before + returns)
+        if not returns and not self.steady:
             sync.broadcast()
-        return not left
+        return not returns
 
     def _small_rounds(self, end: int, stops: bool) -> None:
-        self.machine.launch(("across", "across", end), self._conclude(at.SETTLED, end, stops))
+        """Launch the persistent multi-GPU kernel."""
+        self.machine.launch(("multi_gpu_rounds", "multi_gpu_rounds", end), self._conclude(at.NO_PHASE, end, stops))
 
-    def _broad_round(self, sync: Exchanges, end: int, stops: bool, ahead: int = at.BEFORE_ANY) -> str:
-        """What walks its edges."""
+    def _large_round(self, sync: Exchanges, end: int, stops: bool, ahead: int = at.NEXT_ANY) -> str:
+        """Launch one round kernel by kernel; return the name of its edge traversal."""
         machine = self.machine
         if self.overlap.cuts():
             name = WALKER
@@ -131,18 +138,19 @@ class DeviceBsp:
             name = "pull"
             self.copies.pull(sync)
         else:
-            name, calls = machine.walks()
+            name, calls = machine.edge_launches()
             machine.launch(*calls)
             sync.reduce()
-        machine.launch(*machine.works(), self._conclude(at.APPLIED, end, stops, ahead))
+        machine.launch(*machine.vertex_launches(), self._conclude(at.APPLIED, end, stops, ahead))
         return name
 
     def _likely(self) -> int:
-        """What is likely to come behind the next round, if it is started without a look."""
+        """Return the kind of round that probably follows the next one, to launch it ahead."""
         if not self.follows or self.machine.direction != "push":
-            return at.BEFORE_ANY
-        return at.BEFORE_BROAD if self.machine.total_edges >= SHRINK_FACTOR * self.exchange.most else at.BEFORE_SMALL
+            return at.NEXT_ANY
+        return at.NEXT_LARGE if self.machine.total_edges >= SHRINK_FACTOR * self.exchange.most else at.NEXT_SMALL
 
-    def _conclude(self, phase: int, end: int, stops: bool, ahead: int = at.BEFORE_ANY) -> tuple:
-        asked = phase << at.CONCLUDES_AFTER | stops << at.CONCLUDES_STOPS | ahead << at.CONCLUDES_BEFORE
-        return "phases", "end_round", end | asked
+    def _conclude(self, phase: int, end: int, stops: bool, ahead: int = at.NEXT_ANY) -> tuple:
+        """Return the launch of ``end_round`` after a phase."""
+        asked = phase << at.END_PHASE_BIT | stops << at.END_STOP_BIT | ahead << at.END_NEXT_BIT
+        return "round_kernels", "end_round", end | asked

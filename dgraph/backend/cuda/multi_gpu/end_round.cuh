@@ -1,6 +1,7 @@
-// The end of a round that no host need see: what ``settle`` and ``apply_totals`` do, with totals that ranks write into each
-// other's memory. Where the program ends, or a rank wants to see the host, nothing is concluded: LEFT says so, kernels that
-// were started ahead do nothing, and the host finds every rank behind its vertex phase.
+// End of a round without the host: the work of ``end_phase`` and ``apply_totals``, with an allreduce through words that
+// ranks write into each other's memory. Where the program ends or a rank needs its host, the kernel stores that in RETURN_STATE
+// and begins no round. Kernels launched ahead then return at once, and the host finds every rank behind its vertex
+// phase.
 
 struct ConcludeRoom {
     FloatRoom floats;
@@ -8,7 +9,7 @@ struct ConcludeRoom {
     double sums[FLOAT_SUMS ? FLOAT_SUMS : 1];
 };
 
-// What this rank found: word ``k`` of its totals.
+// This rank's total ``k``.
 DEVICE i64 total_found(int k, bool stops) {
     const i64* c = env.control;
     if (k == TOTAL_ACTIVES) return c[ACTIVE];
@@ -21,14 +22,15 @@ DEVICE i64 total_found(int k, bool stops) {
     return k < SUMS ? FRESH(c + SUMS_HERE + k) : (i64)bits_of(FRESH(env.float_sums + k - SUMS));
 }
 
-// ``asked``: the round to stop before, the phase that is over, whether this rank stops, what was started ahead. One block.
+// ``asked``: the round to stop before, the phase that is over, whether this rank needs its host, what was launched
+// ahead. One block.
 KERNEL end_round(i64 asked) {
     SHARED(ConcludeRoom, room);
     i64* c = env.control;
-    const i64 phase = asked >> CONCLUDES_AFTER & 15, limit = asked & ((1ll << CONCLUDES_AFTER) - 1);
-    const bool stops = asked >> CONCLUDES_STOPS & 1, opens = phase == LOWEST_FOUND || phase == OPENED;
-    if (c[DONE] || c[LEFT] != (opens ? TO_BUCKETS : 0)) return;
-    if (phase != SETTLED) settle_after(phase, room.floats);
+    const i64 phase = asked >> END_PHASE_BIT & 15, limit = asked & ((1ll << END_PHASE_BIT) - 1);
+    const bool stops = asked >> END_STOP_BIT & 1, opens = phase == LOWEST_FOUND || phase == OPENED;
+    if (c[DONE] || c[RETURN_STATE] != (opens ? NEEDS_BUCKET : 0)) return;
+    if (phase != NO_PHASE) finish_phase(phase, room.floats);
     __syncthreads();
     Agreement agreement = {FRESH(env.post + POST_STAMP)};
     Totalled& t = room.totals;
@@ -41,11 +43,11 @@ KERNEL end_round(i64 asked) {
     __syncthreads();
     if (threadIdx.x) return;
     env.post[POST_STAMP] = agreement.stamp, env.post[POST_WAITING] += waited;
-    const bool late = FRESH(env.post + POST_LATE) != 0;
+    const bool late = FRESH(env.post + POST_STALLED) != 0;
     const i64 round = c[ROUND], active = t.all[TOTAL_ACTIVES], edges = t.all[TOTAL_DEGREES];
     if (phase == LOWEST_FOUND) {
         c[LOWEST_BUCKET] = t.all[TOTAL_LOWEST] + FAR_BASE;
-        if (late || t.all[TOTAL_LOWEST] == 0) c[LEFT] = TO_HOST;
+        if (late || t.all[TOTAL_LOWEST] == 0) c[RETURN_STATE] = NEEDS_HOST;
         return;
     }
     if (LIVE) c[TOTAL_LIVE] = t.all[TOTAL_LIVES];
@@ -56,21 +58,21 @@ KERNEL end_round(i64 asked) {
     const Decision decision = step(G);
     const bool buckets = PRIORITY && !opens && active == 0 && t.all[TOTAL_WAITING];
     const bool leaves = late || t.all[TOTAL_STOPS] || round + 1 >= limit || (decision.done && !buckets);
-    c[LEFT] = leaves || (buckets && SUMS + FLOAT_SUMS) ? TO_HOST : buckets ? TO_BUCKETS : 0;
-    c[ENDS] = decision.done && !buckets && !late;
-    if (c[ENDS]) store_globals(decision.G);
-    if (c[LEFT]) return;
+    c[RETURN_STATE] = leaves || (buckets && SUMS + FLOAT_SUMS) ? NEEDS_HOST : buckets ? NEEDS_BUCKET : 0;
+    c[PROGRAM_ENDS] = decision.done && !buckets && !late;
+    if (c[PROGRAM_ENDS]) store_globals(decision.G);
+    if (c[RETURN_STATE]) return;
     i64* figure = env.ring + (round % RING) * FIGURES;
     figure[0] = c[TOTAL_ACTIVE], figure[1] = c[TOTAL_EDGES], figure[2] = c[MODE], figure[3] = 0;
     c[WHOLE] = decision.whole;
     begin_round(decision.G, active, edges, false);
-    const i64 most = FRESH(env.post + POST_MOST);
+    const i64 most = FRESH(env.post + POST_SMALL_LIMIT);
     const bool small = c[MODE] == PUSH && active <= most && edges <= most;
-    const i64 ahead = asked >> CONCLUDES_BEFORE;
-    if (ahead == BEFORE_SMALL ? !small : ahead == BEFORE_BROAD && (small || c[MODE] != PUSH)) c[LEFT] = TO_LOOK;
+    const i64 ahead = asked >> END_NEXT_BIT;
+    if (ahead == NEXT_SMALL ? !small : ahead == NEXT_LARGE && (small || c[MODE] != PUSH)) c[RETURN_STATE] = NEEDS_LAUNCH;
 }
 
-// This rank cannot go on: none is to wait for it.
+// Notify all peers that this rank has failed, so that they do not wait for it. One block.
 KERNEL abort_peers(i64 rank) {
     if (threadIdx.x == 0) abort_wait(rank, true);
 }

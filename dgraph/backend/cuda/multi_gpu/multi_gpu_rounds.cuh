@@ -1,16 +1,16 @@
-// Rounds of all GPUs together, without the host: each walks its frontier, writes messages into the others' memory, and
-// learns from words that they write into its own how the round came out. For rounds that push and are small.
+// Persistent multi-GPU kernel: small push rounds of all GPUs in one launch on each, without the host. Each rank
+// processes its frontier's edges, writes messages into the peers' memory and reduces the totals with them.
 //
-// A round ends at the agreement: what ranks found is posted as totals, and all of them go on or leave alike. Where a
-// program goes on for as long as anything is active (AHEAD), a rank walks the edges of the next round while the totals
-// are on their way; then a round waits for other GPUs once, for their messages. Ranks leave after a round whose edges
-// nobody has walked yet, or where nothing was active: so the host finds every rank behind its vertex phase.
+// A round ends with an allreduce of totals, after which all ranks go on or return together. Where a program runs as
+// long as any vertex is active (AHEAD), a rank processes the next round's edges while the totals travel. A round then
+// waits for other GPUs once, for their messages. Ranks return behind a round whose successor's edges no rank has
+// processed, so the host finds every rank behind its vertex phase.
 
-// The warp of the first block that tells others what this rank found, while the others begin the next round.
-#define TELLER (BLOCK / 32 - 1)
+// Warp of the first block that posts this rank's totals while the other warps begin the next round.
+#define POSTING_WARP (BLOCK / 32 - 1)
 
-// Whether a rank may walk the edges of the next round before it knows how this one came out: ``edges`` are of the
-// frontier before, and one that grows eightfold is still to be small; where vertices are peeled frontiers hardly grow.
+// True if a rank may process the next round's edges before it knows the totals. ``edges`` is the frontier before; the
+// next is assumed to be at most 8 times larger (KCORE_PEEL: not larger) and must still be small.
 DEVICE bool runs_ahead(const Globals& G, i64 forced, i64 edges, i64 unexplored, i64 most) {
     Globals next = G;
     next.round += 1, next.active = 1;
@@ -18,19 +18,19 @@ DEVICE bool runs_ahead(const Globals& G, i64 forced, i64 edges, i64 unexplored, 
     return AHEAD && grown <= most && direction(PUSH, forced, 1, 1, grown, unexplored) == PUSH && !step(next).done;
 }
 
-// How its rounds follow each other.
-struct Across : AcrossRank {
-    // Whether the program ends with the round that came out so, where this needs no ``step``.
+// Sequence of rounds of one rank.
+struct MultiGpuRounds : MultiGpuRank {
+    // True if the program ends after a round with these totals, where that needs no ``step``.
     __device__ bool ends(const Totals& t) const { return AHEAD && !KCORE_PEEL && !t.late && !t.active && !t.waiting; }
 
-    // Where nothing is active: the next buckets, or where they are empty the lowest of all ranks, become the frontier.
-    // Whether there was one.
+    // Open the next bucket if no vertex is active; if it is empty on all ranks, their lowest one. Returns true if the
+    // round can go on here. Collective.
     __device__ bool opens_buckets(Totals& t) {
         if (!PRIORITY || !t.waiting || t.stops || t.late || round + 1 >= limit) return false;
         width = buckets(width, bucket_edges, bucket_rounds), bucket_edges = bucket_rounds = 0;
         for (bool next = true; t.waiting && !t.active; next = false) {
             const u64 waiting = (u64)FRESH(env.control + FAR);
-            if (blockIdx.x == 0) clear(slot_of(tick + 1)); // the round that the bucket makes counts there
+            if (blockIdx.x == 0) clear(slot_of(tick + 1)); // counters of the round that the bucket begins
             if (!next) {
                 slot = slot_of(tick);
                 lowest_pass(slot, far_swapped, waiting, near);
@@ -48,17 +48,17 @@ struct Across : AcrossRank {
             if (t.late) return false;
         }
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
-        return t.active && !is_broad(t);
+        return t.active && !is_large(t);
     }
 
-    __device__ i64 looks() const { return LIVE ? living.all : env.n; } // vertices of a round over all
-    __device__ bool is_broad(const Totals& t) const { return t.active > most || t.edges > most; }
-    __device__ i64 way(const Totals& t) const { return direction(PUSH, forced, t.active, active, t.edges, unexplored); }
+    __device__ i64 vertices_visited() const { return LIVE ? living.all : env.n; } // vertices of a round over all
+    __device__ bool is_large(const Totals& t) const { return t.active > most || t.edges > most; }
+    __device__ i64 next_direction(const Totals& t) const { return direction(PUSH, forced, t.active, active, t.edges, unexplored); }
 
-    // Rounds of this rank alone, until none of its own vertices is active or others have waited long enough. Mirrors that
-    // got proposals wait; vertices that are still active are part of the next round.
+    // Run rounds of this rank alone, until its frontier is empty or a limit is reached. Proposals to mirrors are kept
+    // for the exchange; remaining active vertices are part of the next round.
     __device__ void run_locally() {
-        if (!LOCAL_ROUNDS || signal_peers.role) return;
+        if (!LOCAL_ROUNDS || broadcast.role) return;
         for (i64 k = 0; k < (PRIORITY ? MOST_LOCAL_IN_BUCKET : MOST_LOCAL) && listed(slot_of(tick), TAIL); k++) {
             turn();
             if (blockIdx.x == 0) clear(slot_of(tick + 1));
@@ -67,7 +67,8 @@ struct Across : AcrossRank {
         }
     }
 
-    // The vertex phase; ``complete``: all blocks have met since the lists were written.
+    // Vertex phase. ``complete``: a grid barrier has followed the last write to the lists. Returns the same for its own
+    // writes.
     __device__ bool applied(bool complete) {
         if (!APPLY || (KCORE_PEEL && !whole)) return complete;
         if (!complete) barrier_all_gpus();
@@ -77,21 +78,22 @@ struct Across : AcrossRank {
         return false;
     }
 
-    // The totals of the round before, where vertices are peeled: as long as any is, nothing but sums has changed by them.
-    // Whether the round goes on, which ranks have begun: one that peels nobody passes over all.
-    __device__ bool peels_on(const Totals& t) {
+    // Read the totals of the round before, which arrive late where vertices are peeled. While any vertex is peeled only
+    // sums change. Returns true if the round that ranks have started goes on; a round that peels none passes over all
+    // live vertices.
+    __device__ bool peeling_continues(const Totals& t) {
         living.all = t.lives;
         Globals next = G;
         with_shared(next);
         next.active = t.active;
         const Decision decision = step(next);
-        const bool ends = t.stops || round + 1 >= limit || (decision.whole && looks() > WHOLE_ACROSS * ranks);
+        const bool ends = t.stops || round + 1 >= limit || (decision.whole && vertices_visited() > WHOLE_MULTI_GPU * ranks);
         if (decision.done || (t.active == 0 && ends)) return false;
         G = decision.G, whole = decision.whole;
         return true;
     }
 
-    // After a round whose totals all wait for: whether the next one is begun here.
+    // Return true if the next round begins here, after a round whose totals all ranks have.
     __device__ bool continues(Totals& t) {
         if (t.late || t.stops || round + 1 >= limit) return false;
         if (t.active == 0 && ((AHEAD && !KCORE_PEEL) || PRIORITY) && !opens_buckets(t)) return false;
@@ -99,7 +101,7 @@ struct Across : AcrossRank {
         with_shared(next);
         next.round += 1, next.active = t.active;
         const Decision decision = step(next);
-        if (decision.done || way(t) == PULL || is_broad(t) || (decision.whole && looks() > WHOLE_ACROSS * ranks))
+        if (decision.done || next_direction(t) == PULL || is_large(t) || (decision.whole && vertices_visited() > WHOLE_MULTI_GPU * ranks))
             return false;
         count_round(t);
         G = decision.G, whole = decision.whole;
@@ -107,18 +109,18 @@ struct Across : AcrossRank {
     }
 };
 
-// ``limit``: the round to stop before.
-KERNEL_OF(1) across(i64 limit) {
-    SHARED(AcrossRoom, room);
+// ``limit``: the round to stop before. All blocks are resident, since they use grid barriers.
+KERNEL_OF(1) multi_gpu_rounds(i64 limit) {
+    SHARED(MultiGpuRoom, room);
     if (is_over()) return;
-    Across all = {{{room}, {}, room}};
+    MultiGpuRounds all = {{{room}, {}, room}};
     all.open(limit);
-    bool pending = false, hurries = true; // totals are on their way; nothing speaks against walking ahead
-    bool ends;                            // all know that the program does
+    bool pending = false, may_run_ahead = true; // totals are in flight; the next round may be processed ahead
+    bool ends;                            // the program ends, known to all ranks
     while (true) {
         all.since = all.tick;
         bool complete = true;
-        const bool idle = KCORE_PEEL && all.active == 0; // all know that nobody has edges to walk
+        const bool idle = KCORE_PEEL && all.active == 0; // no rank has edges to process, known to all ranks
         if (!idle) {
             all.walk();
             if (!all.mailed()) all.barrier_all_gpus();
@@ -126,34 +128,34 @@ KERNEL_OF(1) across(i64 limit) {
             all.run_locally();
         }
         if (all.reduce.role && !idle) {
-            complete = !all.takes(pending);
+            complete = !all.reduce_mirrors(pending);
         } else if (pending) {
             all.gate.around([&]() { all.waiting += all.agreement.receive_from(room.totals, SUMS > 0); });
             all.share(true);
         }
         if (pending) {
-            // Where nothing was active, nobody has walked or said anything since.
+            // If no vertex was active, no rank has processed edges or sent messages since.
             Totals t = all.shared_totals();
             const bool quiet = t.active == 0;
             pending = false;
-            const bool continues = !t.late && (KCORE_PEEL ? all.peels_on(t) : !quiet || all.opens_buckets(t));
+            const bool continues = !t.late && (KCORE_PEEL ? all.peeling_continues(t) : !quiet || all.opens_buckets(t));
             ends = all.ends(t);
             if (!continues) break;
-            hurries = quiet || !(t.stops || all.is_broad(t) || all.way(t) == PULL);
+            may_run_ahead = quiet || !(t.stops || all.is_large(t) || all.next_direction(t) == PULL);
             all.count_round(t);
             all.G.active = t.active;
             if (quiet && !KCORE_PEEL) {
-                all.poll_peers();
+                all.broadcast_frontier();
                 continue;
             }
         }
         complete = all.applied(complete);
-        const bool ahead = hurries && !(KCORE_PEEL && all.whole) && all.round + 1 < all.limit &&
+        const bool ahead = may_run_ahead && !(KCORE_PEEL && all.whole) && all.round + 1 < all.limit &&
                            runs_ahead(all.G, all.forced, all.total, all.unexplored, all.most);
         if (ahead) {
             if (!complete) all.barrier_all_gpus();
             all.turn();
-            if (blockIdx.x == 0 && warp_in_block() == TELLER) {
+            if (blockIdx.x == 0 && warp_in_block() == POSTING_WARP) {
                 fill_totals(room.totals, all.slot, all.stops(), all.lives(), lane_id(), 32);
                 __syncwarp();
                 all.agreement.post(room.totals, SUMS > 0, lane_id(), 32);
@@ -170,10 +172,10 @@ KERNEL_OF(1) across(i64 limit) {
             const bool continues = all.continues(t);
             ends = all.ends(t);
             if (!continues) break;
-            hurries = true;
+            may_run_ahead = true;
         }
         if (blockIdx.x == 0) clear(slot_of(all.tick + 1));
-        all.poll_peers();
+        all.broadcast_frontier();
     }
     all.close(ends);
 }

@@ -1,14 +1,16 @@
-// A search on all GPUs in one launch: rounds that push and rounds that pull, small ones and broad ones. For programs of
-// which only who is reached travels: a vertex is reached once, and what it takes is the same from every neighbour.
+// Direction-optimising search of all GPUs in one launch: push and pull rounds, small and large. For programs in which a
+// vertex is reached once and its value is the same from every neighbour, so that only newly reached vertices are sent.
+//    [Beamer et al., SC 2012: direction-optimising BFS]
 //
-// A frontier that pushes is a list, one that pulls is bits. A round is its edges; hits on mirrors, which go to their
-// owners; the agreement, which says where the next round goes; and then mirrors hear who is new, as far as that way asks
-// for it. ``env.seen`` has a bit for every vertex that is known to be reached: every such master, some such mirrors.
+// A push frontier is a list, a pull frontier a bitmap. A round is: its edges; a reduce of hits on mirrors to their
+// owners; an allreduce, which decides the next direction; a broadcast of newly reached masters to those mirrors that
+// the direction needs. ``env.seen`` has a bit for every vertex known to be reached: all such masters, some such
+// mirrors.
 
-// What it tells the others, and how its rounds follow each other.
-struct Reach : ReachRank {
-    // All have written, as bits or as positions: the first block says so, and waits for what all peers said. Whether they
-    // did.
+// Messages of one rank, and its sequence of rounds.
+struct PersistentBfs : BfsRank {
+    // Post the messages that all blocks have written, as bits or as positions, and wait for all peers, by the first
+    // block. Returns false if a peer did not answer.
     __device__ bool exchange(const Asked& a, bool as_bits, u64 start) {
         gate.around([&]() {
             if (as_bits) post_bits(a, number);
@@ -18,10 +20,10 @@ struct Reach : ReachRank {
             __syncthreads();
             packing += (i64)(posted - start), waiting += (i64)(NOW() - posted);
         });
-        return !FRESH(env.post + POST_LATE);
+        return !FRESH(env.post + POST_STALLED);
     }
 
-    // Hits on mirrors reach their masters.
+    // Reduce: send hits on mirrors to their masters.
     __device__ void reduce() {
         const Asked a = reduces(mode);
         if (!a.role) return;
@@ -50,7 +52,7 @@ struct Reach : ReachRank {
                 bool mine[NAMED_AT_ONCE];
                 u32 v[NAMED_AT_ONCE];
                 for (int k = 0; k < many; k++) mine[k] = named[k], v[k] = mine[k] ? peer_of(p).lids[position[k]] : 0;
-                keep_new(mine, v, many);
+                keep_unseen(mine, v, many);
                 for (int k = 0; k < many; k++) {
                     if (mine[k]) put(v[k], propose(G, Source(), (weight_t)1, v[k]));
                     if (mode == PUSH) {
@@ -66,13 +68,14 @@ struct Reach : ReachRank {
         unpacking += (i64)(NOW() - came);
     }
 
-    // Mirrors hear who is new, as far as the next round asks for it; they are reached, so nobody need tell their owners.
-    __device__ void signal_peers() {
-        const Asked a = tells(mode);
+    // Broadcast: send newly reached masters to the mirrors that the next round needs. Those mirrors are marked as seen,
+    // so no hit on them is sent back.
+    __device__ void broadcast() {
+        const Asked a = broadcasts(mode);
         if (!a.role) return;
         const u64 start = NOW();
         const bool as_bits = mode == PULL || own_active > most_few;
-        const News news = {queue(), (u64)own_active, queue(), (u64)own_active};
+        const ChangeLists news = {queue(), (u64)own_active, queue(), (u64)own_active};
         number++;
         if (as_bits && mode == PUSH) mark_active(news, false), barrier_all_gpus();
         if (mode == PULL && is_listed && own_active <= env.masters / LISTED_SHARE)
@@ -108,14 +111,14 @@ struct Reach : ReachRank {
         unpacking += (i64)(NOW() - came);
     }
 
-    // What all ranks reached in this round.
+    // Allreduce of the round's totals.
     __device__ Totals agree() {
         gate.around([&]() {
             const i64* now = slot_of(tick);
             for (int k = threadIdx.x; k < TOTAL_SUMS; k += BLOCK)
                 room.totals.mine[k] = k == TOTAL_ACTIVES ? (mode == PULL ? FRESH(now + AWAKE) : (i64)listed(now, TAIL))
                                       : k == TOTAL_DEGREES ? edges_found()
-                                      : k == TOTAL_STOPS ? (i64)(NOW() - began > LOOK_AROUND) : 0;
+                                      : k == TOTAL_STOPS ? (i64)(NOW() - began > HOST_CHECK_TIME) : 0;
             __syncthreads();
             agreement.post(room.totals, false);
             const i64 waited = agreement.receive_from(room.totals, false);
@@ -125,7 +128,7 @@ struct Reach : ReachRank {
         return totals_now();
     }
 
-    // What the round reached becomes the frontier.
+    // Make the reached vertices the frontier.
     __device__ void advance() {
         const i64* now = slot_of(tick);
         own_active = mode == PULL ? FRESH(now + AWAKE) : (i64)listed(now, TAIL), own_edges = edges_found();
@@ -137,36 +140,37 @@ struct Reach : ReachRank {
         if (blockIdx.x == 0) clear(slot_of(tick + 1));
     }
 
-    // Whether the next round is begun here: as ``end_round`` does it, which has nothing to do where ranks leave.
+    // Decide as ``end_round`` does whether the next round begins here; if not, ``end_round`` finds the state that it
+    // expects.
     __device__ bool continues(const Totals& t) {
         Globals next = G;
         next.round += 1, next.active = t.active;
         const Decision decision = step(next);
-        const i64 way = direction(mode, forced, t.active, active, t.edges, unexplored);
-        small = way == PUSH && t.active <= most && t.edges <= most ? small + 1 : 0;
-        broad |= small == 0;
+        const i64 next_mode = direction(mode, forced, t.active, active, t.edges, unexplored);
+        small = next_mode == PUSH && t.active <= most && t.edges <= most ? small + 1 : 0;
+        was_large |= small == 0;
         leaves = t.late || t.stops || round + 1 >= limit || decision.done;
-        const bool few = t.edges <= MAILED * (env.others + 1); // of many, most end where only this kernel knows not to go
-        if (leaves || small > (narrows && broad && few ? 0 : SMALL_IN_A_ROW)) {
+        const bool few = t.edges <= MAILED * (env.others + 1); // in a large frontier most edges end at seen vertices, which only this kernel skips
+        if (leaves || small > (small_kernel_follows && was_large && few ? 0 : SMALL_IN_A_ROW)) {
             if (mode == PULL && own_active) bits_to_list();
             return false;
         }
         i64* figure = env.ring + (round % RING) * FIGURES;
         if (thread_rank() == 0) figure[0] = active, figure[1] = total, figure[2] = mode, figure[3] = 0;
         round++, active = t.active, total = t.edges, G = decision.G;
-        if (way == PUSH) unexplored -= total;
-        if (way == PUSH && mode == PULL) bits_to_list();
-        if (way == PULL && mode == PUSH) list_to_bits(own_active);
-        is_listed = way == PULL && mode == PUSH;
-        mode = way;
+        if (next_mode == PUSH) unexplored -= total;
+        if (next_mode == PUSH && mode == PULL) bits_to_list();
+        if (next_mode == PULL && mode == PUSH) list_to_bits(own_active);
+        is_listed = next_mode == PULL && mode == PUSH;
+        mode = next_mode;
         return true;
     }
 };
 
-// ``limit``: the round to stop before.
-KERNEL_OF(PERSISTENT_BFS) reach(i64 limit) {
-    SHARED(ReachRoom, room);
-    Reach all = {{room}};
+// ``limit``: the round to stop before. All blocks are resident, since they use grid barriers.
+KERNEL_OF(PERSISTENT_BFS) persistent_bfs(i64 limit) {
+    SHARED(BfsRoom, room);
+    PersistentBfs all = {{room}};
     all.open(limit);
     while (true) {
         if (all.mode == PULL) all.pull();
@@ -175,7 +179,7 @@ KERNEL_OF(PERSISTENT_BFS) reach(i64 limit) {
         const Totals t = all.agree();
         all.advance();
         if (!all.continues(t)) break;
-        all.signal_peers();
+        all.broadcast();
     }
     all.close();
 }

@@ -1,6 +1,6 @@
-// One rank in a search of all GPUs (persistent_bfs.cuh): what it holds, its frontier as a list and as bits, pushes and pulls.
+// One rank of the persistent BFS (persistent_bfs.cuh): its state, its frontier as list and bitmap, push and pull.
 
-struct ReachRoom {
+struct BfsRoom {
     Staging staging;
     Totalled totals;
     AwakeRoom awake;
@@ -13,49 +13,49 @@ struct ReachRoom {
     };
 };
 
-// One rank's part of the rounds; every thread of its grid holds the same.
-struct ReachRank {
-    ReachRoom& room;
+// State of one rank; every thread of its grid has the same values.
+struct BfsRank {
+    BfsRoom& room;
     Gate gate;
     Agreement agreement;
     Globals G;
     u64 began;
     i64 number, most_few, most, limit, forced;
     i64 tick, round, mode, active, total, queued, edges, unexplored, own_active, own_edges;
-    bool leaves; // where hosts agree, and not where the next round begins
+    bool leaves; // returns to the host, rather than to the next kernel
     i64 small;   // rounds in a row that the kernel of small rounds could have run
-    bool broad, narrows; // whether there was one that it could not; whether that kernel was started behind this one
-    bool swapped, bits_swapped, is_listed; // whether the frontier is a list, too, where it is bits
+    bool was_large, small_kernel_follows; // whether a round was large; whether the kernel of small rounds was launched behind this one
+    bool swapped, bits_swapped, is_listed; // is_listed: the bitmap frontier also exists as a list
     i64* slot;                           // counters of the frontier
     i64 packing, waiting, unpacking;     // nanoseconds of the first thread
 
     __device__ void open(i64 stop) {
         const i64 *c = env.control, *post = env.post;
         began = NOW(), limit = stop;
-        gate = {(u32)KNOWN(c + GATE), (u32)KNOWN(post + POST_GO), env.gate, (u32*)(env.post + POST_GO)};
+        gate = {(u32)KNOWN(c + GATE), (u32)KNOWN(post + POST_RELEASES), env.gate, (u32*)(env.post + POST_RELEASES)};
         number = KNOWN(post + POST_NUMBER), agreement.stamp = KNOWN(post + POST_STAMP);
-        most_few = KNOWN(post + POST_FEW), most = KNOWN(post + POST_MOST), forced = KNOWN(c + FORCED);
+        most_few = KNOWN(post + POST_OFFSET_LIMIT), most = KNOWN(post + POST_SMALL_LIMIT), forced = KNOWN(c + FORCED);
         tick = KNOWN(c + TICK), round = KNOWN(c + ROUND), mode = KNOWN(c + MODE), active = KNOWN(c + TOTAL_ACTIVE);
         total = KNOWN(c + TOTAL_EDGES), queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES);
         unexplored = KNOWN(c + UNEXPLORED), own_active = KNOWN(c + ACTIVE), own_edges = KNOWN(c + EDGES);
         swapped = KNOWN(c + SWAPPED), bits_swapped = KNOWN(c + BITS_SWAPPED);
         G = load_globals(round, active);
         slot = slot_of(tick - 1);
-        small = packing = waiting = unpacking = 0, is_listed = broad = false;
-        narrows = !tells(PUSH).role; // else mirrors would have to hear first
+        small = packing = waiting = unpacking = 0, is_listed = was_large = false;
+        small_kernel_follows = !broadcasts(PUSH).role; // else a broadcast must come first
         if (FRESH(post + POST_SEEN) != round) look_again();
         if (mode == PULL) list_to_bits(queued);
     }
 
-    // As ``settle`` leaves it behind a vertex phase.
+    // Store the state as ``end_phase`` does after a vertex phase.
     __device__ void close() const {
         if (thread_rank()) return;
         i64 *c = env.control, *post = env.post;
         c[GATE] = gate.due, post[POST_NUMBER] = number, post[POST_STAMP] = agreement.stamp, post[POST_SEEN] = round + 1;
-        c[LEFT] = leaves ? TO_HOST : 0;
+        c[RETURN_STATE] = leaves ? NEEDS_HOST : 0;
         c[TICK] = tick, c[ROUND] = round, c[MODE] = mode, c[TOTAL_ACTIVE] = active, c[TOTAL_EDGES] = total;
         c[UNEXPLORED] = unexplored, c[ACTIVE] = own_active, c[EDGES] = own_edges, c[SWAPPED] = swapped;
-        c[QUEUED] = queued, c[LOCAL_EDGES] = edges, c[LARGEST] = FRESH(slot + MOST), c[BITS_SWAPPED] = bits_swapped;
+        c[QUEUED] = queued, c[LOCAL_EDGES] = edges, c[LARGEST] = FRESH(slot + MOST_DEGREE), c[BITS_SWAPPED] = bits_swapped;
         post[POST_PACKING] += packing, post[POST_WAITING] += waiting, post[POST_UNPACKING] += unpacking;
         store_globals(G);
     }
@@ -66,19 +66,19 @@ struct ReachRank {
     __device__ u32* next_bits() const { return bits_swapped ? env.bits0 : env.bits1; }
     __device__ u64 master_words() const { return ((u64)env.masters + 31) / 32; }
     __device__ u32 masters_in(u64 i) const { return bits_before(i, (u64)env.masters); }
-    // What the exchanges of a round that goes one way are asked for.
-    __device__ Asked reduces(i64 way) const { return parsed(KNOWN(env.post + POST_REACH + 2 * way)); }
-    __device__ Asked tells(i64 way) const { return parsed(KNOWN(env.post + POST_REACH + 2 * way + 1)); }
+    // Exchanges of a round in direction ``in_mode``: its reduce and its broadcast.
+    __device__ Asked reduces(i64 in_mode) const { return parsed(KNOWN(env.post + POST_BFS + 2 * in_mode)); }
+    __device__ Asked broadcasts(i64 in_mode) const { return parsed(KNOWN(env.post + POST_BFS + 2 * in_mode + 1)); }
 
-    // The list that the next frontier, or, of the frontier itself, what joins it, is written to.
+    // Open the list of the next frontier (``other``), or append to the current one.
     __device__ void open_list(Front& front, bool other, i64* counters) const {
         const bool second = swapped != other;
         front.open(room.staging.held[warp_in_block()][0], second ? env.queue1 : env.queue0,
                    second ? env.sums1 : env.sums0, counters, TAIL);
     }
 
-    // Which of these vertices are reached for the first time.
-    __device__ static void keep_new(bool* mine, const u32* v, int many) {
+    // Keep the vertices that are reached for the first time, and mark them as seen.
+    __device__ static void keep_unseen(bool* mine, const u32* v, int many) {
         u32 before[NAMED_AT_ONCE];
         for (int k = 0; k < many; k++) mine[k] = mine[k] && !is_seen(v[k]);
         for (int k = 0; k < many; k++)
@@ -86,7 +86,7 @@ struct ReachRank {
         for (int k = 0; k < many; k++) mine[k] = mine[k] && !(before[k] >> (v[k] & 31) & 1);
     }
 
-    // Which masters are reached, after rounds that did not keep account of it.
+    // Rebuild the seen bits of masters, after rounds that did not maintain them.
     __device__ void look_again() {
         for (u64 i = warp_rank(); i < master_words(); i += warps()) {
             const u32 v = (u32)(32 * i) + lane_id(), reached = ballot(v < env.masters && !wants(G, v));
@@ -95,7 +95,7 @@ struct ReachRank {
         barrier_all_gpus();
     }
 
-    // The first ``count`` vertices of the list as bits.
+    // Convert the first ``count`` vertices of the list to a bitmap.
     __device__ void list_to_bits(i64 count) {
         const u64 words = ((u64)env.rows + 31) / 32;
         for (u64 i = thread_rank(); i < words; i += threads()) bits()[i] = 0;
@@ -111,7 +111,7 @@ struct ReachRank {
         }
     }
 
-    // Masters' bits as a list.
+    // Convert the masters' bitmap to a list.
     __device__ void bits_to_list() {
         Front front;
         open_list(front, true, slot_of(tick));
@@ -122,7 +122,7 @@ struct ReachRank {
         turn();
     }
 
-    // The list that counters of this tick tell of becomes the frontier.
+    // Make the list of this tick the frontier.
     __device__ void turn() {
         slot = slot_of(tick++), swapped = !swapped;
         look();
@@ -131,7 +131,7 @@ struct ReachRank {
 
     __device__ void look() { queued = listed(slot, TAIL), edges = listed_edges(slot, TAIL); }
 
-    // Edges of what this round has reached, in the whole graph.
+    // Edges of the newly reached vertices, counted in the whole graph.
     __device__ i64 edges_found() const {
         const i64* now = slot_of(tick);
         return mode == PULL ? FRESH(now + EDGE_SUM) : front_edges(now);
@@ -149,7 +149,7 @@ struct ReachRank {
         visit.close();
     }
 
-    // Where no mirror has edges to look back along, mirrors are not looked at.
+    // Pull. If no mirror has in-edges here, only masters are scanned.
     __device__ void pull() {
         const bool whole = reduces(PULL).role;
         u32* next = next_bits();

@@ -1,4 +1,4 @@
-"""Which schedule walks the next broad round."""
+"""Choice of the schedule that walks the next large round."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES
 
 FEW, SHORT = 4, 64
-"""Edges a vertex below which a thread may walk each vertex by itself, where none has more than SHORT."""
+"""A thread walks each vertex alone below FEW edges a vertex on average, if no vertex has more than SHORT."""
 
 
 def schedule(options: Options, words: np.ndarray, wide: bool, whole: bool = False) -> str:
-    """Its name: as asked for, or as chosen from the frontier.
+    """Return the schedule of the next round: the one asked for, or chosen by the frontier.
 
     Args:
-        words: a machine's control words.
-        wide: whether the prefix sums of a frontier have to be scanned first.
-        whole: whether every round walks all vertices, so that no largest degree is known.
+        options: options of the run.
+        words: control block of the machine.
+        wide: True if prefix sums of a frontier have to be scanned first.
+        whole: True if every round walks all vertices, so that no largest degree is known.
     """
     if options.schedule in SCHEDULES:
         return options.schedule
@@ -30,7 +31,7 @@ def schedule(options: Options, words: np.ndarray, wide: bool, whole: bool = Fals
 
 
 def ahead(options: Options, wide: bool) -> list[str]:
-    """Those that rounds which push are likely to be walked by."""
+    """Return the schedules that pushing rounds are likely to use, to be compiled first."""
     if options.schedule == "bfs-4k":
         return ["dynamic_warp", "edge_discover", "dynamic_parallelism", "vertex"]
     if options.schedule == "persistent":
@@ -39,16 +40,21 @@ def ahead(options: Options, wide: bool) -> list[str]:
 
 
 def _auto(vertices: int, edges: int, largest: int) -> str:
-    """Of all schedules ``warp_search`` never loses much (``benchmarks/tuning.py``), but where vertices without edges
-    are in its way: its windows pass 31 of them at a time."""
+    """Return the schedule of ``auto`` for a frontier.
+
+    ``warp_search`` never loses much (``benchmarks/tuning.py``), except where vertices without edges abound: its windows
+    pass 31 of them at a time.
+    """
     if largest <= SHORT and edges < FEW * vertices:
         return "vertex"
     return "merge_path" if edges < vertices else "warp_search"
 
 
 def _bfs_4k(options: Options, words: np.ndarray) -> str:
-    """What BFS-4K walks a round by, of its features that are on: a grid a huge vertex, edges of 32 vertices at a time
-    where a warp would be too wide for one, else virtual warps."""
+    """Return the kernel of BFS-4K for a round, by the features that are on.
+
+    A grid for each huge vertex; 32 vertices a warp where frontiers have few edges a vertex; else virtual warps.
+    """
     on = options.features
     if "dynamic-parallelism" in on and words[at.LARGEST] > options["grid_threshold"]:
         return "dynamic_parallelism"

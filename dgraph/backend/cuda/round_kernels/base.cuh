@@ -44,7 +44,7 @@ DEVICE u32 LATEST(const u32* p) {
 DEVICE void RELEASE_SYSTEM(u64* p, u64 x) {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory");
 }
-DEVICE void TELL_SYSTEM(u64* p, u64 x) { asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory"); }
+DEVICE void STORE_SYSTEM(u64* p, u64 x) { asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory"); }
 DEVICE u64 ACQUIRE_SYSTEM(const u64* p) {
     u64 x;
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(x) : "l"(p) : "memory");

@@ -3,7 +3,7 @@
 // edges go, and where rows begin.
 
 // What ``warp_search`` walks all rows with.
-struct Sieve {
+struct EdgeMarker {
     Globals G;
 
     __device__ Source source(bool mine, u32 u) const {
@@ -19,7 +19,7 @@ struct Sieve {
         for (int k = 0; k < K; k++) {
             const u32 bits = ballot(has[k] && !is_identity(propose(G, s[k], (weight_t)1, v[k])));
             if (!bits || lane_id()) continue;
-            u32* word = env.sieve + (e[k] >> 5);
+            u32* word = env.marked_edges + (e[k] >> 5);
             const u32 skipped = (u32)(e[k] & 31);
             atomicOr(word, bits << skipped);
             if (skipped && bits >> (32 - skipped)) atomicOr(word + 1, bits >> (32 - skipped));
@@ -27,34 +27,34 @@ struct Sieve {
     }
 };
 
-DEVICE u64 sieve_words() { return ((u64)env.out_edges + 31) / 32; }
+DEVICE u64 marked_words() { return ((u64)env.out_edges + 31) / 32; }
 
 KERNEL mark_edges(i64) {
-    Sieve sieve = {load_globals(0, 0)};
-    search_pieces<AT_ONCE>(sieve, {0, 0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, 0}, WARP_PIECE);
+    EdgeMarker marker = {load_globals(0, 0)};
+    search_pieces<AT_ONCE>(marker, {0, 0, env.out_offsets, (u64)env.rows, (u64)env.out_edges, 0}, WARP_PIECE);
 }
 
 // Those that weigh no more than ``heaviest``, the bits of a double.
 KERNEL mark_light(i64 heaviest) {
 #if WEIGHTED
     const double most = value_of((u64)heaviest);
-    for (u64 w = warp_rank(); w < sieve_words(); w += warps()) {
+    for (u64 w = warp_rank(); w < marked_words(); w += warps()) {
         const u64 e = 32 * w + lane_id();
         const u32 bits = ballot(e < (u64)env.out_edges && (double)env.out_weights[e] <= most);
-        if (lane_id() == 0) env.sieve[w] = bits;
+        if (lane_id() == 0) env.marked_edges[w] = bits;
     }
 #endif
 }
 
 KERNEL count_marked(i64) {
-    for (u64 w = thread_rank(); w < sieve_words(); w += threads()) env.sieve_sums[w] = (prefix_t)__popc(env.sieve[w]);
+    for (u64 w = thread_rank(); w < marked_words(); w += threads()) env.marked_sums[w] = (prefix_t)__popc(env.marked_edges[w]);
 }
 
-// ``sieve_sums``: of all words up to each.
+// ``marked_sums``: of all words up to each.
 KERNEL keep_marked(i64) {
-    for (u64 w = thread_rank(); w < sieve_words(); w += threads()) {
-        const u32 bits = env.sieve[w];
-        prefix_t at = env.sieve_sums[w] - (prefix_t)__popc(bits);
+    for (u64 w = thread_rank(); w < marked_words(); w += threads()) {
+        const u32 bits = env.marked_edges[w];
+        prefix_t at = env.marked_sums[w] - (prefix_t)__popc(bits);
         for (u32 left = bits; left; left &= left - 1, at++) {
             const u64 e = 32 * w + (u64)__ffs(left) - 1;
             env.kept[at] = env.out_neighbours[e];
@@ -63,7 +63,7 @@ KERNEL keep_marked(i64) {
     }
     for (u64 v = thread_rank(); v <= (u64)env.rows; v += threads()) {
         const u64 first = (u64)env.out_offsets[v], w = first >> 5;
-        const u32 before = first & 31 ? env.sieve[w] & ((1u << (first & 31)) - 1) : 0;
-        env.kept_offsets[v] = (offset_t)((w ? env.sieve_sums[w - 1] : 0) + (prefix_t)__popc(before));
+        const u32 before = first & 31 ? env.marked_edges[w] & ((1u << (first & 31)) - 1) : 0;
+        env.kept_offsets[v] = (offset_t)((w ? env.marked_sums[w - 1] : 0) + (prefix_t)__popc(before));
     }
 }

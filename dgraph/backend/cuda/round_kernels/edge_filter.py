@@ -1,4 +1,4 @@
-"""A machine that walks those edges alone that ever propose anything."""
+"""Machine that walks only edges which can ever propose anything (``Program.sparse``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dgraph.backend.cuda.round_kernels.machine import Machine
 
 
 class EdgeFilter(Machine):
-    """It has the kernels that mark edges and copy them into rows of their own."""
+    """Machine whose module set has the kernels that mark edges and copy them into rows of their own."""
 
     filters_edges = True
 
@@ -15,15 +15,18 @@ class EdgeFilter(Machine):
         return self.local.mirrors == 0
 
     def _launch_filter(self, kernel: str, argument: int = 0) -> None:
-        self.kernels.launch("sieve", kernel, argument, fused=self._fused)
+        self.kernels.launch("edge_filter", kernel, argument, fused=self._fused)
 
 
 class FilteredMachine(EdgeFilter):
-    """Before the first round it copies those that do into rows of their own, if they are few enough."""
+    """Machine that copies useful edges into rows of their own before the first round, if they are few."""
 
     def begin(self) -> None:
-        """Sift the edges. A run that goes on from a checkpoint has a frontier already, with the sums of whole rows."""
-        arrays, sums = self.arrays, self.arrays.sieve_sums
+        """Filter the edges.
+
+        A run that resumes from a checkpoint does not: its frontier has prefix sums of whole rows.
+        """
+        arrays, sums = self.arrays, self.arrays.marked_sums
         if self.round or not self.graph.edges:
             return
         self._launch_filter("mark_edges")

@@ -21,7 +21,7 @@ struct Work {
         return offsets[none ? v : v + 1];
     }
 
-    // The last item whose edges start at ``edge`` or before; between ``low`` and ``high``, which starts beyond it.
+    // The last item whose edges start at ``edge`` or before; between ``low`` and ``high``, which starts far_list it.
     __device__ u64 holding(u64 edge, u64 low, u64 high) const {
         while (high - low > 1) {
             const u64 middle = low + (high - low) / 2;
@@ -51,11 +51,11 @@ DEVICE EdgeList edge_list(bool swapped) {
 
 // Rounds of several GPUs in one launch. There, and where no vertex has a mirror, a visit itself tells near vertices from far
 // ones; else a pass over what was touched does: more lists take more registers, and fewer warps would run at once.
-#define ACROSS (PERSISTENT && !FUSED)
-#define SORTS (PRIORITY && (FUSED || ACROSS))
+#define MULTI_GPU (PERSISTENT && !FUSED)
+#define SORTS (PRIORITY && (FUSED || MULTI_GPU))
 #define TOUCHES ((APPLY && !KCORE_PEEL) || (PRIORITY && !SORTS))
 
-#if ACROSS
+#if MULTI_GPU
 // Where lanes hit, what mirrors v are proposed into the message that is being written (device_signals.cuh); whether this lane
 // wrote.
 template <int K>
@@ -77,7 +77,7 @@ DEVICE bool marked_far(u32 v) { return !(last_waiting(v) >> (v & 31) & 1); }
 // In small rounds a vertex is put on a list while its value is being lowered: who found a worse one there knows that it is
 // lowered in this round, by this thread or another, and whichever is first lists it. (Broad rounds have many warps, if
 // each has few registers.)
-#define MARKED_AT_ONCE (PERSISTENT && FLAGGED && !SEEN)
+#define MARK_EARLY (PERSISTENT && FLAGGED && !SEEN)
 
 // One round's visit of edges u → v: proposals reach v, and v joins a list when it changed for the first time.
 // PULLING: the items are the v, and the edges are walked backwards.
@@ -90,7 +90,7 @@ struct Visit {
     const u32* bits;
     u32* culled;
     Front front;
-    List touched, second, beyond; // ``second``: mirrors; ``beyond``: vertices of farther buckets
+    List touched, mirror_list, far_list; // ``mirror_list``: mirrors; ``far_list``: vertices of farther buckets
     i64 seen, mail;               // ``mail``: the message that mirrors' proposals join at once, 0: mirrors are listed
     bool sent;
     Sums sums;                    // where KCORE_PEEL
@@ -110,8 +110,8 @@ struct Visit {
     __device__ void aim(i64* slot, bool swapped, bool far_swapped, u32 (*staging)[STAGED_VERTICES]) {
         if (!ALL && TOUCHES) touched.open(staging[0], env.touched, slot + TOUCHED_TAIL);
         else front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
-        if (!FUSED) second.open(staging[1], env.mirrors, slot + MIRROR_TAIL);
-        if (SORTS) beyond.open(staging[BEYOND], far_swapped ? env.far1 : env.far0, env.control + FAR);
+        if (!FUSED) mirror_list.open(staging[1], env.mirrors, slot + MIRROR_TAIL);
+        if (SORTS) far_list.open(staging[FAR_STAGING], far_swapped ? env.far1 : env.far0, env.control + FAR);
     }
 
     // Whether what mirror v is proposed goes into a message by itself.
@@ -151,7 +151,7 @@ struct Visit {
             near[k] = has[k];
             w[k] = WEIGHTED && near[k] ? weights[e[k]] : (weight_t)1;
             if (RECORD) seen += near[k];
-            if (PICKS && !PULLING && near[k]) p[k] = propose(G, s[k], w[k], 0), near[k] = !is_identity(p[k]);
+            if (PREFILTERS && !PULLING && near[k]) p[k] = propose(G, s[k], w[k], 0), near[k] = !is_identity(p[k]);
             other[k] = near[k] ? neighbours[e[k]] : 0;
             v[k] = PULLING ? u[k] : other[k];
         }
@@ -159,8 +159,8 @@ struct Visit {
         for (int k = 0; k < K; k++) near[k] = near[k] && (SEEN ? !is_seen(v[k]) : !COND || wants(G, v[k]));
         for (int k = 0; k < K; k++) near[k] = CULL && SEEN ? survives(near[k], v[k]) : near[k];
         for (int k = 0; k < K; k++) {
-            if (ACROSS && MARKED_AT_ONCE && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
-            if (near[k] && (PULLING || !PICKS)) p[k] = propose(G, PULLING ? at_source(G, other[k]) : s[k], w[k], v[k]);
+            if (MULTI_GPU && MARK_EARLY && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
+            if (near[k] && (PULLING || !PREFILTERS)) p[k] = propose(G, PULLING ? at_source(G, other[k]) : s[k], w[k], v[k]);
             near[k] = near[k] && (SEEN || (KCORE_PEEL ? !is_identity(p[k]) : improves(v[k], p[k])));
         }
         for (int k = 0; k < K; k++) {
@@ -170,29 +170,29 @@ struct Visit {
             if (near[k] && KCORE_PEEL && master) peeled[k] = peel(G, v[k], p[k]);
             else if (near[k] && !SEEN && !(NOT_IDEMPOTENT && mailed(v[k]))) claim[k] = attempt(v[k], p[k]);
             if (far[k] && PERSISTENT) word[k] = last_waiting(v[k]);
-            else if (near[k] && MARKED_AT_ONCE && marks(v[k])) mark[k] = last_mark(v[k]);
+            else if (near[k] && MARK_EARLY && marks(v[k])) mark[k] = last_mark(v[k]);
         }
         if (ALL) return;
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
             if (KCORE_PEEL && near[k] && master) count_peeled(sums, G, peeled[k]), near[k] = peeled[k].drops;
             else if (SEEN) near[k] = near[k] && !(before[k] >> (v[k] & 31) & 1);
-            else if (MARKED_AT_ONCE && (far[k] || marks(v[k]))) near[k] = near[k] && (far[k] || mark[k] != mark_of(v[k]));
+            else if (MARK_EARLY && (far[k] || marks(v[k]))) near[k] = near[k] && (far[k] || mark[k] != mark_of(v[k]));
             else if (!(NOT_IDEMPOTENT && mailed(v[k]))) near[k] = near[k] && succeeded(p[k], claim[k]);
             if (SEEN && near[k] && master) put(v[k], p[k]);
             far[k] = far[k] && near[k];
             near[k] = near[k] && !far[k];
             if (PERSISTENT) far[k] = far[k] && !(word[k] >> (v[k] & 31) & 1);
-            else near[k] = near[k] && marked_far_for(v[k]), far[k] = far[k] && marked_far(v[k]);
+            else near[k] = near[k] && marked_first(v[k]), far[k] = far[k] && marked_far(v[k]);
         }
         for (int k = 0; k < K; k++) {
             const bool master = FUSED || v[k] < env.masters;
             if (TOUCHES) touched.add(near[k] && master, v[k]);
             else front.add(near[k] && master, v[k]);
             if (MAIL_PROPOSALS && mail) near[k] = near[k] && !master;
-            else if (!FUSED) second.add(near[k] && !master, v[k]);
-            if (SORTS) beyond.add(far[k], v[k]);
-            if (EMIT_NEXT_EDGES) pour(near[k], v[k]);
+            else if (!FUSED) mirror_list.add(near[k] && !master, v[k]);
+            if (SORTS) far_list.add(far[k], v[k]);
+            if (EMIT_NEXT_EDGES) emit_edges(near[k], v[k]);
         }
         if (MAIL_PROPOSALS && mail) sent |= send_mirrors(near, v, p, mail);
     }
@@ -205,7 +205,7 @@ struct Visit {
         u32 mark[K];
         for (int k = 0; k < K; k++) {
             near[k] = mine[k] && !is_identity(p[k]);
-            if (MARKED_AT_ONCE && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
+            if (MARK_EARLY && near[k] && marks(v[k])) PREFETCH(env.stamps + v[k]);
             near[k] = near[k] && (KCORE_PEEL ? wants(G, v[k]) : improves(v[k], p[k]));
         }
         for (int k = 0; k < K; k++) {
@@ -219,7 +219,7 @@ struct Visit {
         }
         if (ALL) return;
         for (int k = 0; k < K; k++) {
-            near[k] = near[k] && (KCORE_PEEL || MARKED_AT_ONCE || succeeded(p[k], claim[k]));
+            near[k] = near[k] && (KCORE_PEEL || MARK_EARLY || succeeded(p[k], claim[k]));
             far[k] = SORTS && near[k] && bucket_of(v[k], p[k]) > nearest;
             near[k] = near[k] && !far[k];
             if (near[k] && marks(v[k])) mark[k] = last_mark(v[k]);
@@ -229,15 +229,15 @@ struct Visit {
             near[k] = near[k] && !(marks(v[k]) && mark[k] == mark_of(v[k]));
             if (TOUCHES) touched.add(near[k], v[k]);
             else front.add(near[k], v[k]);
-            if (SORTS) beyond.add(far[k], v[k]);
+            if (SORTS) far_list.add(far[k], v[k]);
         }
     }
 
     // The edges of a vertex that has just joined the frontier, into the list that the next round walks.
-    __device__ void pour(bool joined, u32 v) const {
+    __device__ void emit_edges(bool joined, u32 v) const {
         const offset_t first = joined ? env.out_offsets[v] : 0;
         const u64 degree = joined ? (u64)(env.out_offsets[v + 1] - first) : 0;
-        const u64 at = degree ? atomicAdd((u64*)(slot_of(stamp) + POURED_TAIL), degree) : 0;
+        const u64 at = degree ? atomicAdd((u64*)(slot_of(stamp) + EMITTED_TAIL), degree) : 0;
         const EdgeList list = edge_list(!KNOWN(env.control + SWAPPED));
         for (u32 left = ballot(degree > 0); left; left &= left - 1) {
             const u32 lane = __ffs(left) - 1, source = shuffle(v, lane);
@@ -264,18 +264,18 @@ struct Visit {
         return !PERSISTENT && FRESH(env.stamps + v) == mark ? mark : atomicExch(env.stamps + v, mark);
     }
     // Whether v is not on the list of this round yet.
-    __device__ bool marked_far_for(u32 v) const { return !marks(v) || last_mark(v) != mark_of(v); }
+    __device__ bool marked_first(u32 v) const { return !marks(v) || last_mark(v) != mark_of(v); }
 
     __device__ void close() {
         if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += seen;
         if (ALL) return;
         const u64 at_touched = TOUCHES ? touched.reserve(touched.staged) : 0;
-        const u64 at_second = FUSED ? 0 : second.reserve(second.staged);
-        const u64 at_beyond = SORTS ? beyond.reserve(beyond.staged) : 0;
+        const u64 at_mirrors = FUSED ? 0 : mirror_list.reserve(mirror_list.staged);
+        const u64 at_far = SORTS ? far_list.reserve(far_list.staged) : 0;
         if (!TOUCHES) front.close();
         if (TOUCHES) touched.put(touched.staged, at_touched);
-        if (!FUSED) second.put(second.staged, at_second);
-        if (SORTS) beyond.put(beyond.staged, at_beyond);
+        if (!FUSED) mirror_list.put(mirror_list.staged, at_mirrors);
+        if (SORTS) far_list.put(far_list.staged, at_far);
         if (KCORE_PEEL) flush_sums(front.slot, sums);
     }
 };

@@ -1,8 +1,8 @@
-// A broad round's edges by one schedule: SCHEDULE and ROOM are its function and its shared memory.
+// A broad round's edges by one schedule: SCHEDULE and SHARED_TYPE are its function and its shared memory.
 
 struct EdgesRoom {
     Staging staging;
-    ROOM schedule;
+    SHARED_TYPE schedule;
     u32 culled[CULL & CULL_HASH ? CULLED : 1];
 };
 
@@ -36,7 +36,7 @@ KERNEL edges_huge(i64) {
                        (u64)listed_edges(slot, HUGE_TAIL), 0};
     Visit visit;
     open_visit(visit, room);
-    HUGE_ROOM none;
+    HUGE_SHARED_TYPE none;
     HUGE_SCHEDULE(visit, work, none);
     visit.close();
 }

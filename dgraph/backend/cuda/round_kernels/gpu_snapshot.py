@@ -1,4 +1,4 @@
-"""A machine's frontier, far bucket and control words, off the GPU for a checkpoint and back onto one."""
+"""Snapshots of a machine on a GPU: frontier, far buckets and control block, to and from a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dgraph.backend.program_machine import ProgramMachine
 
 
 class GpuSnapshot(ProgramMachine):
-    """Snapshots of a machine whose arrays lie on a GPU, by position where vertices are renumbered."""
+    """Snapshots of a machine whose arrays are on a GPU, by position where vertices are renumbered."""
 
     layout = at
     graph: DeviceGraph
@@ -33,7 +33,7 @@ class GpuSnapshot(ProgramMachine):
     def _waiting(self) -> np.ndarray:
         return self._lids(self._set(self.arrays.waiting))
 
-    def _stand(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
+    def _set_state(self, words: dict[int, int], integers: np.ndarray, floats: np.ndarray, waiting: np.ndarray) -> None:
         arrays, now = self.arrays, self.all_words[: self.arrays.words.size].copy()
         for word, value in words.items():
             now[word] = value
@@ -52,7 +52,7 @@ class GpuSnapshot(ProgramMachine):
         arrays.words[...] = self.device.put(now)
         self.read()
 
-    def _wake(self, lids: np.ndarray) -> None:
+    def _set_frontier(self, lids: np.ndarray) -> None:
         slot = (int(self.words[at.TICK]) - 1 & 3) * at.SLOT
         self.device.clear(self.arrays.counters[slot : slot + at.SLOT])
         for word, value in ((at.ACTIVE, lids.size), (at.EDGES, self.local.out_degree[lids].sum()), (at.BITS, 0)):
@@ -62,12 +62,12 @@ class GpuSnapshot(ProgramMachine):
             self._phase(at.JOINED)
 
     def _set(self, bits) -> np.ndarray:
-        """The masters' positions that are set in words of bits."""
+        """Return the masters' positions whose bits are set in a bitmap on the device."""
         words = self.device.get(bits)
         return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")[: self.local.masters])
 
     def _bits_of(self, places: np.ndarray, words: int):
-        """Words of bits, on the device, in which these positions are set."""
+        """Return a bitmap of ``words`` words, on the device, in which these positions are set."""
         flags = np.zeros(32 * words, np.uint8)
         flags[places] = 1
         return self.device.put(np.packbits(flags, bitorder="little").view(np.uint32))

@@ -1,4 +1,4 @@
-"""Kernels of one machine: which module holds them, what ``env`` says to them, how many blocks they get."""
+"""Launches of one machine's kernels: the module of each, the values of ``env``, and the size of its grid."""
 
 from __future__ import annotations
 
@@ -15,35 +15,38 @@ from dgraph.backend.cuda.round_kernels.module_set import ModuleSet, Name
 from dgraph.backend.cuda.round_kernels.profiling import Record
 from dgraph.backend.cuda.schedules import SCHEDULES
 
-ONE_BLOCK = ("settle", "apply_totals", "end_round", "abort_peers", "count_visited", "rejoin")
-TOGETHER = (
-    "rounds", "across", "reach", "pack", "unpack", "estimate", "estimate_across", "send_inside", "label_inside"
+ONE_BLOCK = ("end_phase", "apply_totals", "end_round", "abort_peers", "count_visited", "count_hidden")
+"""Kernels of one block."""
+
+COOPERATIVE = (
+    "rounds", "multi_gpu_rounds", "persistent_bfs", "pack", "unpack", "estimate", "estimate_across", "send_inside",
+    "label_inside",
 )  # fmt: skip
-"""Kernels whose blocks wait for each other."""
+"""Kernels with grid barriers, which need all blocks to be resident at once."""
 
 HUGE_LEAST = 8 * at.BLOCK
-"""Edges of a vertex that a block walks sooner than another kernel is launched."""
+"""Least degree of a vertex for a launch of its own; below it a block walks the edges."""
 
 MOST_RESIDENT = 4
-"""Blocks a multiprocessor of those that move much and meet seldom."""
+"""Blocks a multiprocessor of cooperative kernels that move much data and rarely pass barriers."""
 
 
 class Launcher:
-    """Compiled kernels, loaded when first launched.
+    """Compiled kernels of one machine, loaded at their first launch.
 
     Attributes:
-        sources: what modules are compiled from.
-        compiling: seconds in which modules were compiled or loaded.
-        loaded: whether :meth:`ready` has been called.
-        poured: whether the next round's list of edges has been made by this one's kernel.
-        record: what launches did, where that was asked for.
+        sources: texts of the modules.
+        compiling: seconds spent in compiling or loading modules.
+        loaded: True once :meth:`ready` was called.
+        edges_emitted: True if this round's kernel also makes the edge list of the next one.
+        record: record of launches; None where none was asked for.
     """
 
     def __init__(self, sources: ModuleSet, arrays: WorkArrays):
         self.sources, self.arrays = sources, arrays
         self.traced, self.graph = sources.traced, sources.graph
         self.device, self.options = device, options = sources.device, sources.options
-        self.loaded = self.poured = False
+        self.loaded = self.edges_emitted = False
         self.record = Record(device, options, arrays.record) if options.record or options.timed else None
         self._members = module_text.environment(self.traced)
         self._values = self._environment()
@@ -61,14 +64,22 @@ class Launcher:
         self.loaded = True
 
     def set_environments(self, names: Sequence[Name]) -> None:
-        """``env`` of modules, before rounds begin."""
+        """Set ``env`` of modules before rounds start."""
         for name in names:
-            self._told(*name)
+            self._bound_module(*name)
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
-        """Start a kernel of a module: "phases", "rounds", "across", "reach", "estimates" or ``schedule:direction``."""
-        found = self._told(module, fused)
-        cooperative = kernel in TOGETHER
+        """Start a kernel.
+
+        Args:
+            module: key of ``module_text.module``, or ``schedule:direction``.
+            kernel: name of the kernel.
+            argument: its int64 argument.
+            fused: True for the module of graphs without mirrors.
+            blocks: size of the grid; None: as :meth:`blocks` has it.
+        """
+        found = self._bound_module(module, fused)
+        cooperative = kernel in COOPERATIVE
         if blocks is None:
             schedule = SCHEDULES.get(module.partition(":")[0])
             grid = "edges" if schedule and kernel in schedule.before else kernel
@@ -79,63 +90,68 @@ class Launcher:
             self.record.launch(found, module, kernel, blocks, argument, cooperative)
 
     def blocks(self, module, kernel: str) -> int:
-        """Blocks that run at once; of a kernel of small rounds one a multiprocessor, since fewer meet sooner."""
+        """Return how many blocks of a kernel run at once.
+
+        The persistent kernels take one a multiprocessor: a grid barrier of fewer blocks is faster.
+        """
         if self.options.blocks is not None:
-            return min(self.options.blocks, self.device.blocks) if kernel in TOGETHER else self.options.blocks
+            return min(self.options.blocks, self.device.blocks) if kernel in COOPERATIVE else self.options.blocks
         if kernel == "rounds" and self.options.one_block:
             return 1
-        if kernel in ("rounds", "across"):
+        if kernel in ("rounds", "multi_gpu_rounds"):
             return self.device.blocks
         each = module.resident(kernel)
-        most = self.options.reaching(self.graph.extent) if kernel == "reach" else MOST_RESIDENT
-        return self.device.blocks * (min(each, most) if kernel in TOGETHER else each)
+        most = self.options.persistent_bfs_blocks(self.graph.extent) if kernel == "persistent_bfs" else MOST_RESIDENT
+        return self.device.blocks * (min(each, most) if kernel in COOPERATIVE else each)
 
     def grid(self, module: str, kernel: str = "edges", *, fused: bool) -> int:
-        """Blocks of a kernel of a module; without a name, of the one that walks edges by a schedule."""
+        """Return the grid of a module's kernel; by default of the one that walks edges by a schedule."""
         return self.blocks(self._module(module, fused), kernel)
 
     @property
-    def puller(self) -> str:
-        """The kernel of pulls that no schedule was asked for."""
+    def pull_kernel(self) -> str:
+        """Kernel of pulls without a schedule."""
         if self.arrays.tiled:
             return "pull_tiles"
-        small = len(self.traced.reads_u) == 1  # what a block keeps of a hub
+        small = len(self.traced.reads_u) == 1  # a hub's cached values fit
         hubs = self.traced.all and small and self.graph.place is not None and not self.options.record
         return "pull_hubs" if hubs else "pull"
 
-    def pulling(self, of: int = at.OF_ALL) -> list[tuple]:
-        """The launches of a pull over all vertices that no schedule was asked for, or of a part of it, but for what
-        joins what blocks have shared."""
-        before = [("phases", "loudest")] if self.arrays.tiled and of != at.OF_MASTERS else []
-        return [*before, ("phases", self.puller, of)]
+    def pull_launches(self, of: int = at.OF_ALL) -> list[tuple]:
+        """Return the launches of a pull over all vertices without a schedule, or over a part of the rows.
+
+        Partial results of long rows are combined by :attr:`join_launches`.
+        """
+        before = [("round_kernels", "find_largest_term")] if self.arrays.tiled and of != at.OF_MASTERS else []
+        return [*before, ("round_kernels", self.pull_kernel, of)]
 
     @property
-    def joining(self) -> list[tuple]:
-        """The launch behind :meth:`pulling` of all rows."""
+    def join_launches(self) -> list[tuple]:
+        """Launches that combine partial results after :meth:`pull_launches` of all rows."""
         if self.arrays.tiled:
-            return [("phases", "join_tiles")]
-        return [("phases", "join_rows")] * (len(self.graph.chunks[0]) > 0)
+            return [("round_kernels", "join_tiles")]
+        return [("round_kernels", "join_rows")] * (len(self.graph.chunks[0]) > 0)
 
     def resident(self, module: str, kernel: str) -> int:
-        """Blocks of a kernel of a module, of ranks that share vertices, that a multiprocessor holds at once."""
+        """Return how many blocks of a kernel a multiprocessor holds, in the module for graphs with mirrors."""
         return self._module(module, False).resident(kernel)
 
     def edges(self, schedule: str, pulling: bool, *, fused: bool, words: np.ndarray) -> list[tuple]:
-        """The launches that walk a round's edges by a schedule."""
+        """Return the launches that walk a round's edges by a schedule."""
         row, traversal = SCHEDULES[schedule], self._direction_of(schedule, pulling, fused, int(words[at.LOCAL_EDGES]))
         name, whole = f"{schedule}:{traversal}", pulling or self.traced.all or self.options.sweeps
         calls: list[tuple] = []
         if self.graph.wide and row.sums and not whole:
             calls += [(name, "scan_parts", at.TAIL), (name, "scan_fill", at.TAIL)]
         edges = self.graph.edges if whole else int(words[at.LOCAL_EDGES])
-        number = self._number(row.option, edges, self._module(name, fused))
+        number = self._option_value(row.option, edges, self._module(name, fused))
         largest = self.graph.longest(pulling) if whole else max(int(words[at.LARGEST]), at.LOW_DEGREE)
         aside = bool(row.huge) and (whole or largest > number or number < at.LOW_DEGREE)
         if row.plain and not aside and self.record is None:
             return [(f"{row.plain}:{traversal}", "edges", 0)]
-        if not (traversal == "pour" and self.poured) and (number or not row.optional):
+        if not (traversal == "emit" and self.edges_emitted) and (number or not row.optional):
             calls += [(name, kernel, number) for kernel in row.before]
-        self.poured = traversal == "pour"
+        self.edges_emitted = traversal == "emit"
         if row.sweeps:
             few = 4 * self.device.threads
             sweeps = min(-(-largest // number), edges // (few * number) + 2)
@@ -149,13 +165,13 @@ class Launcher:
         return calls
 
     def _direction_of(self, schedule: str, pulling: bool, fused: bool, edges: int) -> str:
-        """Whether a round pulls, pushes, or pushes and hands on the edges of new vertices at once."""
+        """Return "pull", "push", or "emit" for a push that also makes the edge list of the next round."""
         if pulling:
             return "pull"
-        return "pour" if schedule == "edge" and fused and edges < self.options.pours else "push"
+        return "emit" if schedule == "edge" and fused and edges < self.options.emit_limit else "push"
 
-    def _number(self, option: str, edges: int, module) -> int:
-        """What an option comes to in a round of so many edges."""
+    def _option_value(self, option: str, edges: int, module) -> int:
+        """Return the number of a schedule's option in a round of ``edges`` edges."""
         if not option:
             return 0
         value = self.options[option]
@@ -170,19 +186,19 @@ class Launcher:
         return max(HUGE_LEAST, min(edges // blocks, threads)) if value == "auto" else threads
 
     def set_members(self, **values: int) -> None:
-        """Members of ``env`` that are known later."""
+        """Set members of ``env``; they reach each module before its next launch."""
         self._values.update(values)
         self._token, self._words = object(), None
 
     def send(self, lids, positions=None, values=()) -> None:
-        """Arrays of a message, for ``combine`` and ``join``."""
+        """Upload a message's arrays for kernels ``combine`` and ``join``."""
         parts = [lids, *([] if positions is None else [positions]), *values]
         self._sent = tuple(self.device.put(np.ascontiguousarray(part)) for part in parts)
         names = ["lids", *([] if positions is None else ["positions"]), *(f"inbox{i}" for i in range(len(values)))]
         self.set_members(**{k: self.device.address(a) for k, a in zip(names, self._sent, strict=True)})
 
-    def _told(self, name: str, fused: bool):
-        """A module whose ``env`` is this machine's."""
+    def _bound_module(self, name: str, fused: bool):
+        """Return a module whose ``env`` holds this machine's values."""
         found = self._module(name, fused)
         if found.owner is not self._token:
             found.set_environment(self._packed())
@@ -203,7 +219,7 @@ class Launcher:
         back = graph.incoming if pulls else out
         known: dict[str, int | float] = {
             "n": local.n, "m": local.m, "arcs": local.arcs, "masters": local.masters, "rows": local.size,
-            "pulled": graph.rows_pulled if pulls else 0, "leaving": graph.rows_left if arrays.pulls else 0,
+            "pulled": graph.rows_pulled if pulls else 0, "leaving": graph.masters_with_edges if arrays.pulls else 0,
             "out_offsets": address(out.offsets), "out_neighbours": address(out.neighbours),
             "in_offsets": address(back.offsets), "in_neighbours": address(back.neighbours),
             "out_edges": graph.edges, "in_edges": graph.edges,
@@ -216,9 +232,9 @@ class Launcher:
         if self.traced.weighted:
             known |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
         if uses_row_heads(self.traced, arrays.pulls) and graph.incoming_heads is not None:
-            known |= {"in_heads": address(graph.incoming_heads), "in_many": address(graph.incoming_many)}
+            known |= {"in_heads": address(graph.incoming_heads), "in_multiple": address(graph.incoming_many)}
         if pulls and local.directed:
-            known["in_some"] = address(graph.incoming_some)
+            known["in_nonempty"] = address(graph.incoming_some)
         if arrays.parted:
             known["middles"] = address(out.middles)
         if arrays.tiled:
@@ -242,7 +258,7 @@ class Launcher:
         return known
 
     def _packed(self) -> np.ndarray:
-        """``env``, for every module alike."""
+        """Return ``env`` as 64-bit words, the same for every module."""
         if self._words is not None:
             return self._words
         words = np.zeros(len(self._members), np.int64)

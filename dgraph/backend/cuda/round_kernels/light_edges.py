@@ -1,4 +1,4 @@
-"""A machine that walks light edges alone: those that weigh no more than a program's ``heaviest``."""
+"""Machine that walks only light edges: those of weight ``Program.heaviest`` or less."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dgraph.backend.cuda.round_kernels.edge_filter import EdgeFilter
 
 
 class LightEdgesMachine(EdgeFilter):
-    """Their rows stay with the graph, for the next run that asks for edges of the same weights."""
+    """Machine whose rows of light edges stay with the graph, for the next run with the same limit."""
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """``init``, whose frontier has the sums of the rows that are walked."""
+        """Run ``init``, with prefix sums of the light rows."""
         graph, heaviest = self.graph, self.traced.program.heaviest
         assert heaviest is not None
         known, rows = graph.light or (None, None)
         if known != heaviest:
-            graph.light = None  # before there is another
+            graph.light = None  # free it before the next is allocated
             rows = self._made(heaviest)
             graph.light = heaviest, rows
         if rows is not None:
@@ -34,14 +34,14 @@ class LightEdgesMachine(EdgeFilter):
         super().start(given)
 
     def _made(self, heaviest: float) -> Rows | None:
-        """Rows of the light edges, in the order in which they stood; None where there are too many."""
+        """Return rows of the light edges in their original order; None where there are too many."""
         graph, xp, address = self.graph, self.device.xp, self.device.address
         out = graph.out
         if not graph.edges:
             return None
         bits = xp.empty((graph.edges + 31) // 32, np.uint32)
         sums = xp.empty(len(bits), out.offsets.dtype)
-        self.kernels.set_members(sieve=address(bits), sieve_sums=address(sums))
+        self.kernels.set_members(marked_edges=address(bits), marked_sums=address(sums))
         self._launch_filter("mark_light", int(np.float64(heaviest).view(np.int64)))
         self._launch_filter("count_marked")
         sums[...] = xp.cumsum(sums, dtype=sums.dtype)

@@ -1,4 +1,7 @@
-"""One program on one rank's graph: its arrays on the GPU, and the kernels that work on them."""
+"""Machine of one program on one rank's GPU: its arrays, its kernels, and the round loop's contract.
+
+:class:`Machine` launches kernels through ``launcher.py``; messages between GPUs are an exchange's (``exchange/``).
+"""
 
 from __future__ import annotations
 
@@ -27,46 +30,50 @@ from dgraph.errors import UsageError
 from dgraph.program import Traced
 
 COUNTED = 16
-"""Rounds of a call while edges are counted: their counts are held on the host until the call ends."""
+"""Rounds of a call while edges are counted by thread: counts stay on the host until the call ends."""
 
 
 class DeviceExchange(Protocol):
-    """The exchange between GPUs, as far as a machine knows it (``exchange/exchange.py``)."""
+    """Part of the exchange between GPUs (``exchange/exchange.py``) that a machine calls."""
 
     comm: Comm
     direct: bool
 
     @property
-    def ends_only(self) -> bool: ...
+    def ends_only(self) -> bool:
+        """True if mirrors are only targets of edges."""
 
-    def check(self) -> None: ...
+    def check(self) -> None:
+        """Raise if a peer has failed."""
 
 
 class Machine(RoundLog, GpuSnapshot):
-    """State and kernels of one program; the same contract as the CPU's.
+    """State and kernels of one program; it has the same contract as the CPU's machine.
 
     Attributes:
         state: field → :class:`FieldView`, by lid.
-        dirties: whether mirrors must hear of masters that are not active.
-        courier: the exchange between GPUs; None: fields pass through host memory (``dgraph/engine/sync``).
-        walks_by_schedule: whether its rounds walk edges, so that others that do may take their place.
-        by_trees: whether they spread labels by trees.
-        filters_edges: whether it has the kernels that mark edges and copy them into rows of their own.
-        make_exchange: makes ``courier``; the backend sets it.
+        dirties: True if broadcasts include inactive masters whose fields changed.
+        device_exchange: exchange between GPUs; None: fields pass through host memory (``dgraph/engine/sync``).
+        walks_by_schedule: True if its rounds walk edges by schedules.
+        uses_union_find: True if rounds spread labels over trees.
+        filters_edges: True if it has the kernels that copy edges into rows of their own.
+        make_exchange: function that makes ``device_exchange``; the backend sets it.
     """
 
-    walks_by_schedule, by_trees, filters_edges = True, False, False
+    walks_by_schedule, uses_union_find, filters_edges = True, False, False
     make_exchange: Callable[[Machine, Comm, Mapping[str, Any], Any], DeviceExchange] | None = None
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):
         if len(traced.integer_sums) > at.MOST_SUMS or len(traced.float_sums) > at.MOST_SUMS:
-            raise UsageError(f"{len(traced.sums)} summed globals in one program; {at.MOST_SUMS} is the most")
+            raise UsageError(
+                f"{len(traced.sums)} summed globals in one program; the limit is {at.MOST_SUMS}; declare fewer"
+            )
         self.traced, self.graph, self.device, self.options = traced, graph, device, options
         self.local = graph.local
         self.dirties, self.minima = bool(traced.dirty), len(traced.minima)
         self.pulls = may_pull(traced, forced)
         self.arrays = WorkArrays(traced, graph, device, self.pulls, options)
-        kind = (self.walks_by_schedule, self.by_trees, self.filters_edges)
+        kind = (self.walks_by_schedule, self.uses_union_find, self.filters_edges)
         self.sources = ModuleSet(traced, graph, device, options, self.pulls, *kind)
         self.kernels = Launcher(self.sources, self.arrays)
         self.state = {k: FieldView(device, v, graph.place) for k, v in self.arrays.fields.items()}
@@ -75,7 +82,16 @@ class Machine(RoundLog, GpuSnapshot):
         self._fill_controls(forced)
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> DeviceExchange | None:
-        """Messages that go from GPU to GPU, where the backend has transports; ``plans``: by direction. Collective."""
+        """Make the exchange from GPU to GPU if the backend has transports; collective.
+
+        Args:
+            comm: communicator of the ranks.
+            plans: synchronisation plan by direction.
+            record: record of the exchange's times and bytes.
+
+        Returns:
+            The exchange; None where fields pass through host memory.
+        """
         if self.graph.links is not None:
             assert self.make_exchange is not None
             self.device_exchange = self.make_exchange(self, comm, plans, record)
@@ -96,109 +112,121 @@ class Machine(RoundLog, GpuSnapshot):
             else:
                 words[self.arrays.integers_at + i] = g.init
         self.device.write(self.arrays.words, words)
-        self.words, self.all_words = words[: at.CONTROLS].copy(), words  # a start that fails leaves them
+        self.words, self.all_words = words[: at.CONTROLS].copy(), words  # valid even if start fails
 
     def launch(self, *calls: tuple) -> None:
-        """Start kernels of the reference loop, in order."""
+        """Start kernels of rounds with mirrors, in order."""
         for call in calls:
             self.kernels.launch(*call, fused=False)
 
     def read(self) -> None:
-        """What a call left; waits for it."""
+        """Copy the control block to the host; waits for all launched kernels."""
         self.all_words = self.device.read(self.arrays.board)
         self.words = self.all_words[: at.CONTROLS]
 
-    # what the engine asks for
+    # interface of the engine
 
     @property
     def compiled(self) -> bool:
-        """Whether the program's machine code lies in the cache folder."""
+        """True if the program's machine code is loaded or in the cache folder."""
         return self.kernels.loaded or self.sources.compiled(self._names)
 
     def compile(self) -> None:
-        """Compile, or load from the cache folder, what the rounds will call."""
+        """Compile the modules that the rounds need, or load them from the cache folder."""
         if not self.kernels.loaded:
             self.kernels.ready(self._names)
 
     @property
     def compiling(self) -> float:
+        """Seconds spent in compiling or loading modules."""
         return self.kernels.compiling
 
     @property
-    def runs_across(self) -> bool:
-        """Whether rounds of this program may run on all GPUs without the host."""
-        return self.sources.runs_across
+    def runs_multi_gpu(self) -> bool:
+        """True if all GPUs may run rounds of this program without the host."""
+        return self.sources.runs_multi_gpu
 
     @property
-    def reaches(self) -> bool:
-        """Whether GPUs may run it as a whole in one kernel."""
-        return self.sources.reaches
+    def runs_persistent_bfs(self) -> bool:
+        """True if GPUs may run the whole program in one kernel."""
+        return self.sources.runs_persistent_bfs
 
     @property
     def _names(self) -> Sequence[Name]:
-        """Modules that every run calls."""
+        """Modules that every run launches."""
         return self.sources.names
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """``init`` on masters; mirrors get identities. ``given``: initial masters' values of fields declared so."""
+        """Run ``init`` on masters and set mirrors to identities.
+
+        Args:
+            given: masters' initial values of fields declared ``given``.
+        """
         self.kernels.set_environments(self._names)
         if self.device_exchange is not None and self.device_exchange.direct:
-            self.launch(("phases", "wake"))
-        self._fill(given)
-        self.kernels.poured = False
-        self._phase(at.STARTED, ("phases", "start"))
+            self.launch(("round_kernels", "wake"))
+        self._fill_given(given)
+        self.kernels.edges_emitted = False
+        self._phase(at.STARTED, ("round_kernels", "start"))
 
-    def _empty_mirrors(self, name: str, identity: int | float) -> None:
-        self.arrays.fields[name][self.local.masters :].fill(identity)  # they come last however vertices are numbered
+    def _reset_mirrors(self, name: str, identity: int | float) -> None:
+        self.arrays.fields[name][self.local.masters :].fill(identity)  # mirrors come last in every numbering
 
     def prepare(self) -> None:
-        """What the first round needs; GPUs may talk to each other. Called before every round."""
+        """Prepare a round; GPUs may exchange messages. Called before every round."""
 
     def edge(self) -> None:
-        """One edge phase; touched mirrors wait in :meth:`take_mirrors`."""
-        name, calls = self.walks()
+        """Run one edge phase; :meth:`take_mirrors` then lists the mirrors that got proposals."""
+        name, calls = self.edge_launches()
         if self.device_exchange is None:
             self._phase(at.EDGES_VISITED, *calls)
         else:
             self.launch(*calls)
         self._notes.append(RoundStats(name, self._walked()))
 
-    def walks(self) -> tuple[str, list[tuple]]:
-        """The schedule of the next round's edges, and its launches."""
+    def edge_launches(self) -> tuple[str, list[tuple]]:
+        """Return the schedule of the next round's edges and its launches."""
         t, pulling = self.traced, self.direction == "pull"
         if (pulling or self.options.sweeps) and not t.all:
             self._bits()
         if pulling and self.options.schedule not in SCHEDULES:
             if t.all:
-                return "pull", [*self.kernels.pulling(), *self.kernels.joining]
-            return "pull", [("phases", self.kernels.puller), ("phases", "expand")]
+                return "pull", [*self.kernels.pull_launches(), *self.kernels.join_launches]
+            return "pull", [("round_kernels", self.kernels.pull_kernel), ("round_kernels", "expand")]
         name = schedule(self.options, self.words, self.graph.wide, t.all)
         return name, self.kernels.edges(name, pulling, fused=False, words=self.words)
 
     def vertex(self) -> None:
-        """One vertex phase; the new frontier of masters is :meth:`frontier`."""
-        self._phase(at.APPLIED, *self.works())
+        """Run one vertex phase; the new frontier of masters is :meth:`frontier`."""
+        self._phase(at.APPLIED, *self.vertex_launches())
         if self.device_exchange is not None:
             self.device_exchange.check()
 
-    def works(self) -> list[tuple]:
-        """The launches of a vertex phase."""
-        return [("phases", "vertex_phase")] * (self.traced.apply is not None or self.traced.priority is not None)
+    def vertex_launches(self) -> list[tuple]:
+        """Return the launches of a vertex phase."""
+        return [("round_kernels", "vertex_phase")] * (self.traced.apply is not None or self.traced.priority is not None)
 
     def fused(self, limit: int) -> int:
-        """Up to ``limit`` whole rounds of a graph without mirrors, no more than ``figures`` remembers; how many."""
+        """Run rounds of a graph without mirrors.
+
+        Args:
+            limit: most rounds; a call runs no more than :meth:`figures` holds.
+
+        Returns:
+            The number of rounds.
+        """
         first, counted = self.round, self.options.record
         end = first + min(limit, COUNTED if counted else at.RING)
-        if self._untold is None:
-            self._untold = first
+        if self._unread_from is None:
+            self._unread_from = first
         while self.round < end and not self.done:
             until = self.round + 1 if counted else end
             ahead = min(ROUNDS_AHEAD, until - self.round) if self.traced.all else 1
             if self.device.ranged:
                 self.device.push(f"from round {self.round + 1}")
             for _ in range(ahead):
-                taken_by = self._broad_round()
-                self.kernels.launch("rounds", "rounds", until + (taken_by << at.TAKEN_BY), fused=True)
+                walked_by = self._large_round()
+                self.kernels.launch("persistent_rounds", "rounds", until + (walked_by << at.SCHEDULE_BIT), fused=True)
             self.read()
             if self.device.ranged:
                 self.device.pop()
@@ -206,9 +234,12 @@ class Machine(RoundLog, GpuSnapshot):
                 self._loads.append(self._walked())
         return self.round - first
 
-    def _broad_round(self) -> int:
-        """Walk the next round's edges by kernels of their own, if it is no matter of the persistent kernel; the number
-        of the schedule that did, 0 for none."""
+    def _large_round(self) -> int:
+        """Walk the next round's edges by kernels of their own, unless the persistent kernel takes the round.
+
+        Returns:
+            The number of the schedule; 0 for none.
+        """
         t, words = self.traced, self.words
         pulls, small = words[at.MODE] == at.PULL, words[at.SMALL_EDGES]
         broad = words[at.QUEUED] > words[at.SMALL_QUEUE] or words[at.LOCAL_EDGES] > small
@@ -216,11 +247,11 @@ class Machine(RoundLog, GpuSnapshot):
             return 0
         if pulls and self.options.schedule not in SCHEDULES:
             number = at.PULLED
-            calls = self.kernels.pulling()
+            calls = self.kernels.pull_launches()
             if t.all:
-                calls += self.kernels.joining
+                calls += self.kernels.join_launches
             elif t.apply is not None or t.priority is not None:
-                calls += [("phases", "expand")]
+                calls += [("round_kernels", "expand")]
         else:
             name = schedule(self.options, words, self.graph.wide, t.all)
             number = 1 + [*SCHEDULES].index(name)
@@ -228,25 +259,29 @@ class Machine(RoundLog, GpuSnapshot):
         if (pulls or self.options.sweeps) and not t.all:
             self._bits()
         if t.apply is not None:
-            calls += [("phases", "vertex_phase")]
+            calls += [("round_kernels", "vertex_phase")]
         for call in calls:
             self.kernels.launch(*call, fused=True)
         return number
 
     def _bits(self) -> None:
-        """The frontier as bits, unless the last pull left them."""
+        """Make the frontier's bitmap, unless the last pull returned one."""
         if self.words[at.BITS]:
             return
         self.device.clear(self.arrays.bits[int(self.words[at.BITS_SWAPPED])])
-        self.kernels.launch("phases", "set_bits", fused=self.local.mirrors == 0)
+        self.kernels.launch("round_kernels", "set_bits", fused=self.local.mirrors == 0)
 
     def _phase(self, phase: int, *calls: tuple) -> None:
-        """Kernels of the reference loop, and what they left."""
-        self.launch(*calls, ("phases", "settle", phase))
+        """Launch kernels, end a phase, and read the control block."""
+        self.launch(*calls, ("round_kernels", "end_phase", phase))
         self.read()
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """This rank's part of the round's totals: integers [active, edges, sums …, minima …], float sums."""
+        """Return this rank's part of the round's totals.
+
+        Returns:
+            Integers [active, edges, sums …, minima …], and float sums.
+        """
         words, integers, floats = self.all_words, len(self.traced.integer_sums), len(self.traced.float_sums)
         totals = np.array([self.active, self.edges, *words[at.SUMS_HERE : at.SUMS_HERE + integers].tolist()], np.int64)
         if self.minima:
@@ -254,9 +289,9 @@ class Machine(RoundLog, GpuSnapshot):
         return totals, words[at.CONTROLS : at.CONTROLS + floats].view(np.float64).copy()
 
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
-        """Take in the totals of all ranks: ``step``, the end, the next direction."""
+        """Apply the totals of all ranks: ``step``, the end, the next direction."""
         arrays, words = self.arrays, self.words
-        if words[at.ENDS] and not starting:
+        if words[at.PROGRAM_ENDS] and not starting:
             words[at.TOTAL_ACTIVE], words[at.TOTAL_EDGES] = integers[:2]
             words[at.ROUND] += 1
             words[at.DONE] = 1
@@ -270,7 +305,7 @@ class Machine(RoundLog, GpuSnapshot):
             self.device.write(arrays.totals, message)
             if floats.size:
                 self.device.write(arrays.words[at.CONTROLS : at.CONTROLS + floats.size], floats)
-        self.kernels.launch("phases", "apply_totals", int(starting) + 2 * own, blocks=1, fused=False)
+        self.kernels.launch("round_kernels", "apply_totals", int(starting) + 2 * own, blocks=1, fused=False)
         self.read()
 
     def _globals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -278,59 +313,59 @@ class Machine(RoundLog, GpuSnapshot):
         return words[self.arrays.integers_at :], words.view(np.float64)[self.arrays.floats_at :]
 
     def fields(self) -> LazyFields:
-        """Masters' values of every field."""
+        """Return masters' values of every field, copied to the host when first read."""
         columns = {name: column[: self.local.masters] for name, column in self.state.items()}
         return LazyFields(self.device, columns, self.graph.degree, self.graph.original)
 
     def lowest_bucket(self) -> int:
-        """The lowest bucket that a vertex waits in; a number past every bucket if none does."""
-        self._phase(at.LOWEST_FOUND, ("phases", "lowest"))
+        """Return the lowest bucket of waiting vertices; a number past every bucket if there are none."""
+        self._phase(at.LOWEST_FOUND, ("round_kernels", "lowest_bucket"))
         return int(self.words[at.LOWEST_BUCKET])
 
     def open_bucket(self, bucket: int) -> None:
-        """Vertices that wait in it join the frontier."""
+        """Move vertices of a bucket to the frontier."""
         self.arrays.words[at.LOWEST_BUCKET] = bucket
-        self._phase(at.OPENED, ("phases", "open_bucket"))
+        self._phase(at.OPENED, ("round_kernels", "open_bucket"))
 
-    # what the synchronisation asks for
+    # interface of the synchronisation
 
     def frontier(self) -> np.ndarray:
-        """lids of active masters (uint32)."""
+        """Return lids of active masters, uint32."""
         return self._lids(self.device.get(self.arrays.queues[int(self.words[at.SWAPPED])][: self.words[at.ACTIVE]]))
 
     def dirty(self) -> np.ndarray:
-        """lids of masters that mirrors must hear of: active, or with a field that edges read changed."""
+        """Return lids of masters to broadcast: active, or with a changed field that edges read."""
         if not self.dirties:
             return self.frontier()
         return self._lids(self.device.get(self.arrays.dirty[: self.words[at.DIRTIED]]))
 
     def take_mirrors(self) -> np.ndarray:
-        """lids of mirrors that got a proposal in this round."""
+        """Return lids of mirrors that got a proposal in this round."""
         return self._lids(self.device.get(self.arrays.mirrors[: self.words[at.MIRRORS_TOUCHED]]))
 
     def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
-        """Mirrors' proposals into masters ``lids[positions]``."""
+        """Combine mirrors' proposals into masters ``lids[positions]``."""
         if len(positions):
             self.kernels.send(self._places(lids), positions, values)
-            self.kernels.launch("phases", "combine", len(positions), fused=False)
+            self.kernels.launch("round_kernels", "combine", len(positions), fused=False)
 
     def join(self, lids: np.ndarray) -> None:
-        """Mirrors join the frontier."""
+        """Add mirrors to the frontier."""
         if len(lids):
             self.kernels.send(self._places(lids))
-            self.kernels.launch("phases", "join", len(lids), fused=False)
+            self.kernels.launch("round_kernels", "join", len(lids), fused=False)
             self._phase(at.JOINED)
 
-    def across(self, limit: int) -> None:
-        """Rounds of all ranks' GPUs, up to the agreement on the last one or before round ``limit``."""
+    def run_device_rounds(self, limit: int) -> None:
+        """Run rounds of all ranks' GPUs, up to the allreduce after the last one or before round ``limit``."""
         first = self.round
         self.prepare()
-        self.kernels.launch("across", "across", min(limit, first + at.RING), fused=False)
+        self.kernels.launch("multi_gpu_rounds", "multi_gpu_rounds", min(limit, first + at.RING), fused=False)
         self.read()
         self.note("persistent", self.round - first + 1)
 
-    def settle_joined(self) -> None:
-        """Mirrors have joined the frontier. Only how a push is walked depends on what they bring."""
-        self.launch(("phases", "settle", at.JOINED))
+    def end_join(self) -> None:
+        """End the phase in which mirrors joined the frontier; only a push needs their count at once."""
+        self.launch(("round_kernels", "end_phase", at.JOINED))
         if self.direction == "push":
             self.read()

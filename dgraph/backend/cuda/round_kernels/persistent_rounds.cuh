@@ -30,16 +30,16 @@ KERNEL_OF(1) rounds(i64 asked) {
     i64 tick = KNOWN(c + TICK), mode = KNOWN(c + MODE), round = KNOWN(c + ROUND), active = KNOWN(c + TOTAL_ACTIVE);
     i64 queued = KNOWN(c + QUEUED), edges = KNOWN(c + LOCAL_EDGES), largest = KNOWN(c + LARGEST), near = KNOWN(c + BUCKET);
     i64 unexplored = KNOWN(c + UNEXPLORED);
-    Living living = {KNOWN(c + LIVE_SWAPPED) != 0, KNOWN(c + LIVE_COUNT), 0};
+    LiveList living = {KNOWN(c + LIVE_SWAPPED) != 0, KNOWN(c + LIVE_COUNT), 0};
     bool swapped = KNOWN(c + SWAPPED), bits_swapped = KNOWN(c + BITS_SWAPPED), far_swapped = KNOWN(c + FAR_SWAPPED);
     bool whole = KNOWN(c + WHOLE), done = KNOWN(c + DONE);
-    bool valid = KNOWN(c + BITS), pending = asked >> TAKEN_BY != 0;
-    const i64 limit = asked & ((1ll << TAKEN_BY) - 1), forced = KNOWN(c + FORCED);
+    bool valid = KNOWN(c + BITS), pending = asked >> SCHEDULE_BIT != 0;
+    const i64 limit = asked & ((1ll << SCHEDULE_BIT) - 1), forced = KNOWN(c + FORCED);
     i64 width = KNOWN(c + WIDTH), bucket_edges = KNOWN(c + BUCKET_EDGES), bucket_rounds = KNOWN(c + BUCKET_ROUNDS);
     const i64 most_edges = KNOWN(c + SMALL_EDGES), most_queued = KNOWN(c + SMALL_QUEUE);
     if (done || round >= limit) return;
     Globals G = load_globals(round, active);
-    i64 taken_by = asked >> TAKEN_BY;
+    i64 taken_by = asked >> SCHEDULE_BIT;
     while (true) {
         i64* slot = slot_of(tick);
         if (!pending) {
@@ -68,7 +68,7 @@ KERNEL_OF(1) rounds(i64 asked) {
         }
         const i64 was = active, was_edges = edges, was_mode = mode;
         const i64* found = look_up(room.counted, slot);
-        largest = found[MOST];
+        largest = found[MOST_DEGREE];
         if (ALL) {
             queued = env.masters, edges = env.arcs;
         } else if (taken_by == PULLED && !APPLY && !PRIORITY) {
@@ -97,7 +97,7 @@ KERNEL_OF(1) rounds(i64 asked) {
             const i64 opened = (next ? near + 1 : FRESH(now + FAR_MIN) + FAR_BASE) + larger(width, 1ll) - 1;
             open_pass(now, swapped, far_swapped, (u64)waiting, near, opened, room.staging);
             grid_barrier(env.gate, due);
-            queued = listed(now, TAIL), edges = front_edges(now), largest = FRESH(now + MOST);
+            queued = listed(now, TAIL), edges = front_edges(now), largest = FRESH(now + MOST_DEGREE);
             near = opened, swapped = !swapped, far_swapped = !far_swapped, waiting = FRESH(now + FAR_TAIL);
             if (thread_rank() == 0) c[FAR] = waiting;
             grid_barrier(env.gate, due);
@@ -121,7 +121,7 @@ KERNEL_OF(1) rounds(i64 asked) {
             i64* now = slot_of(tick);
             expand_bits(bits_swapped ? env.bits1 : env.bits0, now, swapped, room.staging);
             grid_barrier(env.gate, due);
-            largest = FRESH(now + MOST), swapped = !swapped, valid = false;
+            largest = FRESH(now + MOST_DEGREE), swapped = !swapped, valid = false;
             tick++;
             if (blockIdx.x == 0) clear(slot_of(tick + 1));
         }

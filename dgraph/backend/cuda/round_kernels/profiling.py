@@ -1,4 +1,4 @@
-"""What the launches of a machine did, where that was asked for: edges by thread, seconds by kernel."""
+"""Record of a machine's launches: edges by thread, seconds by kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.round_stats import Spent
 
-SHARED = ("phases", "rounds", "across")
+SHARED = ("round_kernels", "persistent_rounds", "multi_gpu_rounds")
 """Modules that serve every schedule."""
 
 MOST_OPEN = 1024
@@ -17,10 +17,12 @@ MOST_OPEN = 1024
 
 
 class Record:
-    """Stands between a machine and its launches.
+    """Launches kernels of a machine and records them.
 
     Args:
-        edges: the array in which kernels count edges by thread, block after block; it only grows.
+        device: the GPU.
+        options: options of the run.
+        edges: int64 array in which kernels count edges by thread, block after block; counts only grow.
     """
 
     def __init__(self, device: Any, options: Options, edges: Any):
@@ -33,13 +35,13 @@ class Record:
         self._spent: dict[tuple[str, str], tuple[int, float]] = {}
 
     def launch(self, found: Any, module: str, kernel: str, blocks: int, argument: int, cooperative: bool) -> None:
-        """Start a kernel of the module ``found``, called ``module``."""
+        """Start kernel ``kernel`` of the module ``found``, called ``module``."""
         before = self.device.mark() if self.timed else None
         found.launch(kernel, blocks, argument, cooperative)
         if self.timed:
             self._open.append((module.partition(":")[0], kernel, before, self.device.mark()))
             if len(self._open) >= MOST_OPEN:
-                self._settle()
+                self._read_events()
         if self.counts:
             self._count(kernel, blocks)
 
@@ -54,19 +56,20 @@ class Record:
         self._round[kernel] = self._round[kernel] + new if kernel in self._round else new
 
     def round(self) -> dict[str, np.ndarray]:
-        """Kernel → edges by thread, int64 (blocks, threads), since the last call."""
+        """Return kernel → edges by thread since the last call, int64 (blocks, threads)."""
         taken, self._round = self._round, {}
         return taken
 
     def spent(self) -> list[Spent]:
-        """Seconds by kernel since the machine was made. Waits for the GPU."""
-        self._settle()
+        """Return seconds by kernel since the machine was made; waits for the GPU."""
+        self._read_events()
         return [
             Spent("" if module in SHARED else module, kernel, self._walks(module, kernel), launches, seconds)
             for (module, kernel), (launches, seconds) in self._spent.items()
         ]
 
-    def _settle(self) -> None:
+    def _read_events(self) -> None:
+        """Add the seconds of all launches whose events are kept; waits for them."""
         if self._open:
             self.device.wait()
         for module, kernel, before, after in self._open:
@@ -75,7 +78,7 @@ class Record:
         self._open.clear()
 
     def _walks(self, module: str, kernel: str) -> bool:
-        """Whether a kernel visits edges. Where a schedule was asked for, ``rounds`` only ends rounds."""
-        if module in ("rounds", "across"):
+        """Return True if a kernel visits edges; under a schedule that was asked for, ``rounds`` only ends rounds."""
+        if module in ("persistent_rounds", "multi_gpu_rounds"):
             return not self._strict
         return kernel.startswith(("edges", "pull"))

@@ -1,9 +1,9 @@
-// Pulls that no schedule was asked for. Every vertex that wants proposals looks back along its edges.
+// Pulls that no schedule was asked for. Every vertex that wants proposals pulls back along its edges.
 
-#define ALONE 32
+#define LANE_EDGES 32
 
 // Whether nothing farther on in the row matters: of neighbours in ascending order the first has the smallest id.
-DEVICE bool all_ready(const Proposal& a) { return BY_ID && !is_identity(a); }
+DEVICE bool is_final(const Proposal& a) { return BY_ID && !is_identity(a); }
 
 DEVICE Proposal fold_warp(Proposal a) {
     for (u32 mask = 16; mask; mask >>= 1) a = fold(a, from_lane_xor(a, mask));
@@ -37,18 +37,18 @@ struct Puller {
         for (offset_t at = first; at < last; at += 32) {
             const offset_t e = at + lane_id();
             if (e < last) hit |= take(e, streamed(env.in_neighbours + e), v, mine);
-            if ((ONCE && ballot(hit)) || (BY_ID && ballot(all_ready(mine)))) break;
+            if ((ONCE && ballot(hit)) || (BY_ID && ballot(is_final(mine)))) break;
         }
         a = fold_warp(mine);
         return ballot(hit) != 0;
     }
 };
 
-// Who looks back, before ``end``: each of ``many`` lanes has a word of vertices, the first lane's is the ``first``-th.
-DEVICE u32 lane_that_looks(const Puller& puller, u64 first, u32 many, u64 end) {
+// Who pulls back, before ``end``: each of ``many`` lanes has a word of vertices, the first lane's is the ``first``-th.
+DEVICE u32 pulling_bits(const Puller& puller, u64 first, u32 many, u64 end) {
     const u64 i = first + lane_id();
     const u32 inside = lane_id() < many ? bits_before(i, end) : 0;
-    const u32 able = inside && env.in_some ? inside & env.in_some[i] : inside;
+    const u32 able = inside && env.in_nonempty ? inside & env.in_nonempty[i] : inside;
     if (SEEN) return able ? able & ~LOAD(env.seen + i) : 0;
     if (!COND) return able;
     u32 own = 0;
@@ -65,13 +65,13 @@ DEVICE u32 lane_that_looks(const Puller& puller, u64 first, u32 many, u64 end) {
 #define PULLED_TURNS 4
 
 // Vertices of a word that look, of those words where some do, from which on lanes take those of one word.
-#define DENSE 24
+#define DENSE_WORD 24
 
-// All bits of the lanes' words, by whole warps: ``f(lane, bit, looks, dense)`` of one word's, which stand side by side, or,
+// All bits of the lanes' words, by whole warps: ``f(lane, bit, pulls, dense)`` of one word's, which stand side by side, or,
 // where words have few, of several words'.
-template <class F> DEVICE void each_looking(u32 own, const F& f) {
+template <class F> DEVICE void each_pulling(u32 own, const F& f) {
     const u32 some = ballot(own != 0), through = sum_up_to_lane((u32)__popc(own)), all = shuffle(through, 31);
-    const bool dense = all > DENSE * __popc(some);
+    const bool dense = all > DENSE_WORD * __popc(some);
     for (u32 done = 0, left = some; dense ? left != 0 : done < all; done += 32, left &= left - 1) {
         const u32 at = done + lane_id(), lane = dense ? __ffs(left) - 1 : lane_past(through, at);
         const u32 word = shuffle(own, lane);
@@ -82,12 +82,12 @@ template <class F> DEVICE void each_looking(u32 own, const F& f) {
 
 // Each lane walks a few edges of its vertex alone, then the warp walks the rest of the long rows together. Whether this
 // lane's was proposed to, and what. ``after``: how many of its first edges were looked at.
-DEVICE bool scan_in_edges(const Puller& puller, bool looks, u32 v, u32 after, Proposal& a) {
+DEVICE bool scan_in_edges(const Puller& puller, bool pulls, u32 v, u32 after, Proposal& a) {
     a = identity();
     bool hit = false;
-    const offset_t last = looks ? env.in_offsets[v + 1] : 0;
-    offset_t e = looks ? smaller(env.in_offsets[v] + after, last) : 0;
-    const offset_t alone = last - e > ALONE ? e + ALONE : last;
+    const offset_t last = pulls ? env.in_offsets[v + 1] : 0;
+    offset_t e = pulls ? smaller(env.in_offsets[v] + after, last) : 0;
+    const offset_t alone = last - e > LANE_EDGES ? e + LANE_EDGES : last;
     for (; e < alone && !(ONCE && hit); e++) hit |= puller.take(e, v, a);
     for (u32 left = ballot(e < last && !(ONCE && hit)); left; left &= left - 1) {
         const u32 lane = __ffs(left) - 1;
@@ -106,7 +106,7 @@ struct PullRoom {
 template <class F, class E>
 DEVICE void pull_first_hits(const Puller& puller, PullRoom& room, u64 pulled, const F& found, const E& keep) {
     const u64 words = (pulled + 31) / 32;
-    const bool heeds = !WEIGHTED && env.in_heads;
+    const bool use_heads = !WEIGHTED && env.in_heads;
     u32* kept = room.found[warp_in_block()];
     u32 many = 1;
     while (many < PULLED_WORDS && 2 * PULLED_TURNS * many * warps() <= words) many *= 2;
@@ -118,20 +118,20 @@ DEVICE void pull_first_hits(const Puller& puller, PullRoom& room, u64 pulled, co
         };
         kept[lane_id()] = 0;
         __syncwarp();
-        u32 rest = lane_that_looks(puller, first, many, pulled);
-        if (heeds) { // rows lie far apart, but their first neighbours side by side
-            each_looking(rest, [&](u32 lane, u32 bit, bool looks, bool dense) {
-                const u32 v = (u32)(32 * (first + lane)) + bit, head = looks ? env.in_heads[v] : NO_HEAD;
+        u32 rest = pulling_bits(puller, first, many, pulled);
+        if (use_heads) { // rows lie far apart, but their first neighbours side by side
+            each_pulling(rest, [&](u32 lane, u32 bit, bool pulls, bool dense) {
+                const u32 v = (u32)(32 * (first + lane)) + bit, head = pulls ? env.in_heads[v] : NO_HEAD;
                 Proposal a = identity();
                 mark(lane, bit, dense, head != NO_HEAD && puller.take(0, head, v, a) && found(v, a));
             });
             __syncwarp();
-            rest &= rest ? ~kept[lane_id()] & env.in_many[first + lane_id()] : 0;
+            rest &= rest ? ~kept[lane_id()] & env.in_multiple[first + lane_id()] : 0;
         }
-        each_looking(rest, [&](u32 lane, u32 bit, bool looks, bool dense) {
+        each_pulling(rest, [&](u32 lane, u32 bit, bool pulls, bool dense) {
             const u32 v = (u32)(32 * (first + lane)) + bit;
             Proposal a;
-            mark(lane, bit, dense, scan_in_edges(puller, looks, v, heeds, a) && found(v, a));
+            mark(lane, bit, dense, scan_in_edges(puller, pulls, v, use_heads, a) && found(v, a));
         });
         __syncwarp();
         if (lane_id() < many && first + lane_id() < words) keep(first + lane_id(), kept[lane_id()]);
@@ -143,7 +143,7 @@ DEVICE void pull_first_hits(const Puller& puller, PullRoom& room, u64 pulled, co
 template <class F, class E> DEVICE void pull_whole_rows(const Puller& puller, u64 pulled, const F& found, const E& keep) {
     for (u64 i = warp_rank(); 32 * i < pulled; i += warps()) {
         const u32 v = (u32)(32 * i) + lane_id();
-        const bool able = v < pulled && (!env.in_some || env.in_some[i] >> lane_id() & 1);
+        const bool able = v < pulled && (!env.in_nonempty || env.in_nonempty[i] >> lane_id() & 1);
         Proposal a;
         const bool hit = scan_in_edges(puller, able && (!COND || wants(puller.G, v)), v, 0, a);
         const u32 word = ballot(hit && found(v, a));
@@ -187,7 +187,7 @@ struct PullBitsRoom : PullRoom, AwakeRoom {};
 DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot, PullBitsRoom& room) {
     i64 awake = 0, edges = 0;
     pull_words(puller, room, (u64)env.rows, [&](u32 v, const Proposal& a) {
-        if (SEEN) put(v, a); // who looks has none
+        if (SEEN) put(v, a); // who pulls has none
         else if (!commit(v, a)) return false;
         if (FUSED) awake++, edges += degree_of(v);
         return true;
@@ -199,11 +199,11 @@ DEVICE void pull_bits(const Puller& puller, u32* next, i64* slot, PullBitsRoom& 
 }
 
 // Of rows, or of a list of them, those that a pull takes: mirrors begin at ``mirrors``.
-struct Stretch {
+struct RowRange {
     u64 first, last;
 };
 
-DEVICE Stretch stretch(i64 of, i64 mirrors, i64 count) {
+DEVICE RowRange row_range(i64 of, i64 mirrors, i64 count) {
     if (FUSED || of == OF_ALL) return {0, (u64)count};
     if (of == OF_MIRRORS) return {(u64)mirrors, (u64)count};
     return {0, (u64)mirrors};
@@ -212,7 +212,7 @@ DEVICE Stretch stretch(i64 of, i64 mirrors, i64 count) {
 // Rows by their length: chunks of the longest, a warp a long one, a thread a short one; by ``all`` threads, this one the
 // ``at``-th. Sums are added in an order that no grid changes, nor whose rows are taken together.
 DEVICE void pull_rows(const Puller& puller, i64 of, u64 at, u64 all) {
-    const Stretch chunks = stretch(of, env.chunk_mirrors, env.chunk_count);
+    const RowRange chunks = row_range(of, env.chunk_mirrors, env.chunk_count);
     for (u64 i = chunks.first + at / 32; i < chunks.last; i += all / 32) {
         const u32 v = env.chunk_rows[i];
         const offset_t first = env.chunk_first[i], last = smaller(first + CHUNK, env.in_offsets[v + 1]);
@@ -220,7 +220,7 @@ DEVICE void pull_rows(const Puller& puller, i64 of, u64 at, u64 all) {
         if (!COND || wants(puller.G, v)) puller.take_together(first, last, v, a);
         if (lane_id() == 0) env.chunk_parts[i] = a;
     }
-    const Stretch longs = stretch(of, env.long_mirrors, env.long_count);
+    const RowRange longs = row_range(of, env.long_mirrors, env.long_count);
     for (u64 i = longs.first + at / 32; i < longs.last; i += all / 32) {
         const u32 v = env.long_rows[i];
         Proposal a;
@@ -228,19 +228,19 @@ DEVICE void pull_rows(const Puller& puller, i64 of, u64 at, u64 all) {
             lane_id() == 0)
             commit(v, a);
     }
-    const Stretch rows = stretch(of, env.masters, env.rows);
+    const RowRange rows = row_range(of, env.masters, env.rows);
     for (u64 v = rows.first + at; v < rows.last; v += all) {
         const offset_t first = env.in_offsets[v], last = env.in_offsets[v + 1];
         if (last - first > SHORT_ROW || first == last || (COND && !wants(puller.G, (u32)v))) continue;
         Proposal a = identity();
-        for (offset_t e = first; e < last && !all_ready(a); e++) puller.take(e, (u32)v, a);
+        for (offset_t e = first; e < last && !is_final(a); e++) puller.take(e, (u32)v, a);
         commit((u32)v, a);
     }
 }
 
 // The parts of the longest rows, in order.
 DEVICE void join_chunks(const Puller& puller, i64 of) {
-    const Stretch chunks = stretch(of, env.chunk_mirrors, env.chunk_count);
+    const RowRange chunks = row_range(of, env.chunk_mirrors, env.chunk_count);
     for (u64 i = chunks.first + thread_rank(); i < chunks.last; i += threads()) {
         const u32 v = env.chunk_rows[i];
         if (i > 0 && env.chunk_rows[i - 1] == v) continue;

@@ -4,7 +4,7 @@ DEVICE Globals globals_now() { return load_globals(KNOWN(env.control + ROUND), K
 DEVICE i64* slot_now() { return slot_of(KNOWN(env.control + TICK)); }
 DEVICE bool is(u32 word) { return KNOWN(env.control + word) != 0; }
 
-DEVICE Living living_now() {
+DEVICE LiveList living_now() {
     return {is(LIVE_SWAPPED), KNOWN(env.control + LIVE_COUNT), KNOWN(env.control + TOTAL_LIVE)};
 }
 
@@ -107,7 +107,7 @@ KERNEL expand(i64) {
     front.open(held[0], is(SWAPPED) ? env.queue0 : env.queue1, is(SWAPPED) ? env.sums0 : env.sums1, slot, TAIL);
     touched.open(held[0], env.touched, slot + TOUCHED_TAIL);
     mirrors.open(held[1], env.mirrors, slot + MIRROR_TAIL);
-    far.open(held[BEYOND], is(FAR_SWAPPED) ? env.far1 : env.far0, env.control + FAR);
+    far.open(held[FAR_STAGING], is(FAR_SWAPPED) ? env.far1 : env.far0, env.control + FAR);
     each_set_bit((u64)env.rows, [&](u64 i) { return bits[i]; }, [&](bool mine, u32 v) {
         const bool master = FUSED || v < env.masters;
         const bool waits = PRIORITY && mine && master && bucket(v) > nearest, near = mine && !waits;
@@ -142,7 +142,7 @@ VERTEX_KERNEL vertex_phase(i64) {
     else if (PRIORITY) sort_pass(slot, swapped, is(FAR_SWAPPED), KNOWN(env.control + BUCKET), room.staging);
 }
 
-KERNEL lowest(i64) {
+KERNEL lowest_bucket(i64) {
     if (PRIORITY)
         lowest_pass(slot_now(), is(FAR_SWAPPED), (u64)KNOWN(env.control + FAR), KNOWN(env.control + BUCKET));
 }
@@ -185,7 +185,7 @@ KERNEL join(i64 count) {
 }
 
 // The control words after a phase. By one block, which alone writes them.
-DEVICE void settle_after(i64 phase, FloatRoom& room) {
+DEVICE void finish_phase(i64 phase, FloatRoom& room) {
     i64* c = env.control;
     const i64 tick = c[TICK];
     i64* slot = slot_of(phase == JOINED ? tick - 1 : tick);
@@ -203,7 +203,7 @@ DEVICE void settle_after(i64 phase, FloatRoom& room) {
         }
         if (phase == STARTED) c[LIVE_COUNT] = env.masters;
         if (LIVE && phase == APPLIED && c[WHOLE]) {
-            Living living = living_now();
+            LiveList living = living_now();
             living.turn(slot);
             c[LIVE_COUNT] = living.count, c[LIVE_SWAPPED] = living.swapped;
         }
@@ -217,7 +217,7 @@ DEVICE void settle_after(i64 phase, FloatRoom& room) {
             c[BUCKET] = c[LOWEST_BUCKET] + larger(c[WIDTH], 1ll) - 1;
         }
         if (phase == STARTED || phase == APPLIED || phase == OPENED || phase == JOINED) {
-            const i64 queued = ALL ? env.masters : (i64)listed(slot, TAIL), most = FRESH(slot + MOST);
+            const i64 queued = ALL ? env.masters : (i64)listed(slot, TAIL), most = FRESH(slot + MOST_DEGREE);
             const i64 edges = ALL ? env.arcs : listed_edges(slot, TAIL);
             c[QUEUED] = queued, c[LOCAL_EDGES] = edges, c[LARGEST] = most;
         }
@@ -226,9 +226,9 @@ DEVICE void settle_after(i64 phase, FloatRoom& room) {
     if (phase != EDGES_VISITED && phase != JOINED) clear(slot_of(tick + 2));
 }
 
-KERNEL settle(i64 phase) {
+KERNEL end_phase(i64 phase) {
     SHARED(PhaseRoom, room);
-    settle_after(phase, room.floats);
+    finish_phase(phase, room.floats);
 }
 
 // Globals once all ranks' sums are known.
@@ -274,6 +274,6 @@ KERNEL apply_totals(i64 how) {
         const Decision decision = step(G);
         G = decision.G, c[DONE] = decision.done, c[WHOLE] = decision.whole;
     }
-    c[LEFT] = 0;
+    c[RETURN_STATE] = 0;
     begin_round(G, active, edges, starting);
 }

@@ -1,4 +1,4 @@
-"""What a machine tells of its rounds: figures, schedules, and what was recorded of its kernels."""
+"""Log of a machine's rounds: figures, schedules, and records of its kernels."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.graph.local import LocalGraph
 
 NAMES = ("persistent", *SCHEDULES)
-"""Of what walks edges, by the number that a kernel leaves."""
+"""Names of schedules, by the number that kernels record."""
 
 
 class RoundLog:
-    """That part of a :class:`~dgraph.backend.cuda.round_kernels.machine.Machine`."""
+    """Part of a :class:`~dgraph.backend.cuda.round_kernels.machine.Machine` that logs rounds."""
 
     local: LocalGraph
     arrays: WorkArrays
@@ -31,19 +31,22 @@ class RoundLog:
 
     def _begin_log(self) -> None:
         self._notes: list[RoundStats] = []
-        self._untold: int | None = None
+        self._unread_from: int | None = None
         self._loads: list[dict[str, np.ndarray]] = []
         self._ring_read = -1, -1
 
     def figures(self, first: int) -> np.ndarray:
-        """Of fused rounds from ``first`` on, the last ones if many: frontier vertices, frontier edges, whether it
-        pulled; int64 (rounds, 3)."""
+        """Return figures of fused rounds from ``first`` on, the last ones if they exceed the ring.
+
+        Returns:
+            int64 (rounds, 3): frontier vertices, frontier edges, 1 for a pull.
+        """
         return self._ring(first)[:, :3]
 
     def notes(self) -> list[RoundStats]:
-        """Of all rounds since the last call: their schedules, and edges by thread where they are counted."""
-        if self._untold is not None:
-            numbers = self._ring(self._untold)[:, 3]
+        """Return schedules of all rounds since the last call, and edges by thread where they are counted."""
+        if self._unread_from is not None:
+            numbers = self._ring(self._unread_from)[:, 3]
             if self._loads:
                 self._notes += map(RoundStats, map(_schedule, numbers.tolist()), self._loads)
             else:
@@ -51,29 +54,29 @@ class RoundLog:
                 rounds = np.diff(first, append=len(numbers)).tolist()
                 names = map(_schedule, numbers[first].tolist())
                 self._notes += [RoundStats(name, rounds=count) for name, count in zip(names, rounds, strict=True)]
-            self._loads, self._untold = [], None
+            self._loads, self._unread_from = [], None
         taken, self._notes = self._notes, []
         return taken
 
     def spent(self) -> list[Spent]:
-        """Seconds by kernel so far, where they are measured."""
+        """Return seconds by kernel so far, where they are measured."""
         return self.kernels.record.spent() if self.kernels.record and self.options.timed else []
 
     def tasks(self) -> dict[str, float]:
-        """What the queues of ``steal`` came to, where loads are recorded; else nothing."""
+        """Return statistics of the queues of ``steal``, where loads are recorded; else nothing."""
         return self.queues() if self.options.record and self.options.schedule == "steal" else {}
 
     def schedules(self, first: int) -> list[str]:
-        """The schedule of each fused round from ``first`` on."""
+        """Return the schedule of each fused round from ``first`` on."""
         return [_schedule(number) for number in self._ring(first)[:, 3].tolist()]
 
     def queues(self) -> dict[str, float]:
-        """What the queues of ``steal`` came to so far, see :func:`by_queue`."""
+        """Return statistics of the queues of ``steal`` so far, see :func:`by_queue`."""
         fused = self.local.mirrors == 0
         return by_queue(self.device.get(self.arrays.scratch2), self.kernels.grid("steal:push", fused=fused))
 
     def _walked(self) -> dict[str, np.ndarray]:
-        """Kernel → edges by thread since the last call; empty where they are not counted."""
+        """Return kernel → edges by thread since the last call; empty where they are not counted."""
         return self.kernels.record.round() if self.kernels.record else {}
 
     def _ring(self, first: int) -> np.ndarray:
@@ -87,10 +90,10 @@ class RoundLog:
         return self._ring_words
 
     def note(self, name: str, rounds: int) -> None:
-        """What walked the last rounds."""
+        """Log the schedule of the last rounds."""
         self._notes.append(RoundStats(name, rounds=rounds))
 
 
 def _schedule(number: int) -> str:
-    """Of a round, by the number that its kernel left."""
+    """Return the name of a schedule from the number that a kernel recorded."""
     return "pull" if number == at.PULLED else NAMES[number]

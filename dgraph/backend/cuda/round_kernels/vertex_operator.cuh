@@ -43,10 +43,10 @@ DEVICE Floats fold_parts(FloatRoom& room) {
 }
 
 // Counts passes that wrote a new list of those that live; where vertices are peeled nothing pulls.
-#define ANEW AWAKE
+#define NEW_LIST AWAKE
 
 // The list of vertices that live: which of two it is, its length here and on all ranks.
-struct Living {
+struct LiveList {
     bool swapped;
     i64 count, all;
 
@@ -55,16 +55,16 @@ struct Living {
     __device__ u32* next() const { return swapped ? env.live0 : env.live1; }
 
     // Whether a pass over all wrote a new list; the length of the one that there is now.
-    __device__ bool anew(const i64* slot) const { return !KCORE_PEEL || FRESH(slot + ANEW) != 0; }
-    __device__ i64 after(const i64* slot) const { return anew(slot) ? FRESH(slot + LIVE_TAIL) : count; }
-    __device__ void turn(const i64* slot) { count = after(slot), swapped = swapped != anew(slot); }
+    __device__ bool is_new(const i64* slot) const { return !KCORE_PEEL || FRESH(slot + NEW_LIST) != 0; }
+    __device__ i64 after(const i64* slot) const { return is_new(slot) ? FRESH(slot + LIVE_TAIL) : count; }
+    __device__ void turn(const i64* slot) { count = after(slot), swapped = swapped != is_new(slot); }
 };
 
 struct VertexPass {
     Front front;
     List dirty, live;
 
-    __device__ void open(i64* slot, bool swapped, const Living& living, u32 (*staging)[STAGED_VERTICES], u32 (*more)[STAGED_VERTICES]) {
+    __device__ void open(i64* slot, bool swapped, const LiveList& living, u32 (*staging)[STAGED_VERTICES], u32 (*more)[STAGED_VERTICES]) {
         front.open(staging[0], swapped ? env.queue0 : env.queue1, swapped ? env.sums0 : env.sums1, slot, TAIL);
         if (DIRTY && !FUSED) dirty.open(staging[1], env.dirty, slot + DIRTY_TAIL);
         if (LIVE) live.open(more[0], living.next(), slot + LIVE_TAIL);
@@ -81,17 +81,17 @@ struct VertexPass {
 // Vertices that a thread looks up together.
 #define PEELED_AT_ONCE 8
 
-// A list that costs nothing to write anew.
+// A list that costs nothing to write is_new.
 #define SHORT_LIST 4096
 
 // The first round at a k: who has no more neighbours left than its level is dropped. A long list of those that are left is
-// written anew when a quarter of it has been dropped: until then there are some with fewer, which were dropped.
-DEVICE void peel_pass(const Globals& G, i64* slot, VertexPass& pass, const Living& living) {
+// written is_new when a quarter of it has been dropped: until then there are some with fewer, which were dropped.
+DEVICE void peel_pass(const Globals& G, i64* slot, VertexPass& pass, const LiveList& living) {
     Sums sums = no_sums();
     const u64 many = (u64)living.count;
     const bool first = env.p_single && G.round == 0;
-    const bool anew = many <= SHORT_LIST || 4 * (G.n - G.g_dropped) <= 3 * living.everywhere();
-    if (anew && thread_rank() == 0) count(slot + ANEW, 1);
+    const bool is_new = many <= SHORT_LIST || 4 * (G.n - G.g_dropped) <= 3 * living.everywhere();
+    if (is_new && thread_rank() == 0) count(slot + NEW_LIST, 1);
     for (u64 i = thread_rank(); i - lane_id() < many; i += PEELED_AT_ONCE * threads()) {
         u32 v[PEELED_AT_ONCE];
         i64 rest[PEELED_AT_ONCE], zero[PEELED_AT_ONCE];
@@ -111,18 +111,18 @@ DEVICE void peel_pass(const Globals& G, i64* slot, VertexPass& pass, const Livin
             if (drops) env.f_core[v[k]] = level;
 #endif
             pass.front.add(drops, v[k]);
-            if (anew) pass.live.add(stays, v[k]);
+            if (is_new) pass.live.add(stays, v[k]);
         }
     }
     pass.close();
     flush_sums(slot, sums);
 }
 #else
-DEVICE void peel_pass(const Globals&, i64*, VertexPass&, const Living&) {}
+DEVICE void peel_pass(const Globals&, i64*, VertexPass&, const LiveList&) {}
 #endif
 
 // ``apply`` on the vertices that changed, or on all (that live).
-DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, const Living& living, Staging& staging,
+DEVICE void apply_pass(const Globals& G, i64* slot, bool whole, bool swapped, const LiveList& living, Staging& staging,
                        Staging& more) {
     VertexPass pass;
     pass.open(slot, swapped, living, staging.held[warp_in_block()], more.held[warp_in_block()]);
@@ -177,11 +177,11 @@ DEVICE void apply_all(const Globals& G, i64* slot, FloatRoom& room) {
 
 // Vertices ``i``, ``i + threads()`` … of a list, and their buckets; one past the end is in NO_BUCKET.
 #define NO_BUCKET (-FAR_BASE)
-struct Piled {
+struct Bucketed {
     u32 v[BUCKETS_AT_ONCE];
     i64 at[BUCKETS_AT_ONCE];
 
-    __device__ Piled(const u32* list, u64 i, u64 count) {
+    __device__ Bucketed(const u32* list, u64 i, u64 count) {
         for (int k = 0; k < BUCKETS_AT_ONCE; k++) {
             const u64 j = i + k * threads();
             v[k] = j < count ? FRESH(list + j) : 0, at[k] = j < count;
@@ -199,7 +199,7 @@ DEVICE void sort_pass(i64* slot, bool swapped, bool far_swapped, i64 nearest, St
     far.open(held[1], far_swapped ? env.far1 : env.far0, env.control + FAR);
     const u64 count = (u64)FRESH(slot + TOUCHED_TAIL);
     for (u64 i = thread_rank(); i - lane_id() < count; i += BUCKETS_AT_ONCE * threads()) {
-        const Piled some(env.touched, i, count);
+        const Bucketed some(env.touched, i, count);
         for (int k = 0; k < BUCKETS_AT_ONCE; k++) {
             const bool mine = some.at[k] > NO_BUCKET, near = mine && some.at[k] <= nearest;
             front.add(near, some.v[k]);
@@ -215,7 +215,7 @@ APART void lowest_pass(i64* slot, bool far_swapped, u64 count, i64 current) {
     const u32* far = far_swapped ? env.far1 : env.far0;
     i64 low = 0;
     for (u64 i = thread_rank(); i < count; i += BUCKETS_AT_ONCE * threads()) {
-        const Piled some(far, i, count);
+        const Bucketed some(far, i, count);
         for (int k = 0; k < BUCKETS_AT_ONCE; k++)
             if (some.at[k] > current) low = smaller(low, some.at[k] - FAR_BASE);
     }
@@ -232,7 +232,7 @@ APART void open_pass(i64* slot, bool swapped, bool far_swapped, u64 count, i64 c
     rest.open(held[1], far_swapped ? env.far0 : env.far1, slot + FAR_TAIL);
     const u32* far = far_swapped ? env.far1 : env.far0;
     for (u64 i = thread_rank(); i - lane_id() < count; i += BUCKETS_AT_ONCE * threads()) {
-        const Piled some(far, i, count);
+        const Bucketed some(far, i, count);
         for (int k = 0; k < BUCKETS_AT_ONCE; k++) {
             const u32 v = some.v[k];
             const i64 at = some.at[k];

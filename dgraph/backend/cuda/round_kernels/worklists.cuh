@@ -8,10 +8,10 @@ struct Staging {
 };
 
 // What of it far vertices are staged in, where mirrors may be listed as well.
-#define BEYOND (STAGED - 1)
+#define FAR_STAGING (STAGED - 1)
 
 // Kernels that were started ahead of the end of the rounds do nothing.
-DEVICE bool is_over() { return (KNOWN(env.control + DONE) | KNOWN(env.control + LEFT)) != 0; }
+DEVICE bool is_over() { return (KNOWN(env.control + DONE) | KNOWN(env.control + RETURN_STATE)) != 0; }
 
 DEVICE i64* slot_of(i64 tick) { return env.counters + (tick & 3) * SLOT; }
 // Where a vertex takes one proposal and no more, and all of them are here or its kernel keeps account of them, a bit a
@@ -181,7 +181,7 @@ struct Front {
         }
         if (ballot(found.most > LOW_DEGREE)) {
             const u32 largest = warp_most(found.most);
-            if (lane_id() == 0) atomicMax(slot + MOST, (i64)largest);
+            if (lane_id() == 0) atomicMax(slot + MOST_DEGREE, (i64)largest);
         }
     }
 };

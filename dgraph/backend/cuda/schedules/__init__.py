@@ -1,4 +1,4 @@
-"""Schedules: how a round's edges are spread over threads. One CUDA C++ template and one row of metadata each."""
+"""Schedules: mappings of a round's edges to threads. One CUDA C++ template and one row of metadata each."""
 
 from dgraph.backend.cuda.schedules.register import SCHEDULES, Schedule, Sizes
 

@@ -1,5 +1,8 @@
-// alb: an inspector puts huge vertices aside, twc takes the rest, and a second kernel (lb) spreads the huge vertices'
-// edges over all blocks.   [002: adaptive load balancer]
+// alb: adaptive load balancer [002].
+//
+// Grid: resident blocks; a block takes BLOCK vertices of the frontier at a time. A vertex of more than ``work.number``
+// edges goes to the list ``env.huge``, and a second kernel (``lb``) spreads the edges of that list over all threads of
+// the grid. ``twc`` walks the others.
 
 struct AlbRoom {
     TwcRoom twc;

@@ -1,5 +1,7 @@
-// block_search: a block loads as many prefix sums as its shared memory is given, and shares their edges out equally:
-// each thread finds its first one by a search there, and walks its run alone.   [001; Davidson et al., IPDPS 2014]
+// block_search: search in a block's prefix sums [001; Davidson et al., IPDPS 2014].
+//
+// A block loads LOADED prefix sums into shared memory and divides their edges equally: each thread finds its first
+// edge's vertex by binary search there, and walks its run alone.
 
 #define LOADED (4 * BLOCK)
 

@@ -1,5 +1,6 @@
-// direct_search: a thread an edge, and every thread searches the whole prefix sum for its edge's vertex. Where there are
-// more edges than threads, each block takes a run of edges, as many at a time as it has threads.   [001: direct search]
+// direct_search: one edge a thread, with a binary search in the whole prefix sum [001].
+//
+// Each block takes a run of edges, BLOCK at a time.
 
 struct DirectSearchRoom {};
 

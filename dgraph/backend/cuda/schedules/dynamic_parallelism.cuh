@@ -1,6 +1,8 @@
-// dynamic_parallelism: dynamic virtual warps, and vertices above a threshold get a grid of their own: they wait in a
-// second queue, and a second launch spreads each of them, one after the other, over all threads.
-// [001: semi-dynamic; Busato & Bombieri, TPDS 2015: BFS-4K. There a kernel starts the grids itself.]
+// dynamic_parallelism: ``dynamic_warp``, with a grid for each huge vertex [001, semi-dynamic; Busato & Bombieri, TPDS
+// 2015: BFS-4K].
+//
+// A vertex of more than ``work.number`` edges goes to the list ``env.huge``. A second launch spreads each of them in
+// turn over all threads of the grid. We changed: BFS-4K starts a child grid from the kernel.
 
 struct DynamicParallelismRoom {
     u32 held[BLOCK / 32][64];
@@ -26,6 +28,7 @@ template <class V> DEVICE void dynamic_parallelism(V& visit, const Work& work, D
 
 struct OwnGridRoom {};
 
+// Walk each vertex of ``work`` in turn, its edges spread over all threads of the grid.
 template <class V> DEVICE void own_grid(V& visit, const Work& work, OwnGridRoom&) {
     for (u64 i = 0; i < work.count; i++) {
         const u32 u = work.item(i);

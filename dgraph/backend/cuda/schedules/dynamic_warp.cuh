@@ -1,5 +1,6 @@
-// dynamic_warp: virtual warps whose size fits the round: the power of two nearest to resident threads / vertices.
-// [001: dynamic virtual warps; Busato & Bombieri, TPDS 2015: BFS-4K]
+// dynamic_warp: virtual warps sized by the round [001; Busato & Bombieri, TPDS 2015: BFS-4K].
+//
+// The size is the power of two nearest to resident threads / vertices, from SMALLEST_WARP to 32.
 
 struct DynamicWarpRoom {};
 

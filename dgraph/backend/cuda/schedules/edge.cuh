@@ -1,9 +1,11 @@
-// edge: a thread an edge, round-robin, from a list of edges that a kernel before fills; a place in it is reserved for
-// each edge, or (``--edge-chunk``) once for all edges of a vertex.   [000 EP and its work chunking; 001: edge parallelism]
+// edge: one edge a thread, round-robin, from a list of edges that ``list_edges`` fills [000 EP and its work chunking;
+// 001].
+//
+// A place in the list is reserved for each edge, or with ``--edge-chunk`` once for all edges of a vertex.
 
 struct EdgeRoom {};
 
-// The list: of the frontier's edges, or where every row is walked of all of them in order (COO).
+// Fill the edge list, a warp a vertex: the frontier's edges or, where every row is walked, all edges in order (COO).
 KERNEL list_edges(i64 chunk) {
     if (is_over()) return;
     const Work work = frontier_work(0);

@@ -1,5 +1,7 @@
-// edge_discover: a warp takes 32 vertices, adds up their degrees by shuffles, and its lanes walk the edges side by side;
-// each finds its vertex by a search among the lanes.   [001; Busato & Bombieri, TPDS 2015: BFS-4K's edge-discover]
+// edge_discover: 32 vertices a warp [001; Busato & Bombieri, TPDS 2015: BFS-4K].
+//
+// A warp adds up the degrees of 32 vertices by shuffles, and its lanes walk their edges side by side; each lane finds
+// its edge's vertex by a binary search among the lanes.
 
 struct EdgeDiscoverRoom {};
 

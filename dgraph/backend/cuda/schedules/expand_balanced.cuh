@@ -1,5 +1,6 @@
-// expand_balanced: a block takes equally many entries of the merged list of vertices and edges, and its threads gather
-// what edges are among them.   [004 4.3: balanced redistribution, imbalanced gathering]
+// expand_balanced: balanced redistribution, imbalanced gathering [004, 4.3].
+//
+// A block takes TILE entries of the merged list of vertices and edges, and its threads gather the edges among them.
 
 struct ExpandBalancedRoom {
     u32 owners[TILE];

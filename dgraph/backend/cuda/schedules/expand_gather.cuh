@@ -1,5 +1,7 @@
-// expand_gather: a block makes a tile of equally many edges from however many vertices they have, then its threads
-// gather the tile side by side.   [004 4.2: imbalanced redistribution, balanced gathering]
+// expand_gather: imbalanced redistribution, balanced gathering [004, 4.2].
+//
+// A block takes a tile of TILE edges, whatever the number of their vertices. It writes each edge's vertex to shared
+// memory, then its threads walk the tile's edges side by side.
 
 #define TILE (8 * BLOCK)
 
@@ -7,8 +9,9 @@ struct ExpandGatherRoom {
     u32 owners[TILE];
 };
 
-// Which of the items ``low`` … ``high`` each of ``count`` edges from ``first`` on belongs to: the two lists are merged,
-// and every thread of the block writes an equal part of the merged one.   [004 3.2; Odeh et al. 2012]
+// Write the item, relative to ``low``, of each of ``count`` edges from ``first`` on to ``owners``. Items ``low`` …
+// ``high`` and edges are merged, and each thread of the block writes an equal part of the merged list.   [004, 3.2;
+// Odeh et al. 2012]
 DEVICE void expand(const Work& work, u64 low, u64 high, u64 first, u64 count, u32* owners) {
     const u64 steps = high - low, part = pieces_of(steps + count, BLOCK);
     const u64 diagonal = smaller(threadIdx.x * part, steps + count), stop = smaller(diagonal + part, steps + count);
@@ -24,7 +27,7 @@ DEVICE void expand(const Work& work, u64 low, u64 high, u64 first, u64 count, u3
     }
 }
 
-// The edges of a tile, a block's threads side by side.
+// Walk the edges of a tile, the block's threads side by side.
 template <class V> DEVICE void gather(V& visit, const Work& work, u64 low, u64 first, u64 count, const u32* owners) {
     for (u64 at = 32 * warp_in_block(); at < count; at += BLOCK) {
         const u64 mine = at + lane_id();

@@ -1,5 +1,6 @@
-// expand_hybrid: ``expand_balanced`` where vertices have many edges, ``expand_gather`` where they have few; and plain
-// gathering by a thread a vertex once a search has gone so deep that redistribution costs more than it gives. [004 4.4]
+// expand_hybrid: ``expand_balanced`` above ``work.number`` edges a vertex, ``expand_gather`` below [004, 4.4].
+//
+// After DEEP rounds of a search, redistribution costs more than it saves: then a thread walks each vertex (``vertex``).
 
 #define DEEP 64
 

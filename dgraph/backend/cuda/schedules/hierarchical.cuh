@@ -1,6 +1,9 @@
-// hierarchical: the list is swept again and again, and a sweep walks at most so many edges of each vertex that has some
-// left; where fewer than four blocks' threads have, the rest is cut into equal shares, as ``workload`` does.
-// [000 HP: hierarchical processing. Lists hold no vertex twice, so that condensing them is nothing to do.]
+// hierarchical: hierarchical processing [000 HP].
+//
+// Each launch is a sweep, which walks at most ``option`` edges of each vertex that has more left and lists the rest for
+// the next sweep, in ``scratch0`` and ``scratch1`` by turns. Once fewer than FEW vertices are left, their edges are
+// divided equally among all threads, as in ``workload``. We changed: lists hold no vertex twice, so no condensing is
+// needed.
 
 #define FEW (4 * BLOCK)
 
@@ -11,7 +14,7 @@ struct HierarchicalRoom {
     u64 starts[FEW];
 };
 
-// What ``done`` edges of each of a few vertices leave: equal shares for all threads of the grid.
+// Divide the edges of a few vertices, without the first ``done`` of each, equally among all threads of the grid.
 template <class V>
 DEVICE void share_rest(V& visit, const Work& work, const u32* list, u32 count, u64 done, HierarchicalRoom& room) {
     i64 mine = 0, rest;
@@ -37,7 +40,7 @@ DEVICE void share_rest(V& visit, const Work& work, const u32* list, u32 count, u
     }
 }
 
-// ``work.number``: edges of a vertex in one sweep, and above SWEEP_BIT the number of this one.
+// ``work.number``: edges of a vertex in one sweep; from SWEEP_BIT on, the sweep's number.
 template <class V> DEVICE void hierarchical(V& visit, const Work& work, HierarchicalRoom& room) {
     const u64 most = (u64)work.number & ((1ull << SWEEP_BIT) - 1), sweep = (u64)work.number >> SWEEP_BIT, done = sweep * most;
     i64* swept = slot_of(KNOWN(env.control + TICK)) + SWEPT_TAIL;

@@ -1,5 +1,7 @@
-// lb: the edges of a list of vertices over all threads of the grid; each edge's vertex by binary search in the prefix
-// sum of degrees. Cyclic: neighbouring threads take neighbouring edges. Blocked: each thread takes a run.   [002]
+// lb: all edges of a list of vertices spread over all threads of the grid [002].
+//
+// Each thread finds an edge's vertex by binary search in the prefix sum of degrees. Cyclic: neighbouring threads take
+// neighbouring edges. Blocked: each thread takes a run of edges.
 
 struct LbRoom {};
 

@@ -1,13 +1,14 @@
-// merge_path: the ends of the vertices' edges and the edges themselves are merged into one list, and every thread takes
-// the same number of its entries; where its piece begins is found by a search along a diagonal.
-// [004; Green et al., ICS 2012; 001: workfront sweep]
+// merge_path: equal pieces of the merged list of vertices and edges [004; Green et al., ICS 2012; 001: workfront
+// sweep].
+//
+// The ends of the vertices' rows and the edges are merged into one list. Each thread takes MERGE_ITEMS of its entries
+// and finds the start of its piece by a search along a diagonal.
 
 struct MergePathRoom {};
 
 #define MERGE_ITEMS 8
 
-// Perfect balance with global data movement: every piece's edges go to a list in memory, which is gathered evenly.
-// [004 4.1]
+// Balanced gathering by global memory [004, 4.1]: write every piece's edges to an edge list, which ``edge`` then walks.
 KERNEL redistribute(i64 by_memory) {
     if (!by_memory || is_over()) return;
     const Work work = frontier_work(0);

@@ -1,6 +1,7 @@
-// multi_phase: as ``two_phase``, but runs are handed on through shared memory, so that the lanes of a warp walk edges
-// side by side (coalesced expansion), and a thread searches several times in one piece (iterated search).
-// [001; Busato & Bombieri 2017]
+// multi_phase: ``two_phase`` with coalesced expansion and iterated search [001; Busato & Bombieri 2017].
+//
+// Each thread writes the vertices of its run to shared memory, and the lanes of a warp then walk edges side by side. A
+// thread searches ITERATED times in one piece, for shorter runs.
 
 #define ITERATED 2
 #define IN_PORTION (IN_PIECE / ITERATED)

@@ -1,4 +1,4 @@
-"""Statistics of the queues of ``steal``.   [003 Table I]"""
+"""Statistics of the queues of ``steal`` [003, Table I]."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 
 
 def by_queue(words: np.ndarray, queues: int) -> dict[str, float]:
-    """How many tasks each block took from the start of a run on.
+    """Return statistics of the tasks that each block took since the start of a run.
 
     Args:
         words: uint64, three a block: its queue, tasks taken, tasks stolen (``steal.cuh``).
-        queues: how many there are, one a block.
+        queues: number of queues, one a block.
 
     Returns:
         ``queues``, ``tasks``, ``stolen`` (of all), ``most``, ``least``, ``mean`` and ``deviation`` (of tasks by queue).

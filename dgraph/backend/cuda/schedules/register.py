@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the scratch memory of a schedule depends on.
+    """Sizes that the scratch memory of a schedule depends on.
 
     Attributes:
-        vertices, edges: of this rank; where there are two lists of edges, the places in both.
-        wide: whether positions of edges are 64-bit.
-        threads: of a block.
-        blocks: the most of a launch.
-        option: what the schedule's option is.
+        vertices, edges: of this rank; with two edge lists, the places in both.
+        wide: True if positions of edges are 64-bit.
+        threads: threads of a block.
+        blocks: most blocks of a launch.
+        option: value of the schedule's option.
     """
 
     vertices: int
@@ -31,7 +31,7 @@ def _nothing(sizes: Sizes) -> tuple[int, int, int]:
 
 
 def _edge_list(sizes: Sizes) -> tuple[int, int, int]:
-    """``EdgeList`` of ``edge_operator.cuh``: sources, and positions of 32 bits or 64."""
+    """Return the scratch of ``EdgeList`` (``edge_operator.cuh``): sources, and 32- or 64-bit positions."""
     return sizes.edges, 0, sizes.edges if sizes.wide else sizes.edges // 2 + 1
 
 
@@ -40,17 +40,17 @@ class Schedule:
     """One row of the register.
 
     Attributes:
-        name: on the command line; the function in its file, which is ``NAME.cuh``.
+        name: name on the command line, and of the function in its file ``NAME.cuh``.
         help: the idea, in one line.
-        source: where it was published.
-        needs: schedules whose files its text builds on, in order.
-        sums: whether it searches the prefix sums of degrees.
+        source: publication.
+        needs: schedules whose files its text includes before its own, in order.
+        sums: True if it searches prefix sums of degrees.
         before: kernels of its file that prepare a round, in order.
-        optional: whether they are only launched where the option's number is not 0.
-        option: the option (``dgraph.backend.schedule_options``) whose number its kernels get; "" for none.
-        huge: the function of a second kernel, for the vertices that the first puts aside; "" for none.
-        plain: the schedule that walks the same edges by the same threads in a round where none is put aside.
-        sweeps: whether its kernel is launched again and again, for at most ``option`` edges of every vertex.
+        optional: True if these are launched only where the option's number is not 0.
+        option: option (``dgraph.backend.schedule_options``) whose number its kernels get; "" for none.
+        huge: function of a second kernel, for vertices that the first sets aside; "" for none.
+        plain: schedule with the same assignment of edges to threads in rounds without huge vertices.
+        sweeps: True if its kernel is launched repeatedly, for at most ``option`` edges of every vertex each time.
         scratch: entries of ``scratch0``, ``scratch1`` (32-bit) and ``scratch2`` (64-bit).
     """
 
@@ -68,83 +68,86 @@ class Schedule:
     scratch: Callable[[Sizes], tuple[int, int, int]] = _nothing
 
     @property
-    def room(self) -> str:
-        """The C++ type of its shared memory."""
-        return room(self.name)
+    def shared_type(self) -> str:
+        """C++ type of its shared memory."""
+        return shared_type(self.name)
 
 
-def room(function: str) -> str:
-    """The C++ type of a function's shared memory."""
+def shared_type(function: str) -> str:
+    """Return the C++ type of a function's shared memory."""
     return "".join(word.capitalize() for word in function.split("_")) + "Room"
 
 
 SCHEDULES = {
     row.name: row
     for row in (
-        Schedule("vertex", "a thread an active vertex", "000 BS; 001"),
+        Schedule("vertex", "one thread for each active vertex", "000 BS; 001"),
         Schedule(
-            "edge", "a thread an edge, from a list of edges", "000 EP; 001",
+            "edge", "one thread for each edge, from a list of edges", "000 EP; 001",
             before=("list_edges",), option="edge_chunk", scratch=_edge_list,
         ),
         Schedule(
-            "workload", "as many equal runs of edges as threads, their starts found before", "000 WD",
+            "workload", "one equal run of edges for each thread; a kernel before finds where runs start", "000 WD",
             sums=True, before=("find_offsets",), scratch=lambda s: (s.blocks * s.threads, 0, 0),
         ),
         Schedule(
-            "split", "vertices of many edges become a parent and children, a thread each", "000 NS",
+            "split", "vertices of many edges are split into children, one thread each", "000 NS",
             before=("count_children", "number_children"), option="mdt", scratch=lambda s: (0, 0, s.vertices),
         ),
         Schedule(
-            "hierarchical", "sweeps over the list, some edges of every vertex in each", "000 HP",
+            "hierarchical", "sweeps over the list, a few edges of every vertex in each", "000 HP",
             option="mdt", sweeps=True, scratch=lambda s: (s.vertices, s.vertices, 0),
         ),
-        Schedule("virtual_warp", "2 to 32 lanes a vertex", "001", option="warp_size"),
+        Schedule("virtual_warp", "groups of 2 to 32 lanes for each vertex", "001", option="warp_size"),
         Schedule(
-            "dynamic_warp", "as many lanes a vertex as the round has threads for", "001; BFS-4K",
+            "dynamic_warp", "virtual_warp, with groups sized by the round", "001; BFS-4K",
             needs=("virtual_warp",),
         ),
         Schedule(
-            "dynamic_parallelism", "dynamic_warp, and huge vertices a grid of their own in a second launch",
+            "dynamic_parallelism", "dynamic_warp, and a second launch with a whole grid for each huge vertex",
             "001; BFS-4K", needs=("virtual_warp", "dynamic_warp"), option="grid_threshold", huge="own_grid",
             plain="dynamic_warp",
         ),
-        Schedule("edge_discover", "32 vertices a warp, whose edges its lanes walk side by side", "001; BFS-4K"),
-        Schedule("twc", "small vertices a thread, medium ones a warp, large ones a block", "Merrill 2012; 002"),
-        Schedule("direct_search", "a thread an edge, found by a search in all prefix sums", "001", sums=True),
-        Schedule("warp_search", "equal shares of edges a warp, vertices found together", "001", sums=True),
-        Schedule("block_search", "equally many vertices a block, equal runs of their edges a thread", "001", sums=True),
+        Schedule("edge_discover", "32 vertices for each warp; its lanes walk edges side by side", "001; BFS-4K"),
+        Schedule("twc", "a thread, a warp or a block for each vertex, by degree", "Merrill 2012; 002"),
+        Schedule("direct_search", "one thread for each edge; binary search in all prefix sums", "001", sums=True),
+        Schedule("warp_search", "equal shares of edges for each warp; its lanes search together", "001", sums=True),
         Schedule(
-            "two_phase", "equal pieces of edges a block, found before; then equal runs a thread", "001",
+            "block_search", "equally many vertices for each block, equal runs of their edges for each thread", "001",
+            sums=True,
+        ),
+        Schedule(
+            "two_phase", "equal pieces of edges for each block, found before; equal runs for each thread", "001",
             sums=True, before=("find_pieces",), scratch=lambda s: (s.edges // s.threads + 2, 0, 0),
         ),
         Schedule(
-            "multi_phase", "two_phase, with runs handed on so that lanes walk side by side", "001",
+            "multi_phase", "two_phase, with runs exchanged so that lanes walk edges side by side", "001",
             needs=("two_phase",), sums=True, before=("find_pieces",),
             scratch=lambda s: (s.edges // s.threads + 2, 0, 0),
         ),
         Schedule(
-            "merge_path", "equal shares of vertices and edges a thread", "004; Green 2012",
+            "merge_path", "equal shares of vertices and edges for each thread", "004; Green 2012",
             needs=("edge",), sums=True, before=("redistribute",), optional=True, option="merge_by",
             scratch=lambda s: _edge_list(s) if s.option == "memory" else (0, 0, 0),
         ),
-        Schedule("expand_gather", "tiles of equally many edges a block", "004", sums=True),
+        Schedule("expand_gather", "tiles of equally many edges for each block", "004", sums=True),
         Schedule(
-            "expand_balanced", "tiles of equally many vertices and edges a block", "004",
+            "expand_balanced", "tiles of equally many vertices and edges for each block", "004",
             needs=("expand_gather",), sums=True,
         ),
         Schedule(
-            "expand_hybrid", "one of these two by edges a vertex; deep in a search a thread a vertex", "004",
+            "expand_hybrid", "expand_gather or expand_balanced by mean degree; deep in a search, vertex", "004",
             needs=("vertex", "expand_gather", "expand_balanced"), sums=True, option="expand_factor",
         ),
-        Schedule("lb", "all edges over all threads, vertices found by binary search", "002", sums=True),
+        Schedule("lb", "all edges spread over all threads; binary search for vertices", "002", sums=True),
         Schedule(
             "alb", "twc, and lb for huge vertices", "002",
             needs=("twc", "lb"), option="alb_threshold", huge="lb", plain="twc",
         ),
         Schedule(
-            "steal", "a queue of vertices a block, and blocks without work steal", "003",
-            before=("deal",), scratch=lambda s: (s.vertices // s.threads + 1, 0, 3 * s.blocks),
+            "steal", "a queue of vertices for each block; idle blocks steal", "003",
+            before=("fill_queues",), scratch=lambda s: (s.vertices // s.threads + 1, 0, 3 * s.blocks),
         ),
     )
 }  # fmt: skip
-"""Name → schedule. Their number in this order, from 1, is what kernels record; 0 is ``persistent``."""
+"""Name → schedule. Kernels record their number in this order, from 1; 0 is ``persistent``."""

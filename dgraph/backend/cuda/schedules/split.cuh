@@ -1,10 +1,12 @@
-// split: a vertex above the threshold is a parent and children, which share its edges evenly; a thread each. The split
-// is virtual: a child is (vertex, number), found by a search in the prefix sum of children, so that no attribute of the
-// parent has to be copied to it.   [000 NS: node splitting]
+// split: node splitting [000 NS].
+//
+// A vertex of more than ``work.number`` edges is split into children, which share its edges evenly, a thread each. We
+// changed: the split is virtual. A child is (vertex, index), found by binary search in the prefix sum of children, so
+// that no attribute of the parent is copied to it.
 
 struct SplitRoom {};
 
-// Sums are 64-bit on every graph: a threshold of 1 makes a child of every edge.
+// Prefix sums of children are 64-bit on every graph: a threshold of 1 makes every edge a child.
 struct Children {
     Work work;
     u64* sums;

@@ -1,5 +1,7 @@
-// steal: every block has a queue of tasks, a block's threads of vertices each, equally many at first. It pops its own
-// from the tail; when it has none, it steals from the head of others.   [003; Cederman & Tsigas 2011]
+// steal: work stealing between blocks [003; Cederman & Tsigas 2011].
+//
+// Every block has a queue of tasks, each of BLOCK vertices, filled equally by ``fill_queues``. A block pops its own
+// tasks from the tail; when it has none, it steals from the head of others. Any grid; the same for both kernels.
 
 #define NO_TASK 0xffffffffu
 
@@ -7,17 +9,19 @@ struct StealRoom {
     u32 task;
 };
 
-// Three words a block: its queue, (head, tail) in one, so that one exchange takes a task; tasks that the block has taken
-// since the start, and those of them that it stole. Who took which in this round stays in ``scratch0``.
+// Three words a block: its queue, (head, tail) in one word, so that one compare-and-swap takes a task; tasks taken
+// since the start; stolen tasks among them. ``scratch0`` holds the block that took each task in this round.
 DEVICE u64* queue_of(u32 block) { return env.scratch2 + 3 * (u64)block; }
 
-KERNEL deal(i64) {
+// Give each block's queue an equal share of the tasks.
+KERNEL fill_queues(i64) {
     if (is_over()) return;
     const u64 tasks = pieces_of(frontier_work(0).count, BLOCK);
     if (threadIdx.x == 0)
         *queue_of(blockIdx.x) = (tasks * blockIdx.x / gridDim.x) << 32 | tasks * (blockIdx.x + 1) / gridDim.x;
 }
 
+// Take a task from the tail of an own queue or the head of another's; NO_TASK if it is empty.
 DEVICE u32 take(u64* queue, bool own) {
     for (u64 seen = FRESH(queue); (seen >> 32) < (u32)seen;) {
         const u64 found = atomicCAS(queue, seen, own ? seen - 1 : seen + (1ull << 32));
@@ -27,7 +31,7 @@ DEVICE u32 take(u64* queue, bool own) {
     return NO_TASK;
 }
 
-// By a warp: its lanes look at 32 queues at a time.
+// Pop or steal a task, by a warp: its lanes read 32 queues at a time.
 DEVICE u32 pop_or_steal() {
     u32 task = lane_id() == 0 ? take(queue_of(blockIdx.x), true) : NO_TASK;
     task = shuffle(task, 0);

@@ -1,5 +1,7 @@
-// twc: a block walks the edges of a large vertex together, a warp those of a medium one, a thread those of a small one.
-// [Merrill et al., PPoPP 2012; 002; 001: CTA + Warp + Scan]
+// twc: thread, warp, block [Merrill et al., PPoPP 2012; 002; 001: CTA + Warp + Scan].
+//
+// A block walks the edges of a vertex of BLOCK edges or more together, a warp those of one of 32 or more, a thread the
+// rest.
 
 struct TwcRoom {
     u32 owner;
@@ -7,7 +9,7 @@ struct TwcRoom {
     offset_t first, last;
 };
 
-// One tile: each thread has at most one vertex, u, with edges e … last.
+// Walk one tile: each thread of the block has at most one vertex, u, with edges e … last.
 template <class V> DEVICE void twc_tile(V& visit, TwcRoom& room, u32 u, offset_t e, offset_t last, bool mine) {
     const u32 thread = threadIdx.x, warp_base = thread & ~31u;
     while (__syncthreads_or(e < last && last - e >= BLOCK)) {

@@ -1,5 +1,7 @@
-// two_phase: a kernel before cuts the list into pieces of equally many edges, one search each; then the threads of a
-// block search their piece in shared memory, and walk equal runs of it.   [001; Davidson 2014, Green 2012, Baxter 2013]
+// two_phase: equal pieces of edges a block, then equal runs a thread [001; Davidson 2014, Green 2012, Baxter 2013].
+//
+// ``find_pieces`` cuts the list into pieces of IN_PIECE edges, with one binary search each. Then each block loads its
+// piece's prefix sums into shared memory, and its threads search there and walk runs of IN_ROW edges.
 
 #define IN_ROW 8
 #define IN_PIECE (IN_ROW * BLOCK)
@@ -8,6 +10,7 @@ struct TwoPhaseRoom {
     prefix_t starts[IN_PIECE];
 };
 
+// Write the first item of each piece to ``scratch0``, a thread a piece.
 KERNEL find_pieces(i64) {
     if (is_over()) return;
     const Work work = frontier_work(0);
@@ -15,7 +18,8 @@ KERNEL find_pieces(i64) {
         env.scratch0[piece] = (u32)work.holding(piece * IN_PIECE, 0, work.count);
 }
 
-// The vertices of a piece; rows without edges may make them more than the room is for.
+// Vertices of a piece. Rows without edges may make them too many for shared memory; then threads search in global
+// memory.
 struct Piece {
     u64 first, stop, low, high;
 
@@ -26,7 +30,7 @@ struct Piece {
 
     __device__ bool fits() const { return high - low <= IN_PIECE; }
 
-    // The item of an edge.
+    // Return the item of an edge.
     __device__ u64 holding(const Work& work, const prefix_t* starts, u64 edge) const {
         return fits() ? low + last_up_to(starts, high - low, edge) : work.holding(edge, low, high);
     }

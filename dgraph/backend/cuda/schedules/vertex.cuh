@@ -1,8 +1,8 @@
-// vertex: a thread an active vertex.   [000 BS; 001: static work items to threads]
+// vertex: one active vertex a thread [000 BS; 001: static work items to threads].
 
 struct VertexRoom {};
 
-// Four threads a vertex. In a small round most of a GPU is idle, and what each thread has to do is what the round takes.
+// Four threads a vertex: in a small round most of a GPU is idle, and the round takes as long as its busiest thread.
 template <class V> DEVICE void vertex_by_four(V& visit, const Work& work) {
     for (u64 i = thread_rank(); i - lane_id() < 4 * work.count; i += threads()) {
         const bool mine = i < 4 * work.count;

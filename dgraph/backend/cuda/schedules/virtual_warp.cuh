@@ -1,8 +1,8 @@
-// virtual_warp: groups of 2 … 32 lanes take a vertex each, and stride over its edges.   [001: static virtual warps]
+// virtual_warp: groups of 2 … 32 lanes take a vertex each and stride over its edges [001: static virtual warps].
 
 struct VirtualWarpRoom {};
 
-// ``aside.takes`` may put a vertex aside: its edges are then walked by another kernel.
+// ``aside.takes`` returns true for a vertex that it sets aside for another kernel.
 template <class V, class A> DEVICE void walk_in_groups(V& visit, const Work& work, u32 size, A& aside) {
     const u32 in_group = lane_id() & (size - 1);
     for (u64 i = thread_rank() / size; i - lane_id() / size < work.count; i += threads() / size) {

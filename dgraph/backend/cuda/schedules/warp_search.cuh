@@ -1,14 +1,15 @@
-// warp_search: equal pieces of the frontier's edges for every warp. It finds its first vertex by a search in the prefix
-// sum with 32 probes at once; then a window of 32 vertices lies in registers, and lanes find theirs by shuffles. A warp of
-// a small round takes as many edges as are under way at once: those that wait for nothing else wait for one another.
-// [001: dynamic, warp-based search]
+// warp_search: equal pieces of the frontier's edges for every warp [001: dynamic, warp-based search].
+//
+// A warp finds its first vertex by a search in the prefix sum with 32 probes at a time. Then a window of 32 vertices is
+// held in registers, and lanes find their edges' vertices by shuffles. In a small round the pieces are just large
+// enough for all loads of a warp to be in flight at once.
 
 struct WarpSearchRoom {};
 
 #define WARP_PIECE 256
 #define AT_ONCE 2
 
-// The last item that starts at ``edge`` or before, by the whole warp.
+// Return the last item that starts at ``edge`` or before, by the whole warp.
 DEVICE u64 search_by_warp(const Work& work, u64 edge) {
     u64 low = 0, high = work.count;
     while (high - low > 1) {
@@ -54,7 +55,7 @@ template <int K, class V> DEVICE void search_pieces(V& visit, const Work& work, 
     }
 }
 
-// Where lanes are more than there are edges each has one.
+// In a small round of fewer edges than lanes, each lane takes one edge.
 template <class V> DEVICE void warp_search(V& visit, const Work& work, WarpSearchRoom&) {
     const u64 least = 32 * AT_ONCE, each = work.edges / warps() / least * least;
     if (PERSISTENT && work.edges <= 32 * warps()) search_pieces<1>(visit, work, 32);

@@ -1,8 +1,11 @@
-// workload: the edges of the list are cut into as many equal blocks as there are threads; a kernel before finds the
-// vertex at which each of them begins, and its thread walks it edge by edge.   [000 WD: workload decomposition]
+// workload: workload decomposition [000 WD].
+//
+// The list's edges are cut into equal runs, one a thread. ``find_offsets`` finds each run's first vertex by binary
+// search, and its thread walks it edge by edge.
 
 struct WorkloadRoom {};
 
+// Write the first item of each thread's run to ``scratch0``; the grid of ``edges``.
 KERNEL find_offsets(i64) {
     if (is_over()) return;
     const Work work = frontier_work(0);

@@ -1,5 +1,8 @@
-"""Transports of messages between GPUs: chosen for each pair of ranks (``choice.py``), tested at the start
-(``selftest.py``), behind one interface (``mailboxes.py``). ``dgraph/backend/transport_names.py`` lists them."""
+"""Transports of messages between GPUs.
+
+One is chosen for each pair of ranks (``choice.py``) and tested before use (``selftest.py``); all are used through
+:class:`Mailboxes`. ``dgraph/backend/transport_names.py`` lists them.
+"""
 
 from dgraph.backend.cuda.transports.choice import compare, connect, joined
 from dgraph.backend.cuda.transports.links import Links

@@ -1,5 +1,8 @@
-"""Whether MPI may be handed addresses on a GPU. What a library says of itself is tried in a process of its own, because
-one that is wrong ends in a segmentation fault. [MPIX_Query_cuda_support, Open MPI and MPICH]"""
+"""Test of whether MPI accepts addresses in GPU memory (CUDA-aware MPI).
+
+The library's own answer is verified in a child process, since a wrong answer ends in a segmentation fault.
+[MPIX_Query_cuda_support, Open MPI and MPICH]
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ from pathlib import Path
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 
 LAUNCHERS = ("PMI", "PMIX", "OMPI", "PRTE", "SLURM", "HYDRA", "MPI_LOCAL")
-"""Prefixes of variables by which a child would take its parent's place in the launch."""
+"""Prefixes of variables with which a child would take its parent's rank in the launch."""
 
 ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}
-"""Open MPI: one process needs no daemon."""
+"""Variables with which Open MPI starts a single process without a daemon."""
 
 PATIENCE = 60
 """Seconds that a child may take to start MPI and CuPy."""
@@ -35,8 +38,11 @@ sys.exit(0 if bool((sent == received).all()) else 3)
 
 
 def library_says() -> str:
-    """``YES``, ``NO`` or ``UNKNOWN``, of the MPI that this process has loaded: ``CDLL(None)`` would not see it, and its
-    word on memory kinds is not to be trusted in Open MPI 5."""
+    """Return the loaded MPI library's answer: ``YES``, ``NO`` or ``UNKNOWN``.
+
+    The library is found by its path, since ``CDLL(None)`` would not see it. Its info on memory kinds is not used: it is
+    wrong in Open MPI 5.
+    """
     lines = Path("/proc/self/maps").read_text().splitlines()
     path = next((line.split()[-1] for line in lines if "libmpi" in line), None)
     if path is None:
@@ -48,7 +54,7 @@ def library_says() -> str:
 
 
 def tried(number: int) -> str:
-    """Send from GPU ``number`` to itself by MPI, in a child: "" if that works, else what became of it."""
+    """Send from GPU ``number`` to itself by MPI in a child process; return "" if that works, else the failure."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
     path = os.pathsep.join(filter(None, [*sys.path, os.environ.get("PYTHONPATH")]))
     try:

@@ -1,4 +1,8 @@
-"""Which transport joins which ranks: what each pair can have, what the user asked for, what the self-test found."""
+"""Choice of a transport for every pair of ranks.
+
+It combines what each pair can use, what the user asked for and what the self-test measured. :func:`joined` is the
+entry.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +29,13 @@ TYPICAL = 1 << 20
 
 
 def connect(device: Any, comm: Comm, transport: str = AUTO) -> Links:
-    """Choose a transport for every pair of ranks, and test it; collective, the same choice on every rank.
+    """Choose a transport for every pair of ranks and test it; collective, with the same result on every rank.
 
-    ``auto`` takes p2p where it can be and brings the right bytes, and for the other pairs whichever transport carries a
-    message of 1 MiB soonest. A name is taken for all pairs.
+    ``auto`` takes p2p wherever it works and delivers the right bytes. For other pairs it takes the transport with the
+    shortest time for a message of 1 MiB. A named transport is used for all pairs.
 
     Raises:
-        UsageError: on every rank; the transport that was named does not exist, cannot join some pair, or brings wrong
-            bytes.
+        UsageError: on every rank; the named transport does not exist, cannot join some pair, or delivers wrong bytes.
     """
     choice = _Choice(device, comm, transport)
     choice.conclude(choice.soonest() if transport == AUTO else choice.all_by(transport))
@@ -40,7 +43,11 @@ def connect(device: Any, comm: Comm, transport: str = AUTO) -> Links:
 
 
 def compare(device: Any, comm: Comm) -> tuple[Links, dict[str, dict[Pair, str]]]:
-    """Try every transport between all ranks; collective. ``Links`` with figures alone, and what each cannot join."""
+    """Test every transport between all ranks; collective.
+
+    Returns:
+        ``Links`` with figures only; and transport → pair → the reason why it cannot join that pair.
+    """
     choice = _Choice(device, comm, AUTO)
     return choice.links, {name: choice.trial(name, choice.pairs) for name in TRANSPORTS}
 
@@ -49,7 +56,7 @@ _known: WeakKeyDictionary[Comm, dict[tuple, Links]] = WeakKeyDictionary()
 
 
 def joined(device: Any, comm: Comm, transport: str = AUTO) -> Links:
-    """As :func:`connect`, once for all runs of the same ranks on the same GPUs; collective."""
+    """Return the links of these ranks on their GPUs, connected on the first call as by :func:`connect`; collective."""
     known = _known.setdefault(comm, {})
     key = device.raw.uuid(), transport, os.environ.get(FAKE)
     if comm.total(key not in known):
@@ -58,7 +65,7 @@ def joined(device: Any, comm: Comm, transport: str = AUTO) -> Links:
 
 
 class _Choice:
-    """``cannot(name)``: pair → why not, from facts that every rank has gathered: so all ranks come to the same."""
+    """Choice in progress. All of it follows from facts that every rank has gathered, so all ranks decide alike."""
 
     def __init__(self, device: Any, comm: Comm, transport: str):
         if transport not in (AUTO, *TRANSPORTS):
@@ -69,7 +76,7 @@ class _Choice:
         self._look(transport)
 
     def _look(self, transport: str) -> None:
-        """Gather what ranks know of themselves, then of each other."""
+        """Gather each rank's properties, then which GPUs can access each other."""
         raw, comm = self.device.raw, self.comm
         with comm.together():
             says = aware.library_says()
@@ -82,33 +89,35 @@ class _Choice:
         self.hosts = hosts(comm)
         uuids = [fact["uuid"] for fact in self.facts]
         with comm.together():
-            reach = [None if uuid == mine["uuid"] else raw.reaches(uuid) for uuid in uuids]
-        self.reach = comm.allgather_json(reach)
+            access = [None if uuid == mine["uuid"] else raw.can_access(uuid) for uuid in uuids]
+        self.peer_access = comm.allgather_json(access)
         self.tried = self._send_to_self(transport)
 
     def _send_to_self(self, transport: str) -> list[str | None]:
-        """What became of a child of each rank's host that sent GPU memory by MPI; None: none was sent out. One is sent
-        where MPI says that it can; where it cannot tell, only if the user asked for it."""
+        """Run the child process that sends GPU memory by MPI, once a host; return its result for each rank.
+
+        It runs where MPI claims support; where MPI does not know, only if the user asked for mpi-device. None: not run.
+        """
         says = {fact["says"] for fact in self.facts}
         asked = transport == "mpi-device" and aware.NO not in says
         if not asked and not (transport == AUTO and says == {aware.YES}):
             return [None] * self.comm.size
         first = [self.hosts.index(host) for host in self.hosts]
-        told = aware.tried(self.device.number) if first[self.comm.rank] == self.comm.rank else ""
-        told_by = self.comm.allgather_json(told)
-        return [told_by[rank] for rank in first]
+        failure = aware.tried(self.device.number) if first[self.comm.rank] == self.comm.rank else ""
+        failures = self.comm.allgather_json(failure)
+        return [failures[rank] for rank in first]
 
     def cannot(self, name: str) -> dict[Pair, str]:
-        """Pairs that a transport cannot join, before it is tried, and why."""
+        """Return the pairs that a transport cannot join, known before it is tested, and the reasons."""
         why: Callable[[int, int], str] = getattr(self, f"_{name.replace('-', '_')}")
-        return {pair: told for pair in self.pairs if (told := why(*pair))}
+        return {pair: reason for pair in self.pairs if (reason := why(*pair))}
 
     def _p2p(self, a: int, b: int) -> str:
         if self.hosts[a] != self.hosts[b]:
             return f"they are on different hosts, {self.hosts[a]} and {self.hosts[b]}"
         if self.facts[a]["uuid"] == self.facts[b]["uuid"]:
             return f"they share {self.facts[a]['uuid']}"
-        if False in (self.reach[a][b], self.reach[b][a]):
+        if False in (self.peer_access[a][b], self.peer_access[b][a]):
             return "the driver gives their GPUs no access to each other (nvidia-smi topo -p2p r)"
         return ""
 
@@ -141,7 +150,11 @@ class _Choice:
         return ""
 
     def all_by(self, name: str) -> dict[Pair, str]:
-        """The transport that was asked for, between all ranks, or an error that names a pair."""
+        """Use the named transport between all ranks.
+
+        Raises:
+            UsageError: it cannot join some pair; the message names one.
+        """
         refused = self.cannot(name) or self.trial(name, self.pairs)
         if refused:
             (a, b), why = next(iter(refused.items()))
@@ -153,23 +166,26 @@ class _Choice:
         return dict.fromkeys(self.pairs, name)
 
     def trial(self, name: str, pairs: Iterable[Pair]) -> dict[Pair, str]:
-        """Open and test; pairs that must not use it, and why. Wrong bytes are kept in ``links.broken``."""
+        """Open and test a transport; return the pairs that must not use it, with reasons; collective.
+
+        Wrong bytes are also noted in ``links.broken``.
+        """
         impossible = self.cannot(name)
         refused = {pair: impossible[pair] for pair in pairs if pair in impossible}
         pairs = [pair for pair in pairs if pair not in refused]
         if pairs and name == "p2p":
             refused |= self._unopened(pairs)
-        if pairs and name == "nccl" and (told := self._no_group()):
-            refused |= dict.fromkeys(pairs, told)
+        if pairs and name == "nccl" and (failure := self._no_group()):
+            refused |= dict.fromkeys(pairs, failure)
         pairs = [pair for pair in pairs if pair not in refused]
         if pairs:
             wrong = selftest(self.device, self.comm, self.links, name, pairs)
-            self.links.broken += [(name, *pair, told) for pair, told in wrong.items()]
+            self.links.broken += [(name, *pair, fault) for pair, fault in wrong.items()]
             refused |= wrong
         return refused
 
     def _no_group(self) -> str:
-        """Start NCCL, once; why it does not."""
+        """Start NCCL on the first call; return the failure, or ""."""
         if self.links.group is None:
             try:
                 self.links.group = Group(self.device.raw, self.comm)
@@ -178,37 +194,41 @@ class _Choice:
         return ""
 
     def _unopened(self, pairs: list[Pair]) -> dict[Pair, str]:
-        """Pairs of which one cannot open the other's memory."""
+        """Return the pairs of which one rank cannot open the other's memory, with reasons."""
         raw, comm = self.device.raw, self.comm
         with comm.together():
             address = raw.malloc(1)
             handle = raw.share(address)
         handles = comm.allgatherv(np.frombuffer(handle, np.uint8))
-        told: list[str] = [""] * comm.size
+        failures: list[str] = [""] * comm.size
         for a, b in pairs:
             if comm.rank in (a, b):
                 peer = a + b - comm.rank
                 try:
                     raw.close(raw.open(handles[peer].tobytes()))
                 except (RuntimeError, OSError) as error:
-                    told[peer] = (
+                    failures[peer] = (
                         f"rank {comm.rank} cannot open rank {peer}'s memory: {error} "
                         "(under Slurm --gpu-bind=none leaves GPUs visible to each other)"
                     )
-        every = comm.allgather_json(told)
+        every = comm.allgather_json(failures)
         raw.free(address)
         return {(a, b): every[a][b] or every[b][a] for a, b in pairs if every[a][b] or every[b][a]}
 
     def soonest(self) -> dict[Pair, str]:
-        """``auto``."""
+        """Choose for ``auto``: p2p where it works, else the fastest of the other transports.
+
+        Raises:
+            InternalError: no transport joins some pair.
+        """
         table: dict[Pair, str] = {}
         against: dict[Pair, list[str]] = {pair: [] for pair in self.pairs}
         for round_of in (("p2p",), ("nccl", "mpi-device", "mpi-host")):
-            left = [pair for pair in self.pairs if pair not in table]
-            able: dict[Pair, list[str]] = {pair: [] for pair in left}
+            open_pairs = [pair for pair in self.pairs if pair not in table]
+            able: dict[Pair, list[str]] = {pair: [] for pair in open_pairs}
             for name in round_of:
-                refused = self.trial(name, left)
-                for pair in left:
+                refused = self.trial(name, open_pairs)
+                for pair in open_pairs:
                     if pair in refused:
                         against[pair].append(f"no {name}: {refused[pair]}")
                     else:
@@ -225,21 +245,21 @@ class _Choice:
         return table
 
     def _seconds(self, name: str, pair: Pair) -> float:
-        """Of a message of ``TYPICAL`` bytes, in the slower direction."""
+        """Return the seconds of a message of ``TYPICAL`` bytes in the slower direction."""
         latency, bandwidth = self.links.measured(name, pair)
         return latency + TYPICAL / bandwidth
 
     def conclude(self, table: dict[Pair, str]) -> None:
-        """Write down what was chosen."""
+        """Enter the chosen transports and the reasons in ``links``."""
         links, rank = self.links, self.comm.rank
         links.table = table
         for pair, name in table.items():
             if rank in pair:
                 peer = sum(pair) - rank
                 latency, bandwidth = links.measured(name, pair)
-                told = f"contents checked, {bandwidth / 1e9:.3g} GB/s, {latency * 1e6:.3g} µs"
+                measured = f"contents checked, {bandwidth / 1e9:.3g} GB/s, {latency * 1e6:.3g} µs"
                 links.chosen[peer] = name
-                links.why[peer] = "; ".join([told, *links.against[pair]])
+                links.why[peer] = "; ".join([measured, *links.against[pair]])
         others = {name for name in table.values() if name != "p2p"}
         if others:
             links.not_direct = f"some ranks are joined by {', '.join(sorted(others))}"

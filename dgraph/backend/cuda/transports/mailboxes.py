@@ -1,4 +1,8 @@
-"""Buffers in GPU memory through which ranks exchange messages, whatever carries them from GPU to GPU."""
+"""Mailboxes: buffers in GPU memory through which ranks exchange messages.
+
+:class:`Mailboxes` is the interface of all transports. Under p2p kernels write into the peers' memory; other transports
+copy messages when the host calls :meth:`Mailboxes.deliver`.
+"""
 
 from __future__ import annotations
 
@@ -17,33 +21,36 @@ from dgraph.comm import Comm
 from dgraph.errors import InternalError
 
 SIGNALS = 64
-"""Words of 64 bits by which one rank's kernels tell another's."""
+"""64-bit words that one rank's kernels write in another rank's memory as signals."""
 
 HEADER = 64
-"""Bytes with which a message begins; kernels write and read them, no transport does."""
+"""Bytes of a message's header; kernels write and read it, transports do not."""
 
 ALIGNED = 256
-CARRIERS: dict[str, Any] = {"nccl": Nccl, "mpi-device": MpiDevice, "mpi-host": MpiHost}
+STAGED: dict[str, Any] = {"nccl": Nccl, "mpi-device": MpiDevice, "mpi-host": MpiHost}
+"""Transport → class that moves its messages; p2p needs none."""
 
 
 class Mailboxes:
-    """Memory for one message at a time to and from every peer; two of each, by parity of the exchange, so that a fast
-    rank does not overwrite what a slow one still reads. All of it is zero at first. Collective.
+    """Memory for one message to and one from every peer, twice; collective.
 
-    Kernels write a message to :meth:`outbox` and read one at :meth:`inbox`. Under p2p an outbox *is* the peer's inbox:
-    the message is there when it is written, and :meth:`signal` is how kernels say so. What other transports carry,
-    :meth:`deliver` brings.
+    The two copies alternate by parity of the exchange's number, so a fast rank does not overwrite what a slow one still
+    reads. The memory is zero at first. Kernels write a message to :meth:`outbox` and read one at :meth:`inbox`. Under
+    p2p
+    the outbox *is* the peer's inbox, and kernels announce a message through :meth:`signal`. :meth:`deliver` moves
+    messages
+    of other transports.
 
     Args:
-        leaving, arriving: peer → the most bytes of a message to it, and of one from it. What leaves here for a peer is
-            what arrives there from here.
+        leaving: peer → the most bytes of a message to it; equal to ``arriving`` of this rank on the peer.
+        arriving: peer → the most bytes of a message from it.
         links: from :func:`~dgraph.backend.cuda.transports.connect`.
 
     Attributes:
-        chosen: peer → the name of the transport; ``why``: and the reason.
-        direct: whether kernels of all ranks may wait for each other without a host between them.
-        not_direct: why they may not.
-        bytes: of GPU memory.
+        chosen: peer → the name of the transport; ``why``: the reason.
+        direct: True if kernels of all ranks may wait for each other without the host.
+        not_direct: the reason why not, else "".
+        bytes: GPU memory used.
     """
 
     def __init__(
@@ -60,10 +67,10 @@ class Mailboxes:
             self._allocate()
         self._open()
         with comm.together():
-            self._start_carriers()
+            self._start_staged()
 
     def _allocate(self) -> None:
-        """One piece that peers write into: signals of every rank, then inboxes; and one for outboxes of our own."""
+        """Allocate one buffer that peers write into (signals, then inboxes) and one for staged outboxes."""
         self._inbox_at, end = _places(self._arriving, self.size * SIGNALS * 8)
         staged = {peer: size for peer, size in self._leaving.items() if self.chosen[peer] != "p2p"}
         own_at, own = _places(staged, 0)
@@ -75,7 +82,7 @@ class Mailboxes:
         self._release = weakref.finalize(self, _release, self.raw, [self._base, self._own], self._opened)
 
     def _open(self) -> None:
-        """The memory of p2p peers, and where in it our messages go."""
+        """Map the memory of p2p peers and find this rank's inbox in it; collective."""
         at = np.zeros(self.size, np.int64)
         at[list(self._inbox_at)] = list(self._inbox_at.values())
         at = self.comm.allgather(at)
@@ -89,52 +96,57 @@ class Mailboxes:
                 if peer in self._leaving:
                     self._outboxes[peer] = self._opened[peer] + int(at[peer, self.rank])
 
-    def _start_carriers(self) -> None:
+    def _start_staged(self) -> None:
         peers = sorted({*self._leaving, *self._arriving})
-        self._carriers: list[Any] = []
-        for name, carrier in CARRIERS.items():
+        self._staged: list[Any] = []
+        for name, transport in STAGED.items():
             mine = [peer for peer in peers if self.chosen[peer] == name]
             if mine:
                 leaving, arriving = ({p: sizes.get(p, 0) for p in mine} for sizes in (self._leaving, self._arriving))
-                self._carriers.append(carrier(self.raw, self.links, leaving, arriving))
+                self._staged.append(transport(self.raw, self.links, leaving, arriving))
         self._now, self._through = self.raw.event(), self.raw.event()
 
     def outbox(self, peer: int, parity: int) -> int:
-        """Where kernels write the message to a peer: in its memory under p2p, else in this GPU's."""
+        """Return the address where kernels write the message to a peer: in its memory under p2p, else in this GPU's."""
         return self._outboxes[peer] + parity * _aligned(self._leaving[peer])
 
     def inbox(self, peer: int, parity: int) -> int:
-        """Where kernels read the message from a peer."""
+        """Return the address where kernels read the message from a peer."""
         return self._base + self._inbox_at[peer] + parity * _aligned(self._arriving[peer])
 
     def signal(self, peer: int) -> int:
-        """This rank's ``SIGNALS`` words in the memory of a p2p peer, whether messages go there or not."""
+        """Return the address of this rank's ``SIGNALS`` words in the memory of a p2p peer."""
         return self._opened[peer] + self.rank * SIGNALS * 8
 
     def signals(self, peer: int) -> int:
-        """The words in this rank's memory that a peer writes; those of its own number are its own."""
+        """Return the address of the words in this rank's memory that a peer writes."""
         return self._base + peer * SIGNALS * 8
 
     def packed(self, event: Any = None) -> Any:
-        """An event: what was given to the current stream so far is done, and so are the messages."""
+        """Record and return an event that follows all work given to the current stream so far, messages included."""
         event = event or self.raw.event()
         self.raw.record(event)
         return event
 
     def deliver(self, parity: int, sizes: Mapping[int, int], after: Any = None) -> dict[int, int]:
-        """Carry messages to the peers that are not p2p, and let kernels started from now on read what came.
+        """Move messages to and from the peers that are not p2p; later kernels can read what arrived.
 
-        Every rank with such peers calls it, in the same order. It returns when the host has no more to do for it;
-        kernels given to the current stream before, but after :meth:`packed`, run meanwhile.
+        Every rank with such peers calls it, in the same order. It returns when the host has nothing more to do. Kernels
+        given
+        to the current stream before, but after :meth:`packed`, run meanwhile.
 
         Args:
+            parity: of the exchange's number: which of the two mailboxes.
             sizes: peer → bytes of the message in its outbox, header included; 0 for peers that are left out.
-            after: what :meth:`packed` gave; None: now.
+            after: event from :meth:`packed`; None: now.
 
         Returns:
             Bytes received from each of these peers; 0: it sent nothing.
+
+        Raises:
+            InternalError: a message is larger than its mailbox.
         """
-        if not self._carriers:
+        if not self._staged:
             return {}
         after = after or self.packed(self._now)
         leaving = {peer: self.outbox(peer, parity) for peer in self._outboxes}
@@ -144,29 +156,32 @@ class Mailboxes:
                 raise InternalError(
                     f"a message of {size} bytes to rank {peer}, whose mailbox has {self._leaving.get(peer, 0)}"
                 )
-        for carrier in self._carriers:
-            carrier.begin(sizes, leaving, arriving, after)
-        under_way = list(self._carriers)
+        for transport in self._staged:
+            transport.begin(sizes, leaving, arriving, after)
+        under_way = list(self._staged)
 
         def moved() -> bool:
-            under_way[:] = [carrier for carrier in under_way if not carrier.moved()]
+            under_way[:] = [transport for transport in under_way if not transport.moved()]
             return not under_way
 
         self.comm.wait(moved, sum(sizes.values()))
         received: dict[int, int] = {}
-        for carrier in self._carriers:
-            received |= carrier.end()
+        for transport in self._staged:
+            received |= transport.end()
         return received
 
     def wait(self) -> None:
-        """Return when the current stream is through. It may wait for peers, by messages that the GPU itself brings: so
-        the host looks after them meanwhile."""
+        """Return when the current stream is done.
+
+        It may depend on messages from peers that the GPU receives itself, so the host keeps watching them
+        (``comm.wait``).
+        """
         through = self.packed(self._through)
         self.comm.wait(lambda: self.raw.reached(through))
 
     def close(self) -> None:
-        """Give the memory back; collective, so that no peer still writes into it. Else garbage collection does."""
-        self._carriers = []
+        """Free the memory; collective, so that no peer still writes into it. Otherwise garbage collection frees it."""
+        self._staged = []
         self.comm.barrier()
         _unmap(self.raw, self._opened)
         self.comm.barrier()  # what a peer still maps must not be freed
@@ -174,7 +189,11 @@ class Mailboxes:
 
 
 def _check(comm: Comm, leaving: Mapping[int, int], arriving: Mapping[int, int]) -> None:
-    """Both sides of a pair must know one size; every rank sees the same table, so all raise."""
+    """Check that both ranks of every pair pass the same size; collective.
+
+    Raises:
+        InternalError: on all ranks.
+    """
     mine = np.zeros((2, comm.size), np.int64)
     for row, sizes in zip(mine, (leaving, arriving), strict=True):
         row[list(sizes)] = list(sizes.values())
@@ -192,7 +211,7 @@ def _aligned(size: int) -> int:
 
 
 def _places(sizes: Mapping[int, int], start: int) -> tuple[dict[int, int], int]:
-    """Where the pair of mailboxes of each peer begins, and where the last one ends."""
+    """Return the offset of each peer's pair of mailboxes, and the end of the last."""
     at, end = {}, _aligned(start)
     for peer, size in sizes.items():
         at[peer] = end

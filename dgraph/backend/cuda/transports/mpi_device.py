@@ -1,5 +1,7 @@
-"""MPI is handed addresses on the GPU. Only where MPI is CUDA-aware (``aware.py``): elsewhere it would read them as host
-memory, and the process would die."""
+"""Transport mpi-device: MPI sends and receives at addresses in GPU memory.
+
+Only for CUDA-aware MPI (``aware.py``): another MPI would read them as host memory and crash.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from dgraph.backend.cuda.transports.links import Links
 from dgraph.errors import InternalError
 
 CHUNK = 1 << 30
-"""Bytes a message of MPI's at most."""
+"""Most bytes of one MPI message."""
 
 
 class MpiDevice:
-    """What this transport carries for one set of mailboxes: a size from host to host, then the message."""
+    """Messages of this transport for one set of mailboxes: a size between hosts, then the message."""
 
     def __init__(self, raw: Any, links: Links, leaving: Mapping[int, int], arriving: Mapping[int, int]):
         self.raw, self.comm = raw, links.messages
@@ -28,25 +30,25 @@ class MpiDevice:
     def begin(
         self, sizes: Mapping[int, int], outboxes: Mapping[int, int], inboxes: Mapping[int, int], after: Any
     ) -> None:
-        """Start to carry messages that are complete when ``after`` is reached."""
+        """Start messages that are complete when ``after`` is reached."""
         self._received = {}
         self._work = [self._receive(peer, inboxes.get(peer, 0), after) for peer in self._sizes]
         self._work += [self._send(peer, outboxes.get(peer, 0), sizes.get(peer, 0), after) for peer in self._sizes]
 
     def moved(self) -> bool:
-        """Do what can be done now; whether nothing is left for the host."""
+        """Advance all messages as far as possible now; return True if nothing remains for the host."""
         self._work = [each for each in self._work if next(each, self) is not self]
         return not self._work
 
     def end(self) -> dict[int, int]:
-        """Bytes by peer; they lie in the inboxes already."""
+        """Return the bytes received by peer; they are already in the inboxes."""
         return self._received
 
     def _send(self, peer: int, source: int, total: int, after: Any) -> Generator:
         size = self._sizes[peer][:1]
         size[0] = total
         requests = [self.comm.send(peer, size.ctypes.data, 8)]
-        while not self.raw.reached(after):  # MPI's streams know nothing of ours
+        while not self.raw.reached(after):  # MPI does not order its copies after our streams
             yield
         for at in range(0, total, CHUNK):
             requests.append(self.comm.send(peer, source + at, min(CHUNK, total - at)))
@@ -56,7 +58,7 @@ class MpiDevice:
     def _receive(self, peer: int, to: int, after: Any) -> Generator:
         size = self._sizes[peer][1:]
         request = self.comm.receive(peer, size.ctypes.data, 8)
-        while not (request.done() and self.raw.reached(after)):  # what read the inbox before must be through
+        while not (request.done() and self.raw.reached(after)):  # earlier kernels may still read the inbox
             yield
         total = int(size[0])
         if total > self._most[peer]:

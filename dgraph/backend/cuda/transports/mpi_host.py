@@ -1,7 +1,7 @@
-"""Through host memory: GPU → pinned memory → MPI → pinned memory → GPU, in pieces that follow each other.
+"""Transport mpi-host: GPU → pinned memory → MPI → pinned memory → GPU, pipelined in pieces.
 
-Of every message the first piece begins with its size, so a receiver knows how many will follow; it needs no bound, and
-pinned memory does not grow with messages. This transport runs wherever ranks do, and the others are held against it.
+The first piece of a message begins with its size, so the receiver knows how many follow and pinned memory does not grow
+with messages. This transport works everywhere; the others are compared with it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dgraph.backend.cuda.transports.links import Links
 from dgraph.errors import InternalError
 
 PIECE = 1 << 20
-"""Bytes of pinned memory that a piece takes, prefix included; the same on every rank."""
+"""Bytes of pinned memory of a piece, prefix included; the same on every rank."""
 
 PIECES = 4
-"""Of one message that are under way at once."""
+"""Pieces of one message in flight at once."""
 
 PREFIX = 64
 """Bytes before the first piece: the size of the message, and padding."""
@@ -35,7 +35,7 @@ class Slot:
 
 
 class MpiHost:
-    """What this transport carries for one set of mailboxes: ``leaving`` and ``arriving`` as there."""
+    """Messages of this transport for one set of mailboxes; arguments as in :class:`Mailboxes`."""
 
     def __init__(self, raw: Any, links: Links, leaving: Mapping[int, int], arriving: Mapping[int, int]):
         self.raw, self.comm = raw, links.messages
@@ -55,7 +55,7 @@ class MpiHost:
     def begin(
         self, sizes: Mapping[int, int], outboxes: Mapping[int, int], inboxes: Mapping[int, int], after: Any
     ) -> None:
-        """Start to carry messages that are complete when ``after`` is reached."""
+        """Start messages that are complete when ``after`` is reached."""
         if any(sizes.get(peer) for peer in self._leaving):
             self.raw.hold(after, self._down)
         self._after, self._copied, self._received = after, False, {}
@@ -63,12 +63,12 @@ class MpiHost:
         self._work += [self._send(peer, outboxes.get(peer, 0), sizes.get(peer, 0)) for peer in self._leaving]
 
     def moved(self) -> bool:
-        """Do what can be done now; whether nothing is left for the host."""
+        """Advance all messages as far as possible now; return True if nothing remains for the host."""
         self._work = [each for each in self._work if next(each, self) is not self]
         return not self._work
 
     def end(self) -> dict[int, int]:
-        """The current stream goes on when all has arrived. Bytes by peer."""
+        """Make the current stream wait for all arrivals; return the bytes received by peer."""
         if self._copied:
             self.raw.record(self._arrived, self._up)
             self.raw.hold(self._arrived)
@@ -76,7 +76,7 @@ class MpiHost:
 
     def _copy_up(self, to: int, slot: Slot, start: int, size: int) -> None:
         if not self._copied:
-            self.raw.hold(self._after, self._up)  # who read the inbox before must be through
+            self.raw.hold(self._after, self._up)  # earlier kernels may still read the inbox
             self._copied = True
         self.raw.copy(to, slot.address + start, size, self._up)
         self.raw.record(slot.event, self._up)

@@ -1,6 +1,7 @@
-"""Every pair of ranks sends to each other by a transport, at several sizes: contents, latency, bandwidth.
+"""Self-test of a transport: every pair of ranks exchanges messages of several sizes.
 
-The messages go through :class:`Mailboxes` as those of a run do: kernels write and check them.
+It checks contents and measures latency and bandwidth. Messages go through :class:`Mailboxes` as in a run: kernels
+(``transport_selftest.cuh``) write and check them. :func:`selftest` is the entry.
 """
 
 from __future__ import annotations
@@ -19,40 +20,40 @@ from dgraph.backend.cuda.transports.mailboxes import Mailboxes
 from dgraph.comm import Comm
 
 SIZES = (64, 4_104, 1 << 20, (8 << 20) + 8)
-"""Bytes of the messages: a header, some, about a piece of ``mpi-host``, and several of them."""
+"""Bytes of the messages: a header only, a few KB, about a piece of ``mpi-host``, several pieces."""
 
 MESSAGES, TURNS = 16, 128
-"""Of the smallest size, whose time is the latency: carried by hosts, and told by kernels."""
+"""Messages of the smallest size that are timed for the latency: moved by hosts, and signalled by kernels."""
 
 REPEATED = 3
-"""Messages of the largest size of which the fastest counts."""
+"""Messages of the largest size, of which the fastest counts."""
 
 PATIENCE = 4_000_000
-"""Looks at a signal before it is given up: seconds."""
+"""Polls of a signal before it is given up, about some seconds."""
 
 FOUND = 4
-"""Words that the kernels leave."""
+"""Words of the kernels' result."""
 
 
 def text() -> str:
-    """The kernels."""
+    """Return the CUDA C++ text of the kernels."""
     return "\n".join([control_block.constants(), "#define PERSISTENT 0", common("base"), common("transport_selftest")])
 
 
 def selftest(
     device: Any, comm: Comm, links: Links, name: str, pairs: Iterable[tuple[int, int]]
 ) -> dict[tuple[int, int], str]:
-    """Try one transport between ``pairs``, the same on every rank; collective.
+    """Test one transport between ``pairs``, the same on every rank; collective.
 
-    Puts (seconds of a small message, bytes a second of a large one) into ``links.figures``.
+    Stores seconds of a small message and bytes a second of a large one in ``links.figures``.
 
     Returns:
-        Pairs that it must not serve, and why: the same on every rank.
+        Pairs that must not use it, and the faults; the same on every rank.
     """
     tried = Trial(device, comm, links, name, set(pairs))
     tried.contents()
     wrong = _gathered(comm, tried.faults)
-    tried.times(wrong)  # a rank that waits in vain would keep others waiting
+    tried.times(wrong)  # without failed pairs, which would stall the others
     wrong |= _gathered(comm, tried.faults)
     tried.close()
     links.figures[name] = np.moveaxis(comm.allgather(tried.figures), 0, -1)
@@ -60,17 +61,17 @@ def selftest(
 
 
 def _gathered(comm: Comm, faults: dict[int, str]) -> dict[tuple[int, int], str]:
-    """The first fault of every pair; each rank brings those of what it received."""
+    """Return the first fault of every pair, from the faults that each receiver found; collective."""
     wrong: dict[tuple[int, int], str] = {}
-    for receiver, told in enumerate(comm.allgather_json(sorted(faults.items()))):
-        for sender, what in told:
+    for receiver, found in enumerate(comm.allgather_json(sorted(faults.items()))):
+        for sender, what in found:
             pair = min(sender, receiver), max(sender, receiver)
             wrong.setdefault(pair, f"from rank {sender} to {receiver}: {what}")
     return wrong
 
 
 class Trial:
-    """One rank's part of a self-test. Column ``figures[:, s]`` is of messages from rank s to this one."""
+    """One rank's part of a self-test. ``figures[:, s]`` is for messages from rank s to this one."""
 
     def __init__(self, device: Any, comm: Comm, links: Links, name: str, pairs: set[tuple[int, int]]):
         self.device, self.comm, self.name = device, comm, name
@@ -85,7 +86,7 @@ class Trial:
         self.sequence = 0
 
     def contents(self) -> None:
-        """Messages of all sizes, over both mailboxes of every pair."""
+        """Send messages of all sizes through both mailboxes of every pair and check them; collective."""
         for step in range(1, self.comm.size):
             self.aim(step)
             for i, size in enumerate(SIZES):
@@ -93,23 +94,23 @@ class Trial:
                     self._message(size, parity, salt=2 * i + parity)
 
     def times(self, wrong: Iterable[tuple[int, int]]) -> None:
-        """Figures of the pairs that brought the right bytes."""
+        """Measure the pairs that delivered the right bytes; collective."""
         self.peers -= {a + b - self.comm.rank for a, b in wrong if self.comm.rank in (a, b)}
         for step in range(1, self.comm.size):
             self.aim(step)
             large = min(self.timed(SIZES[-1]) for _ in range(REPEATED))
-            every = self.comm.allgather(np.array([self.turns(), large]))  # who writes a message knows how long it took
+            every = self.comm.allgather(np.array([self.turns(), large]))  # the sender measures
             if self.since is not None:
                 small, large = every[[self.comm.rank, self.since]].max(axis=0)
                 self.figures[:, self.since] = small, SIZES[-1] / large
 
     def aim(self, step: int) -> None:
-        """Send to the rank ``step`` above and hear from the one ``step`` below, where these pairs are tried."""
+        """Send to the rank ``step`` above and receive from the one ``step`` below, where these pairs are tested."""
         to, since = (self.comm.rank + step) % self.comm.size, (self.comm.rank - step) % self.comm.size
         self.to, self.since = (peer if peer in self.peers else None for peer in (to, since))
 
     def _message(self, size: int, parity: int, salt: int) -> None:
-        """One message with contents that no other has, looked at on the other side."""
+        """Send one message with unique contents and check the one received."""
         self.sequence += 1
         p2p = self.name == "p2p"
         if self.to is not None:
@@ -119,27 +120,27 @@ class Trial:
         self.device.wait()
         self.comm.barrier()
         received = self.boxes.deliver(parity, {} if self.to is None else {self.to: size})
-        told = None
+        fault = None
         if self.since is not None:
             box, signal = self.boxes.inbox(self.since, parity), self.boxes.signals(self.since) if p2p else 0
             self._prepare(box, size, self._seed(self.since, self.comm.rank, salt), signal)
             self._launch("check")
             wrong, first, _, late = self.device.get(self.found).tolist()
             if late:
-                told = f"no signal within {PATIENCE:,} looks"
+                fault = f"no signal within {PATIENCE:,} looks"
             elif wrong:
-                told = f"{wrong} of {size // 8} words of a message are wrong, the first is number {first}"
+                fault = f"{wrong} of {size // 8} words of a message are wrong, the first is number {first}"
             elif not p2p and received.get(self.since) != size:
-                told = f"{received.get(self.since)} of {size} bytes came"
+                fault = f"{received.get(self.since)} of {size} bytes came"
         for peer, count in received.items():
             if count and peer != self.since:
-                self.faults.setdefault(peer, f"{count} bytes that nobody sent")
-        if told is not None:
-            self._blame(told)
+                self.faults.setdefault(peer, f"{count} bytes that no rank sent")
+        if fault is not None:
+            self._blame(fault)
         self.comm.barrier()
 
     def timed(self, size: int) -> float:
-        """Seconds of one message of this size, written under p2p, carried otherwise; from all ranks at once."""
+        """Return the seconds of one message of this size, sent by all ranks at once."""
         box = self.boxes.outbox(self.to, 0) if self.name == "p2p" and self.to is not None else 0
         if box:
             self._prepare(box, size)
@@ -154,7 +155,7 @@ class Trial:
         return time.perf_counter() - began
 
     def turns(self) -> float:
-        """Seconds of one small message: under p2p a signal there and one here, without a host."""
+        """Return the seconds of one small message; under p2p of one signal, without the host."""
         if self.name != "p2p":
             return sum(self.timed(SIZES[0]) for _ in range(MESSAGES)) / MESSAGES
         echo = 0 if self.to is None else self.boxes.signal(self.to) + 8
@@ -173,15 +174,15 @@ class Trial:
                 self._blame(f"no signal within {PATIENCE:,} looks")
         return seconds
 
-    def _blame(self, told: str) -> None:
+    def _blame(self, fault: str) -> None:
         """Keep the first fault of a pair."""
         if self.since is not None:
-            self.faults.setdefault(self.since, told)
+            self.faults.setdefault(self.since, fault)
 
     def _prepare(
         self, box: int = 0, size: int = 0, seed: int = 0, signal: int = 0, echo: int = 0, answer: int = 0
     ) -> None:  # fmt: skip
-        """What the next kernel works on, as ``Env`` in ``transport_selftest.cuh``."""
+        """Set the next kernel's ``Env`` (``transport_selftest.cuh``)."""
         self.found[...] = self.device.put(np.array([0, 2**63, 0, 0], np.uint64))
         found = self.device.address(self.found)
         words = np.array([box, size // 8, seed, signal, self.sequence, found, echo, answer, TURNS, PATIENCE], np.uint64)
@@ -194,4 +195,5 @@ class Trial:
         return ((sender * 65_537 + receiver) * 65_537 + salt + 1) * 0x9E3779B1 % 2**64
 
     def close(self) -> None:
+        """Free the mailboxes; collective."""
         self.boxes.close()

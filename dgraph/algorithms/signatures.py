@@ -1,0 +1,70 @@
+"""Signatures of the typed functions ``dgraph.bfs``, ``dgraph.sssp`` …, from the register of algorithms.
+
+:func:`signature` and :func:`docstring` describe a function at run time. :func:`declaration` returns the same
+as text for type checkers. ``dgraph/__init__.py`` contains these declarations; a test compares them with the register.
+"""
+
+from __future__ import annotations
+
+from inspect import Parameter as Argument
+from inspect import Signature, cleandoc
+
+from dgraph.algorithms.base import Algorithm, Parameter
+
+TYPES = {int: "int", float: "float", bool: "bool", str: "str", "vertices": "Vertices"}
+"""Type of a parameter → its annotation."""
+
+SETTINGS = {
+    "options": ("Options | None", None, "how the rounds go"),
+    "validate": ("bool", False, "check the answer by a certificate"),
+    "checkpoint": ("Checkpoint | str | None", None, "folder and times of checkpoints"),
+}
+"""Arguments that every function has: name → annotation, default, help."""
+
+
+def signature(algorithm: type[Algorithm]) -> Signature:
+    """Return the signature of an algorithm's function: graph, source, then keywords."""
+    arguments = [Argument("graph", Argument.POSITIONAL_OR_KEYWORD, annotation="GraphLike")]
+    rows = sorted(algorithm.parameters.values(), key=lambda row: row.name != "source")
+    for row in rows:
+        kind = Argument.POSITIONAL_OR_KEYWORD if row.name == "source" else Argument.KEYWORD_ONLY
+        default = Argument.empty if _required(algorithm, row) else row.default
+        arguments.append(Argument(row.name, kind, default=default, annotation=_annotation(algorithm, row)))
+    for name, (annotation, default, _) in SETTINGS.items():
+        arguments.append(Argument(name, Argument.KEYWORD_ONLY, default=default, annotation=annotation))
+    return Signature(arguments, return_annotation="Result")
+
+
+def docstring(algorithm: type[Algorithm]) -> str:
+    """Return the text of ``help(dgraph.NAME)``."""
+    rows = [f"    {row.name}: {row.help}." for row in algorithm.parameters.values()]
+    rows += [f"    {name}: {text}." for name, (_, _, text) in SETTINGS.items()]
+    text = [cleandoc(algorithm.__doc__ or ""), "", "Args:"]
+    text += ["    graph: a Graph, or a file or generator to load with defaults.", *rows]
+    return "\n".join(text)
+
+
+def declaration(algorithm: type[Algorithm]) -> str:
+    """Return the declaration of the function, as one line of Python."""
+    parts, keywords = [], False
+    for argument in signature(algorithm).parameters.values():
+        if argument.kind is Argument.KEYWORD_ONLY and not keywords:
+            parts.append("*")
+            keywords = True
+        default = "" if argument.default is Argument.empty else f" = {argument.default!r}"
+        parts.append(f"{argument.name}: {argument.annotation}{default}".replace("'", '"'))
+    return f"def {algorithm.name}({', '.join(parts)}) -> Result: ..."
+
+
+def _required(algorithm: type[Algorithm], row: Parameter) -> bool:
+    return row.name == "source" and algorithm.needs_source
+
+
+def _annotation(algorithm: type[Algorithm], row: Parameter) -> str:
+    if _required(algorithm, row):
+        return "int | str"
+    if row.choices and all(isinstance(choice, str) for choice in row.choices):
+        text = f"Literal[{', '.join(repr(choice) for choice in row.choices)}]"
+    else:
+        text = TYPES.get(row.type, "Any")
+    return text if row.default is not None or text == "Any" else f"{text} | None"

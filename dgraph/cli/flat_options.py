@@ -1,0 +1,75 @@
+"""From flat options, as a command line has them, to the objects of the Python API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dgraph.engine.checkpoint import Checkpoint
+from dgraph.engine.run_options import Options
+from dgraph.errors import UsageError, unknown
+from dgraph.graph.devices import DEVICES, Auto, Cpu, Cuda, Device
+from dgraph.testing import Options as TestOptions
+
+OPTION_FIELDS = ("direction", "schedule", "rounds", "max_rounds", "sync", "record", "watchdog")
+TEST_AIDS = {"direction": "flip", "sync": "poison"}
+
+
+def device_of(flat: Mapping[str, Any]) -> Device:
+    """Return the device of the options ``backend``, ``threads``, ``gpus``, ``transport`` and ``allow_gpu_sharing``.
+
+    Raises:
+        UsageError: an unknown backend, or an option that it does not have.
+    """
+    name = flat.get("backend", "auto")
+    if name not in DEVICES:
+        raise unknown("backend", name, DEVICES)
+    given: dict[str, Any] = {
+        "threads": flat.get("threads"),
+        "gpus": flat.get("gpus"),
+        "transport": flat.get("transport"),
+        "share": flat.get("allow_gpu_sharing") or None,
+    }
+    given = {key: value for key, value in given.items() if value is not None}
+    if name == "cpu":
+        if given.get("transport") in ("auto", "mpi-host"):
+            del given["transport"]
+        given.pop("share", None)
+        for option in given.keys() - {"threads"}:
+            raise UsageError(
+                f"--{option} {given[option]} is about GPUs, and --backend cpu takes none; leave one of them out"
+            )
+        return Cpu(**given)
+    if name == "cuda":
+        given.pop("threads", None)
+        return Cuda(**given)
+    return Auto(**given)
+
+
+def options_of(flat: Mapping[str, Any]) -> Options:
+    """Return the fields of :class:`~dgraph.Options` among flat options; with test aids where one was named."""
+    given = {name: flat[name] for name in OPTION_FIELDS if flat.get(name) is not None}
+    aids = any(given.get(name) == word for name, word in TEST_AIDS.items())
+    return TestOptions(**given) if aids else Options(**given)
+
+
+def checkpoint_of(flat: Mapping[str, Any]) -> Checkpoint | None:
+    """Return the checkpoint of the options ``checkpoint``, ``checkpoint_every`` and ``resume``.
+
+    Raises:
+        UsageError: one of the last two without the first.
+    """
+    if "checkpoint" in flat:
+        return Checkpoint(flat["checkpoint"], flat.get("checkpoint_every"), flat.get("resume"))
+    if {"resume", "checkpoint_every"} & flat.keys():
+        raise UsageError("--resume and --checkpoint-every need --checkpoint DIR, the folder of the checkpoints")
+    return None
+
+
+def run_keywords(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``options``, ``validate`` and ``checkpoint`` of :func:`dgraph.run` from flat options."""
+    return {
+        "options": options_of(flat),
+        "validate": bool(flat.get("validate")),
+        "checkpoint": checkpoint_of(flat),
+    }

@@ -1,0 +1,61 @@
+"""Placement: this rank's partition of a graph under the graph's policy, made once and kept for later runs."""
+
+from __future__ import annotations
+
+import partitioning
+from dgraph.engine.rounds.progress import Progress
+from dgraph.engine.rounds.timings import Trace
+from dgraph.errors import UsageError
+from dgraph.graph.build.local_graph import build
+from dgraph.graph.handle import Graph, Partitioned
+from dgraph.graph.local import LocalGraph
+
+
+def local_graph(graph: Graph, trace: Trace, progress: Progress) -> LocalGraph:
+    """Return this rank's partition of a graph under its policy; collective.
+
+    The first run opens it from the store or builds it; later runs find it at the graph's handle.
+
+    Raises:
+        UsageError: the policy cannot place the graph.
+    """
+    policy = graph.policy
+    if policy not in graph._locals:
+        graph._locals[policy] = _opened(graph, trace, progress) or _placed(graph, trace, progress)
+    taken, reason, warning, local = graph._locals[policy]
+    trace.choose("policy", taken, reason)
+    for text in [*graph.facts.warnings, *([warning] if warning else [])]:
+        trace.warn(text)
+    trace.describe("graph", notes=[*graph.facts.notes, *graph.facts.warnings])
+    with trace("load"):
+        fingerprint = graph.fingerprint()
+    trace.describe(
+        "graph", name=graph.facts.name, fingerprint=fingerprint, n=graph.n, m=graph.m, arcs=local.arcs,
+        directed=graph.directed, weighted=graph.weight_type is not None,
+        weight_type=None if graph.weight_type is None else graph.weight_type.name,
+    )  # fmt: skip
+    trace.counts |= {"masters": local.masters, "mirrors": local.mirrors, "edges": local.out.arcs}
+    return local
+
+
+def _opened(graph: Graph, trace: Trace, progress: Progress) -> Partitioned | None:
+    """Return the partition that a store holds, if the graph comes from one."""
+    if not graph.stored:
+        return None
+    with trace("build"):
+        progress.phase("open", graph.policy)
+        return graph.opened(graph.policy)
+
+
+def _placed(graph: Graph, trace: Trace, progress: Progress) -> Partitioned:
+    """Partition the graph and build this rank's part."""
+    with trace("partition"):
+        progress.phase("partition", graph.policy)
+        try:
+            placement = partitioning.plan(graph.policy, graph.block, graph.comm.size, graph.comm)
+        except partitioning.PolicyError as refused:
+            raise UsageError(str(refused)) from refused
+    with trace("build"):
+        progress.phase("build", placement.policy)
+        local = build(graph.block, placement, graph.comm)
+    return Partitioned(placement.policy, placement.reason, placement.warning, local)

@@ -1,0 +1,71 @@
+"""Options of one run: how its rounds go. What is computed and where the graph lives are said elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dgraph.backend.schedule_options import parse_rounds, parse_schedule
+from dgraph.comm.watchdog import LIMIT, allowed
+from dgraph.errors import UsageError, unknown
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the rounds of a run go. The answer is the same under all options.
+
+    Attributes:
+        direction: "push", "pull", or "auto": chosen each round from the frontier.
+        schedule: how a GPU spreads a round's edges over threads: ``NAME[,option=value…]``, such as
+            "alb,threshold=threads"; "auto": chosen each round.
+        rounds: rounds of several GPUs: words of :data:`~dgraph.backend.schedule_options.ROUNDS` with commas between
+            them, such as "local" or "host,limit=4096".
+        max_rounds: rounds after which the run stops; the result then says that it did not converge. None: no limit.
+        sync: "full" exchanges every mirror every round; "auto": what the program and the partition need.
+        record: additional records of GPU runs, with commas between them: "load" (edges by thread), "time" (seconds by
+            kernel), "ranges" (names of rounds for a profiler).
+        watchdog: seconds that a rank waits for another one while rounds run. Then the rank prints which one it waits
+            for, and the job ends with exit code 124. "off", 0 or None: ranks wait without a limit.
+
+    Raises:
+        UsageError: a value that a field cannot have.
+    """
+
+    direction: str = "auto"
+    schedule: str = "auto"
+    rounds: str = "auto"
+    max_rounds: int | None = None
+    sync: str = "auto"
+    record: str | None = None
+    watchdog: float | str | None = LIMIT
+
+    DIRECTIONS: ClassVar[Sequence[str]] = ("auto", "push", "pull")
+    SYNCS: ClassVar[Sequence[str]] = ("auto", "full")
+
+    def __post_init__(self) -> None:
+        if self.direction not in self.DIRECTIONS:
+            raise unknown("direction", self.direction, self.DIRECTIONS)
+        if self.sync not in self.SYNCS:
+            raise unknown("sync mode", self.sync, self.SYNCS)
+        if self.max_rounds is not None and (
+            not isinstance(self.max_rounds, (int, np.integer))
+            or isinstance(self.max_rounds, bool)
+            or self.max_rounds < 1
+        ):
+            raise UsageError(f"max_rounds = {self.max_rounds!r} is not a number of rounds; give 1 or more, or None")
+        parse_schedule(self.schedule)
+        parse_rounds(self.rounds)
+        allowed(self.watchdog)
+
+    def gpu_keywords(self) -> dict[str, Any]:
+        """Return the keywords of the GPU backend that differ from its defaults."""
+        record = {} if self.record is None else {"record": self.record}
+        return parse_schedule(self.schedule) | parse_rounds(self.rounds) | record
+
+    def named(self) -> dict[str, str]:
+        """Return the GPU options that were given, by the name of the field."""
+        given = {"schedule": self.schedule, "rounds": self.rounds, "record": self.record}
+        return {name: value for name, value in given.items() if value not in (None, "auto")}

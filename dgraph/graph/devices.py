@@ -1,0 +1,76 @@
+"""Devices: where the rounds of a graph run. A description only; ``dgraph/backend`` opens the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dgraph.errors import UsageError, unknown
+
+
+def _check_threads(threads: int | None) -> None:
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads cannot work; give 1 or more, or leave --threads (threads=) out")
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """CPU threads.
+
+    Attributes:
+        threads: threads a rank; None: the cores of the node divided by its ranks.
+    """
+
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_threads(self.threads)
+
+
+@dataclass(frozen=True)
+class Cuda:
+    """One NVIDIA GPU a rank.
+
+    Attributes:
+        gpus: "0,1,2,3": the GPU number of each rank of a node, in rank order; None: GPUs are taken in turn.
+        transport: carrier of messages between GPUs: "auto", "p2p", "nccl", "mpi-device" or "mpi-host".
+        share: True lets several ranks use one GPU.
+    """
+
+    gpus: str | None = None
+    transport: str = "auto"
+    share: bool = False
+
+
+@dataclass(frozen=True)
+class Auto:
+    """A GPU where a rank has one, as :class:`Cuda` describes it, else CPU threads, as :class:`Cpu` describes them."""
+
+    threads: int | None = None
+    gpus: str | None = None
+    transport: str = "auto"
+    share: bool = False
+
+    def __post_init__(self) -> None:
+        _check_threads(self.threads)
+
+
+DEVICES: dict[str, type] = {"auto": Auto, "cpu": Cpu, "cuda": Cuda}
+
+Device = str | Auto | Cpu | Cuda | Any
+"""A word of ``DEVICES``, an :class:`Auto`, :class:`Cpu` or :class:`Cuda`, or a backend that exists already."""
+
+
+def described(device: Device) -> Any:
+    """Return the description that a word stands for; other devices unchanged.
+
+    Raises:
+        UsageError: an unknown word, or an object of another type.
+    """
+    if isinstance(device, str):
+        if device not in DEVICES:
+            raise unknown("device", device, DEVICES)
+        return DEVICES[device]()
+    if not isinstance(device, (Auto, Cpu, Cuda)) and not hasattr(device, "machine"):
+        raise UsageError(f"device = {device!r} is not a device; give 'auto', 'cpu', 'cuda', Cpu(…) or Cuda(…)")
+    return device

@@ -1,0 +1,40 @@
+"""Division of a rank's wall time into phases that do not overlap: the terms of the time line, the page, the verdict."""
+
+from __future__ import annotations
+
+from dgraph.engine.rounds.timings import PARTS, PHASES
+
+BEFORE = tuple(name for name in PHASES[: PHASES.index("solve")])
+AFTER = ("checkpoint", *PHASES[PHASES.index("solve") + 1 :])
+NAMES = (*BEFORE, *PARTS, *AFTER, "other")
+"""Timers in the order in which a run passes through them. ``solve`` appears as its parts."""
+
+
+def split(rank: dict) -> dict[str, float]:
+    """Return the seconds of one entry of ``ranks`` by name of ``NAMES``; they add up to its wall time.
+
+    ``other`` is the time that no timer saw.
+    """
+    found = {name: rank["seconds"].get(name, 0.0) for name in NAMES[:-1]}
+    return found | {"other": max(rank["seconds"]["wall"] - sum(found.values()), 0.0)}
+
+
+def in_rounds(rank: dict) -> float:
+    """Return the seconds that one entry of ``ranks`` spent in rounds: the sum of ``PARTS``."""
+    return sum(rank["seconds"].get(part, 0.0) for part in PARTS)
+
+
+def mean(values: list[float]) -> float:
+    """Return the mean of a non-empty list."""
+    return sum(values) / len(values)
+
+
+def means(report: dict) -> dict[str, float]:
+    """Return :func:`split` averaged over ranks."""
+    splits = [split(rank) for rank in report["ranks"]]
+    return {name: mean([one[name] for one in splits]) for name in NAMES}
+
+
+def rounds_time(report: dict) -> float:
+    """Return the seconds in rounds of the slowest rank: the time of a run's headline."""
+    return max(map(in_rounds, report["ranks"]))

@@ -1,0 +1,195 @@
+"""The Python API: typed functions, options, devices, handles of one graph, what is refused and what to do then."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dgraph
+import dgraph.testing
+from dgraph.algorithms import ALGORITHMS
+from dgraph.algorithms.signatures import declaration, signature
+from dgraph.comm import SerialComm, world
+from dgraph.engine.run_options import Options
+from dgraph.errors import UsageError
+
+EDGES = [0, 1, 2, 5], [1, 2, 3, 6]
+SETTINGS = {"options", "validate", "checkpoint"}
+
+
+def path():
+    return dgraph.Graph.from_edges(*EDGES, n=7, device="cpu")
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_every_algorithm_is_a_typed_function(name):
+    """The function, the declaration for type checkers and the register say the same."""
+    function = getattr(dgraph, name)
+    assert inspect.signature(function) == signature(ALGORITHMS[name])
+    assert set(inspect.signature(function).parameters) == {"graph", *ALGORITHMS[name].parameters} | SETTINGS
+    for parameter in ALGORITHMS[name].parameters:
+        assert f"    {parameter}: " in function.__doc__
+    declared = {
+        node.name: ast.dump(node)
+        for node in ast.walk(ast.parse(Path(dgraph.__file__).read_text()))
+        if isinstance(node, ast.FunctionDef)
+    }
+    wanted = declaration(ALGORITHMS[name])
+    assert declared[name] == ast.dump(ast.parse(wanted).body[0]), f"put this into dgraph/__init__.py: {wanted}"
+
+
+def test_functions_are_those_of_the_register():
+    assert set(dgraph.FUNCTIONS) == set(ALGORITHMS)
+    assert {"bfs", "run", "Graph", "Options", "Cuda"} <= set(dir(dgraph))
+    with pytest.raises(AttributeError, match="closeness"):
+        dgraph.closeness  # noqa: B018
+
+
+def test_a_function_equals_run():
+    graph = path()
+    typed, named = dgraph.bfs(graph, 1, depth_limit=1), dgraph.run("bfs", graph, source=1, depth_limit=1)
+    assert typed.columns["distance"][:4].tolist() == named.columns["distance"][:4].tolist()
+    assert typed.columns["distance"][1:3].tolist() == [0, 1]
+    with pytest.raises(TypeError, match=r"2 positional arguments \(graph, source\)"):
+        dgraph.bfs(graph, 1, 2)
+    with pytest.raises(UsageError, match="starts from a vertex"):
+        dgraph.bfs(graph)
+
+
+def test_run_has_at_most_ten_parameters():
+    assert len(inspect.signature(dgraph.run).parameters) <= 10
+    assert "parameters" in inspect.signature(dgraph.run).parameters
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ({"weights": "1..9"}, "Graph.load"),
+        ({"policy": "cvc"}, r"graph\.on\(policy="),
+        ({"backend": "cpu"}, "Graph.load"),
+        ({"threads": 2}, "Graph.load"),
+        ({"direction": "push"}, r"options=dgraph\.Options\(direction=…\)"),
+        ({"schedule": "alb"}, r"options=dgraph\.Options\(schedule=…\)"),
+        ({"checkpoint_every": 5}, r"dgraph\.Checkpoint\(folder, every="),
+        ({"depth_limt": 2}, "did you mean 'depth_limit'"),
+    ],
+)
+def test_misplaced_words_are_refused_with_their_place(given, advice):
+    with pytest.raises(UsageError, match=advice):
+        dgraph.run("bfs", path(), source=0, **given)
+    with pytest.raises(UsageError, match=advice):
+        dgraph.bfs(path(), 0, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"direction": "flip"}, "unknown direction 'flip'"),
+        ({"sync": "poison"}, "unknown sync mode 'poison'"),
+        ({"max_rounds": 0}, "max_rounds = 0"),
+        ({"max_rounds": True}, "max_rounds = True"),
+        ({"watchdog": -1}, "watchdog"),
+        ({"schedule": "alb,thresold=3"}, "did you mean 'threshold'"),
+        ({"schedule": "alb,threshold"}, "threshold has no value; write threshold=auto|threads|N"),
+        ({"schedule": "alb,threshold=1,threshold=2"}, "stands there twice"),
+        ({"schedule": "virtual_warp,warp_size=3"}, "a power of two"),
+        ({"schedule": "twc,threshold=3"}, "has no options"),
+        ({"rounds": "locl"}, "did you mean 'local'"),
+        ({"rounds": "limit=many"}, "limit=many is not a number"),
+    ],
+)
+def test_options_are_checked_when_they_are_made(given, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        Options(**given)
+
+
+def test_options_come_to_the_backend():
+    options = Options(schedule="alb,threshold=threads,distribution=blocked", rounds="host,limit=7", record="load")
+    assert options.gpu_keywords() == {
+        "schedule": "alb", "alb_threshold": "threads", "alb_distribution": "blocked", "host_rounds": True,
+        "across_limit": 7, "record": "load",
+    }  # fmt: skip
+    assert Options().gpu_keywords() == {}
+
+
+def test_the_test_aids_run():
+    """An answer does not depend on the direction of a round, nor on mirrors that the plan calls unread."""
+    aids = dgraph.testing.Options(direction="flip", sync="poison")
+    found = dgraph.cc(path(), options=aids, validate=True)
+    assert found.summary["components"] == 3
+
+
+def test_gpu_options_are_refused_without_a_gpu():
+    with pytest.raises(UsageError, match="--schedule twc is about GPUs, and this run has none"):
+        dgraph.bfs(path(), 0, options=Options(schedule="twc"))
+
+
+@pytest.mark.parametrize("device", ["tpu", 3, None.__class__])
+def test_what_is_not_a_device(device):
+    with pytest.raises(UsageError, match="device"):
+        dgraph.Graph.from_edges(*EDGES, device=device)
+    with pytest.raises(UsageError, match="0 threads"):
+        dgraph.Cpu(threads=0)
+
+
+def test_handles_of_one_graph_share_its_partitions():
+    graph = path()
+    dgraph.bfs(graph.on(policy="hash"), 0)
+    dgraph.bfs(graph, 0)
+    assert set(graph._locals) == {"hash", "auto"}
+    other = graph.on(policy="oec", device=dgraph.Cpu(1))
+    assert (other.policy, other.device, graph.policy, graph.device) == ("oec", dgraph.Cpu(1), "auto", "cpu")
+    assert other.fingerprint() == graph.fingerprint()
+    undirected = other.undirected()
+    assert (undirected.policy, undirected.device) == ("oec", dgraph.Cpu(1))
+    assert undirected._shared is graph.undirected()._shared, "the rows of both directions are held once"
+
+
+def test_a_closed_graph_is_refused_by_name():
+    graph = path()
+    other = graph.on(policy="hash")
+    with graph:
+        result = dgraph.bfs(graph, 0)
+    graph.close()  # once more does nothing
+    assert result.columns["distance"][:3].tolist() == [0, 1, 2], "results stay"
+    for use in (lambda: dgraph.cc(graph), lambda: dgraph.cc(other), graph.hub, graph.undirected):
+        with pytest.raises(UsageError, match="was closed; load it again"):
+            use()
+
+
+def test_a_checkpoint_is_checked_when_it_is_made(tmp_path):
+    with pytest.raises(UsageError, match="checkpoint interval 'soon'"):
+        dgraph.Checkpoint(tmp_path, every="soon")
+    with pytest.raises(UsageError, match="'perhaps'"):
+        dgraph.Checkpoint(tmp_path, resume="perhaps")
+    with pytest.raises(UsageError, match="is not a path"):
+        dgraph.Checkpoint(3)
+    assert dgraph.bfs(path(), 0, checkpoint=tmp_path).converged
+
+
+@pytest.mark.mpi
+def test_policy_and_device_of_every_constructor():
+    """They are the handle's, whichever way it came about, on any number of ranks."""
+    comm = world()
+    given = {"policy": "hash", "device": dgraph.Cpu(1), "comm": comm}
+    share = slice(comm.rank, None, comm.size)
+    offsets = np.array([0, 1, 1] if comm.rank == 0 else [0])
+    made = [
+        dgraph.Graph.load("path:6", **given),
+        dgraph.Graph.from_edges(np.array(EDGES[0])[share], np.array(EDGES[1])[share], **given),
+        dgraph.Graph.from_csr(offsets, np.array([1] if comm.rank == 0 else [], np.int64), **given),
+    ]
+    for graph in made:
+        assert (graph.policy, graph.device, graph.comm.size) == ("hash", dgraph.Cpu(1), comm.size)
+        report = dgraph.cc(graph, validate=True).report
+        taken = {choice["what"]: choice["taken"] for choice in report["choices"]}
+        assert (taken["policy"], taken["threads"], taken["backend"]) == ("hash", "1", "cpu")
+
+
+def test_a_graph_given_by_name_is_loaded_with_defaults(tmp_path):
+    (tmp_path / "a.el").write_text("0 1\n1 2\n")
+    assert dgraph.bfs(tmp_path / "a.el", 0).summary["reached"] == 3
+    assert dgraph.Graph.load("path:4", comm=SerialComm()).device == "auto"

@@ -1,0 +1,108 @@
+"""Programs of ``docs/guide/write-a-program.md`` against NetworkX and SciPy, at every rank count."""
+
+import networkx
+import numpy as np
+import pytest
+from children import ROOT
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+from test_docs import run_blocks
+
+import dgraph
+from dgraph.comm import world
+
+pytestmark = pytest.mark.mpi
+
+N, SOURCE = 80, 3
+DIRECTIONS = ["push", "pull"]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """Namespace after the page's blocks ran."""
+    return run_blocks(ROOT / "docs" / "guide" / "write-a-program.md")
+
+
+@pytest.fixture(scope="module")
+def edges():
+    """Distinct weighted edges without loops, sparse enough that some vertices are unreachable."""
+    rng = np.random.default_rng(7)
+    pairs = np.unique(rng.integers(0, N, (150, 2)), axis=0)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    return pairs[:, 0], pairs[:, 1], rng.integers(1, 20, len(pairs))
+
+
+@pytest.fixture(scope="module")
+def graph(edges):
+    comm = world()
+    mine = slice(comm.rank, None, comm.size)
+    return dgraph.Graph.from_edges(*(each[mine] for each in edges), n=N, policy="cvc", device="cpu", comm=comm)
+
+
+@pytest.fixture(scope="module")
+def oracle(edges):
+    made = networkx.DiGraph()
+    made.add_nodes_from(range(N))
+    made.add_weighted_edges_from(zip(*(each.tolist() for each in edges), strict=True))
+    return made
+
+
+def compared(result, name, want):
+    whole = result.gather()
+    if result.comm.rank == 0:
+        want(whole[name])
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_reachable(page, graph, oracle, direction):
+    result = dgraph.run(page["Reachable"](source=SOURCE), graph, options=dgraph.Options(direction=direction))
+    reached = networkx.descendants(oracle, SOURCE) | {SOURCE}
+    assert 1 < len(reached) < N
+    compared(result, "reached", lambda got: np.testing.assert_array_equal(np.flatnonzero(got), sorted(reached)))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_widest(page, graph, oracle, direction):
+    """A path of width w exists where edges of at least w connect."""
+    result = dgraph.run(page["Widest"](source=SOURCE), graph, options=dgraph.Options(direction=direction))
+    width = np.full(N, np.iinfo(np.int64).min)
+    for w in sorted({w for _, _, w in oracle.edges(data="weight")}):
+        wide = networkx.DiGraph((u, v) for u, v, weight in oracle.edges(data="weight") if weight >= w)
+        if SOURCE in wide:
+            width[list(networkx.descendants(wide, SOURCE))] = w
+    width[SOURCE] = 2**62
+    compared(result, "width", lambda got: np.testing.assert_array_equal(got, width))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_katz(page, graph, oracle, direction):
+    result = dgraph.run(page["Katz"](alpha=0.005), graph, options=dgraph.Options(direction=direction))
+    katz = networkx.katz_centrality(oracle, alpha=0.005, tol=1e-12, normalized=False, weight="weight")
+    compared(result, "katz", lambda got: np.testing.assert_allclose(got, [katz[v] for v in range(N)], rtol=1e-6))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_nearest(page, graph, edges, direction):
+    source, target, weight = edges
+    result = dgraph.run(page["Nearest"](source=SOURCE), graph, options=dgraph.Options(direction=direction))
+    dist = dijkstra(csr_array((weight, (source, target)), shape=(N, N)), indices=SOURCE)
+    want = np.where(np.isinf(dist), np.iinfo(np.int64).max, np.where(np.isinf(dist), 0, dist).astype(np.int64))
+    compared(result, "dist", lambda got: np.testing.assert_array_equal(got, want))
+
+
+def test_ties(page, graph, oracle):
+    result = dgraph.run(page["PathTies"](source=SOURCE), graph)
+    before, _ = networkx.dijkstra_predecessor_and_distance(oracle, SOURCE)
+    want = [len(before.get(v, [])) for v in range(N)]
+    assert max(want) > 1
+    compared(result, "ties", lambda got: np.testing.assert_array_equal(got, want))
+
+
+def test_independent(page, graph, oracle):
+    result = dgraph.run(page["Independent"](seed=2), graph.undirected())
+
+    def independent(chosen):
+        assert chosen.any()
+        assert not any(chosen[u] and chosen[v] for u, v in oracle.edges)
+
+    compared(result, "chosen", independent)
