@@ -19,11 +19,13 @@ from dgraph.graph.build.collective_checks import count_vertices, is_clean, unify
 from dgraph.graph.build.fingerprint import fingerprint
 from dgraph.graph.build.rows_from_file import check_mirrored
 from dgraph.graph.devices import Device, described
+from dgraph.graph.graph_values import GraphValues
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load import describe, graph_spec, load
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.rows import merge_parallel
+from dgraph.graph.vertex_columns import VertexColumns
 from partitioning.store import is_store
 
 
@@ -45,15 +47,14 @@ class SharedAttribute:
     def __get__(self, graph: Any, owner: type) -> Any:
         if graph is None:
             return self
-        if "closed" in graph._shared:
-            raise UsageError(f"the graph {graph.facts.name} was closed; load it again")
+        graph._check_open()
         return graph._shared.get(self.name)
 
     def __set__(self, graph: Any, value: Any) -> None:
         graph._shared[self.name] = value
 
 
-class Graph:
+class Graph(GraphValues):
     """A graph spread over the ranks of ``comm``; its methods are collective, but for :meth:`on`.
 
     ``with graph:`` gives its memory back at the end, as :meth:`close` does.
@@ -115,6 +116,7 @@ class Graph:
         if undirected is not None and undirected is not self:
             undirected.close()
         self._locals.clear()
+        self._columns = VertexColumns({})
         self._shared["closed"] = True
         self._release()
         if held is not None:
@@ -343,9 +345,15 @@ class Graph:
     @property
     def block(self) -> EdgeBlock:
         """This rank's rows."""
+        self._check_open()
+        return self._rows
+
+    def _check_open(self) -> None:
         if "closed" in self._shared:
             raise UsageError(f"the graph {self.facts.name} was closed; load it again")
-        return self._rows
+
+    def _made(self, block: EdgeBlock) -> Graph:
+        return Graph(block, self.comm).on(self.policy, self.device)
 
     @property
     def evidence(self) -> Any:
@@ -418,7 +426,11 @@ class Graph:
             return self
         if self._undirected is None:
             self._undirected = self._symmetrised()
-        return self._undirected.on(self.policy, self.device)
+        other = self._undirected.on(self.policy, self.device)
+        if self._columns:
+            gids = np.arange(self.block.first, self.block.first + self.block.rows)
+            other._columns = self._columns.moved(slice(None), gids, other.block, self.comm)
+        return other
 
     def _symmetrised(self) -> Graph:
         return Graph(symmetrised(self.block, self.comm), self.comm)
