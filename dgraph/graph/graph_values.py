@@ -11,6 +11,7 @@ import numpy as np
 from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.build.rows_from_file import is_mirrored
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_of, subgraph, within
 from dgraph.graph.vertex_columns import VertexColumns, gids_of, read_column
@@ -39,7 +40,7 @@ class GraphValues:
 
     @property
     def columns(self) -> VertexColumns:
-        """Columns kept with the graph (:meth:`with_columns`): name → this rank's array, in the order of :meth:`vertices`.
+        """Columns kept with the graph (:meth:`with_columns`): name → this rank's array, ordered as :meth:`vertices`.
 
         Text is str (dtype object), None where there is no value.
         """
@@ -121,8 +122,7 @@ class GraphValues:
                 is the smaller id.
 
         Raises:
-            UsageError: not one bool an edge.
-            DataError: the function answered differently for the two arcs of an undirected edge.
+            UsageError: not one bool an edge, or another one for each of the two arcs of an undirected edge.
         """
         block = self.block
         mask = chosen_arcs(block, keep, self.comm)
@@ -181,6 +181,11 @@ class GraphValues:
     def _subgraph(self, vertices: np.ndarray, arcs: np.ndarray | None, note: str) -> Self:
         block, comm = self.block, self.comm
         made, gids = subgraph(block, vertices, arcs, f"{note}: of {block.n:,} vertices and {block.m:,} edges", comm)
+        if arcs is not None and not block.directed and not is_mirrored(made, comm):
+            raise UsageError(
+                "the predicate answered differently for the two arcs of an undirected edge; it must depend on source, "
+                "target and weight alone, not on its call or on where an edge stands in the arrays"
+            )
         other = self._made(made)
         other._columns = self._columns.moved(vertices, gids, made, comm)
         return other

@@ -117,7 +117,8 @@ def within(block: EdgeBlock, gids: np.ndarray, radius: int, comm: Comm) -> np.nd
     rows = _newly_reached([gids], starts, reached, comm)
     while radius and comm.total(rows.size):
         found = [
-            _targets(block, rows[step * CHUNK : (step + 1) * CHUNK]) for step in range(comm.largest(-(-rows.size // CHUNK)))
+            _targets(block, rows[step * CHUNK : (step + 1) * CHUNK])
+            for step in range(comm.largest(-(-rows.size // CHUNK)))
         ]
         rows, radius = _newly_reached(found, starts, reached, comm), radius - 1
     return reached

@@ -176,7 +176,7 @@ def _encoded(name: str, values: np.ndarray) -> np.ndarray:
     for begin in range(0, values.size, CHUNK):
         piece = values[begin : begin + CHUNK]
         if piece.dtype.kind == "O":
-            empty = (piece == None) | (piece != piece)  # noqa: E711, PLR0124 - by element: None, NaN
+            empty = (piece == None) | (piece != piece)  # noqa: E711 - by element: None, NaN
             piece = np.where(empty.astype(bool), "", piece)
             if not set(map(type, piece.tolist())) <= {str}:
                 raise UsageError(f"{name} has values of several types; a column has numbers, bool or text; convert it")
@@ -208,7 +208,9 @@ def _placed(name: str, gids: np.ndarray, values: np.ndarray, block: EdgeBlock, c
         raise UsageError(f"{name} has more than one value for vertex {vertex}; give one for each")
     if comm.total(int(np.count_nonzero(times == 0))):
         if out.dtype.kind == "b":
-            raise UsageError(f"{name} lacks a value for some vertices, and bool has none for missing; give one for each")
+            raise UsageError(
+                f"{name} lacks a value for some vertices, and bool has none for missing; give one for each"
+            )
         if out.dtype.kind in "iuf":
             out = out.astype(np.float64)
             out[times == 0] = np.nan

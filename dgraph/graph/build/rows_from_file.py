@@ -95,17 +95,22 @@ def build_from_rows(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock
 
 
 def check_mirrored(block: EdgeBlock, comm: Comm, name: str) -> None:
-    """Refuse rows in which some arc lacks its reverse; collective.
+    """Refuse rows in which some arc lacks its reverse; collective."""
+    if not is_mirrored(block, comm):
+        raise DataError(
+            f"{name}: some arc lacks its reverse of the same weight, so the graph is not undirected; "
+            "read it as directed (directed=True, --directed), or add the reverses"
+        )
+
+
+def is_mirrored(block: EdgeBlock, comm: Comm) -> bool:
+    """Return True if every arc has its reverse, of the same weight; collective.
 
     Compares the sums of a hash over all arcs and over all reverses, so no arc is looked up.
     """
     there, back = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
     sums = comm.allgather(np.array([there, back], np.uint64)).sum(axis=0, dtype=np.uint64)
-    if sums[0] != sums[1]:
-        raise DataError(
-            f"{name}: some arc lacks its reverse of the same weight, so the graph is not undirected; "
-            "read it as directed (directed=True, --directed), or add the reverses"
-        )
+    return bool(sums[0] == sums[1])
 
 
 def _edges(raw: RawRows) -> RawEdges:
