@@ -169,14 +169,14 @@ class GraphValues:
         kinds = self._columns.kinds() | {
             VERTEX: np.dtype(np.int64 if names is None else object), OUT_DEGREE: np.dtype(np.int64)
         }  # fmt: skip
-        read = columns_read(predicate, kinds, "vertex", self.comm)
+        read = columns_read(predicate, kinds, "vertices", self.comm)
         made = {name: self._columns[name] for name in read if name in self._columns}
         if OUT_DEGREE in read:
             made[OUT_DEGREE] = np.diff(block.offsets)
         if VERTEX in read:
             made[VERTEX] = self.vertices()
         with self.comm.together():
-            return chosen(predicate, rows_with(made, block.rows, kinds, "vertex"), "vertex")
+            return chosen(predicate, rows_with(made, block.rows, kinds, "vertices"), "vertices")
 
     def _subgraph(self, vertices: np.ndarray, arcs: np.ndarray | None, note: str) -> Self:
         block, comm = self.block, self.comm

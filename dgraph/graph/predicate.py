@@ -44,7 +44,7 @@ def columns_read(predicate: Predicate, kinds: Mapping[str, np.dtype], what: str,
     Args:
         predicate: the function; it is called with no rows.
         kinds: dtype of every column by name.
-        what: "vertex" or "edge", for messages.
+        what: "vertices" or "edges", for messages.
         comm: communicator of the ranks.
 
     Raises:
@@ -54,7 +54,7 @@ def columns_read(predicate: Predicate, kinds: Mapping[str, np.dtype], what: str,
 
     def column(name: str) -> np.ndarray:
         if name not in kinds:
-            raise unknown(f"column of {what}s", name, kinds)
+            raise unknown(f"column of {what}", name, kinds)
         read.append(name)
         return np.empty(0, kinds[name])
 
@@ -79,12 +79,12 @@ def chosen(predicate: Predicate, rows: Rows, what: str) -> np.ndarray:
         raise
     except Exception as error:
         raise UsageError(
-            f"the predicate failed on {len(rows)} {what}s: {type(error).__name__}: {error}; "
+            f"the predicate failed on {len(rows)} {what}: {type(error).__name__}: {error}; "
             "it receives arrays, also empty ones, and returns one bool for each of their values"
         ) from error
     if found.dtype != bool or found.shape != (len(rows),):
         raise UsageError(
-            f"the predicate returned {found.dtype} of shape {found.shape} for {len(rows)} {what}s; "
+            f"the predicate returned {found.dtype} of shape {found.shape} for {len(rows)} {what}; "
             "return an array with one bool for each (a & b, a | b and ~a combine conditions)"
         )
     return found
@@ -97,8 +97,8 @@ def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str]
         if name in columns:
             return columns[name]
         if name in kinds:
-            raise UsageError(f"the predicate reads {name} for some {what}s only; let it read {name} on every call")
-        raise unknown(f"column of {what}s", name, kinds)
+            raise UsageError(f"the predicate reads {name} for some {what} only; let it read {name} on every call")
+        raise unknown(f"column of {what}", name, kinds)
 
     return Rows(column, size)
 
@@ -112,7 +112,7 @@ def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> np.ndarra
     names = block.ids.names
     end = np.dtype(np.int64 if names is None else object)
     kinds = {"source": end, "target": end, "weight": block.weight_type or np.dtype(np.int64)}
-    read = columns_read(predicate, kinds, "edge", comm)
+    read = columns_read(predicate, kinds, "edges", comm)
     out = np.empty(block.targets.size, bool)
     for number in range(arcs.rounds(block, comm)):
         start, stop = arcs.span(block, number)
@@ -128,5 +128,5 @@ def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> np.ndarra
             piece = np.ones(stop - start, np.int64) if block.weights is None else block.weights[start:stop]
             columns["weight"] = piece
         with comm.together():
-            out[start:stop] = chosen(predicate, rows_with(columns, stop - start, kinds, "edge"), "edge")
+            out[start:stop] = chosen(predicate, rows_with(columns, stop - start, kinds, "edges"), "edges")
     return out

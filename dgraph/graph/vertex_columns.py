@@ -97,8 +97,8 @@ def read_column(name: str, given: Any, block: EdgeBlock, comm: Comm) -> np.ndarr
     if vertices is None:
         if listed[1] != block.n:
             raise UsageError(
-                f"{name} has {listed[1]:,} values, and the graph has {block.n:,} vertices; give one for each by ascending "
-                "id (each rank its share, rank 0 the first), or a pair (vertices, values)"
+                f"{name} has {listed[1]:,} values, and the graph has {block.n:,} vertices; give one for each by "
+                "ascending id (each rank its share, rank 0 the first), or a pair (vertices, values)"
             )
         before = comm.before(values.size)
         gids = np.arange(before, before + values.size)
@@ -208,9 +208,7 @@ def _placed(name: str, gids: np.ndarray, values: np.ndarray, block: EdgeBlock, c
         raise UsageError(f"{name} has more than one value for vertex {vertex}; give one for each")
     if comm.total(int(np.count_nonzero(times == 0))):
         if out.dtype.kind == "b":
-            raise UsageError(
-                f"{name} lacks a value for some vertices, and bool has none for missing; give one for each"
-            )
+            raise UsageError(f"{name} is bool and lacks a value for some vertices; give one for each")
         if out.dtype.kind in "iuf":
             out = out.astype(np.float64)
             out[times == 0] = np.nan
