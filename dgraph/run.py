@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def run(
     trace, progress, options = trace or Trace(comm), progress or Progress(), options or Options()
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
-    with comm.guarded(), listening(checkpoint is not None) as signals:
+    with comm.guarded(), listening(checkpoint is not None) as signals, ExitStack() as ending:
         with trace("init"):
             work = _algorithm(algorithm, parameters)
             if validate:
@@ -91,6 +92,7 @@ def run(
         trace.describe("graph", **vars(graph.facts))
         with trace("init"):
             engine, place = _opened(graph, options, trace, progress)
+            ending.callback(engine.leave)
         with trace("load"):
             names, given = graph.ids.names, work
             work = work if names is None else work.numbered(names, comm)

@@ -297,6 +297,10 @@ class Backend(ABC):
         """Give back the memory that graphs of earlier runs take on the device."""
         return
 
+    def leave(self) -> None:
+        """Undo what a run changed for the whole process."""
+        return
+
     def memory(self) -> dict[str, int | bool] | None:
         """Return the device memory that the run used, in bytes by name; None without a device."""
         return None

@@ -12,11 +12,12 @@ from dgraph.graph.devices import DEVICES, Auto, Cpu, Cuda, Device
 from dgraph.testing import Options as TestOptions
 
 OPTION_FIELDS = ("direction", "schedule", "rounds", "max_rounds", "sync", "record", "watchdog")
+WORDS = {"memory": "gpu-memory"}
 TEST_AIDS = {"direction": "flip", "sync": "poison"}
 
 
 def device_of(flat: Mapping[str, Any]) -> Device:
-    """Return the device of the options ``backend``, ``threads``, ``gpus``, ``transport`` and ``allow_gpu_sharing``.
+    """Return the device of the options ``backend``, ``threads`` and those about GPUs.
 
     Raises:
         UsageError: an unknown backend, or an option that it does not have.
@@ -29,6 +30,7 @@ def device_of(flat: Mapping[str, Any]) -> Device:
         "gpus": flat.get("gpus"),
         "transport": flat.get("transport"),
         "share": flat.get("allow_gpu_sharing") or None,
+        "memory": flat.get("gpu_memory"),
     }
     given = {key: value for key, value in given.items() if value is not None}
     if name == "cpu":
@@ -37,7 +39,8 @@ def device_of(flat: Mapping[str, Any]) -> Device:
         given.pop("share", None)
         for option in given.keys() - {"threads"}:
             raise UsageError(
-                f"--{option} {given[option]} is about GPUs, and --backend cpu takes none; leave one of them out"
+                f"--{WORDS.get(option, option)} {given[option]} is about GPUs, and --backend cpu takes none; "
+                "leave one of them out"
             )
         return Cpu(**given)
     if name == "cuda":

@@ -41,7 +41,7 @@ class Gpu(Device):
         return self._free()
 
     def _free(self):
-        return self.memory - sum(map(taken, self.there))
+        return super().free() - sum(map(taken, self.there))
 
 
 def taken(graph):
@@ -96,6 +96,19 @@ def check(graph, expected, **more):
     reached = expected[found.columns["vertex"]]
     assert np.array_equal(found.columns["distance"], np.where(reached < 0, UNREACHED, reached))
     return found
+
+
+def test_a_run_beyond_its_limit_is_refused_with_figures(uploads):
+    graph, expected = graph_of(SerialComm())
+    need = check(graph, expected, backend="cuda").report["ranks"][0]["gpu_memory"]["planned_bytes"]
+    graph.held = None
+    assert check(graph, expected, backend="cuda", gpu_memory=str(need)).converged
+    graph.held = None
+    refused = rf"needs {need:,} bytes .* and {need - 1:,} are free .* limit of {need - 1:,} "
+    with pytest.raises(UsageError, match=refused):
+        check(graph, expected, backend="cuda", gpu_memory=str(need - 1))
+    graph.held = None
+    assert check(graph, expected, backend="cuda").converged
 
 
 @pytest.mark.parametrize("size", [1, 3])

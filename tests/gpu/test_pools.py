@@ -10,6 +10,8 @@ import pytest
 from emulated import Device, needs_compiler
 from flat_run import flat_run
 
+import dgraph
+from dgraph.backend import _takes_gpu
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device import device as cuda
 from dgraph.backend.cuda.device import pools
@@ -17,6 +19,7 @@ from dgraph.backend.cuda.device.ipc_memory import WHOLE
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.graph_build import BuiltGraph
 from dgraph.backend.cuda.graph_build.build_memory import demand
+from dgraph.cli.flat_options import device_of
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
 from dgraph.graph.load_options import LoadOptions
@@ -29,13 +32,13 @@ class Pool:
     """As CuPy's: memory holds its pool weakly, and is lost to its user when the pool ends first."""
 
     def __init__(self, gpu):
-        self.gpu, self.kept, self.used = gpu, 0, 0
+        self.gpu, self.kept, self.used, self.limit = gpu, 0, 0, 0
         self.weak = weakref.ref(self)  # one for all memory: gc clears those in garbage before it asks them
         weakref.finalize(self, gpu.ended, self.__dict__)
 
     def malloc(self, size):
         taken = max(size - self.kept, 0)
-        if taken > self.gpu.free:
+        if taken > self.gpu.free or 0 < self.limit < self.total_bytes() + taken:
             raise MemoryError(f"{size} bytes")
         self.gpu.free -= taken
         self.kept += taken - size
@@ -45,6 +48,9 @@ class Pool:
     def free_all_blocks(self):
         self.gpu.free += self.kept
         self.kept = 0
+
+    def set_limit(self, size):
+        self.limit = size
 
     def free_bytes(self):
         return self.kept
@@ -58,7 +64,7 @@ class Pool:
 
 class Memory:
     def __init__(self, pool, size):
-        self.pool, self.size = pool.weak, size
+        self.pool, self.size, self.ptr = pool.weak, size, 4096
 
     def __del__(self):
         pool = self.pool()
@@ -78,12 +84,15 @@ class Gpu:
         self.get_default_memory_pool = lambda: self.spare
         self.__version__ = "14.0"
         runtime = SimpleNamespace(
-            CUDARuntimeError=RuntimeError, malloc=self.raw, memset=lambda *_: None, deviceSynchronize=lambda: None,
+            CUDARuntimeError=RuntimeError, malloc=self.raw, free=self.returned, memset=lambda *_: None,
+            deviceSynchronize=lambda: None,
             getDeviceProperties=lambda _: {"name": b"a GPU", "multiProcessorCount": 2, "major": 9, "minor": 0},
         )  # fmt: skip
         self.cuda = SimpleNamespace(
-            Device=self.device, MemoryPool=lambda: Pool(self), runtime=runtime, set_allocator=self.allocate_by
-        )
+            Device=self.device, MemoryPool=lambda: Pool(self), runtime=runtime, set_allocator=self.allocate_by,
+            get_allocator=lambda: self.alloc, UnownedMemory=lambda *of: of, MemoryPointer=lambda *of: of,
+        )  # fmt: skip
+        self.alloc = self.spare.malloc
 
     def device(self, number):
         context = nullcontext()
@@ -98,6 +107,9 @@ class Gpu:
             raise RuntimeError("out of memory")
         self.free -= size
         return 4096
+
+    def returned(self, address):
+        self.free += 4 * WHOLE
 
     def ended(self, pool):
         self.free += pool["kept"] + pool["used"]
@@ -116,8 +128,9 @@ def gpu(monkeypatch):
     assert not made.lost, "memory went while somebody used it"
 
 
-def using(gpu):
-    made = cuda.CudaDevice(0)
+def using(gpu, allocator="pool", memory=None):
+    made = cuda.CudaDevice(0, allocator)
+    made.limit_memory(memory)
     made.use()
     return made
 
@@ -186,6 +199,81 @@ def test_memory_of_a_device_that_is_gone_is_nobody_elses(gpu):
     del device
     array = gpu.alloc(100)
     assert gpu.spare.used == array.size
+
+
+def test_a_limit_holds_for_all_graphs_of_the_process(gpu):
+    """Of 64 blocks 32 are allowed; another graph holds 10 as arrays and 4 as messages."""
+    other = using(gpu)
+    array, address = gpu.alloc(10 * WHOLE), other.raw.malloc(4 * WHOLE)
+    device = using(gpu, memory=0.5)
+    assert device.limit == 32 * WHOLE
+    assert device.free() == 18 * WHOLE
+    demand(18 * WHOLE, device, "a graph")
+    with pytest.raises(
+        UsageError, match=r"37,748,736 are free on a GPU within the limit of 67,108,864 \(memory=, --gpu-"
+    ):
+        demand(18 * WHOLE + 1, device, "a graph")
+    mine = gpu.alloc(17 * WHOLE)
+    with pytest.raises(MemoryError):
+        gpu.alloc(2 * WHOLE)
+    other.raw.free(address)
+    assert device.free() == 5 * WHOLE
+    more = gpu.alloc(5 * WHOLE)
+    assert device.free() == 0
+    device.limit_memory(None)
+    del array, mine, more
+    assert gpu.alloc(60 * WHOLE).size == 60 * WHOLE
+
+
+def test_a_limit_makes_unused_blocks_go_before_it_refuses(gpu):
+    device = using(gpu, memory=f"{20 * WHOLE}")
+    old = using(gpu)
+    kept = gpu.alloc(15 * WHOLE)
+    del kept
+    assert old.held() == 15 * WHOLE
+    device.use()
+    assert device.free(20 * WHOLE) == 20 * WHOLE
+    assert gpu.alloc(20 * WHOLE).size == 20 * WHOLE
+
+
+def test_the_allocator_of_the_process_serves_arrays_and_is_set_back(gpu):
+    theirs = Pool(gpu)
+    gpu.cuda.set_allocator(theirs.malloc)
+    device = using(gpu, "cupy", 30 * WHOLE)
+    ours = gpu.alloc(20 * WHOLE)
+    assert (theirs.used, device.used(), device.peak, device.held()) == (20 * WHOLE, *[20 * WHOLE] * 3)
+    assert device.free() == 10 * WHOLE
+    with pytest.raises(MemoryError):
+        gpu.alloc(11 * WHOLE)
+    other = using(gpu)
+    pooled = gpu.alloc(WHOLE)
+    assert pooled.pool is other.pool.weak
+    device.leave()
+    assert gpu.alloc == theirs.malloc
+    del ours
+    assert (theirs.used, device.used(), device.free()) == (0, 0, 29 * WHOLE)
+    with device.using():
+        assert gpu.alloc != theirs.malloc
+    assert gpu.alloc == theirs.malloc
+
+
+@pytest.mark.parametrize(("given", "wrong"), [
+    ({"memory": "much"}, "'much' is not a size"), ({"memory": 0}, "memory=0 limits nothing"),
+    ({"memory": 1.5}, "memory=1.5 limits nothing"), ({"memory": True}, "memory=True limits nothing"),
+    ({"allocator": "rmm"}, "unknown allocator 'rmm': known are cupy, pool"),
+])  # fmt: skip
+def test_limits_that_are_none(given, wrong):
+    for kind in (dgraph.Cuda, dgraph.Auto):
+        with pytest.raises(UsageError, match=wrong):
+            kind(**given)
+
+
+def test_a_limit_of_gpus_needs_one():
+    with pytest.raises(UsageError, match="--gpu-memory 20GiB is about GPUs, and this run has none"):
+        _takes_gpu(dgraph.Auto(memory="20GiB"), {}) or pytest.skip("there is a GPU")
+    with pytest.raises(UsageError, match="--gpu-memory 1GiB is about GPUs, and --backend cpu takes none"):
+        device_of({"backend": "cpu", "gpu_memory": "1GiB"})
+    assert device_of({"gpu_memory": "1GiB"}) == dgraph.Auto(memory="1GiB")
 
 
 @pytest.fixture

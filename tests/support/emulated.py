@@ -14,13 +14,15 @@ import subprocess
 import tempfile
 import time
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache, cached_property, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from emulated_raw import Raw
+
+from dgraph.graph.devices import bytes_allowed
 
 HERE = Path(__file__).parent
 THREADS = 64
@@ -109,7 +111,7 @@ class Device:
     """
 
     name, architecture, xp, threads, ranged = "emulated", "emulated", Garbage(), THREADS, False
-    peak = 0
+    peak, limit = 0, None
 
     def __init__(self, blocks: int = 2, seed: int = 0, memory: int = 1 << 30, mutant: tuple | None = None):
         self.blocks, self.seed, self.memory = blocks, seed, memory
@@ -124,8 +126,17 @@ class Device:
     def use(self):
         pass
 
+    def leave(self):
+        pass
+
+    def using(self):
+        return nullcontext()
+
+    def limit_memory(self, memory):
+        self.limit = bytes_allowed(memory, self.memory)
+
     def free(self, wanted: int = 0) -> int:
-        return self.memory
+        return self.memory if self.limit is None else min(self.memory, self.limit)
 
     def used(self) -> int:
         return 0

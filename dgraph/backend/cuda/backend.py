@@ -52,6 +52,7 @@ class CudaBackend(Backend):
         options: options of the run.
         device: device to run on; None: the GPU that ``gpus`` names for ``place``, or the next in turn.
         gpus: "0,1,2,3": the GPU of each rank of the node, by place.
+        allocator: as of :class:`~dgraph.Cuda`.
 
     Attributes:
         links: transports between GPUs, once :meth:`connect` ran; None on one rank, and where a rank has no GPU.
@@ -62,8 +63,10 @@ class CudaBackend(Backend):
     links: Links | None = None
 
     def __init__(
-        self, place: int, ranks_here: int, alone: bool, options: Options, device=None, gpus: str | None = None
+        self, place: int, ranks_here: int, alone: bool, options: Options, device=None, gpus: str | None = None,
+        allocator: str = "pool",
     ):  # fmt: skip
+        self.allocator = allocator
         self.alone, self.options, self.warning = alone, options, ""
         self.how = "given"
         self.device = device or self._gpu(place, ranks_here, gpus)
@@ -76,7 +79,7 @@ class CudaBackend(Backend):
 
     def choosing(self, options: Options) -> CudaBackend:
         """Return a backend of other options that shares this GPU and its graphs; the memory peak restarts."""
-        other = CudaBackend(0, 1, self.alone, options, self.device)
+        other = CudaBackend(0, 1, self.alone, options, self.device, allocator=self.allocator)
         other._graphs, other.why, other.how = self._graphs, self.why, self.how
         other._shares_graphs = True
         other.device.forget_peak()
@@ -96,6 +99,10 @@ class CudaBackend(Backend):
         """Drop the graphs on this GPU and return their memory to the driver."""
         self._graphs.clear()
         self.device.give_back()
+
+    def leave(self) -> None:
+        """Set CuPy's allocator back to the process' own."""
+        self.device.leave()
 
     @property
     def ranges(self):
@@ -124,7 +131,7 @@ class CudaBackend(Backend):
         from dgraph.backend.cuda.device.device import CudaDevice, visible_gpus
 
         number, self.how = gpu_assignment.number(gpus, place, ranks_here, visible_gpus())
-        return CudaDevice(number)
+        return CudaDevice(number, self.allocator)
 
     @property
     def local_rounds(self) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from dgraph.backend.cuda.device.compiled_module import Module
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
 from dgraph.comm.forks import began
 from dgraph.errors import UsageError
+from dgraph.graph.devices import Memory, bytes_allowed
 
 LARGE = 2 << 30
 """Bytes from which on an upload bypasses CuPy's pinned copy, so that the host does not hold an array twice."""
@@ -107,9 +109,12 @@ class CudaDevice:
         raw: memory that other processes may access.
         peak: largest number of bytes that our arrays took at once.
         ranged: True if rounds and phases get names for a profiler.
+        limit: most bytes that our arrays and messages may take; None: no limit.
     """
 
-    def __init__(self, number: int):
+    limit: int | None = None
+
+    def __init__(self, number: int, allocator: str = "pool"):
         self.xp: Any = cupy()
         self.number = number
         self._device = self.xp.cuda.Device(number)
@@ -118,7 +123,7 @@ class CudaDevice:
         self.name, self.blocks = facts["name"].decode(), int(facts["multiProcessorCount"])
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
-        self.pool = pools.pool_of(self)
+        self.pool = pools.pool_of(self, allocator)
         self.raw = IpcMemory(self.xp, number, nccl, partial(pools.drop_caches, self.xp, number, weakref.ref(self)))
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
@@ -130,10 +135,29 @@ class CudaDevice:
     def use(self) -> None:
         """Make this GPU current for the calling thread, and its pool CuPy's allocator."""
         self._device.use()
-        self.xp.cuda.set_allocator(pools.allocator(self))
+        pools.enter(self)
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Make this GPU current, and its pool CuPy's allocator for the body."""
+        self._device.use()
+        with pools.entered(self):
+            yield
+
+    def leave(self) -> None:
+        """Set CuPy's allocator back to the process' own."""
+        pools.leave(self.xp)
+
+    def limit_memory(self, memory: Memory) -> None:
+        """Set ``limit``, for all GPU memory that this process' graphs take here."""
+        self.limit = bytes_allowed(memory, int(self._device.mem_info[1]))
+        if self.limit is None:
+            self.pool.set_limit(size=0)
 
     def allocate(self, size: int) -> Any:
         """Allocate memory for a CuPy array, after eviction of caches if needed."""
+        if self.limit is not None:
+            self.pool.set_limit(size=max(self.limit - self.elsewhere() - self.raw.held(), 1))
         for remedy in (self.give_back, self.drop_caches):
             try:
                 memory = self.pool.malloc(size)
@@ -153,7 +177,11 @@ class CudaDevice:
         return self._free()
 
     def _free(self) -> int:
-        return int(self._device.mem_info[0]) + self.pool.free_bytes()
+        allowed = None if self.limit is None else self.limit - self.elsewhere() - self.used() - self.raw.held()
+        if allowed is not None and isinstance(self.pool, pools.ProcessMemory):
+            return max(allowed, 0)  # its allocator may have a pool, of which the driver says nothing
+        free = int(self._device.mem_info[0]) + self.pool.free_bytes()
+        return free if allowed is None else max(min(free, allowed), 0)
 
     def give_back(self) -> None:
         """Return unused memory of this process to the GPU."""

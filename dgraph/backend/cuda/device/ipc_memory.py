@@ -43,6 +43,7 @@ class IpcMemory:
         self.xp, self.runtime, self.number = xp, xp.cuda.runtime, number
         self.names_are_bytes = int(xp.__version__.split(".")[0]) >= 14
         self._uuids: dict[int, str] = {}
+        self._sizes: dict[int, int] = {}
 
     def malloc(self, size: int) -> int:
         """Allocate ``size`` zeroed bytes or more and return their address."""
@@ -52,6 +53,7 @@ class IpcMemory:
         except self.runtime.CUDARuntimeError:  # pools of arrays may hold unused memory
             self._give_back()
             address = int(self.runtime.malloc(size))
+        self._sizes[address] = size
         self.runtime.memset(address, 0, size)
         self.runtime.deviceSynchronize()
         return address
@@ -63,6 +65,11 @@ class IpcMemory:
     def free(self, address: int) -> None:
         """Free an allocation of :meth:`malloc`."""
         self.runtime.free(address)
+        self._sizes.pop(address, None)
+
+    def held(self) -> int:
+        """Return the bytes of the allocations of :meth:`malloc`."""
+        return sum(self._sizes.values())
 
     def share(self, address: int) -> bytes:
         """Return a handle by which another process of this host can :meth:`open` an allocation."""

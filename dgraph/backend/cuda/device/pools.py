@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _pools: dict[Any, tuple[int, weakref.ref]] = {}
 """Pools of this process: pool → (number of its GPU, device)."""
+
+_process: dict[int, Callable[[int], Any]] = {}
+"""The allocator that the process set for CuPy, by the ``id`` of the module."""
 
 _caches: list[weakref.WeakMethod] = []
 """Methods that evict cached data from a GPU, called with its number and the device that is short of memory."""
@@ -34,24 +38,102 @@ def drop_caches(xp: Any, number: int, device: weakref.ref) -> None:
     give_back(xp, number)
 
 
-def pool_of(device: Any) -> Any:
-    """Create a pool on a device's GPU, for as long as the device lives."""
+def pool_of(device: Any, allocator: str = "pool") -> Any:
+    """Create a pool on a device's GPU, for as long as the device lives; "cupy": memory of the process' allocator."""
     _close_orphans(device.xp, device.number)
-    pool = device.xp.cuda.MemoryPool()
+    pool = ProcessMemory(device.xp, device.number) if allocator == "cupy" else device.xp.cuda.MemoryPool()
     _pools[pool] = device.number, weakref.ref(device)
     weakref.finalize(device, _close, device.xp, device.number, pool).atexit = False
     return pool
 
 
-def allocator(device: Any) -> Callable[[int], Any]:
-    """Return an allocation function for CuPy; it holds no reference to the device."""
-    kept, others = weakref.ref(device), device.xp.get_default_memory_pool().malloc
+class Allocator:
+    """Allocation function for CuPy; it holds no reference to the device."""
 
-    def allocate(size: int) -> Any:
-        found = kept()
-        return others(size) if found is None else found.allocate(size)
+    def __init__(self, device: Any):
+        self._device, self._xp = weakref.ref(device), device.xp
 
-    return allocate
+    def __call__(self, size: int) -> Any:
+        """Allocate from the device's pool, or as the process does if the device is gone."""
+        found = self._device()
+        return process_allocator(self._xp)(size) if found is None else found.allocate(size)
+
+
+def enter(device: Any) -> None:
+    """Make a device's pool CuPy's allocator, and remember the process' own."""
+    cuda = device.xp.cuda
+    process_allocator(device.xp)
+    cuda.set_allocator(Allocator(device))
+
+
+@contextmanager
+def entered(device: Any) -> Iterator[None]:
+    """Make a device's pool CuPy's allocator for the body."""
+    before = device.xp.cuda.get_allocator()
+    enter(device)
+    try:
+        yield
+    finally:
+        device.xp.cuda.set_allocator(before)
+
+
+def leave(xp: Any) -> None:
+    """Set CuPy's allocator back to the process' own."""
+    xp.cuda.set_allocator(process_allocator(xp))
+
+
+def process_allocator(xp: Any) -> Callable[[int], Any]:
+    """Return the allocator that the process set for CuPy last, which is not one of ours."""
+    found = xp.cuda.get_allocator()
+    if not isinstance(found, Allocator):
+        _process[id(xp)] = found
+    return _process.get(id(xp)) or xp.get_default_memory_pool().malloc
+
+
+class ProcessMemory:
+    """Memory of the allocator that the process set for CuPy, with the part of a pool's interface that is used here.
+
+    Freed memory goes back to the allocator at once.
+    """
+
+    def __init__(self, xp: Any, number: int):
+        self.xp, self.number, self._used, self._limit = xp, number, 0, 0
+
+    def malloc(self, size: int) -> Any:
+        """Allocate memory, which is counted until it is freed."""
+        if self._limit and self._used + size > self._limit:
+            raise MemoryError(f"{size:,} bytes beyond the limit of {self._limit:,}")
+        held = _Held(self, process_allocator(self.xp)(size), size)
+        cuda = self.xp.cuda
+        return cuda.MemoryPointer(cuda.UnownedMemory(int(held.pointer.ptr), size, held, self.number), 0)
+
+    def set_limit(self, size: int) -> None:
+        """Set the most bytes in use; 0: no limit."""
+        self._limit = size
+
+    def used_bytes(self) -> int:
+        """Return the bytes in use."""
+        return self._used
+
+    total_bytes = used_bytes
+
+    def free_bytes(self) -> int:
+        """Return 0: what the allocator keeps is unknown."""
+        return 0
+
+    def free_all_blocks(self) -> None:
+        """Do nothing: nothing is kept."""
+
+
+class _Held:
+    """An allocation of :class:`ProcessMemory`, while an array uses it."""
+
+    def __init__(self, memory: ProcessMemory, pointer: Any, size: int):
+        self.memory, self.pointer, self.size = memory, pointer, size
+        memory._used += size
+
+    def __del__(self) -> None:
+        self.memory._used -= self.size
 
 
 def give_back(xp: Any, number: int) -> None:
@@ -64,8 +146,12 @@ def give_back(xp: Any, number: int) -> None:
 
 
 def held(number: int, but: Any) -> int:
-    """Return the bytes of a GPU that all pools but one hold."""
-    return sum(pool.total_bytes() for pool in _pools_of(number) if pool is not but)
+    """Return the bytes of a GPU that all pools but one, and the messages of their devices, hold."""
+    return sum(pool.total_bytes() + _messages(_pools[pool][1]()) for pool in _pools_of(number) if pool is not but)
+
+
+def _messages(device: Any) -> int:
+    return 0 if device is None else device.raw.held()
 
 
 def _pools_of(number: int) -> list:

@@ -30,8 +30,8 @@ class LazyFields(Mapping[str, np.ndarray]):
     def __getitem__(self, name: str) -> np.ndarray:
         column = self._on_device.get(name)
         if column is not None:
-            self.device.use()
-            self._fetched(name, np.asarray(column))
+            with self.device.using():
+                self._fetched(name, np.asarray(column))
         return self._on_host[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -87,5 +87,5 @@ class LazyFields(Mapping[str, np.ndarray]):
         column = self._on_device.get(name)
         if column is None:
             return None
-        self.device.use()
-        return column.masters()
+        with self.device.using():
+            return column.masters()

@@ -199,6 +199,7 @@ def pieces(extent: GraphSize) -> int:
 
 
 def beside(device) -> str:
-    """Return the end of an error message about memory of other graphs of this process; "" if there is none."""
-    held = device.elsewhere()
-    return f", where other graphs of this process hold {held:,}: let go of them" if held else ""
+    """Return the end of an error message about a limit, and about other graphs of this process; "" if there is none."""
+    held, limit = device.elsewhere(), device.limit
+    allowed = f" within the limit of {limit:,} (memory=, --gpu-memory: give more)" if limit is not None else ""
+    return allowed + (f", where other graphs of this process hold {held:,}: let go of them" if held else "")
