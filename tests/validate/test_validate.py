@@ -194,7 +194,7 @@ def test_every_rule_catches_its_kind(algorithm, parameters, changes, rule, culpr
 
 @pytest.mark.mpi
 def test_ranks_without_weights_are_wrong_where_there_are_some():
-    """And vice versa: the certificate takes weights from the graph, not from the run."""
+    """Check that the certificate takes weights from the graph, not from the run, with and without weights."""
     weighted, unweighted = one_way(), make([0, 1, 2, 2, 0, 4], [1, 2, 1, 3, 3, 0], n=6)
     for parameters in ({}, {"tol": 0, "max_iter": 4}):
         for graph, other in ((weighted, unweighted), (unweighted, weighted)):
