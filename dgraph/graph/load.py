@@ -157,9 +157,10 @@ def describe(graph: _Loaded) -> str:
         if graph.ids.names is not None
         else "sparse ids remapped"
     )
+    parallel = "parallel edge"
     found = {
         f"{_count(facts.loops, 'self-loop')} {'kept' if facts.loops_kept else 'dropped'}": facts.loops,
-        f"{_count(facts.duplicates, 'parallel edge')} {'kept' if facts.duplicates_kept else 'merged'}": facts.duplicates,
+        f"{_count(facts.duplicates, parallel)} {'kept' if facts.duplicates_kept else 'merged'}": facts.duplicates,
         f"{facts.isolated:,} isolated": facts.isolated,
         f"{_count(facts.lines_dropped, 'line')} dropped": facts.lines_dropped,
     }

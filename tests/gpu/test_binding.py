@@ -168,11 +168,11 @@ def test_cpu_ranks_have_one_transport(monkeypatch):
     monkeypatch.setenv(FAKE, "2")
     result = flat_run("cc", graph, backend="cpu", transport="mpi-host")
     assert len(result.report["hosts"]) == min(comm.size, 2)
-    with pytest.raises(UsageError, match="transport nccl connects GPUs, but rank 0 computes on the cpu"):
+    with pytest.raises(UsageError, match="--transport nccl is about GPUs, and --backend cpu takes none"):
         flat_run("cc", graph, backend="cpu", transport="nccl")
     with pytest.raises(UsageError, match="unknown transport 'ncll': did you mean 'nccl'"):
         flat_run("cc", graph, backend="cpu", transport="ncll")
-    with pytest.raises(UsageError, match="--gpus is about GPUs"):
+    with pytest.raises(UsageError, match="--gpus 0 is about GPUs"):
         flat_run("cc", graph, backend="cpu", gpus="0")
 
 
