@@ -8,12 +8,14 @@
 """
 
 import gc
+import inspect
 import os
 import shutil
 import tempfile
 import time
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -55,17 +57,47 @@ def pytest_configure(config):
             config.pluginmanager.register(Meeting(config))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Order the tests: those of one process, those that take all cores, then those that start children.
+    """Mark the exhaustive tests, and order the tests: those of one process, those that take all cores, then those that start children.
 
     Tests that take all cores run when the concurrent rank tests have probably ended. Of the tests that start children
     the rank tests come first, beginning with one rank.
     """
+    mark_exhaustive(items, exhaustive_only(config))
     groups = ("starts_children", "takes_all_cores")
     items.sort(key=lambda item: (*(name in item.keywords for name in groups), item.path.name != "test_ranks.py"))
     if config.getoption("--with-mpi"):
         config.hook.pytest_deselected(items=[item for item in items if not has_turn(item)])
         items[:] = filter(has_turn, items)
+
+
+def exhaustive_only(config) -> bool:
+    """Return True if the session selects the exhaustive tests alone."""
+    return config.option.markexpr.replace("mpi and ", "") == "exhaustive"
+
+
+def mark_exhaustive(items, only: bool) -> None:
+    """Mark two thirds of the parameters of each test as exhaustive, selected by a hash of the test's name.
+
+    The first parameters of a test are not marked, nor are those of a test that applies mutants. Tests that stand for
+    the rank tests belong to both sessions.
+    """
+    seen = set()
+    for item in items:
+        if item.name.startswith(RANK_TESTS):
+            if only:
+                item.add_marker("exhaustive")
+        elif hasattr(item, "callspec"):
+            first = item.function not in seen
+            seen.add(item.function)
+            if not first and zlib.crc32(item.nodeid.encode()) % 3 and not applies_mutants(item.function):
+                item.add_marker("exhaustive")
+
+
+@cache
+def applies_mutants(test) -> bool:
+    return "mutant" in inspect.getsource(test).lower() or "wrong" in test.__name__
 
 
 def has_turn(item) -> bool:
@@ -91,8 +123,8 @@ class Ahead:
     process. One rank comes first: it compiles code that more ranks then load from the cache.
     """
 
-    def __init__(self, wanted: list[int], folder: Callable[[str], Path]):
-        self.wanted, self.folder = wanted, folder
+    def __init__(self, wanted: list[int], folder: Callable[[str], Path], selection: str):
+        self.wanted, self.folder, self.selection = wanted, folder, selection
         self.begun: dict[int, Children] = {}
 
     def go_on(self):
@@ -104,7 +136,7 @@ class Ahead:
         """Return the rank tests on ``ranks`` ranks, started if they were not."""
         if ranks not in self.begun:
             self.wanted.remove(ranks)
-            self.begun[ranks] = rank_tests(ranks, self.folder(f"{ranks} ranks"))
+            self.begun[ranks] = rank_tests(ranks, self.folder(f"{ranks} ranks"), self.selection)
         return self.begun[ranks]
 
     def end(self):
@@ -115,7 +147,8 @@ class Ahead:
 @pytest.fixture(scope="session")
 def ahead(request, tmp_path_factory):
     asked = [item.callspec.params["ranks"] for item in request.session.items if item.name.startswith(RANK_TESTS)]
-    ahead = Ahead(sorted(asked), tmp_path_factory.mktemp)
+    selection = "exhaustive" if exhaustive_only(request.config) else "not exhaustive"
+    ahead = Ahead(sorted(asked), tmp_path_factory.mktemp, selection)
     yield ahead
     ahead.end()
 

@@ -264,6 +264,7 @@ STOPPED = {"command": 1, "script": 0}
 
 @pytest.mark.mpi_skip
 @pytest.mark.starts_children
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", STOPPED)
 def test_a_rank_that_is_stopped_is_named_and_the_job_ends(name, jobs):
     """Check that no process survives, not even the stopped one; one rank prints one line and exits with 124."""

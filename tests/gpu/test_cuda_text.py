@@ -99,6 +99,7 @@ def test_every_architecture_meets_every_schedule_and_every_program():
 
 
 @pytest.mark.takes_all_cores
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernels_compile(architecture, monkeypatch):
     """Compile all texts; of each kind that takes long, one is fully optimised, on one architecture in turn."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from children import run
 
-pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children, pytest.mark.exhaustive]
 
 RANKS, EDGES = 4, 6_000_000
 ALLOWANCE = int(2.1 * 16 * EDGES / RANKS)

@@ -452,6 +452,7 @@ class Entered(Narrowest):
 
 
 @pytest.mark.mpi
+@pytest.mark.exhaustive
 def test_it_says_whether_weights_were_used():
     """Check the algorithms whose NetworkX functions use weights, and programs that do or do not read them."""
     used = {"sssp", "pagerank"}

@@ -200,9 +200,9 @@ def rank_files() -> list[Path]:
     return [file for file in files if re.search(r"mark\.mpi\b", file.read_text())]
 
 
-def rank_tests(ranks: int, folder: Path) -> Children:
-    """Start all rank tests on ``ranks`` ranks."""
-    return Children([*PYTEST, "-m", "mpi", "--durations=10", *rank_files()], folder, ranks, cwd=ROOT)
+def rank_tests(ranks: int, folder: Path, selection: str) -> Children:
+    """Start the rank tests of a selection, "exhaustive" or "not exhaustive", on ``ranks`` ranks."""
+    return Children([*PYTEST, "-m", f"mpi and {selection}", "--durations=10", *rank_files()], folder, ranks, cwd=ROOT)
 
 
 def _stands(pid: int) -> str:
