@@ -59,7 +59,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Mark the exhaustive tests, and order the tests: those of one process, those that take all cores, then those that start children.
+    """Mark exhaustive tests; run tests of one process first, then those that take all cores or start children.
 
     Tests that take all cores run when the concurrent rank tests have probably ended. Of the tests that start children
     the rank tests come first, beginning with one rank.
