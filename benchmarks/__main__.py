@@ -18,6 +18,7 @@ from benchmarks import (
     schedules,
     sizes,
     store,
+    tables,
     transports,
     tuning,
     turns,
@@ -61,6 +62,10 @@ WHAT = {
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
         lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
+    ),
+    "tables": (
+        "DataFrames and NetworkX graphs in and out, against NetworKit, igraph, pandas and SciPy",
+        lambda asked: tables.measure(asked.repeat, asked.results),
     ),
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
