@@ -293,7 +293,7 @@ def test_a_job_that_goes_on_in_time_or_was_suspended_as_a_whole_does_not_end(job
 @pytest.mark.mpi_skip
 @pytest.mark.starts_children
 @pytest.mark.parametrize(("gpus", "more"), [
-    (1, "--allow-gpu-sharing --gpus 0,0"), (2, "--transport p2p"), (2, "--transport p2p --host-rounds"),
+    (1, "--allow-gpu-sharing --gpus 0,0"), (2, "--transport p2p"), (2, "--transport p2p --rounds host"),
     (2, "--transport nccl"),
 ])  # fmt: skip
 def test_a_gpu_rank_that_is_stopped_is_named_and_the_job_ends(gpus, more, tmp_path):
