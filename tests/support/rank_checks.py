@@ -130,7 +130,7 @@ def main() -> int:
     parser.add_argument("--allow-gpu-sharing", action="store_true")
     asked, comm = parser.parse_args(), world()
     push_overlap.BROAD = 1  # these graphs have only small frontiers
-    engine = backend("cuda", None, comm.size, comm.rank, comm.size == 1) if asked.backend == "cuda" else None
+    engine = backend("cuda", comm.size, comm.rank, comm.size == 1) if asked.backend == "cuda" else None
     count = wrong = 0
     for told, good in runs(asked, engine, comm):
         count, wrong = count + 1, wrong + (not good)
