@@ -143,10 +143,9 @@ def run(
             converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, report=trace.collect(),
         )  # fmt: skip
     if not result.converged and comm.rank == 0:
-        warnings.warn(
-            f"{work.name} did not converge: it was stopped after {answer.limit}; allow more rounds or a larger tolerance",
-            ConvergenceWarning, stacklevel=_users_frame(),
-        )  # fmt: skip
+        advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"
+        text = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
+        warnings.warn(text, ConvergenceWarning, stacklevel=_users_frame())
     return result
 
 

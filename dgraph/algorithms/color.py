@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
 from dgraph.engine.rounds.state import State, as_int64
 from dgraph.errors import UsageError

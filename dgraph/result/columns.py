@@ -37,6 +37,7 @@ class FieldColumn:
     convert: Callable[[Any], Any] = same
 
     def __call__(self) -> np.ndarray:
+        """Return the column on the host; a GPU gives the field up."""
         return self.convert(self.fields[self.name])
 
     def rows(self, at: np.ndarray) -> np.ndarray:

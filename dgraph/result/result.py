@@ -183,6 +183,27 @@ class Result:
             )
         return []
 
+    @collective
+    def value(self, vertex: int | str, column: str | None = None) -> Any:
+        """Return the value of one vertex as a number, or as a name, on every rank.
+
+        Args:
+            vertex: its original id or name.
+            column: as of :meth:`top`.
+
+        Raises:
+            UsageError: not a vertex or not a column.
+        """
+        name, number = self._column(column), self._number(vertex)
+        ids = self._numbers["vertex"]
+        row = int(np.searchsorted(ids, number))
+        found = row < ids.size and ids[row] == number
+        cells = np.concatenate(self.comm.allgatherv(self._numbers[name][row : row + found]))
+        if not cells.size:
+            raise UsageError(f"{vertex!r} is not a vertex of the graph; pass one of its ids")
+        shown = _decoded(self._with_names({name: cells}))[name]
+        return shown[0] if shown.dtype == object else shown[0].item()
+
     def _number(self, vertex: int | str) -> int:
         """Return the number of a vertex, given by its id or name; collective."""
         if self.named is not None:
@@ -243,17 +264,21 @@ class Result:
     def save(self, path: str | os.PathLike, column: str | None = None) -> None:
         """Write the rows by ascending vertex into one file, all ranks at once.
 
-        ``.txt`` has LDBC Graphalytics' ``vertex value`` lines of one column: ``column``, or else the first. ``.npz``
-        has every column, or ``vertex`` and ``column``. Names are text in both, and empty if there is no predecessor: no
-        vertex has an empty name.
+        The suffix determines the format. ``.txt`` has LDBC Graphalytics' ``vertex value`` lines of one column:
+        ``column``, or else the first. ``.csv``, ``.parquet``, ``.arrow`` and ``.npz`` have every column, or ``vertex``
+        and ``column``. A missing value is an empty field in ``.csv`` and null in ``.parquet`` and ``.arrow``; in the
+        others it is the number that ``columns`` has.
+
+        Names are text, and empty if there is no predecessor: no vertex has an empty name.
 
         Raises:
-            UsageError: an unknown suffix or column.
+            UsageError: an unknown suffix or column, or pyarrow is not installed.
+            DataError: a name is not UTF-8, in ``.parquet`` and ``.arrow``.
             OutputError: the system refused, such as a full disk; the incomplete file is removed.
         """
         names = [self._column(column)] if column or os.fspath(path).endswith(".txt") else list(self.columns)
         chosen = {name: self._numbers[name] for name in ["vertex", *names]}
-        save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""), self._with_names)
+        save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""), self._with_names, self.nullable)
 
     @property
     def _numbers(self) -> Mapping[str, np.ndarray]:
