@@ -38,7 +38,8 @@ _running: list[Comm] = []
 def collective(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a public function: it waits for calls of other threads and starts on all ranks together.
 
-    The function has a parameter ``comm``, or one of its first two arguments or ``graph`` has that attribute (a graph, a result).
+    The function has a parameter ``comm``; or one of its first two arguments, or the keyword ``graph``, has that
+    attribute (a graph, a result).
     Nested calls belong to the outer one.
 
     Raises:

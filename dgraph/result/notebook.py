@@ -1,17 +1,14 @@
-"""Text and HTML of a result for an interactive session: the run in one line, then first rows of this rank."""
+"""Text and HTML of a ``Result`` for an interactive session: the run in one line, then first rows of this rank."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from dgraph.result.arrow_tables import missing
-
-if TYPE_CHECKING:
-    from dgraph.result.result import Result
 
 ROWS = 5
 """Rows shown."""
@@ -20,7 +17,7 @@ STYLE = "text-align:right;padding:0.1em 0.8em"
 """Style of a cell; colours are left to the notebook, so that it fits light and dark."""
 
 
-def headline(result: Result) -> str:
+def headline(result: Any) -> str:
     """Return one line: algorithm, graph, ranks, rounds, seconds of ``solve``, end of the run."""
     graph, ranks = result.report.get("graph", {}), result.report.get("ranks", [])
     parts = [f"{result.algorithm} of {graph['name']}" if "name" in graph else result.algorithm]
@@ -35,14 +32,14 @@ def headline(result: Result) -> str:
     return "; ".join(parts)
 
 
-def footer(result: Result) -> str:
+def footer(result: Any) -> str:
     """Return how many rows are shown, and of how many."""
     rows = len(next(iter(result.named.words.values())) if result.named else result.columns["vertex"])
     here = f" of rank {result.comm.rank}" if result.comm.size > 1 else ""
     return f"{min(ROWS, rows):,} of {rows:,} rows{here}"
 
 
-def text(result: Result) -> str:
+def text(result: Any) -> str:
     """Return the ``repr`` of a result."""
     cells = shown(result.first_rows(ROWS), result.nullable)
     widths = [max(map(len, [name, *each])) for name, each in cells.items()]
@@ -51,7 +48,7 @@ def text(result: Result) -> str:
     return "\n".join([f"<{headline(result)}>", *lines, f"[{footer(result)}]"])
 
 
-def html(result: Result) -> str:
+def html(result: Any) -> str:
     """Return a result as an HTML table, without scripts and colours."""
     cells = shown(result.first_rows(ROWS), result.nullable)
     head = "".join(f'<th style="{STYLE}">{escape(name)}</th>' for name in cells)
