@@ -480,7 +480,7 @@ def _parents(ctx, program: Program, source: int, state: State, dtype: str, reach
     counted = nearer.counted("reached", "parent")
     settled = counted[0] if counted else int(np.count_nonzero(nearer["parent"] != UNREACHED))
     if ctx.total(reached - settled) == 1:
-        return lambda: parents(nearer["parent"])
+        return nearer.column("parent", parents)
     found, dist = nearer["parent"].copy(), state["dist"]
     end = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
     done = (found != UNREACHED) | (ctx.local.original[: ctx.local.masters] == source)

@@ -54,6 +54,7 @@ class Request:
         quiet: True if nothing is printed but errors and the output of ``format``.
         command: the words of the command line.
         format: key of ``dgraph.report.STYLES`` for stdout; None where none was given.
+        target: vertex to which a shortest path is printed; None where none was given.
         definition: class of the algorithm: of the register, or made from the user's class.
     """
 
@@ -69,6 +70,7 @@ class Request:
     command: tuple[str, ...]
     format: str | None = None
     definition: Any = field(default=None, compare=False)
+    target: int | str | None = None
 
 
 def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | Task | str:
@@ -160,6 +162,8 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
     """Return the request of the ``words`` behind the one that names the algorithm."""
     parser = _algorithm_parser(algorithm, word)
     given = parser.parsed(words)
+    if "target" in given and given.get("parameter return_predecessors") is False:
+        parser.error("--target follows predecessors, which --no-return-predecessors leaves out; drop one of them")
     for name in ("max_rounds", "threads"):
         if given.get(name, 1) < 1:
             parser.error(f"got --{name.replace('_', '-')} {given[name]}, but it is 1 or more")
@@ -171,6 +175,9 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
     for name in parameters:
         if algorithm.parameters[name].type == "vertices":
             parameters[name] = weighted(parameters[name], named)
+    targets = (names if named else sources)(given["target"]) if "target" in given else [None]
+    if len(targets) > 1:
+        parser.error(f"got --target {given['target']}, but it is one vertex")
     return Request(
         algorithm=algorithm.name,
         graph=given.get("graph"),
@@ -184,4 +191,5 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
         command=(*program().split(), word, *words),
         format=given.get("format"),
         definition=algorithm,
+        target=targets[0],
     )

@@ -19,7 +19,7 @@ COMMON = {
     "--policy NAME": "partitioning policy (default auto)",
     "--backend NAME": "auto, cpu or cuda (default auto: cuda if there is a GPU)",
     "--validate": "check the result before it is written; exit code 1 if it is wrong",
-    "-o, --output FILE": "result by vertex id, .txt or .npz",
+    "-o, --output FILE": "result by vertex id: .csv .parquet .arrow .npz .txt",
     "--report FILE": "seconds and bytes of each rank and round, as JSON",
     "--checkpoint DIR": "end with a checkpoint at SIGTERM; --resume auto continues from it",
     "-q, --quiet": "print nothing but errors",

@@ -1,5 +1,7 @@
 """Runs with flat keywords: tests sweep settings that the public API groups by graph, device, options and checkpoint."""
 
+import warnings
+
 import dgraph
 from dgraph.backend import Backend
 from dgraph.backend.schedule_options import CHOICES
@@ -39,7 +41,9 @@ def flat_run(algorithm, graph, **flat):
     if words:
         flat["rounds"] = ",".join(words)
     settings = run_keywords({name: flat.pop(name) for name in OF_RUN if name in flat})
-    return dgraph.run(algorithm, graph.on(policy, device), **settings, **flat)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dgraph.ConvergenceWarning)
+        return dgraph.run(algorithm, graph.on(policy, device), **settings, **flat)
 
 
 def _word(value):
