@@ -78,7 +78,7 @@ def exhaustive_only(config) -> bool:
 
 
 def mark_exhaustive(items, only: bool) -> None:
-    """Mark two thirds of the parameters of each test as exhaustive, selected by a hash of the test's name.
+    """Mark three quarters of the parameters of each test as exhaustive, selected by a hash of the test's name.
 
     The first parameters of a test are not marked, nor are those of a test that applies mutants. Tests that stand for
     the rank tests belong to both sessions.
@@ -91,7 +91,7 @@ def mark_exhaustive(items, only: bool) -> None:
         elif hasattr(item, "callspec"):
             first = item.function not in seen
             seen.add(item.function)
-            if not first and zlib.crc32(item.nodeid.encode()) % 3 and not applies_mutants(item.function):
+            if not first and zlib.crc32(item.nodeid.encode()) % 4 and not applies_mutants(item.function):
                 item.add_marker("exhaustive")
 
 
@@ -104,7 +104,7 @@ def has_turn(item) -> bool:
     """Return True if the test runs on this number of ranks.
 
     One rank runs all parameters of a test; more ranks run the sixths in ``TURNS``, selected by a hash of the test's
-    name.
+    name, or a third each of the default selection.
     """
     from battery import EVERYTHING
 
@@ -113,7 +113,10 @@ def has_turn(item) -> bool:
     turns = TURNS.get(world().size)
     if EVERYTHING or turns is None or not hasattr(item, "callspec") or "by_turns" in item.keywords:
         return True
-    return zlib.crc32(item.nodeid.encode()) % 6 in turns
+    number = zlib.crc32(item.nodeid.encode())
+    if "exhaustive" in item.keywords:
+        return number % 6 in turns
+    return 2 + number // 4 % 3 == world().size
 
 
 class Ahead:

@@ -98,6 +98,7 @@ def test_a_rank_that_ends_before_a_collective_hangs_nobody(what, said, early):
     assert ran.alive() == []
 
 
+@pytest.mark.exhaustive
 def test_a_rank_that_hangs_is_shown_and_ended(tmp_path):
     body = """
         @pytest.mark.timeout(4 + 8 * world().rank)
@@ -121,6 +122,7 @@ def test_the_watchdog_shows_where_ranks_hang_and_ends_them(tmp_path):
     assert ran.alive() == []
 
 
+@pytest.mark.exhaustive
 def test_many_more_ranks_than_cores(tmp_path):
     """Check that sixteen ranks finish and write the same file as one process."""
     written = []

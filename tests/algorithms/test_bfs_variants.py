@@ -123,6 +123,7 @@ def run(backend="cpu", **choices):
     return flat_run("bfs", graph, source=SOURCE, backend=backend, **choices)
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 def test_a_whole_run_is_proved_right():
     """Check the certificate of parents, and that a requested schedule overrides the variant's."""

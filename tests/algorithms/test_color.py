@@ -87,6 +87,7 @@ def test_an_unfinished_coloring_says_so():
     assert result.summary == {"colors": 2}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.mpi_skip
 def test_colors_are_colors_by_networkx():
     """Check that neighbours differ, and that there are at least as many colours as vertices in a largest clique."""

@@ -365,6 +365,7 @@ exec ip netns exec $name unshare --pid --fork --mount-proc --kill-child sh -c "$
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.mpi_skip
 @pytest.mark.starts_children
 def test_a_link_that_is_lost_ends_the_job_on_both_hosts(hosts, tmp_path):

@@ -113,6 +113,7 @@ def test_a_limit_leaves_what_is_true_so_far():
     np.testing.assert_array_equal(part.columns["core_number"][few], whole[few])
 
 
+@pytest.mark.exhaustive
 def test_label_propagation_is_still_there():
     graph, *_ = drawn("forest", SerialComm())
     joined, spread = (dgraph.run("cc", graph, variant=v) for v in ("union-find", "label-propagation"))

@@ -110,6 +110,7 @@ def test_answers_on_it(policy, ranks, direct):
         np.testing.assert_allclose(rank, ranks_of[gids], rtol=1e-4)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(6))
 def test_algorithms_by_chance(seed):
     """Compare answers with the host's, and check certificates, for both transports."""

@@ -225,6 +225,7 @@ def test_without_a_gpu(monkeypatch):
     assert dgraph.run("kcore", graph, variant="peeling").summary["largest_core"] == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("architecture", "core", "fused"), [
     ("sm_75", "int32", True), ("sm_80", "int32", False), ("sm_90", "int64", True), ("sm_100", "int64", False),
 ])  # fmt: skip

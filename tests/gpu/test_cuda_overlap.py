@@ -88,6 +88,7 @@ def test_answers_on_directed_graphs(policy, ranks, cut):
     assert cut
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("streams")
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("cvc", 4)])
 @pytest.mark.parametrize("some", [None, 1])
