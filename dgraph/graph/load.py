@@ -157,11 +157,12 @@ def describe(graph: _Loaded) -> str:
         if graph.ids.names is not None
         else "sparse ids remapped"
     )
+    merged = "merged" if facts.merge == "min" else f"merged by {facts.merge}"
     parts = [
         f"{graph.n:,} vertices",
         f"{graph.m:,} edges, {'directed' if graph.directed else 'undirected'}, {weights}",
         f"{_count(facts.loops, 'self-loop')} {'kept' if facts.loops_kept else 'dropped'}",
-        f"{_count(facts.duplicates, 'parallel edge')} {'kept' if facts.duplicates_kept else 'merged'}",
+        f"{_count(facts.duplicates, 'parallel edge')} {'kept' if facts.duplicates_kept else merged}",
         f"{facts.isolated:,} isolated",
         f"largest degree {facts.largest_degree:,}",
         ids,
