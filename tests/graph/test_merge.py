@@ -73,7 +73,7 @@ def test_rules_merge_as_pandas_does(edges, ranks, rule, directed, loops, dtype):
 @settings(max_examples=60, deadline=None)
 @given(EDGES, st.integers(1, 3), st.sampled_from(RULES), st.booleans())
 def test_both_arcs_of_each_edge_count_once(edges, ranks, rule, by_format):
-    """``first`` of such an input takes what it lists first from the smaller to the larger id, where the format says so."""
+    """``first`` of such an input takes the first of the arcs from smaller to larger ids, if the format says so."""
     both = edges + [(v, u, w) for u, v, w in edges if u != v]
     graph = graph_of(both, ranks, rule, False, mirrored=by_format)
     listed = [(min(u, v), max(u, v), w) for u, v, w in edges]

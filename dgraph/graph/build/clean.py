@@ -82,7 +82,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     """
     facts = replace(raw.facts, notes=list(raw.facts.notes))
     src, dst, weights = raw.src, raw.dst, raw.weights
-    n, base, vertices = None if options.sparse_ids else raw.n, raw.base, raw.vertices
+    n, base, vertices = None if options.sparse_ids and raw.ids is None else raw.n, raw.base, raw.vertices
     directed = raw.directed if options.directed is None else options.directed
     both = raw.mirrored or not (raw.directed and directed)
     doubled, disposable = both and not raw.mirrored, raw.disposable

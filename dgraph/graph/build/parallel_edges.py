@@ -100,17 +100,17 @@ def merge(
     weights: np.ndarray | None
     if rule == "count" or (rule == "sum" and carried is None):
         weights = np.diff(starts, append=targets.size)
+    elif carried is None:
+        weights = None
     elif rule == "sum":
         merge_parallel(offsets, targets, carried, 0, keep=True)  # sorted, so float sums are equal on any ranks
         with comm.together():
             weights = _sums(carried, starts)
-    elif carried is None:
-        weights = None
     else:
-        least = np.minimum if rule == "first" else np.maximum
-        weights = least.reduceat(carried, starts) if starts.size else carried
-    if rule == "first" and edges.weights is not None:
-        weights = _weights_at(weights, edges.weights, comm)
+        extreme = np.minimum if rule == "first" else np.maximum
+        weights = extreme.reduceat(carried, starts) if starts.size else carried
+        if rule == "first" and edges.weights is not None:
+            weights = _weights_at(weights, edges.weights, comm)
     return np.searchsorted(starts, offsets).astype(np.int64), targets[starts], weights
 
 
