@@ -28,10 +28,11 @@ def as_graph(value: Any, comm: Comm) -> Graph:
     if isinstance(value, Graph):
         return value
     kinds = {kind for kind in comm.allgather_json(_kind(value)) if kind}
-    if len(kinds) != 1:
-        found = " and ".join(sorted(kinds)) or "None"
-        raise UsageError(f"graph is {found} on the ranks; pass parts of one kind, or all of it on one rank")
-    kind = kinds.pop()
+    if len(kinds) > 1:
+        raise UsageError(
+            f"graph is {' and '.join(sorted(kinds))} on the ranks; pass parts of one kind, or all on one rank"
+        )
+    kind = next(iter(kinds), "no graph")
     if kind == "name":
         return Graph.load(value, comm=comm)
     if kind == "networkx":

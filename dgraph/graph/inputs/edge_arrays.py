@@ -73,6 +73,8 @@ def edges_of(
     numbers = [each.astype(wide, copy=False) for each in ids]
     if sparse_ids:
         n = None
+        if not comm.total(sum(each.size for each in numbers)):
+            raise UsageError("no edge and no vertex on any rank; a graph has at least one vertex")
     else:
         n = count_vertices(n, numbers, comm)
         with comm.together():

@@ -64,13 +64,13 @@ def list_graph(graph: Any, weight: str | None) -> ListedGraph:
         sources, targets = np.repeat(numbers, degrees), np.fromiter(ends, np.int64, pairs)
     except OverflowError:
         raise UsageError(f"a node is beyond 64 bits; {CURE}") from None
-    found = chain.from_iterable(map(methodcaller("values"), rows))
+    attributes: Iterator = chain.from_iterable(map(methodcaller("values"), rows))
     if parallel:
-        keyed = list(found)
+        keyed = list(attributes)
         counts = np.fromiter(map(len, keyed), np.int64, pairs)
         sources, targets = np.repeat(sources, counts), np.repeat(targets, counts)
-        found = chain.from_iterable(map(methodcaller("values"), keyed))
-    weights = None if weight is None else _weights(found, weight, sources.size)
+        attributes = chain.from_iterable(map(methodcaller("values"), keyed))
+    weights = None if weight is None else _weights(attributes, weight, sources.size)
     columns: list = [sources, targets, numbers]
     if strings:
         names = np.array(nodes, object)

@@ -21,7 +21,7 @@ class EdgeColumns(NamedTuple):
 
 def is_table(value: object) -> bool:
     """Return True if ``value`` is a data frame or has Arrow's C interface."""
-    frame = type(value).__module__.partition(".")[0] in ("pandas", "polars") and hasattr(value, "columns")
+    frame = type(value).__module__.partition(".")[0] in ("pandas", "polars") and hasattr(type(value), "columns")
     return frame or hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
 
 

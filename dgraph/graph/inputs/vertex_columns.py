@@ -115,7 +115,7 @@ def weight_column(values: Any, name: str) -> np.ndarray | None:
         _refuse_nulls(chunks, name)
         values = _joined(chunks)
     if values.dtype.kind == "O":
-        missing = np.equal(values, None)
+        missing = values == np.array(None)
         if missing.any():
             raise _missing(name, int(np.argmax(missing)))
         try:
@@ -157,7 +157,7 @@ def _of_numpy(values: np.ndarray, name: str) -> VertexColumn:
     if values.size == 0 and values.ndim == 1:
         return VertexColumn(name, 0)
     if values.ndim == 1 and values.dtype.kind == "O":
-        missing = np.equal(values, None)
+        missing = values == np.array(None)
         if not missing.any():
             kinds = set(map(type, values.tolist()))
             if kinds == {str}:
