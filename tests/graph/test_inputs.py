@@ -3,6 +3,7 @@
 import builtins
 from collections import Counter
 
+import duckdb
 import networkx as nx
 import numpy as np
 import pandas
@@ -20,8 +21,6 @@ from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import as_ids
 from dgraph.graph.stored_graph import Graph
-
-duckdb = pytest.importorskip("duckdb")
 
 CALLS = pandas.DataFrame(
     {
