@@ -76,7 +76,7 @@ def add_load_options(graph: Any) -> None:
     )
     names.add_argument("--no-header", **flag(False, "header"), help="the first line of an edge list is an edge")
     graph.add_argument(
-        "--columns", metavar="S,T[,W]", help="columns of source, target and weight, from 1 (default 1,2[,3])"
+        "--columns", metavar="S,T[,W]", help="columns of source, target and weight: names, or from 1 (default 1,2[,3])"
     )
     graph.add_argument("--edge-data", choices=EDGE_DATA, help="type of the edge data in a Galois graph")
     graph.add_argument("--no-verify", **flag(False, "verify"), help="do not check a store against its checksums")
