@@ -1,4 +1,4 @@
-"""Figures by one command each, written to ``results`` as JSON and as a Markdown table."""
+"""Run one benchmark, and write its figures to ``results`` as JSON and as a Markdown table."""
 
 import argparse
 import json
@@ -18,6 +18,7 @@ from benchmarks import (
     schedules,
     sizes,
     store,
+    tables,
     transports,
     tuning,
     turns,
@@ -61,6 +62,10 @@ WHAT = {
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
         lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
+    ),
+    "tables": (
+        "DataFrames and NetworkX graphs in and out, against NetworKit, igraph, pandas and SciPy",
+        lambda asked: tables.measure(asked.repeat, asked.results),
     ),
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
@@ -106,11 +111,11 @@ WHAT = {
         lambda asked: store.measure(asked.repeat, asked.results),
     ),
 }
-"""Name → what is measured, and how."""
+"""Name → description and function of a benchmark."""
 
 
 KEPT = {"across": across.keep, "building": building.keep}
-"""What has a file for each number of ranks → how rows of it are kept."""
+"""Benchmarks with a file per number of ranks → the function that adds rows to it."""
 
 
 def _named(asked: str | None, known) -> list[str]:

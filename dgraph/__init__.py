@@ -14,6 +14,7 @@ from dgraph._support.cache import keep_kernels
 from dgraph._support.version import __version__
 from dgraph.errors import (
     Checkpointed,
+    ConvergenceWarning,
     DataError,
     DgraphError,
     InternalError,
@@ -163,8 +164,8 @@ FUNCTIONS = ("bfs", "cc", "color", "kcore", "pagerank", "sssp")
 """Algorithms that are functions of this module."""
 
 __all__ = [
-    "Checkpointed", "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError", "PeerLost",
-    "UsageError", "ValidationFailed", "__version__", *HOMES, *FUNCTIONS,
+    "Checkpointed", "ConvergenceWarning", "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError",
+    "PeerLost", "UsageError", "ValidationFailed", "__version__", *HOMES, *FUNCTIONS,
 ]  # fmt: skip
 
 keep_kernels(Path(__file__).parent)

@@ -17,9 +17,9 @@ from dgraph.graph.build.rows_from_file import check_mirrored
 from dgraph.graph.devices import Device
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.inputs.edge_arrays import NAMES, edges_of
+from dgraph.graph.inputs.edge_tables import table_columns
 from dgraph.graph.inputs.matrices import matrix_rows
 from dgraph.graph.inputs.networkx_graphs import list_graph
-from dgraph.graph.inputs.tables import table_columns
 from dgraph.graph.inputs.vertex_columns import weight_column
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.rows import merge_parallel

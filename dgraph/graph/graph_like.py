@@ -7,9 +7,9 @@ from typing import Any
 
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
+from dgraph.graph.inputs.edge_tables import is_table
 from dgraph.graph.inputs.matrices import is_matrix
 from dgraph.graph.inputs.networkx_graphs import is_networkx
-from dgraph.graph.inputs.tables import is_table
 from dgraph.graph.stored_graph import Graph
 
 

@@ -127,6 +127,17 @@ class CudaBackend(Backend):
         return CudaDevice(number)
 
     @property
+    def put(self) -> Callable[[np.ndarray], Any]:
+        """Function that copies an array to the GPU; it holds the device, but no graph."""
+        device = self.device
+
+        def copied(array: np.ndarray) -> Any:
+            device.use()
+            return device.put(array)
+
+        return copied
+
+    @property
     def local_rounds(self) -> bool:
         """True if ranks run rounds of their own before they exchange."""
         return self.options.local_rounds and self.links is not None and self.links.direct

@@ -52,9 +52,9 @@ def code_words(columns: Sequence[VertexColumn]) -> tuple[list[np.ndarray], np.nd
     codes = [own if piece.indices is None else own[piece.indices] for piece, own in zip(pieces, codes, strict=True)]
     spread, at = [], 0
     for column in columns:
-        own = codes[at : at + len(column.words or ())]
-        spread.append(own[0] if len(own) == 1 else np.concatenate([np.empty(0, np.uint32), *own]))
-        at += len(own)
+        parts = codes[at : at + len(column.words or ())]
+        spread.append(parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts]))
+        at += len(parts)
     used = np.ones(words.size, bool)
     if any(piece.indices is not None for piece in pieces):  # a dictionary may hold names that do not occur
         used = np.zeros(words.size, bool)

@@ -30,6 +30,9 @@ RUN = (
 METAVARS = {int: "N", float: "X", str: "WORD", "vertices": "IDS"}
 """Value of a parameter in help, by the parameter's type."""
 
+WITH_PATHS = ("bfs", "sssp")
+"""Algorithms with ``--target``."""
+
 WIDEST_CHOICES = 40
 """Characters of choices that help shows in place of a metavar; longer lists go into the text."""
 
@@ -94,6 +97,12 @@ def add_parameters(group: Any, algorithm: Any) -> None:
             metavar="ID",
             help="start vertex, by its id in the input; 1,2,3 or @FILE: one run each, on a graph loaded once "
             f"(default: {default})",
+        )
+    if algorithm.name in WITH_PATHS:
+        group.add_argument(
+            "--target",
+            metavar="ID",
+            help="also print a shortest path from the source to this vertex, and its length",
         )
     for parameter in algorithm.parameters.values():
         if parameter.name != "source" or not algorithm.needs_source:
@@ -239,8 +248,8 @@ def _add_output(group: Any) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="result by vertex id: .txt ('vertex value' lines) or .npz (every column); with several sources "
-        "FILE.SOURCE.txt",
+        help="result by vertex id: .csv, .parquet, .arrow, .npz (every column) or .txt ('vertex value' lines); with "
+        "several sources FILE.SOURCE.csv",
     )
     group.add_argument("--report", type=Path, metavar="FILE", help="seconds and bytes of each rank and round, as JSON")
     group.add_argument(
