@@ -20,6 +20,7 @@ import dgraph
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import as_ids
+from dgraph.graph.inputs import word_codes
 from dgraph.graph.stored_graph import Graph
 
 CALLS = pandas.DataFrame(
@@ -237,6 +238,31 @@ def test_wrong_tables_are_refused():
         dgraph.cc(CALLS.assign(more=1))
 
 
+def test_names_that_share_a_hash(monkeypatch):
+    """All names share a hash until another seed: every row is compared with the name of its code."""
+    real, seeds = word_codes._hash, []
+
+    def collide(offsets, data, seed, out):
+        seeds.append(int(seed))
+        real(offsets, data, seed, out)
+        if seed < 2:
+            out[:] = 7
+
+    monkeypatch.setattr(word_codes, "_hash", collide)
+    assert arcs(Graph.from_pandas(CALLS, "who", "whom", "minutes", comm=SerialComm())) == WANTED
+    assert set(seeds) == {0, 1, 2}
+
+
+def test_many_names_in_partitions(monkeypatch):
+    """Names of one to 40 bytes with long common beginnings, in more partitions than one."""
+    monkeypatch.setattr(word_codes, "ROWS", 16)
+    random = np.random.default_rng(5)
+    ends = [["x" * random.integers(0, 33) + str(number) for number in random.integers(0, 200, 999)] for _ in range(2)]
+    graph = Graph.from_edges(*ends, keep_parallel=True, keep_loops=True, comm=SerialComm())
+    assert Counter(arcs(graph)) == Counter((u, v, 1) for u, v in zip(*ends, strict=True))
+    assert listed(graph)[1] == sorted({*ends[0], *ends[1]})
+
+
 def test_further_vertices():
     assert vertices(Graph.from_edges([5], [7], vertices=[9, 5], comm=SerialComm())) == list(range(10))
     assert vertices(Graph.from_edges([5], [7], vertices=[9, 5], sparse_ids=True, comm=SerialComm())) == [5, 7, 9]
@@ -311,6 +337,7 @@ def test_bad_matrices_are_refused():
             Graph.from_scipy(bad, comm=SerialComm())
 
 
+@pytest.mark.mpi_skip
 def test_run_takes_tables_graphs_and_matrices():
     renamed = CALLS.rename(columns={"who": "from", "whom": "to"})
     karate = nx.karate_club_graph()

@@ -112,7 +112,7 @@ def _distinct(texts: list[Texts]) -> tuple[list[np.ndarray], np.ndarray, np.ndar
         for text, low, high in zip(texts, cuts[:-1], cuts[1:], strict=True):
             here = np.flatnonzero((firsts >= low) & (firsts < high))
             _copy(text.offsets, text.data, firsts[here] - low, here, words)
-        parts = np.split(codes, cuts[1:-1])
+        parts = np.split(codes, cuts[1:-1])[: len(texts)]
         stored, short = words.view(np.uint64), np.minimum(lengths, WIDEST + 1).astype(np.uint16)
         if all(_same(*text, own, stored, short) for text, own in zip(texts, parts, strict=True)):
             return parts, words.view(f"S{width}")[:, 0], lengths
@@ -146,7 +146,9 @@ def _refuse_wrong(
     columns: Sequence[VertexColumn], codes: list[np.ndarray], words: np.ndarray, lengths: np.ndarray, used: np.ndarray
 ) -> None:
     """Refuse names that a table of names cannot hold."""
-    wrong = ((lengths == 0) | (lengths > WIDEST) | _zeros(words.view(np.uint8).reshape(words.size, -1), lengths)) & used
+    wrong = (
+        (lengths == 0) | (lengths > WIDEST) | _zeros(words.view(np.uint8).reshape(words.size, words.itemsize), lengths)
+    ) & used
     if not wrong.any():
         return
     column, own = next(pair for pair in zip(columns, codes, strict=True) if wrong[pair[1]].any())
