@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from loading import agreed, joined, loaded, share, written
 from simulated import on_ranks
 
+from dgraph.backend.cuda.graph_build.build_plan import draft
+from dgraph.comm import SerialComm
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.clean import RawEdges, assemble
 from dgraph.graph.load import describe
 from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.stored_graph import Graph
 
 RULES = ("min", "max", "sum", "first", "count")
 CALLS = [("ann", "bob", 3), ("bob", "ann", 4), ("ann", "bob", 5), ("cy", "ann", 1), ("cy", "cy", 2)]
@@ -142,3 +145,13 @@ def test_unweighted_edges_weigh_one(tmp_path):
 def test_contradictions_are_refused(other):
     with pytest.raises(UsageError):
         LoadOptions(**({"merge": "sum"} | other))
+
+
+def test_graphs_built_on_gpus_and_stores_do_not_merge(tmp_path):
+    with pytest.raises(UsageError, match="--merge needs the edges on the host"):
+        draft("rmat:4", LoadOptions(merge="sum"))
+    graph = Graph.from_csr([0, 2, 2], [1, 1], [3, 4], merge="sum", comm=SerialComm())
+    assert graph.block.weights.tolist() == [7]
+    graph.save_store(tmp_path / "store")
+    with pytest.raises(UsageError, match="merge is for graphs"):
+        Graph.load(tmp_path / "store", merge="sum", comm=SerialComm())
