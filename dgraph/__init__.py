@@ -28,7 +28,7 @@ from dgraph.errors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
-    from typing import Literal, TypeAlias
+    from typing import Any, Literal, TypeAlias
 
     from dgraph.algorithms import Algorithm, Answer, Parameter, algorithm
     from dgraph.backend.build import build_on_gpus
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from dgraph.result.result import Result
     from dgraph.run import run
 
-    GraphLike: TypeAlias = str | PathLike | Graph
+    GraphLike: TypeAlias = str | PathLike | Graph | Any
     Vertices: TypeAlias = Sequence[int | str] | Mapping[int | str, float]
 
     # Made by dgraph/algorithms/signatures.py; a test compares them with the register.

@@ -26,7 +26,7 @@ from dgraph.engine.rounds.context import Context
 from dgraph.engine.run_options import Options
 from dgraph.errors import ConvergenceWarning, UsageError, ValidationFailed, unknown
 from dgraph.graph.devices import described
-from dgraph.graph.load import graph_spec
+from dgraph.graph.graph_like import as_graph, name_of_input
 from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.stored_graph import Graph
@@ -51,7 +51,7 @@ OF_A_RUN = {"direction", "max_rounds", "record", "rounds", "schedule", "sync", "
 @collective
 def run(
     algorithm: str | Algorithm | Program,
-    graph: str | PathLike | Graph,
+    graph: Any,
     *,
     options: Options | None = None,
     validate: bool = False,
@@ -67,7 +67,8 @@ def run(
 
     Args:
         algorithm: a name (``python -m dgraph list``), an :class:`Algorithm`, or a :class:`Program` of your own.
-        graph: a :class:`Graph`; or a file or a generator ``NAME:SIZE``, which :meth:`Graph.load` loads with defaults.
+        graph: a :class:`Graph`, or what :func:`~dgraph.graph.graph_like.as_graph` makes one of with defaults: a file or
+            a generator ``NAME:SIZE``, a data frame or Arrow table, a NetworkX graph, a sparse matrix.
         options: how the rounds go; None: defaults.
         validate: True checks the answer by a certificate that shares no code with the run.
         checkpoint: folder and times of checkpoints; a folder alone: SIGUSR1 ends the run with a checkpoint there.
@@ -81,7 +82,7 @@ def run(
     Raises:
         UsageError, DataError, OutputError, ValidationFailed, Checkpointed: on every rank alike.
     """
-    comm, graph = (graph.comm, graph) if isinstance(graph, Graph) else (communicator(None), graph_spec(graph))
+    comm = graph.comm if isinstance(graph, Graph) else communicator(None)
     trace, progress, options = trace or Trace(comm), progress or Progress(), options or Options()
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
@@ -92,8 +93,8 @@ def run(
                 certificate(work.name)
         if not isinstance(graph, Graph):
             with trace("load"):
-                progress.phase("load", graph)
-                graph = Graph.load(graph, comm=comm)
+                progress.phase("load", name_of_input(graph))
+                graph = as_graph(graph, comm)
         trace.describe("graph", **vars(graph.facts))
         with trace("init"):
             engine, place = _opened(graph, options, trace, progress)

@@ -16,7 +16,7 @@ from dgraph.comm.watchdog import LIMIT, OFF
 from dgraph.engine.checkpoint import RESUME
 from dgraph.errors import UsageError
 from dgraph.graph.devices import DEVICES
-from dgraph.graph.load_options import EDGE_DATA, IDS, ORDERS
+from dgraph.graph.load_options import EDGE_DATA, IDS, MERGES, ORDERS
 from dgraph.report import STYLES
 from dgraph.testing import Options
 from launch.once import Switch
@@ -50,8 +50,12 @@ def add_load_options(graph: Any) -> None:
     )
     graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
     graph.add_argument("--keep-loops", **flag(), help="keep self-loops (default: dropped and counted)")
+    graph.add_argument("--keep-parallel", **flag(), help="keep parallel edges (default: they are merged and counted)")
     graph.add_argument(
-        "--keep-parallel", **flag(), help="keep parallel edges (default: the lightest; the others are counted)"
+        "--merge",
+        choices=MERGES,
+        help="weight of the edge that stands for parallel ones: the min (default), max, sum or first of theirs, or "
+        "their count",
     )
     graph.add_argument("--sparse-ids", **flag(), help="vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument(
@@ -75,7 +79,7 @@ def add_load_options(graph: Any) -> None:
     )
     names.add_argument("--no-header", **flag(False, "header"), help="the first line of an edge list is an edge")
     graph.add_argument(
-        "--columns", metavar="S,T[,W]", help="columns of source, target and weight, from 1 (default 1,2[,3])"
+        "--columns", metavar="S,T[,W]", help="columns of source, target and weight: names, or from 1 (default 1,2[,3])"
     )
     graph.add_argument("--edge-data", choices=EDGE_DATA, help="type of the edge data in a Galois graph")
     graph.add_argument("--no-verify", **flag(False, "verify"), help="do not check a store against its checksums")

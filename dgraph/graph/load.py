@@ -157,10 +157,10 @@ def describe(graph: _Loaded) -> str:
         if graph.ids.names is not None
         else "sparse ids remapped"
     )
-    parallel = "parallel edge"
+    parallel, merged = "parallel edge", "merged" if facts.merge == "min" else f"merged by {facts.merge}"
     found = {
         f"{_count(facts.loops, 'self-loop')} {'kept' if facts.loops_kept else 'dropped'}": facts.loops,
-        f"{_count(facts.duplicates, parallel)} {'kept' if facts.duplicates_kept else 'merged'}": facts.duplicates,
+        f"{_count(facts.duplicates, parallel)} {'kept' if facts.duplicates_kept else merged}": facts.duplicates,
         f"{facts.isolated:,} isolated": facts.isolated,
         f"{_count(facts.lines_dropped, 'line')} dropped": facts.lines_dropped,
     }
