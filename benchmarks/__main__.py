@@ -11,6 +11,7 @@ from benchmarks import (
     coloring,
     contention,
     cpu,
+    device_tables,
     estimates,
     gpu,
     loading,
@@ -66,6 +67,10 @@ WHAT = {
     "tables": (
         "DataFrames and NetworkX graphs in and out, against NetworKit, igraph, pandas and SciPy",
         lambda asked: tables.measure(asked.repeat, asked.results),
+    ),
+    "device-tables": (
+        "on one GPU: networkx.pagerank by the backend, and a result of 20 million rows to Arrow and CuPy",
+        lambda asked: device_tables.measure(asked.repeat, asked.results),
     ),
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
