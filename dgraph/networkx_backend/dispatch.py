@@ -1,0 +1,39 @@
+"""The object that NetworkX calls: one attribute for each function, conversions, and when to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import networkx as nx
+
+from dgraph.networkx_backend import (  # noqa: F401 - each registers its functions
+    generic_paths,
+    nx_components,
+    nx_cores,
+    nx_measures,
+    nx_pagerank,
+    nx_traversal,
+    unweighted_paths,
+    weighted_paths,
+)
+from dgraph.networkx_backend.answers import FUNCTIONS, can_run
+from dgraph.networkx_backend.converted_graph import ConvertedGraph, convert_from_nx, convert_to_nx
+
+
+def should_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
+    """Return True if the graph is worth a conversion, else the reason; not asked if a call names the backend."""
+    graph = args[0] if args else kwargs.get("G")
+    if isinstance(graph, ConvertedGraph):
+        return True
+    least = nx.config.backends.dgraph.min_edges
+    if graph.number_of_edges() < least:
+        return f"graph too small: fewer than nx.config.backends.dgraph.min_edges = {least} edges"
+    return True
+
+
+backend = SimpleNamespace(
+    **FUNCTIONS, convert_from_nx=convert_from_nx, convert_to_nx=convert_to_nx, can_run=can_run, should_run=should_run
+)
+"""Entry point ``networkx.backends``."""
