@@ -79,9 +79,12 @@ class ConvertedGraph:
         except TypeError:  # not hashable, and so not a node
             return False
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         kind = f"{'Multi' if self._multigraph else ''}{'Di' if self._directed else ''}Graph"
-        return f"<{kind} of dgraph with {len(self)} nodes and {self.number_of_edges()} edges>"
+        return f"{kind} with {len(self)} nodes and {self.number_of_edges()} edges"
+
+    def __repr__(self) -> str:
+        return f"<{self}, converted for dgraph>"
 
     @cached_property
     def index(self) -> dict:
@@ -127,7 +130,7 @@ class ConvertedGraph:
                     f"the graph was converted without the edge attribute {attribute!r}; give weight={attribute!r} to "
                     "from_networkx, or weight=None to the function"
                 )
-            self.values[attribute] = _numbers(_attribute(self.source, attribute, 1))
+            self.values[attribute] = _numbers(_attribute(_adjacency(self.source), self._multigraph, attribute, 1))
         found = self.values[attribute]
         return None if found.dtype.kind == "i" and np.all(found == 1) else found
 
@@ -154,18 +157,15 @@ class ConvertedGraph:
         weights = self.weights(attribute)
         key = (None if weights is None else attribute, backwards, parallel)
         if key not in self._engines:
-            rows = reversed_rows(self.offsets, self.targets, weights) if backwards else (
-                self.offsets, self.targets, weights
-            )  # fmt: skip
+            rows = self.rows(weights, backwards)
             self._engines[key] = engine_graph(*rows, directed=self._directed, parallel=parallel)
         return self._engines[key]
 
-    @cached_property
-    def backward_rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Offsets and targets of the reversed graph; the graph's own if it is undirected."""
-        if not self._directed:
-            return self.offsets, self.targets
-        return reversed_rows(self.offsets, self.targets, None)[:2]
+    def rows(self, weights: np.ndarray | None, backwards: bool = False) -> tuple:
+        """Return offsets, targets and weights; of the reversed graph if ``backwards``."""
+        if backwards and self._directed:
+            return reversed_rows(self.offsets, self.targets, weights)
+        return self.offsets, self.targets, weights
 
     def as_networkx(self) -> nx.Graph:
         """Return the graph as a NetworkX graph; attributes are those that were converted."""
@@ -235,7 +235,7 @@ def convert_from_nx(
     """
     if isinstance(graph, ConvertedGraph):
         return graph
-    nodes, adjacency = list(graph), graph._adj
+    nodes, adjacency = list(graph), _adjacency(graph)
     n = len(nodes)
     if n > MOST_NODES:
         raise NotImplementedError(f"{n} nodes; the backend takes at most {MOST_NODES}")
@@ -253,7 +253,7 @@ def convert_from_nx(
         targets = np.repeat(targets, copies)
     values = {}
     for attribute, default in (edge_attrs or {}).items():
-        values[attribute] = _numbers(_attribute(graph, attribute, default))
+        values[attribute] = _numbers(_attribute(adjacency, multigraph, attribute, default))
     made = ConvertedGraph(
         nodes, offsets, targets, values, directed=graph.is_directed(), multigraph=multigraph,
         source=graph if preserve_edge_attrs or preserve_node_attrs else None,
@@ -280,11 +280,19 @@ def from_networkx(graph: nx.Graph, weight: str | None = "weight") -> ConvertedGr
     return convert_from_nx(graph, edge_attrs=None if weight is None else {weight: 1})
 
 
-def _attribute(graph: nx.Graph, attribute: str, default: Any) -> list:
-    """Return an edge attribute arc by arc."""
-    rows = map(methodcaller("values"), graph._adj.values())
-    data = chain.from_iterable(rows)
+def _adjacency(graph: nx.Graph) -> Mapping:
+    """Return node → neighbour → attributes, or key → attributes; a copy of a view, whose lengths may be wrong."""
+    if isinstance(graph._adj, dict):
+        return graph._adj
     if graph.is_multigraph():
+        return {u: {v: dict(keys.items()) for v, keys in row.items()} for u, row in graph._adj.items()}
+    return {u: dict(row.items()) for u, row in graph._adj.items()}
+
+
+def _attribute(adjacency: Mapping, multigraph: bool, attribute: str, default: Any) -> list:
+    """Return an edge attribute arc by arc."""
+    data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
+    if multigraph:
         data = chain.from_iterable(map(methodcaller("values"), data))
     return [each.get(attribute, default) for each in data]
 
@@ -309,5 +317,3 @@ def _numbers(values: list) -> np.ndarray:
     if large and any(isinstance(value, int) for value in values):
         raise NotImplementedError("integers above 2^53 beside floats would be rounded")
     return array.astype(np.int64 if array.dtype.kind == "u" else np.float64, copy=False)
-
-

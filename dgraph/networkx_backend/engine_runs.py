@@ -22,14 +22,12 @@ class Distances(NamedTuple):
     """Distances from a source or several.
 
     Attributes:
-        values: int64 or float64 (nodes,), in NetworkX's order; -1 if unreached.
-        reached: positions by rising distance, then in NetworkX's order.
-        predecessor: int64 (nodes,), -1 if none; None if it was not asked for.
+        values: int64 or float64 (nodes,), by position; -1 if unreached.
+        reached: positions by rising distance, at equal distance by position.
     """
 
     values: np.ndarray
     reached: np.ndarray
-    predecessor: np.ndarray | None = None
 
     def total(self):
         """Return the sum of the distances, a Python number."""
@@ -41,16 +39,16 @@ class Distances(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A breadth-first search in NetworkX's order.
+    """Distances and the tree that NetworkX finds.
 
     Attributes:
-        level: int64 (nodes,), -1 if unreached.
-        order: positions of reached nodes as NetworkX visits them.
+        values: as of :class:`Distances`.
+        reached: positions in the order in which NetworkX visits the nodes.
         parent: int64 (nodes,), -1 if none.
     """
 
-    level: np.ndarray
-    order: np.ndarray
+    values: np.ndarray
+    reached: np.ndarray
     parent: np.ndarray
 
 
@@ -88,8 +86,7 @@ def hops(
         engine, first = graph.engine(backwards=backwards), 0
         found = solve("bfs", engine, source=sources[0], depth_limit=limit, return_predecessors=False)
     else:
-        offsets, targets = graph.backward_rows if backwards else (graph.offsets, graph.targets)
-        engine, first = _rooted(offsets, targets, None, sources), 1
+        engine, first = _rooted(*graph.rows(None, backwards), sources), 1
         limit = None if limit is None else limit + 1
         found = solve("bfs", engine, source=len(graph), depth_limit=limit, return_predecessors=False)
     values = found.columns["distance"][: len(graph)]
@@ -103,7 +100,6 @@ def distances(
     *,
     cutoff: float | None = None,
     backwards: bool = False,
-    predecessors: bool = False,
 ) -> Distances:
     """Return the distances from the nearest of the sources, by hops where every edge weighs 1.
 
@@ -113,41 +109,35 @@ def distances(
         weight: edge attribute; None: every edge weighs 1.
         cutoff: largest distance to find; a negative one finds the sources only.
         backwards: walk edges from target to source.
-        predecessors: also find a predecessor of every reached node.
     """
     weights = graph.lengths(weight)
     limit = None if cutoff is None or cutoff == math.inf else max(cutoff, 0)
     if weights is None:
-        cutoff = None if limit is None else math.floor(limit)
-        if not predecessors:
-            return hops(graph, sources, cutoff=cutoff, backwards=backwards)
-        found = search(graph, sources, cutoff=cutoff, backwards=backwards)
-        return Distances(found.level, found.order, found.parent)
-    root = sources[0]
+        return hops(graph, sources, cutoff=None if limit is None else math.floor(limit), backwards=backwards)
     if len(sources) == 1:
-        engine = graph.engine(weight, backwards=backwards)
+        engine, root = graph.engine(weight, backwards=backwards), sources[0]
     else:
-        engine, root = _rooted(graph.offsets, graph.targets, weights, sources), len(graph)
-    answer = solve("sssp", engine, source=root, cutoff=limit, return_predecessors=predecessors)
+        engine, root = _rooted(*graph.rows(weights, backwards), sources), len(graph)
+    answer = solve("sssp", engine, source=root, cutoff=limit, return_predecessors=False)
     values = answer.columns["distance"][: len(graph)]
     values = np.where(values == (UNREACHED if values.dtype.kind == "i" else np.inf), -1, values)
     if limit is not None:
         values[values > limit] = -1
-    predecessor = None
-    if predecessors:
-        predecessor = answer.columns["predecessor"][: len(graph)].copy()
-        predecessor[(values < 0) | (predecessor >= len(graph))] = -1
-        predecessor[list(sources)] = -1
-    return _ordered(values, predecessor)
+    return _ordered(values)
 
 
 def search(
-    graph: ConvertedGraph, sources: Sequence[int], *, cutoff: float | None = None, backwards: bool = False
+    graph: ConvertedGraph,
+    sources: Sequence[int],
+    weight: str | None = None,
+    *,
+    cutoff: float | None = None,
+    backwards: bool = False,
 ) -> Search:
-    """Return a breadth-first search as NetworkX does it; arguments as of :func:`hops`."""
-    level = hops(graph, sources, cutoff=cutoff, backwards=backwards).values
-    offsets, targets = graph.backward_rows if backwards else (graph.offsets, graph.targets)
-    return Search(level, *visit_order(offsets, targets, level, sources))
+    """Return distances and NetworkX's tree; arguments as of :func:`distances`."""
+    values = distances(graph, sources, weight, cutoff=cutoff, backwards=backwards).values
+    rows = graph.rows(graph.lengths(weight), backwards)
+    return Search(values, *visit_order(*rows, values, np.asarray(sources, np.int64)))
 
 
 def components(graph: ConvertedGraph) -> np.ndarray:
@@ -155,9 +145,9 @@ def components(graph: ConvertedGraph) -> np.ndarray:
     return solve("cc", graph.engine()).columns["labels"]
 
 
-def _ordered(values: np.ndarray, predecessor: np.ndarray | None = None) -> Distances:
+def _ordered(values: np.ndarray) -> Distances:
     reached = np.flatnonzero(values >= 0)
-    return Distances(values, reached[np.argsort(values[reached], kind="stable")], predecessor)
+    return Distances(values, reached[np.argsort(values[reached], kind="stable")])
 
 
 def _rooted(offsets, targets, weights, sources: Sequence[int]) -> Graph:

@@ -8,7 +8,7 @@ import networkx as nx
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import distances
+from dgraph.networkx_backend.engine_runs import distances, search
 from dgraph.networkx_backend.nodes_given import position
 from dgraph.networkx_backend.path_lists import all_paths, enumerate_paths, lengths, paths_by_target
 from dgraph.networkx_backend.unweighted_paths import (
@@ -61,13 +61,11 @@ def shortest_path(G: ConvertedGraph, source=None, target=None, weight=None, meth
         if weight is None:
             return single_target_shortest_path(G, target)
         last = position(G, target, _missing(method))
-        found = distances(G, [last], weight, backwards=True, predecessors=True)
-        return all_paths(G, found.reached, found.predecessor, backwards=True)
+        return all_paths(G, search(G, [last], weight, backwards=True), backwards=True)
     if target is None:
         if weight is None:
             return single_source_shortest_path(G, source)
-        found = distances(G, [position(G, source, _missing(method))], weight, predecessors=True)
-        return all_paths(G, found.reached, found.predecessor)
+        return all_paths(G, search(G, [position(G, source, _missing(method))], weight))
     if weight is None:
         return bidirectional_shortest_path(G, source, target)
     if method == "dijkstra":
@@ -85,13 +83,11 @@ def shortest_path_length(G: ConvertedGraph, source=None, target=None, weight=Non
         return all_pairs_dijkstra_path_length(G, weight=weight)
     if source is None:
         text = "Source {} is not in G" if weight is None else _missing(method)
-        found = distances(G, [position(G, target, text)], weight, backwards=True)
-        return lengths(G, found.values, found.reached)
+        return lengths(G, distances(G, [position(G, target, text)], weight, backwards=True))
     if target is None:
         if weight is None:
             return single_source_shortest_path_length(G, source)
-        found = distances(G, [position(G, source, _missing(method))], weight)
-        return lengths(G, found.values, found.reached)
+        return lengths(G, distances(G, [position(G, source, _missing(method))], weight))
     if weight is None:
         first, last = position(G, source, "Source {} is not in G"), position(G, target, "Target {} is not in G")
         found = distances(G, [first], None)
@@ -108,9 +104,7 @@ def average_shortest_path_length(G: ConvertedGraph, weight=None, method=None) ->
         raise ValueError(f"method not supported: {method}")
     n = len(G)
     if n == 0:
-        raise nx.NetworkXPointlessConcept(
-            "the null graph has no paths, thus there is no average shortest path length"
-        )
+        raise nx.NetworkXPointlessConcept("the null graph has no paths, thus there is no average shortest path length")
     if n == 1:
         return 0
     if method == "unweighted":
@@ -121,9 +115,7 @@ def average_shortest_path_length(G: ConvertedGraph, weight=None, method=None) ->
     for k in range(n):
         found = distances(G, [k], weight)
         if found.reached.size < n:
-            raise nx.NetworkXError(
-                "Graph is not strongly connected." if G.is_directed() else "Graph is not connected."
-            )
+            raise nx.NetworkXError("Graph is not strongly connected." if G.is_directed() else "Graph is not connected.")
         total += found.total()
     return total / (n * (n - 1))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -23,7 +24,7 @@ def connected_components(G: ConvertedGraph) -> Iterator[set]:
     labels = components(G)
     order = np.argsort(labels, kind="stable")
     names, cuts = G.names(order), [0, *(np.flatnonzero(np.diff(labels[order])) + 1).tolist(), len(G)]
-    return (set(names[a:b]) for a, b in zip(cuts, cuts[1:], strict=False))
+    return (set(names[a:b]) for a, b in pairwise(cuts))
 
 
 @answers

@@ -33,11 +33,7 @@ def pagerank(
     *,
     precision: str = "double",
 ) -> dict:
-    """Return node → rank.
-
-    Args:
-        G, alpha, personalization, max_iter, tol, nstart, weight, dangling: NetworkX's.
-        precision: "single" halves the memory of ranks.
+    """Return node → rank; ``precision="single"`` halves the memory of ranks, and the other parameters are NetworkX's.
 
     Raises:
         ZeroDivisionError: the personalization sums to 0 over the nodes of the graph.

@@ -9,7 +9,7 @@ import numpy as np
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import hops, search
+from dgraph.networkx_backend.engine_runs import depth, hops, search
 from dgraph.networkx_backend.nodes_given import position
 
 ABSENT = "The node {} is not in the graph."
@@ -59,7 +59,7 @@ def bfs_predecessors(G: ConvertedGraph, source, depth_limit=None, sort_neighbors
 def bfs_successors(G: ConvertedGraph, source, depth_limit=None, sort_neighbors=None) -> Iterator:
     """Return an iterator over nodes with the list of their successors."""
     found = _search(G, source, depth_limit)
-    below = found.order[1:]
+    below = found.reached[1:]
     if not below.size:
         return iter([(source, [])])
     above = found.parent[below]
@@ -77,9 +77,9 @@ def bfs_layers(G: ConvertedGraph, sources) -> Iterator[list]:
     if not first:
         return iter(())
     found = search(G, first)
-    levels = found.level[found.order]
+    levels = found.values[found.reached]
     cuts = np.flatnonzero(np.diff(levels)) + 1
-    return (G.names(layer) for layer in np.split(found.order, cuts))
+    return (G.names(layer) for layer in np.split(found.reached, cuts))
 
 
 @answers
@@ -108,11 +108,11 @@ def _reachable(G: ConvertedGraph, source, backwards: bool) -> set:
 
 
 def _search(G: ConvertedGraph, source, depth_limit):
-    return search(G, [position(G, source, ABSENT, nx.NetworkXError)], cutoff=depth_limit)
+    return search(G, [position(G, source, ABSENT, nx.NetworkXError)], cutoff=depth(depth_limit))
 
 
 def _tree(G: ConvertedGraph, source, depth_limit) -> tuple[list, list]:
     """Return parents and nodes of the search tree in the order of the search, without the source."""
     found = _search(G, source, depth_limit)
-    below = found.order[1:]
+    below = found.reached[1:]
     return G.names(found.parent[below]), G.names(below)

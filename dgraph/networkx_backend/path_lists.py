@@ -7,50 +7,43 @@ from collections.abc import Iterator
 import numpy as np
 
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
+from dgraph.networkx_backend.engine_runs import Distances, Search
 
 
-def path_to(graph: ConvertedGraph, predecessor: np.ndarray, target: int, *, backwards: bool = False) -> list:
-    """Return the path from a source to the target, or from the target to a source if the search went backwards."""
-    found, at = [target], int(predecessor[target])
+def path_to(graph: ConvertedGraph, parent: np.ndarray, target: int) -> list:
+    """Return the path from a source to the target."""
+    found, at = [target], int(parent[target])
     while at >= 0:
         found.append(at)
-        at = int(predecessor[at])
-    return graph.names(np.array(found if backwards else found[::-1]))
+        at = int(parent[at])
+    return graph.names(np.array(found[::-1]))
 
 
-def all_paths(
-    graph: ConvertedGraph, reached: np.ndarray, predecessor: np.ndarray, *, backwards: bool = False
-) -> dict:
-    """Return node → path for all reached nodes, in that order; arguments as of :func:`path_to`."""
-    names, above = graph.nodes, predecessor.tolist()
-    paths: dict[int, list] = {}
-    for v in reached.tolist():
-        chain = [v]
-        while chain[-1] not in paths and above[chain[-1]] >= 0:
-            chain.append(above[chain[-1]])
-        for w in reversed(chain):
-            if w not in paths:
-                before = paths[above[w]] if above[w] >= 0 else []
-                paths[w] = [names[w], *before] if backwards else [*before, names[w]]
-    return {names[v]: paths[v] for v in reached.tolist()}
+def all_paths(graph: ConvertedGraph, found: Search, *, backwards: bool = False) -> dict:
+    """Return node → path for all reached nodes, in the order of the search; ``backwards``: to the source."""
+    names, above = graph.nodes, found.parent.tolist()
+    paths: dict[int, list] = {-1: []}
+    for v in found.reached.tolist():
+        before = paths[above[v]]
+        paths[v] = [names[v], *before] if backwards else [*before, names[v]]
+    del paths[-1]
+    return dict(zip(graph.names(found.reached), paths.values(), strict=True))
 
 
-def lengths(graph: ConvertedGraph, values: np.ndarray, reached: np.ndarray) -> dict:
-    """Return node → Python number for the nodes at positions ``reached``, in that order."""
-    return dict(zip(graph.names(reached), values[reached].tolist(), strict=True))
+def lengths(graph: ConvertedGraph, found: Distances | Search) -> dict:
+    """Return node → Python number for the reached nodes, in their order."""
+    return dict(zip(graph.names(found.reached), found.values[found.reached].tolist(), strict=True))
 
 
-def all_predecessors(
-    graph: ConvertedGraph, values: np.ndarray, reached: np.ndarray, weights: np.ndarray | None
-) -> dict[object, list]:
-    """Return node → all its predecessors on shortest paths, both in the order of ``reached``.
+def all_predecessors(graph: ConvertedGraph, found: Search, weights: np.ndarray | None) -> dict[object, list]:
+    """Return node → all its predecessors on shortest paths, both in the order of the search.
 
     Args:
         graph: the graph that was searched.
-        values: distances by position, negative if unreached.
-        reached: positions in the order of the search.
+        found: the search.
         weights: shape (arcs,); None: every edge weighs 1.
     """
+    values, reached = found.values, found.reached
     u, v = graph.sources, graph.targets.astype(np.int64)
     along = values[u] + (1 if weights is None else weights)
     tight = np.flatnonzero((values[u] >= 0) & (values[v] >= 0) & (along == values[v]))
@@ -58,8 +51,8 @@ def all_predecessors(
     rank[reached] = np.arange(reached.size)
     pairs = np.unique(np.stack([rank[v[tight]], rank[u[tight]]]), axis=1)  # parallel edges give one
     ends = np.searchsorted(pairs[0], np.arange(reached.size + 1)).tolist()
-    found, above = graph.names(reached), graph.names(reached[pairs[1]])
-    return {node: above[ends[k] : ends[k + 1]] for k, node in enumerate(found)}
+    names, above = graph.names(reached), graph.names(reached[pairs[1]])
+    return {node: above[ends[k] : ends[k + 1]] for k, node in enumerate(names)}
 
 
 def paths_by_target(predecessors: dict[object, list], source: object) -> Iterator[tuple[object, list[list]]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import networkx as nx
-import numpy as np
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
@@ -62,7 +61,7 @@ def bidirectional_shortest_path(G: ConvertedGraph, source, target) -> list:
     first = position(G, source, "Source {} is not in G")
     last = position(G, target, "Target {} is not in G")
     found = search(G, [first])
-    if found.level[last] < 0:
+    if found.values[last] < 0:
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
     return path_to(G, found.parent, last)
 
@@ -73,8 +72,8 @@ def predecessor(G: ConvertedGraph, source, target=None, cutoff=None, return_seen
     first = position(G, source, "Source {} not in G")
     limit = max(depth(cutoff) or 1, 1) if cutoff else None
     found = search(G, [first], cutoff=limit)
-    above = all_predecessors(G, found.level, found.order, None)
-    seen = lengths(G, found.level, found.order)
+    above = all_predecessors(G, found, None)
+    seen = lengths(G, found)
     if target is None:
         return (above, seen) if return_seen else above
     if target not in above:
@@ -83,10 +82,8 @@ def predecessor(G: ConvertedGraph, source, target=None, cutoff=None, return_seen
 
 
 def _lengths(G: ConvertedGraph, source: int, cutoff, backwards: bool) -> dict:
-    found = hops(G, [source], cutoff=cutoff, backwards=backwards)
-    return lengths(G, found.values, found.reached)
+    return lengths(G, hops(G, [source], cutoff=cutoff, backwards=backwards))
 
 
 def _paths(G: ConvertedGraph, source: int, cutoff, backwards: bool) -> dict:
-    found = search(G, [source], cutoff=cutoff, backwards=backwards)
-    return all_paths(G, np.asarray(found.order), found.parent, backwards=backwards)
+    return all_paths(G, search(G, [source], cutoff=depth(cutoff), backwards=backwards), backwards=backwards)

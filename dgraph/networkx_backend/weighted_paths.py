@@ -8,7 +8,7 @@ import networkx as nx
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import distances
+from dgraph.networkx_backend.engine_runs import distances, search
 from dgraph.networkx_backend.nodes_given import position
 from dgraph.networkx_backend.path_lists import all_paths, all_predecessors, lengths, path_to
 
@@ -18,8 +18,7 @@ MISSING, BELLMAN = "Node {} not found in graph", "Source {} not in G"
 @answers
 def multi_source_dijkstra_path_length(G: ConvertedGraph, sources, cutoff=None, weight="weight") -> dict:
     """Return node → distance from the nearest source."""
-    found = distances(G, _sources(G, sources), weight, cutoff=cutoff)
-    return lengths(G, found.values, found.reached)
+    return lengths(G, distances(G, _sources(G, sources), weight, cutoff=cutoff))
 
 
 @answers
@@ -83,9 +82,8 @@ def bidirectional_dijkstra(G: ConvertedGraph, source, target, weight="weight") -
 def dijkstra_predecessor_and_distance(G: ConvertedGraph, source, cutoff=None, weight="weight") -> tuple[dict, dict]:
     """Return node → all its predecessors on shortest paths, and node → distance."""
     first = position(G, source, "Node {} is not found in the graph")
-    found = distances(G, [first], weight, cutoff=cutoff, predecessors=G.lengths(weight) is None)
-    above = all_predecessors(G, found.values, found.reached, G.lengths(weight))
-    return above, lengths(G, found.values, found.reached)
+    found = search(G, [first], weight, cutoff=cutoff)
+    return all_predecessors(G, found, G.lengths(weight)), lengths(G, found)
 
 
 @answers
@@ -103,12 +101,7 @@ def all_pairs_dijkstra_path(G: ConvertedGraph, cutoff=None, weight="weight") -> 
 @answers
 def all_pairs_dijkstra_path_length(G: ConvertedGraph, cutoff=None, weight="weight") -> Iterator:
     """Return an iterator over nodes with node → distance."""
-
-    def one(k: int) -> dict:
-        found = distances(G, [k], weight, cutoff=cutoff)
-        return lengths(G, found.values, found.reached)
-
-    return _pairs(G, weight, one)
+    return _pairs(G, weight, lambda k: lengths(G, distances(G, [k], weight, cutoff=cutoff)))
 
 
 @answers
@@ -139,7 +132,7 @@ def single_source_bellman_ford(G: ConvertedGraph, source, target=None, weight="w
     first = position(G, source, BELLMAN)
     if target is None:
         return _both(G, [first], None, weight)
-    return _pair(G, [first], target, None, weight, f"Node {{}} not reachable from {source}")
+    return _pair(G, [first], target, None, weight, "Target {} cannot be reached from given sources")
 
 
 @answers
@@ -151,8 +144,7 @@ def single_source_bellman_ford_path(G: ConvertedGraph, source, weight="weight") 
 @answers
 def single_source_bellman_ford_path_length(G: ConvertedGraph, source, weight="weight") -> dict:
     """Return node → distance from the source."""
-    found = distances(G, [position(G, source, BELLMAN)], weight)
-    return lengths(G, found.values, found.reached)
+    return lengths(G, distances(G, [position(G, source, BELLMAN)], weight))
 
 
 @answers
@@ -174,17 +166,17 @@ def _sources(G: ConvertedGraph, sources) -> list[int]:
 
 
 def _both(G: ConvertedGraph, sources: list[int], cutoff, weight) -> tuple[dict, dict]:
-    found = distances(G, sources, weight, cutoff=cutoff, predecessors=True)
-    return lengths(G, found.values, found.reached), all_paths(G, found.reached, found.predecessor)
+    found = search(G, sources, weight, cutoff=cutoff)
+    return lengths(G, found), all_paths(G, found)
 
 
 def _pair(G: ConvertedGraph, sources: list[int], target: Hashable, cutoff, weight, text: str) -> tuple:
     """Return distance and path of the target; ``text`` is NetworkX's message if there is no path."""
-    found = distances(G, sources, weight, cutoff=cutoff, predecessors=True)
+    found = search(G, sources, weight, cutoff=cutoff)
     last = G.index.get(target)
     if last is None or found.values[last] < 0:
         raise nx.NetworkXNoPath(text.format(target))
-    return found.values[last].item(), path_to(G, found.predecessor, last)
+    return found.values[last].item(), path_to(G, found.parent, last)
 
 
 def _length(G: ConvertedGraph, source, target, weight, missing: str, text: str):
