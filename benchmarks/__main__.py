@@ -14,6 +14,7 @@ from benchmarks import (
     estimates,
     gpu,
     loading,
+    networkx_suite,
     ranks,
     schedules,
     sizes,
@@ -61,6 +62,10 @@ WHAT = {
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
         lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
+    ),
+    "networkx": (
+        "NetworkX's own tests with dgraph as the backend",
+        lambda asked: networkx_suite.measure(asked.results),
     ),
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",

@@ -24,7 +24,7 @@ from dgraph.networkx_backend.converted_graph import ConvertedGraph, convert_from
 
 def should_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
     """Return True if the graph is worth a conversion, else the reason; not asked if a call names the backend."""
-    graph = args[0] if args else kwargs.get("G")
+    graph = args[0] if args else kwargs["G"]
     if isinstance(graph, ConvertedGraph):
         return True
     least = nx.config.backends.dgraph.min_edges
