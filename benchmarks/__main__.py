@@ -1,4 +1,4 @@
-"""Figures by one command each, written to ``results`` as JSON and as a Markdown table."""
+"""Run one benchmark, and write its figures to ``results`` as JSON and as a Markdown table."""
 
 import argparse
 import json
@@ -111,11 +111,11 @@ WHAT = {
         lambda asked: store.measure(asked.repeat, asked.results),
     ),
 }
-"""Name → what is measured, and how."""
+"""Name → description and function of a benchmark."""
 
 
 KEPT = {"across": across.keep, "building": building.keep}
-"""What has a file for each number of ranks → how rows of it are kept."""
+"""Benchmarks with a file per number of ranks → the function that adds rows to it."""
 
 
 def _named(asked: str | None, known) -> list[str]:

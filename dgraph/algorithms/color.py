@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
-from dgraph.engine.rounds.state import State
+from dgraph.engine.rounds.return_state import State
 from dgraph.errors import UsageError
 from dgraph.program import ADD, Field, Program, mixed, where
 from dgraph.program.traversal import Traversal

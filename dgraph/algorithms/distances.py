@@ -11,7 +11,7 @@ from dgraph.result.columns import UNREACHED, Column
 
 if TYPE_CHECKING:
     from dgraph.comm import Comm
-    from dgraph.engine.rounds.state import State
+    from dgraph.engine.rounds.return_state import State
     from dgraph.graph.local import LocalGraph
 
 

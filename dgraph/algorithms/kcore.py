@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
-from dgraph.engine.rounds.state import State
+from dgraph.engine.rounds.return_state import State
 from dgraph.errors import UsageError
 from dgraph.program import ADD, INF, MIN, Field, Global, Program, maximum, minimum, where
 from dgraph.program.traversal import Traversal

@@ -31,7 +31,7 @@ from dgraph.algorithms.base import (
 from dgraph.algorithms.bfs import parents
 from dgraph.algorithms.distances import summarize
 from dgraph.algorithms.weight_checks import largest_and_mean
-from dgraph.engine.rounds.state import State
+from dgraph.engine.rounds.return_state import State
 from dgraph.errors import DataError, UsageError
 from dgraph.program import ALL, INF, MIN, Field, Global, Program, where
 from dgraph.result.columns import UNREACHED, Column

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dgraph.backend.transport_names import AUTO, MPI_HOST, TRANSPORTS
 from dgraph.engine.checkpoint import Checkpoint
 from dgraph.engine.run_options import Options
 from dgraph.errors import UsageError, unknown
@@ -32,8 +33,11 @@ def device_of(flat: Mapping[str, Any]) -> Device:
     }
     given = {key: value for key, value in given.items() if value is not None}
     if name == "cpu":
-        if given.get("transport") in ("auto", "mpi-host"):
-            del given["transport"]
+        transport = given.get("transport", AUTO)
+        if transport not in (AUTO, *TRANSPORTS):
+            raise unknown("transport", transport, (AUTO, *TRANSPORTS))
+        if transport in (AUTO, MPI_HOST):
+            given.pop("transport", None)
         given.pop("share", None)
         for option in given.keys() - {"threads"}:
             raise UsageError(

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from dgraph.cli.arguments import PROGRAM, HelpRequested, Parser, program, summary
 from dgraph.cli.commands import COMMANDS, Task, task_of
-from dgraph.cli.run_options import RUN, add_options
+from dgraph.cli.option_groups import RUN, add_options
 from dgraph.cli.short_help import OWN_PROGRAM, of_algorithm, overview
 from dgraph.cli.sources import names, sources, weighted
 from dgraph.errors import UsageError, unknown
@@ -47,7 +47,7 @@ class Request:
         algorithm: name in the register, or of the user's class.
         graph: file or generator; None: a default generated graph.
         load: keyword arguments of :class:`~dgraph.graph.load_options.LoadOptions`.
-        run: options of the run, by the names in ``dgraph.cli.run_options.RUN``.
+        run: options of the run, by the names in ``dgraph.cli.option_groups.RUN``.
         parameters: parameters of the algorithm that were given.
         sources: start vertices, one run each; None where none was given.
         output, report: files to write.

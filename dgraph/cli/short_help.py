@@ -1,6 +1,6 @@
 """Short help: the most used options in one line each, and the commands and algorithms.
 
-``--help-all`` shows every option; its texts are in :mod:`dgraph.cli.run_options`.
+``--help-all`` shows every option; its texts are in :mod:`dgraph.cli.option_groups`.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class LoadOptions:
         separator: the character between columns of an edge list besides blanks; None: comma and semicolon.
         comment: the character that begins a comment line of an edge list; None: ``#`` and ``%``.
         header: True if the first line of an edge list is a header (names of columns, or counts) rather than an edge;
-            None: detected (``docs/formats.md`` has the rules).
+            None: detected (``docs/guide/data.md`` has the rules).
         columns: columns SOURCE,TARGET[,WEIGHT] of an edge list, counted from 1, such as ``"2,3"``; None: lines have two
             or three columns, in this order.
         edge_data: type of the edge data of a Galois graph: int32, int64, float32 or float64.

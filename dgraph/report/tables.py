@@ -336,7 +336,7 @@ def rounds(report: dict) -> str:
 
 def _rounds(rows: Sequence[dict], marks: dict[int, list[str]]) -> list[str]:
     named = any("schedule" in row for row in rows)
-    head = ["round", "direction", "frontier vertices", "frontier edges", "time"]
+    head = ["round", "direction", "frontier", "edges", "time"]
     times = durations([row["seconds"] for row in rows])
     lines: list[list[str] | None] = [head + ["schedule"] * named, None]
     for row, time in zip(rows, times, strict=True):

@@ -183,7 +183,7 @@ FOUND = {0: 0, 1: 2, 2: 4, 3: 2}
 
 
 def test_a_program_runs_from_the_default_source(folder):
-    """Vertex 0 has most out-edges; the edge of weight 99 does not count."""
+    """Check that the source is vertex 0, which has most out-edges, and that the edge of weight 99 is not used."""
     assert main(["mine:Hops", "pair.wel", "--scale", "2", "-o", "out.txt", "-q"]) == 0
     assert rows(folder / "out.txt") == FOUND
 
@@ -250,7 +250,10 @@ sys.exit(getattr(import_module(module), function)())
 
 @pytest.mark.starts_children
 def test_the_console_command_is_the_module(folder):
-    """It also finds modules in the working folder, and keeps Numba away from scipy.linalg."""
+    """Check that the command ``dgraph`` behaves like the module.
+
+    It finds modules in the working folder, and keeps Numba from importing scipy.linalg.
+    """
     entry = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["dgraph"]
     code = CONSOLE.format(entry=entry, folder=str(folder))
     for words in ("", "bfs --help", "mine:Everywhere path:3 -o out.txt -q", "bfs --threads"):

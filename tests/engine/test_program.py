@@ -97,7 +97,7 @@ def test_the_plan_follows_from_the_text(program, direction, directed, reduce, br
 
 
 def test_mirrors_hear_what_is_read_of_them():
-    """They receive fields read at sources and at destinations; a field that no round changes is sent once."""
+    """Check that mirrors receive fields read at sources and destinations, a field that no round changes only once."""
 
     class Tight(Program):
         level = Field("int32", given=True)
@@ -225,7 +225,7 @@ def test_refused(case):
 
 
 def test_what_may_leave_active_out():
-    """A program of all vertices may, and one whose ``step`` requests rounds over all vertices."""
+    """Check that ``init`` may omit ``active`` in a program of all vertices, or if ``step`` requests rounds over all."""
     assert "active" not in traced(Ranks()).init
     members = {
         "init": lambda self, v, g: {"level": 0},

@@ -1,5 +1,4 @@
-"""What is no longer used of a GPU's memory goes back before anything is refused: pools over a CuPy that has no GPU, and
-graphs on emulated ones."""
+"""Unused GPU memory is given back before anything is refused: pools over a simulated CuPy, graphs on emulated GPUs."""
 
 import gc
 import weakref
@@ -26,11 +25,11 @@ TOTAL = 64 * WHOLE
 
 
 class Pool:
-    """As CuPy's: memory holds its pool weakly, and is lost to its user when the pool ends first."""
+    """Stand-in for CuPy's pool: memory refers to it weakly, and becomes invalid if the pool is freed first."""
 
     def __init__(self, gpu):
         self.gpu, self.kept, self.used = gpu, 0, 0
-        self.weak = weakref.ref(self)  # one for all memory: gc clears those in garbage before it asks them
+        self.weak = weakref.ref(self)  # shared by all memory: gc would clear a weak reference inside garbage first
         weakref.finalize(self, gpu.ended, self.__dict__)
 
     def malloc(self, size):
@@ -68,7 +67,7 @@ class Memory:
 
 
 class Gpu:
-    """A CuPy of one GPU."""
+    """Stand-in for CuPy with one GPU."""
 
     CUDARuntimeError = RuntimeError
 
@@ -123,7 +122,7 @@ def using(gpu):
 
 
 def garbage(gpu, size):
-    """An array that only a cycle holds."""
+    """Allocate memory that only a reference cycle holds."""
     held = [gpu.alloc(size)]
     held.append(held)
 
@@ -202,7 +201,7 @@ def no_gc():
 ])  # fmt: skip
 @pytest.mark.parametrize("validate", [True, False])
 def test_a_graph_and_its_runs_leave_without_a_collection(no_gc, name, spec, validate):
-    """No cycle holds what was built, what a run made of it, or the device."""
+    """Check that no reference cycle holds the graph, the machines of a run, or the device."""
     device = Device()
     graph = BuiltGraph.at(spec, SerialComm(), device, "auto", LoadOptions())
     backend = CudaBackend(0, 1, True, Options(), device)
@@ -218,7 +217,7 @@ def test_a_graph_and_its_runs_leave_without_a_collection(no_gc, name, spec, vali
 
 
 class Crowded(Device):
-    """One that has room for whoever says how much is wanted."""
+    """Device that frees memory if the caller states its demand."""
 
     def free(self, wanted=0):
         return 1 << 30 if wanted > self.memory else self.memory

@@ -331,8 +331,8 @@ def test_the_command_line_calls_sources_by_name(tmp_path, capsys, monkeypatch):
     Path("a.txt").write_text("a/b c\na/b d\nd a/b\n")
     assert main(["bfs", "a.txt", "--ids", "string", "--report", "run.json"]) == 0
     said = capsys.readouterr()
-    assert "source a/b, reached 3" in said.out
-    assert "source a/b: it has the most out-edges" in said.out
+    assert "reached 3, depth 1" in said.out
+    assert "a/b: it has the most out-edges" in said.out
     assert json.loads(Path("run.json").read_text())["outcome"]["summary"]["source"] == "a/b"
     assert main(["bfs", "a.txt", "--ids", "string", "--source", "a/b,d", "-o", "out.txt", "-q"]) == 0
     assert Path("out.a%2Fb.txt").read_text() == "a/b 0\nc 1\nd 1\n"

@@ -78,7 +78,7 @@ def test_what_is_written_stays(columns):
 @pytest.mark.parametrize("renumbered", [True, False])
 @pytest.mark.parametrize("fetch", ["asked", "short"])
 def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, monkeypatch):
-    monkeypatch.setattr(pools, "_keepers", [])
+    monkeypatch.setattr(pools, "_caches", [])
     monkeypatch.setattr(pools, "give_back", lambda *_: None)
     monkeypatch.setattr(lazy_result, "SOME", 50)
     given = simulated.skewed(300, 900, directed=True)

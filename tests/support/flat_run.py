@@ -12,9 +12,9 @@ ROUNDS = {"local_rounds": "local", "host_rounds": "host", "overlap": "overlap"}
 
 
 def flat_run(algorithm, graph, **flat):
-    """Call ``dgraph.run`` on the graph that the keywords describe, with the options that they describe.
+    """Call ``dgraph.run`` on the graph and with the options that the keywords describe.
 
-    Schedule options have the names of the GPU backend (``alb_threshold=``), rounds between GPUs those of its options.
+    Schedule options have the names of the GPU backend (``alb_threshold=``), as have the options of multi-GPU rounds.
     """
     flat = {name: value for name, value in flat.items() if value is not None}
     loading = {name: flat.pop(name) for name in LOAD_OPTIONS if name in flat}

@@ -1,7 +1,7 @@
 """Classify the first line of an edge list: an edge, names of columns, or counts of vertices and edges.
 
 :func:`most_columns` finds the number of columns, the other functions classify the first line. ``--header`` and
-``--no-header`` override them. ``docs/formats.md`` has the rules.
+``--no-header`` override them. ``docs/guide/data.md`` has the rules.
 """
 
 from __future__ import annotations
