@@ -161,7 +161,9 @@ class ConvertedGraph:
             self._engines[key] = engine_graph(*rows, directed=self._directed, parallel=parallel)
         return self._engines[key]
 
-    def rows(self, weights: np.ndarray | None, backwards: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def rows(
+        self, weights: np.ndarray | None, backwards: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return offsets, targets and weights; of the reversed graph if ``backwards``."""
         if backwards and self._directed:
             return reversed_rows(self.offsets, self.targets, weights)

@@ -22,7 +22,7 @@ def _given(name: str):
 def eccentricity(G: ConvertedGraph, v=None, sp=None, weight=None):
     """Return node → largest distance from it, or that of one node."""
     one = v in G
-    chosen = G.nodes if v is None else [v] if one else list(nx.Graph.nbunch_iter(_Nodes(G), v))
+    chosen = G.nodes if v is None else _bunch(G, v)
     found = dict(zip(chosen, _farthest(G, [G.index[node] for node in chosen], weight), strict=True))
     return found[v] if one else found
 
@@ -108,7 +108,7 @@ def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=T
 @answers(declines=_given("sources"))
 def harmonic_centrality(G: ConvertedGraph, nbunch=None, distance=None, sources=None) -> dict:
     """Return node → sum of inverse distances to it."""
-    chosen = G.nodes if nbunch is None else list(dict.fromkeys(nx.Graph.nbunch_iter(_Nodes(G), nbunch)))
+    chosen = G.nodes if nbunch is None else list(dict.fromkeys(_bunch(G, nbunch)))
     return {node: _inverses(distances(G, [G.index[node]], distance, backwards=True)) for node in chosen}
 
 
@@ -128,14 +128,16 @@ def global_efficiency(G: ConvertedGraph) -> float:
     return sum(_inverses(found) for found in _everywhere(G, None)) / pairs if pairs else 0
 
 
-class _Nodes:
-    """The part of a graph that ``nx.Graph.nbunch_iter`` reads."""
-
-    def __init__(self, graph: ConvertedGraph):
-        self._adj = graph.index
-
-    def __contains__(self, node) -> bool:
-        return node in self._adj
+def _bunch(G: ConvertedGraph, nbunch) -> list:
+    """Return the nodes of a node or of an iterable of nodes; others are left out, as NetworkX does."""
+    if nbunch in G:
+        return [nbunch]
+    try:
+        return [node for node in nbunch if node in G.index]
+    except TypeError as wrong:
+        raise nx.NetworkXError(
+            f"Node {nbunch} is not in the graph, nor is it an iterable of hashable nodes."
+        ) from wrong
 
 
 def _everywhere(G: ConvertedGraph, weight) -> Iterator[Distances]:

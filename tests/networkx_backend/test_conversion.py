@@ -27,7 +27,9 @@ def test_there_and_back(kind):
     assert (len(found), found.number_of_edges()) == (len(graph), graph.number_of_edges())
     assert nx.utils.graphs_equal(convert_to_nx(found), graph)
     assert list(convert_to_nx(found)) == list(graph) == list(found)
-    assert 3 in found and [] not in found and found.degree[1] == graph.degree[1]
+    assert 3 in found
+    assert [] not in found
+    assert found.degree[1] == graph.degree[1]
     assert str(found) == str(graph)
     with pytest.raises(nx.NetworkXError, match="Frozen"):
         found.add_edge(1, 2)
@@ -37,7 +39,8 @@ def test_rows_keep_loops_parallel_edges_and_order():
     graph = nx.MultiDiGraph([("b", "a"), ("b", "b"), ("b", "a"), ("a", "c")])
     found = convert_from_nx(graph, edge_attrs={"weight": 1})
     assert found.nodes == ["b", "a", "c"]
-    assert found.offsets.tolist() == [0, 3, 4, 4] and found.targets.tolist() == [1, 1, 0, 2]
+    assert found.offsets.tolist() == [0, 3, 4, 4]
+    assert found.targets.tolist() == [1, 1, 0, 2]
 
 
 def test_views_are_read_through_their_filters():
@@ -66,8 +69,9 @@ def test_a_converted_graph_takes_several_calls():
     found = from_networkx(graph, weight="weight")
     assert nx.core_number(found) == nx.core_number(graph)
     assert nx.pagerank(found) == pytest.approx(nx.pagerank(graph))
-    with pytest.raises(NotImplementedError, match="without the edge attribute 'cost'"):
-        nx.dijkstra_path(found, 0, 9, weight="cost")
+    with pytest.raises(NotImplementedError) as refused:
+        nx.dijkstra_path(found, 0, 9, weight="cost", backend="dgraph")
+    assert "without the edge attribute 'cost'" in str(refused.value.__cause__)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +94,9 @@ def test_what_cannot_be_answered_is_declined(name, arguments, why):
 
 
 @pytest.mark.parametrize("weight", [-1, float("inf"), float("nan"), None, "heavy", Decimal(1), 2**64, 1j])
-@pytest.mark.parametrize("name", ["single_source_dijkstra_path_length", "all_pairs_dijkstra_path", "all_pairs_dijkstra"])
+@pytest.mark.parametrize(
+    "name", ["single_source_dijkstra_path_length", "all_pairs_dijkstra_path", "all_pairs_dijkstra"]
+)
 def test_weights_that_the_engine_refuses_are_declined_at_the_call(name, weight):
     graph = nx.path_graph(3)
     nx.set_edge_attributes(graph, weight, "weight")
@@ -105,8 +111,9 @@ def test_integers_stay_exact():
     graph.add_edge(1, 2, weight=True)
     assert nx.dijkstra_path_length(graph, 0, 2, backend="dgraph") == 2**60 + 2
     graph.add_edge(2, 3, weight=0.5)
-    with pytest.raises(NotImplementedError, match="rounded"):
+    with pytest.raises(NotImplementedError) as refused:
         nx.dijkstra_path_length(graph, 0, 2, backend="dgraph")
+    assert "rounded" in str(refused.value.__cause__)
 
 
 def test_small_graphs_stay_with_networkx_unless_dgraph_is_named():
