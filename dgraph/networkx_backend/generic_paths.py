@@ -12,7 +12,7 @@ from dgraph.networkx_backend.engine_runs import distances, search
 from dgraph.networkx_backend.nodes_given import position
 from dgraph.networkx_backend.path_lists import all_paths, enumerate_paths, lengths, paths_by_target
 from dgraph.networkx_backend.unweighted_paths import (
-    PAIRS_ARE_DICTS,
+    BEFORE_3_5,
     all_pairs_shortest_path,
     all_pairs_shortest_path_length,
     bidirectional_shortest_path,
@@ -56,7 +56,7 @@ def shortest_path(G: ConvertedGraph, source=None, target=None, weight=None, meth
     _check(method)
     if source is None and target is None:
         found = all_pairs_shortest_path(G) if weight is None else all_pairs_dijkstra_path(G, weight=weight)
-        return dict(found) if PAIRS_ARE_DICTS else found
+        return dict(found) if BEFORE_3_5 else found
     if source is None:
         if weight is None:
             return single_target_shortest_path(G, target)

@@ -12,7 +12,7 @@ from dgraph.networkx_backend.engine_runs import depth, hops, search
 from dgraph.networkx_backend.nodes_given import position
 from dgraph.networkx_backend.path_lists import all_paths, all_predecessors, lengths, path_to
 
-PAIRS_ARE_DICTS = tuple(map(int, nx.__version__.split(".")[:2])) < (3, 5)
+BEFORE_3_5 = tuple(map(int, nx.__version__.split(".")[:2])) < (3, 5)
 """True for NetworkX 3.4, where some functions return a dict for an iterator of today, or the other way round."""
 
 
@@ -26,7 +26,7 @@ def single_source_shortest_path_length(G: ConvertedGraph, source, cutoff=None) -
 def single_target_shortest_path_length(G: ConvertedGraph, target, cutoff=None) -> dict | Iterator:
     """Return node → hops to the target."""
     found = _lengths(G, position(G, target, "Target {} is not in G"), cutoff, True)
-    return iter(found.items()) if PAIRS_ARE_DICTS else found
+    return iter(found.items()) if BEFORE_3_5 else found
 
 
 @answers

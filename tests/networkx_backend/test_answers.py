@@ -121,8 +121,8 @@ def sizes(value):
 
 
 def sorted_by_node(pairs):
-    """Pairs in the order of names: NetworkX's dict of predecessors keeps the order in which it first saw the nodes."""
-    return sorted(pairs, key=str)
+    """Pairs in the order of names: some dicts of NetworkX keep the order in which it first saw the nodes."""
+    return tuple(map(sorted_by_node, pairs)) if isinstance(pairs, tuple) else sorted(pairs, key=str)
 
 
 def given():
@@ -131,6 +131,7 @@ def given():
             yield pytest.param(name, kinds, variants, id=name)
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning:networkx")
 @pytest.mark.parametrize(("name", "kinds", "variants"), list(given()))
 def test_answers_equal_networkx(name, kinds, variants):
     loops = name not in ("core_number", "k_core", "k_shell", "k_crust", "k_corona")
@@ -176,9 +177,9 @@ def test_order_and_ties_are_networkx(name, arguments, weights):
         call = getattr(nx, name)
         source = next(iter(graph))
         got, want = (plain(call(graph, source, **arguments, **more)) for more in ({"backend": "dgraph"}, {}))
-        assert (
-            list(map(sorted_by_node, got)) == list(map(sorted_by_node, want)) if isinstance(got, tuple) else got == want
-        )
+        if isinstance(got, tuple) or (arguments and VERSION < (3, 6)):
+            got, want = sorted_by_node(got), sorted_by_node(want)
+        assert got == want
 
 
 def test_the_order_of_levels_is_checked_against_the_distances():
