@@ -43,8 +43,8 @@ ENGINE: dict[str, str] = {
             "all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length",
             "all_pairs_bellman_ford_path", "all_pairs_bellman_ford_path_length", "johnson",
             "average_shortest_path_length", "eccentricity", "diameter", "radius", "periphery", "center", "barycenter",
-            "harmonic_diameter", "wiener_index", "hyper_wiener_index", "closeness_centrality", "harmonic_centrality",
-            "global_efficiency",
+            "harmonic_diameter", "wiener_index", "hyper_wiener_index", "schultz_index",
+            "gutman_index", "floyd_warshall", "closeness_centrality", "harmonic_centrality", "global_efficiency",
         ),
         EACH,
     ),
@@ -57,6 +57,7 @@ ENGINE: dict[str, str] = {
         CC,
     ),
     **dict.fromkeys(("core_number", "k_core", "k_shell", "k_crust", "k_corona"), KCORE),
+    **dict.fromkeys(("color", "is_bipartite", "sets"), "runs cc, and bfs from a node of each component"),
     "pagerank": "runs pagerank; nstart, and dangling other than personalization, are declined",
 }  # fmt: skip
 """Function → what the engine runs for it, as NetworkX's documentation shows it."""

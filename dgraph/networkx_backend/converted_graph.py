@@ -218,6 +218,15 @@ def reversed_rows(offsets, targets, weights) -> tuple[np.ndarray, np.ndarray, np
     return starts, sources[order], None if weights is None else weights[order]
 
 
+def both_ways(graph: ConvertedGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Return offsets and targets with every arc of a directed graph in both directions; an undirected graph's rows."""
+    if not graph.is_directed():
+        return graph.offsets, graph.targets
+    offsets, sources, _ = reversed_rows(graph.offsets, graph.targets, None)
+    rows = np.concatenate([graph.sources, np.repeat(np.arange(len(graph)), np.diff(offsets))])
+    return graph.offsets + offsets, np.concatenate([graph.targets, sources])[np.argsort(rows, kind="stable")]
+
+
 def convert_from_nx(
     graph,
     *,
@@ -283,7 +292,14 @@ def from_networkx(graph: nx.Graph, weight: str | None = "weight") -> ConvertedGr
 
 
 def _adjacency(graph: nx.Graph) -> Mapping:
-    """Return node → neighbour → attributes, or key → attributes; a copy of a view, whose lengths may be wrong."""
+    """Return node → neighbour → attributes, or key → attributes; a copy of a view, whose lengths may be wrong.
+
+    Raises:
+        NotImplementedError: the graph's class has neighbours of its own making.
+    """
+    base = nx.DiGraph if graph.is_directed() else nx.Graph
+    if any(getattr(type(graph), name) is not getattr(base, name) for name in ("adjacency", "neighbors")):
+        raise NotImplementedError(f"{type(graph).__name__} computes its neighbours, which are not converted")
     if isinstance(graph._adj, dict):
         return graph._adj
     if graph.is_multigraph():

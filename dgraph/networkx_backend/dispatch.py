@@ -33,7 +33,27 @@ def should_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
     return True
 
 
+TIES = "another shortest path than NetworkX's two-sided search finds gives another cycle of equal weight"
+
+XFAIL = {
+    "TestMinimumCycleBasis::test_weighted_diamond": TIES,
+    "TestMinimumCycleBasis::test_gh6787_and_edge_attribute_names": TIES,
+}
+"""End of the name of a test of NetworkX → why the answer is right and the test fails."""
+
+
+def on_start_tests(items: list) -> None:
+    """Mark the tests of NetworkX that are expected to fail; NetworkX's ``conftest.py`` calls it."""
+    import pytest
+
+    for item in items:
+        for name, reason in XFAIL.items():
+            if item.nodeid.endswith(name):
+                item.add_marker(pytest.mark.xfail(reason=reason))
+
+
 backend = SimpleNamespace(
-    **FUNCTIONS, convert_from_nx=convert_from_nx, convert_to_nx=convert_to_nx, can_run=can_run, should_run=should_run
-)
+    **FUNCTIONS, convert_from_nx=convert_from_nx, convert_to_nx=convert_to_nx, can_run=can_run, should_run=should_run,
+    on_start_tests=on_start_tests,
+)  # fmt: skip
 """Entry point ``networkx.backends``."""

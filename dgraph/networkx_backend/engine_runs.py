@@ -11,7 +11,7 @@ import numpy as np
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.stored_graph import Graph
 from dgraph.networkx_backend import calls
-from dgraph.networkx_backend.converted_graph import ConvertedGraph, engine_graph
+from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, engine_graph
 from dgraph.networkx_backend.visit_order import visit_order
 from dgraph.result.columns import UNREACHED
 from dgraph.result.result import Result
@@ -89,8 +89,18 @@ def hops(
         engine, first = _rooted(*graph.rows(None, backwards), sources), 1
         limit = None if limit is None else limit + 1
         found = solve("bfs", engine, source=len(graph), depth_limit=limit, return_predecessors=False)
-    values = found.columns["distance"][: len(graph)]
-    return _ordered(np.where(values == UNREACHED, -1, values - first))
+    return _ordered(_levels(found, len(graph), first))
+
+
+def hops_both_ways(graph: ConvertedGraph, sources: Sequence[int]) -> np.ndarray:
+    """Return the hops from the nearest of the sources along edges in either direction, -1 if unreached."""
+    engine = _rooted(*both_ways(graph), None, sources)
+    return _levels(solve("bfs", engine, source=len(graph), return_predecessors=False), len(graph), 1)
+
+
+def _levels(found: Result, n: int, first: int) -> np.ndarray:
+    values = found.columns["distance"][:n]
+    return np.where(values == UNREACHED, -1, values - first)
 
 
 def distances(

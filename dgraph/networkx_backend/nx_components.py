@@ -1,4 +1,4 @@
-"""Connected and weakly connected components, and what follows from them: trees, forests, strong connectivity."""
+"""Connected components, and what follows from them or a search: trees, strong connectivity, two colours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import components, hops
+from dgraph.networkx_backend.engine_runs import components, hops, hops_both_ways
 from dgraph.networkx_backend.nodes_given import position
 
 POINTLESS = "Connectivity is undefined for the null graph."
@@ -103,6 +103,49 @@ def is_arborescence(G: ConvertedGraph) -> bool:
 def is_branching(G: ConvertedGraph) -> bool:
     """Return True if the graph is a forest and no node has two edges in."""
     return is_forest(G) and _enters_once(G)
+
+
+@answers
+def color(G: ConvertedGraph) -> dict:
+    """Return node → 0 or 1 so that no edge joins equal ones, which levels of a search from each component give.
+
+    Raises:
+        NetworkXError: the graph is not bipartite.
+    """
+    if not len(G):
+        return {}
+    labels, degrees = components(G), np.diff(G.offsets)
+    starts = np.flatnonzero(degrees)
+    _, firsts = np.unique(labels[starts], return_index=True)
+    level = hops_both_ways(G, starts[firsts].tolist()) if starts.size else np.full(len(G), -1)
+    found = np.where(level < 0, 0, 1 - level % 2)
+    if (found[G.sources] == found[G.targets]).any():
+        raise nx.NetworkXError("Graph is not bipartite.")
+    return dict(zip(G.nodes, found.tolist(), strict=True))
+
+
+@answers
+def is_bipartite(G: ConvertedGraph) -> bool:
+    """Return True if the nodes can have two colours so that no edge joins equal ones."""
+    try:
+        color(G)
+    except nx.NetworkXError:
+        return False
+    return True
+
+
+@answers(declines=lambda given: None if given.get("top_nodes") is None else "top_nodes= leaves nothing to compute")
+def sets(G: ConvertedGraph, top_nodes=None) -> tuple[set, set]:
+    """Return the two sets of nodes of a connected bipartite graph.
+
+    Raises:
+        AmbiguousSolution: the graph is not connected.
+        NetworkXError: the graph is not bipartite.
+    """
+    if not is_connected(G):
+        raise nx.AmbiguousSolution("Disconnected graph: Ambiguous solution for bipartite sets.")
+    found = color(G)
+    return {node for node, top in found.items() if top}, {node for node, top in found.items() if not top}
 
 
 def _enters_once(G: ConvertedGraph) -> bool:

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 
 from dgraph.networkx_backend.answers import answers
-from dgraph.networkx_backend.converted_graph import ConvertedGraph, engine_graph, reversed_rows
+from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, engine_graph
 from dgraph.networkx_backend.engine_runs import solve
 
 LOOPS = (
@@ -63,14 +63,7 @@ def _cores(G: ConvertedGraph) -> np.ndarray:
         raise nx.NetworkXNotImplemented(LOOPS)
     if not len(G):
         return np.zeros(0, np.int64)
-    if not G.is_directed():
-        graph = G.engine()
-    else:
-        back, sources, _ = reversed_rows(G.offsets, G.targets, None)
-        rows = np.concatenate([G.sources, np.repeat(np.arange(len(G)), np.diff(back))])
-        order = np.argsort(rows, kind="stable")
-        both = np.concatenate([G.targets, sources])[order]
-        graph = engine_graph(G.offsets + back, both, None, directed=False, parallel=True)
+    graph = engine_graph(*both_ways(G), None, directed=False, parallel=True) if G.is_directed() else G.engine()
     return solve("kcore", graph).columns["core_number"]
 
 

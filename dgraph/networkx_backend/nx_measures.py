@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 import networkx as nx
+import numpy as np
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
@@ -92,6 +93,27 @@ def hyper_wiener_index(G: ConvertedGraph, weight=None) -> float:
 
 
 @answers
+def schultz_index(G: ConvertedGraph, weight=None) -> float:
+    """Return the sum over all pairs of their distance times the sum of their degrees."""
+    return _sum_by_degree(G, weight, lambda distance, here, there: (distance * (here + there)).sum().item())
+
+
+@answers
+def gutman_index(G: ConvertedGraph, weight=None) -> float:
+    """Return the sum over all pairs of their distance times the product of their degrees."""
+    return _sum_by_degree(G, weight, lambda distance, here, there: (distance * here * there).sum().item())
+
+
+@answers
+def floyd_warshall(G: ConvertedGraph, weight="weight") -> dict:
+    """Return node → node → distance, infinite where no path leads."""
+    found = {}
+    for node, row in zip(G.nodes, _everywhere(G, weight), strict=True):
+        found[node] = dict(zip(G.nodes, _with_infinity(row), strict=True))
+    return found
+
+
+@answers
 def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=True):
     """Return node → inverse mean distance to it, or that of one node."""
     if u is not None and u not in G:
@@ -101,7 +123,7 @@ def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=T
         found = distances(G, [k], distance, backwards=True)
         total, others = found.total(), found.reached.size - 1.0
         score = others / total if total > 0.0 and n > 1 else 0.0
-        scores.append(score * others / (n - 1) if wf_improved and n > 1 else score)
+        scores.append(score * (others / (n - 1)) if wf_improved and n > 1 else score)
     return dict(zip(G.nodes, scores, strict=True)) if u is None else scores[0]
 
 
@@ -166,6 +188,26 @@ def _where(G: ConvertedGraph, values: list, best) -> list:
 def _inverses(found: Distances) -> float:
     values = found.values[found.reached]
     return (1.0 / values[values != 0]).sum().item()
+
+
+def _with_infinity(found: Distances) -> list:
+    if found.reached.size == len(found.values):
+        return found.values.tolist()
+    return [value if value >= 0 else math.inf for value in found.values.tolist()]
+
+
+def _sum_by_degree(G: ConvertedGraph, weight, term) -> float:
+    """Return half the sum of ``term`` of distances, a node's degree and the degrees of the others.
+
+    Degrees count edges, as NetworkX's functions do for every ``weight``; a loop counts twice.
+    """
+    degrees = np.diff(G.offsets) + np.bincount(G.sources[G.sources == G.targets], minlength=len(G))
+    total: float = 0
+    for k, found in enumerate(_everywhere(G, weight)):
+        if found.reached.size < len(G):
+            return math.inf
+        total += term(found.values, degrees[k], degrees)
+    return total / 2
 
 
 def _sum(G: ConvertedGraph, weight, term):
