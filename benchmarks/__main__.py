@@ -15,6 +15,7 @@ from benchmarks import (
     estimates,
     gpu,
     loading,
+    networkx_suite,
     ranks,
     schedules,
     sizes,
@@ -71,6 +72,10 @@ WHAT = {
     "device-tables": (
         "on one GPU: networkx.pagerank by the backend, and a result of 20 million rows to Arrow and CuPy",
         lambda asked: device_tables.measure(asked.repeat, asked.results),
+    ),
+    "networkx": (
+        "NetworkX's own tests with dgraph as the backend",
+        lambda asked: networkx_suite.measure(asked.results),
     ),
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
