@@ -17,10 +17,12 @@ from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.build.fingerprint import fingerprint
 from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
+from dgraph.graph.graph_values import GraphValues
 from dgraph.graph.ids import VertexIds
 from dgraph.graph.load import describe, graph_spec, load
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.vertex_columns import VertexColumns
 from partitioning.store import is_store
 
 
@@ -42,15 +44,14 @@ class SharedAttribute:
     def __get__(self, graph: Any, owner: type) -> Any:
         if graph is None:
             return self
-        if "closed" in graph._shared:
-            raise UsageError(f"the graph {graph.facts.name} was closed; load it again")
+        graph._check_open()
         return graph._shared.get(self.name)
 
     def __set__(self, graph: Any, value: Any) -> None:
         graph._shared[self.name] = value
 
 
-class Graph(Constructors):
+class Graph(Constructors, GraphValues):
     """A graph spread over the ranks of ``comm``; its methods are collective, but for :meth:`on`.
 
     ``with graph:`` gives its memory back at the end, as :meth:`close` does.
@@ -112,6 +113,7 @@ class Graph(Constructors):
         if undirected is not None and undirected is not self:
             undirected.close()
         self._locals.clear()
+        self._columns = VertexColumns({})
         self._shared["closed"] = True
         self._release()
         if held is not None:
@@ -215,9 +217,15 @@ class Graph(Constructors):
     @property
     def block(self) -> EdgeBlock:
         """This rank's rows."""
+        self._check_open()
+        return self._rows
+
+    def _check_open(self) -> None:
         if "closed" in self._shared:
             raise UsageError(f"the graph {self.facts.name} was closed; load it again")
-        return self._rows
+
+    def _made(self, block: EdgeBlock) -> Graph:
+        return Graph(block, self.comm).on(self.policy, self.device)
 
     @property
     def evidence(self) -> Any:
@@ -290,7 +298,11 @@ class Graph(Constructors):
             return self
         if self._undirected is None:
             self._undirected = self._symmetrised()
-        return self._undirected.on(self.policy, self.device)
+        other = self._undirected.on(self.policy, self.device)
+        if self._columns:
+            gids = np.arange(self.block.first, self.block.first + self.block.rows)
+            other._columns = self._columns.moved(slice(None), gids, other.block, self.comm)
+        return other
 
     def _symmetrised(self) -> Graph:
         return Graph(symmetrised(self.block, self.comm), self.comm)

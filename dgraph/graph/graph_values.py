@@ -1,0 +1,186 @@
+"""Methods of a graph that return another graph: with columns of values, and subgraphs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from dgraph.comm import Comm, collective
+from dgraph.errors import UsageError
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
+from dgraph.graph.subgraph import rows_of, subgraph, within
+from dgraph.graph.vertex_columns import VertexColumns, gids_of, read_column
+
+VERTEX, OUT_DEGREE = "vertex", "out_degree"
+"""Columns that the vertices of every graph have."""
+
+
+class GraphValues:
+    """Columns and subgraphs of a :class:`~dgraph.Graph`."""
+
+    comm: Comm
+    _columns = VertexColumns({})
+
+    @property
+    def block(self) -> EdgeBlock:
+        """This rank's rows."""
+        raise NotImplementedError
+
+    def _made(self, block: EdgeBlock) -> Self:
+        """Return a graph of other rows, with this handle's policy and device."""
+        raise NotImplementedError
+
+    def _check_open(self) -> None:
+        """Raise an error if the graph was closed."""
+
+    @property
+    def columns(self) -> VertexColumns:
+        """Columns of :meth:`with_columns`: name → this rank's array, in the order of :meth:`vertices`.
+
+        Text is str (dtype object), None where there is no value.
+        """
+        self._check_open()
+        return self._columns
+
+    @collective
+    def vertices(self) -> np.ndarray:
+        """Return the vertices of this rank's rows: original ids, int64, or names, str (dtype object); collective."""
+        block, names = self.block, self.block.ids.names
+        numbers = block.ids.to_original(np.arange(block.first, block.first + block.rows), self.comm)
+        return numbers if names is None else names.of(numbers, self.comm)
+
+    @collective
+    def with_columns(self, **columns: Any) -> Self:
+        """Return a handle of the same edges with more columns; subgraphs keep them for their vertices; collective.
+
+        Args:
+            columns: name → values of the vertices, numbers, bool or text: a ``Result`` (its column of that name, else
+                its first); an array by ascending id, of which each rank passes a share, rank 0 the first (rank 0 may
+                pass all); a pair (vertices, values) in any order, any share a rank; or a pandas Series with the
+                vertices as its index.
+
+        Vertices that a pair, a Series or a ``Result`` lacks have NaN, which makes integers float64, or None for text.
+
+        Raises:
+            UsageError: too few or too many values, values of another type, a vertex that the graph does not have.
+        """
+        for name in columns:
+            if name in (VERTEX, OUT_DEGREE):
+                raise UsageError(f"a column cannot be called {name}, which every graph has; give it another name")
+        block, stored = self.block, dict(self._columns.stored)
+        for name, given in columns.items():
+            stored[name] = read_column(name, given, block, self.comm)
+        other = copy.copy(self)
+        other._columns = VertexColumns(stored)
+        return other
+
+    @collective
+    def filter_vertices(self, keep: Predicate | str | Any) -> Self:
+        """Return the graph of some vertices and the edges between them; collective.
+
+        Args:
+            keep: a function of the vertices' columns that returns one bool a vertex, such as ``lambda v:
+                v.core_number >= 3``; the columns of :attr:`columns` are there, and ``vertex`` (id or name) and
+                ``out_degree``. It must depend on them alone. Or the name of a bool column, or bool values as of
+                :meth:`with_columns`.
+
+        Returns:
+            A graph on the same ranks, with the original ids or names, and the columns. Loops and parallel edges stay.
+
+        Raises:
+            UsageError: no vertex stays, or not one bool a vertex.
+        """
+        block = self.block
+        if callable(keep):
+            mask = self._chosen_vertices(keep)
+        elif isinstance(keep, str):
+            if keep not in self._columns:
+                raise UsageError(
+                    f"the graph has no column {keep!r}; its columns are {', '.join(self._columns) or 'none'}; "
+                    "add it by with_columns"
+                )
+            mask = self._columns.stored[keep]
+        else:
+            mask = read_column("keep", keep, block, self.comm)
+        if mask.dtype != bool:
+            raise UsageError(f"the values that choose vertices are {mask.dtype}; give bool, such as a comparison")
+        return self._subgraph(mask, None, "chosen by vertex")
+
+    @collective
+    def filter_edges(self, keep: Predicate) -> Self:
+        """Return the graph of all vertices and some edges; collective.
+
+        Args:
+            keep: a function of edges that returns one bool an edge, such as ``lambda e: e.weight < 10``. It receives
+                pieces of up to 262,144 arcs with ``source`` and ``target`` (ids, or names as str) and ``weight`` (1 if
+                the graph has no weights), and must depend on these values alone. The ``source`` of an undirected edge
+                is the smaller id.
+
+        Raises:
+            UsageError: not one bool an edge.
+            DataError: the function answered differently for the two arcs of an undirected edge.
+        """
+        block = self.block
+        mask = chosen_arcs(block, keep, self.comm)
+        return self._subgraph(np.ones(block.rows, bool), mask, "chosen by edge")
+
+    @collective
+    def induced(self, vertices: Sequence[int] | Sequence[str] | np.ndarray) -> Self:
+        """Return the graph of the given vertices and the edges between them; collective.
+
+        Args:
+            vertices: original ids or names, on any ranks; each may occur more than once.
+
+        Raises:
+            UsageError: a vertex that the graph does not have, or none.
+        """
+        block, given = self.block, np.asarray(vertices)
+        return self._subgraph(rows_of(block, gids_of("vertices", given, block, self.comm), self.comm), None, "induced")
+
+    @collective
+    def ego(self, center: int | str | Sequence, radius: int = 1, undirected: bool = False) -> Self:
+        """Return the graph of the vertices within some edges of a vertex, and all edges between them; collective.
+
+        Args:
+            center: the vertex, by original id or name, or several.
+            radius: most edges on the way from ``center``; weights do not count.
+            undirected: True follows the edges of a directed graph both ways.
+
+        Raises:
+            UsageError: a vertex that the graph does not have, or a negative radius.
+        """
+        if radius < 0:
+            raise UsageError(f"radius={radius} is negative; give the number of edges, 0 or more")
+        centers = np.atleast_1d(np.asarray(center))
+        block = self.block
+        searched = self.undirected().block if undirected else block  # type: ignore[attr-defined]
+        mask = within(searched, gids_of("center", centers, block, self.comm), int(radius), self.comm)
+        if searched is not block:
+            mask = rows_of(block, np.flatnonzero(mask) + searched.first, self.comm)
+        return self._subgraph(mask, None, f"within {radius} edges")
+
+    def _chosen_vertices(self, predicate: Predicate) -> np.ndarray:
+        """Return the rows that a predicate chooses: bool (rows,); collective."""
+        block, names = self.block, self.block.ids.names
+        kinds = self._columns.kinds() | {
+            VERTEX: np.dtype(np.int64 if names is None else object), OUT_DEGREE: np.dtype(np.int64)
+        }  # fmt: skip
+        read = columns_read(predicate, kinds, "vertex", self.comm)
+        made = {name: self._columns[name] for name in read if name in self._columns}
+        if OUT_DEGREE in read:
+            made[OUT_DEGREE] = np.diff(block.offsets)
+        if VERTEX in read:
+            made[VERTEX] = self.vertices()
+        with self.comm.together():
+            return chosen(predicate, rows_with(made, block.rows, kinds, "vertex"), "vertex")
+
+    def _subgraph(self, vertices: np.ndarray, arcs: np.ndarray | None, note: str) -> Self:
+        block, comm = self.block, self.comm
+        made, gids = subgraph(block, vertices, arcs, f"{note}: of {block.n:,} vertices and {block.m:,} edges", comm)
+        other = self._made(made)
+        other._columns = self._columns.moved(vertices, gids, made, comm)
+        return other

@@ -1,0 +1,132 @@
+"""Predicates on vertices and edges: functions of whole columns that return one bool a row.
+
+A predicate is called once without rows first, which shows the columns that it reads. Those are then made by all ranks
+together, so that the predicate itself does not communicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DgraphError, UsageError, unknown
+from dgraph.graph.block import EdgeBlock
+from partitioning.arrays import arcs
+
+Predicate = Callable[[Any], np.ndarray]
+"""Function of :class:`Rows` that returns bool, shape (rows,)."""
+
+
+class Rows:
+    """Columns of some vertices or edges: ``rows["name"]`` or ``rows.name`` is an array, shape (rows,)."""
+
+    def __init__(self, column: Callable[[str], np.ndarray], size: int):
+        self._column, self._size = column, size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._column(name)
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._column(name)
+
+
+def columns_read(predicate: Predicate, kinds: Mapping[str, np.dtype], what: str, comm: Comm) -> list[str]:
+    """Return the names of the columns that a predicate reads, equal on every rank; collective.
+
+    Args:
+        predicate: the function; it is called with no rows.
+        kinds: dtype of every column by name.
+        what: "vertex" or "edge", for messages.
+        comm: communicator of the ranks.
+
+    Raises:
+        UsageError: not a function, one that fails, or one that reads an unknown column.
+    """
+    read: list[str] = []
+
+    def column(name: str) -> np.ndarray:
+        if name not in kinds:
+            raise unknown(f"column of {what}s", name, kinds)
+        read.append(name)
+        return np.empty(0, kinds[name])
+
+    with comm.together():
+        if not callable(predicate):
+            raise UsageError(
+                f"{predicate!r} is not a predicate; give a function of arrays, such as lambda e: e.weight < 10"
+            )
+        chosen(predicate, Rows(column, 0), what)
+    return sorted({name for names in comm.allgather_json(read) for name in names})
+
+
+def chosen(predicate: Predicate, rows: Rows, what: str) -> np.ndarray:
+    """Return what a predicate says of rows: bool, shape (rows,); not collective.
+
+    Raises:
+        UsageError: the predicate fails, or returns anything else.
+    """
+    try:
+        found = np.asarray(predicate(rows))
+    except DgraphError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"the predicate failed on {len(rows)} {what}s: {type(error).__name__}: {error}; "
+            "it receives arrays, also empty ones, and returns one bool for each of their values"
+        ) from error
+    if found.dtype != bool or found.shape != (len(rows),):
+        raise UsageError(
+            f"the predicate returned {found.dtype} of shape {found.shape} for {len(rows)} {what}s; "
+            "return an array with one bool for each (a & b, a | b and ~a combine conditions)"
+        )
+    return found
+
+
+def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str], what: str) -> Rows:
+    """Return rows whose columns are at hand."""
+
+    def column(name: str) -> np.ndarray:
+        if name in columns:
+            return columns[name]
+        if name in kinds:
+            raise UsageError(f"the predicate reads {name} for some {what}s only; let it read {name} on every call")
+        raise unknown(f"column of {what}s", name, kinds)
+
+    return Rows(column, size)
+
+
+def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> np.ndarray:
+    """Return the arcs of the edges that a predicate chooses: bool, shape (arcs here,); collective.
+
+    The predicate reads ``source`` and ``target`` (original ids, int64, or names as str) and ``weight`` (1 if the graph
+    has no weights), a piece at a time. Both arcs of an undirected edge have the smaller id as ``source``.
+    """
+    names = block.ids.names
+    end = np.dtype(np.int64 if names is None else object)
+    kinds = {"source": end, "target": end, "weight": block.weight_type or np.dtype(np.int64)}
+    read = columns_read(predicate, kinds, "edge", comm)
+    out = np.empty(block.targets.size, bool)
+    for number in range(arcs.rounds(block, comm)):
+        start, stop = arcs.span(block, number)
+        columns: dict[str, np.ndarray] = {}
+        if {"source", "target"} & set(read):
+            ends = [block.ids.to_original(gids, comm) for gids in arcs.ends(block, start, stop)]
+            if not block.directed:
+                ends = [np.minimum(*ends), np.maximum(*ends)]
+            columns = dict(zip(("source", "target"), ends, strict=True))
+            if names is not None:
+                columns = {name: names.of(columns[name], comm) for name in columns if name in read}
+        if "weight" in read:
+            piece = np.ones(stop - start, np.int64) if block.weights is None else block.weights[start:stop]
+            columns["weight"] = piece
+        with comm.together():
+            out[start:stop] = chosen(predicate, rows_with(columns, stop - start, kinds, "edge"), "edge")
+    return out

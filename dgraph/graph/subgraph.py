@@ -1,0 +1,166 @@
+"""Subgraphs of an :class:`EdgeBlock`: some of its vertices and arcs, with new gids and the original ids.
+
+:func:`subgraph` cuts the rows where they lie: gids stay in their order, so no row is sorted or sent. Only the new gids
+of targets travel. :func:`within` finds the vertices around some others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.comm.base import Comm
+from dgraph.errors import UsageError
+from dgraph.graph.block import EdgeBlock, gid_type
+from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, tally
+from dgraph.graph.build.id_compaction import number_ids
+from dgraph.graph.ids import VertexIds, remote_look_up
+from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.named_ids import NamedIds
+from dgraph.graph.names import Names
+from dgraph.graph.rows import merge_parallel
+
+CHUNK = 1 << 16
+"""Rows whose targets a rank sends at a time."""
+
+
+def row_starts(block: EdgeBlock, comm: Comm) -> np.ndarray:
+    """Return the first gid of every rank's rows, then n: int64 (P + 1,); collective."""
+    return np.append(comm.allgather(np.array([block.first], np.int64))[:, 0], block.n)
+
+
+def row_owner(starts: np.ndarray, gids: np.ndarray) -> np.ndarray:
+    """Return the ranks that hold the rows of gids."""
+    return np.searchsorted(starts, gids, side="right") - 1
+
+
+def subgraph(
+    block: EdgeBlock, vertices: np.ndarray, arcs: np.ndarray | None, note: str, comm: Comm
+) -> tuple[EdgeBlock, np.ndarray]:
+    """Return the graph of some vertices, and of the arcs between them; collective.
+
+    Vertices are numbered by original id, also where the block's are by degree.
+
+    Args:
+        block: the graph; it is not changed.
+        vertices: bool, shape (rows,): True for vertices that stay.
+        arcs: bool, shape (arcs here,): True for arcs that stay if both ends do; None: all.
+        note: remark for the load line.
+        comm: communicator of the ranks.
+
+    Returns:
+        The graph, and the new gids of this rank's vertices that stay, int64, in the order of their rows.
+
+    Raises:
+        UsageError: no vertex stays.
+    """
+    n = comm.total(int(np.count_nonzero(vertices)))
+    if not n:
+        raise UsageError(
+            f"{block.facts.name}: none of the {block.n:,} vertices was chosen, and a graph has at least one; "
+            "choose other vertices"
+        )
+    ids, former = block.ids, np.flatnonzero(vertices) + block.first
+    keep = np.repeat(vertices, np.diff(block.offsets))
+    if arcs is not None:
+        keep &= arcs
+    targets, weights = block.targets[keep], None if block.weights is None else block.weights[keep]
+    new = np.arange(block.first, block.first + block.rows)
+    if n < block.n or not ids.ascending:
+        ids, gids = _numbered(block.ids, former, comm)
+        new = np.full(block.rows, -1, np.int64)
+        new[vertices] = gids
+        starts = row_starts(block, comm)
+        found = remote_look_up(
+            targets, lambda wanted: row_owner(starts, wanted), lambda wanted: new[wanted - block.first], comm
+        )
+        inside = found >= 0
+        keep[keep] = inside
+        targets, weights = found[inside], None if weights is None else weights[inside]
+    targets = targets.astype(gid_type(n), copy=False)
+    facts = replace(block.facts, notes=[*block.facts.notes, note], lines_dropped=0, defaults={})
+    counts = _arcs_by_row(block.offsets, keep)[vertices]
+    if block.ids.ascending:
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        first = comm.before(offsets.size - 1)
+        made = EdgeBlock(n, 0, 0, first, offsets, targets, weights, block.directed, ids, facts)
+        tally(made, comm)
+        *_, equal, equal_loops = merge_parallel(offsets, targets, None, first, keep=True)
+        note_found(facts, count_loops(offsets, targets, first), equal, equal_loops, 1 if block.directed else 2, comm)
+    else:
+        sources = np.repeat(new[vertices], counts).astype(targets.dtype)
+        raw = RawEdges(
+            sources, targets, weights, block.directed, n, mirrored=not block.directed, parallel=True, facts=facts
+        )
+        made = assemble(raw, comm, LoadOptions(keep_loops=True))
+        made.ids = ids
+        made.facts.loops_kept, made.facts.duplicates_kept = facts.loops_kept, facts.duplicates_kept
+    return made, new[vertices]
+
+
+def within(block: EdgeBlock, gids: np.ndarray, radius: int, comm: Comm) -> np.ndarray:
+    """Return the vertices that at most ``radius`` arcs lead to from ``gids``; collective.
+
+    Args:
+        block: the graph.
+        gids: int64, on any ranks.
+        radius: number of arcs, 0 or more.
+        comm: communicator of the ranks.
+
+    Returns:
+        bool, shape (rows,).
+    """
+    starts = row_starts(block, comm)
+    reached = np.zeros(block.rows, bool)
+    rows = _newly_reached([gids], starts, reached, comm)
+    while radius and comm.total(rows.size):
+        found = [
+            _targets(block, rows[step * CHUNK : (step + 1) * CHUNK])
+            for step in range(comm.largest(-(-rows.size // CHUNK)))
+        ]
+        rows, radius = _newly_reached(found, starts, reached, comm), radius - 1
+    return reached
+
+
+def rows_of(block: EdgeBlock, gids: np.ndarray, comm: Comm) -> np.ndarray:
+    """Return the rows of the vertices that any rank passes: bool (rows,); collective."""
+    return within(block, gids, 0, comm)
+
+
+def _newly_reached(pieces: list[np.ndarray], starts: np.ndarray, reached: np.ndarray, comm: Comm) -> np.ndarray:
+    """Mark the rows of gids that ranks pass; return those that were not marked, ascending."""
+    before = reached.copy()
+    for piece in pieces:
+        gids = np.unique(piece).astype(np.int64)
+        cuts = np.searchsorted(gids, starts)
+        for part in comm.alltoallv([gids[cuts[r] : cuts[r + 1]] for r in range(comm.size)]):
+            reached[part - starts[comm.rank]] = True
+    return np.flatnonzero(reached & ~before)
+
+
+def _targets(block: EdgeBlock, rows: np.ndarray) -> np.ndarray:
+    """Return the targets of some rows, row after row."""
+    lengths = block.offsets[rows + 1] - block.offsets[rows]
+    at = np.repeat(block.offsets[rows] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    return block.targets[at]
+
+
+def _numbered(ids: VertexIds, former: np.ndarray, comm: Comm) -> tuple[VertexIds, np.ndarray]:
+    """Return the ids of some vertices, ascending, and the new gids of the vertices ``former``; collective."""
+    originals = ids.to_original(former, comm)
+    chosen = number_ids([], originals, str, comm)
+    gids = chosen.to_gid(originals, comm)
+    if ids.names is None:
+        return chosen, gids
+    return NamedIds(Names(ids.names.words(chosen.here, comm), chosen.starts)), gids
+
+
+@njit(cache=True)
+def _arcs_by_row(offsets, keep):
+    counts = np.zeros(offsets.size - 1, np.int64)
+    for row in range(counts.size):
+        for i in range(offsets[row], offsets[row + 1]):
+            counts[row] += keep[i]
+    return counts

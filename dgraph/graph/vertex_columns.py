@@ -1,0 +1,257 @@
+"""Columns of values kept with a graph's vertices: each rank holds the values of its rows.
+
+:func:`read_column` brings values from where a user has them to the ranks of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import UsageError
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.names import ENCODING, Names, decode_names, exchange_bytes
+from dgraph.graph.subgraph import row_owner, row_starts
+
+CHUNK = 1 << 16
+"""Values that a rank sends at a time, and words that it looks up."""
+
+
+class VertexColumns(Mapping[str, np.ndarray]):
+    """This rank's columns by name, each of shape (rows,) in the order of gids. Text is str (dtype object) or None."""
+
+    def __init__(self, stored: Mapping[str, np.ndarray]):
+        self.stored = dict(stored)
+        self._decoded: dict[str, np.ndarray] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        values = self.stored[name]
+        if values.dtype.kind != "S":
+            return values
+        if name not in self._decoded:
+            self._decoded[name] = decode_names(values)
+        return self._decoded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stored)
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    def kinds(self) -> dict[str, np.dtype]:
+        """Return the dtype of every column."""
+        return {
+            name: np.dtype(object) if values.dtype.kind == "S" else values.dtype for name, values in self.stored.items()
+        }
+
+    def moved(self, kept: np.ndarray | slice, gids: np.ndarray, block: EdgeBlock, comm: Comm) -> VertexColumns:
+        """Return the columns of another graph's rows; collective.
+
+        Args:
+            kept: the rows here that go on.
+            gids: their gids in the other graph; every vertex of it is one of them.
+            block: this rank's rows of the other graph.
+            comm: communicator of the ranks.
+        """
+        if not self.stored:
+            return self
+        starts, out = row_starts(block, comm), {}
+        for name, values in self.stored.items():
+            out[name] = np.empty(block.rows, values.dtype)
+            for rows, piece in _sent(gids, values[kept], starts, comm):
+                out[name][rows] = piece
+        return VertexColumns(out)
+
+
+def read_column(name: str, given: Any, block: EdgeBlock, comm: Comm) -> np.ndarray:
+    """Return the values of this rank's rows; collective, each rank passes any share.
+
+    Args:
+        name: the column's name; of a ``Result`` it selects the column, else the first is taken.
+        given: an array with one value for each vertex by ascending original id, rank 0's share first; a pair (vertices,
+            values); a pandas Series, whose index has the vertices; or a ``Result``.
+        block: the graph.
+        comm: communicator of the ranks.
+
+    Returns:
+        bool, integers, floats, or text as bytes (dtype S). Vertices without a value have NaN, and the column is
+        float64, or empty text.
+
+    Raises:
+        UsageError: not one value a vertex, values of other types, a vertex that the graph does not have.
+    """
+    if isinstance(getattr(given, "columns", None), Mapping):
+        given = _pair(name, given, comm)
+    with comm.together():
+        vertices, values = _parts(name, given)
+        values = _plain(name, values)
+        if vertices is not None and vertices.shape != values.shape:
+            raise UsageError(f"{name} has {values.size} values for {vertices.size} vertices; give one for each")
+    values = _alike(name, values, comm)
+    listed = comm.allreduce(np.array([vertices is not None, values.size], np.int64))
+    if listed[0] not in (0, comm.size):
+        raise UsageError(f"{name} comes with vertices on some ranks only; give the same kind of values on all")
+    if vertices is None:
+        if listed[1] != block.n:
+            raise UsageError(
+                f"{name} has {listed[1]:,} values, and the graph has {block.n:,} vertices; give one for each by "
+                "ascending id (each rank its share, rank 0 the first), or a pair (vertices, values)"
+            )
+        before = comm.before(values.size)
+        gids = np.arange(before, before + values.size)
+        if not block.ids.ascending:
+            gids = block.ids.to_gid(block.ids.base.to_original(gids, comm), comm)  # type: ignore[attr-defined]
+    else:
+        gids = gids_of(name, vertices, block, comm)
+    return _placed(name, gids, values, block, comm)
+
+
+def gids_of(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:
+    """Return the gids of vertices given by original id (integers) or name (text, or bytes); collective.
+
+    Raises:
+        UsageError: vertices of another type, or one that the graph does not have.
+    """
+    names = block.ids.names
+    with comm.together():
+        if vertices.ndim != 1:
+            raise UsageError(f"{what}: got vertices of shape {vertices.shape}; give a list, or an array of shape (k,)")
+        if vertices.size and vertices.dtype.kind not in ("iu" if names is None else "OUS"):
+            kind = "integers" if names is None else "names, which are text"
+            raise UsageError(f"{what}: got vertices of dtype {vertices.dtype}; this graph's are {kind}; give these")
+        words = _encoded(what, vertices) if names is not None else np.zeros(0, "S1")
+        numbers = vertices.astype(np.int64) if names is None else np.zeros(0, np.int64)
+    if names is not None:
+        numbers = _numbers(names, words, comm)
+    gids = np.array(block.ids.to_gid(numbers, comm))
+    with comm.together():
+        wrong = np.flatnonzero(gids < 0)
+        if wrong.size:
+            vertex = vertices[wrong[0]]
+            text = vertex.decode(*ENCODING) if isinstance(vertex, bytes) else str(vertex)
+            raise UsageError(
+                f"{what}: {text} is not a vertex of the graph {block.facts.name} of {block.n:,} vertices; leave it out"
+            )
+    return gids
+
+
+def _parts(name: str, given: Any) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return vertices, or None, and values as arrays."""
+    if isinstance(given, tuple) and len(given) == 2:
+        return np.asarray(given[0]), np.asarray(given[1])
+    if hasattr(given, "index") and hasattr(given, "to_numpy"):
+        return given.index.to_numpy(), given.to_numpy()
+    return None, np.asarray(given)
+
+
+def _pair(name: str, result: Any, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices and one column of a ``Result``, names as bytes; collective."""
+    value = name if name in result.columns else next(key for key in result.columns if key != "vertex")
+    columns = result.columns if result.named is None else result.named.columns
+    columns = {key: columns[key] for key in ("vertex", value)}
+    if result.named is not None:
+        columns = result.named.with_names(columns, comm)
+    return columns["vertex"], columns[value]
+
+
+def _plain(name: str, values: np.ndarray) -> np.ndarray:
+    """Return values as numbers, bool, or text as bytes."""
+    if values.ndim != 1:
+        raise UsageError(f"{name} has shape {values.shape}; give one value a vertex, shape (vertices,)")
+    if values.dtype.kind in "biuf" and values.dtype.itemsize <= 8:
+        return values.astype(values.dtype.newbyteorder("="), copy=False)
+    if values.dtype.kind in "OUS":
+        return _encoded(name, values)
+    raise UsageError(f"{name} has dtype {values.dtype}; a column has numbers, bool or text; convert it")
+
+
+def _encoded(name: str, values: np.ndarray) -> np.ndarray:
+    """Return text as bytes (dtype S); None and NaN are empty."""
+    if values.dtype.kind == "S":
+        return values
+    out = []
+    for begin in range(0, values.size, CHUNK):
+        piece = values[begin : begin + CHUNK]
+        if piece.dtype.kind == "O":
+            empty = (piece == None) | (piece != piece)  # noqa: E711 - by element: None, NaN
+            piece = np.where(empty.astype(bool), "", piece)
+            if not set(map(type, piece.tolist())) <= {str}:
+                raise UsageError(f"{name} has values of several types; a column has numbers, bool or text; convert it")
+        out.append(np.char.encode(piece.astype(str), *ENCODING))
+    return np.concatenate(out) if out else np.zeros(0, "S1")
+
+
+def _alike(name: str, values: np.ndarray, comm: Comm) -> np.ndarray:
+    """Return values in the dtype that all ranks' have in common; collective."""
+    kinds = {kind for kind in comm.allgather_json(values.dtype.str if values.size else None) if kind}
+    dtypes = [np.dtype(kind) for kind in sorted(kinds)] or [values.dtype]
+    if len({dtype.kind == "S" for dtype in dtypes}) > 1:
+        raise UsageError(f"{name} is text on some ranks and numbers on others; give one type on all")
+    return values.astype(np.result_type(*dtypes), copy=False)
+
+
+def _placed(name: str, gids: np.ndarray, values: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:
+    """Return the values of this rank's rows, from values of any gids; collective."""
+    starts = row_starts(block, comm)
+    out, times = np.zeros(block.rows, values.dtype), np.zeros(block.rows, np.int64)
+    for rows, piece in _sent(gids, values, starts, comm):
+        out[rows] = piece
+        np.add.at(times, rows, 1)
+    twice = np.flatnonzero(times > 1)[:1] + block.first
+    twice = np.concatenate(comm.allgatherv(twice))[:1]
+    if twice.size:
+        number = block.ids.to_original(twice, comm)
+        vertex = number[0] if block.ids.names is None else block.ids.names.of(number, comm)[0]
+        raise UsageError(f"{name} has more than one value for vertex {vertex}; give one for each")
+    if comm.total(int(np.count_nonzero(times == 0))):
+        if out.dtype.kind == "b":
+            raise UsageError(
+                f"{name} lacks a value for some vertices, and bool has none for missing; give one for each"
+            )
+        if out.dtype.kind in "iuf":
+            out = out.astype(np.float64)
+            out[times == 0] = np.nan
+    return out
+
+
+def _sent(
+    gids: np.ndarray, values: np.ndarray, starts: np.ndarray, comm: Comm
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Send values to the ranks of their gids; yield rows and values as they come; collective, a chunk at a time."""
+    for step in range(comm.largest(-(-gids.size // CHUNK))):
+        part = slice(step * CHUNK, (step + 1) * CHUNK)
+        wanted, sent = gids[part].astype(np.int64, copy=False), values[part]
+        owner = row_owner(starts, wanted)
+        order = np.argsort(owner, kind="stable")
+        cuts = np.searchsorted(owner[order], np.arange(comm.size + 1))
+        pieces = [order[cuts[r] : cuts[r + 1]] for r in range(comm.size)]
+        rows = comm.alltoallv([wanted[piece] for piece in pieces])
+        came = exchange_bytes([sent[piece] for piece in pieces], values.dtype, comm)
+        yield from ((at - starts[comm.rank], piece) for at, piece in zip(rows, came, strict=True))
+
+
+def _numbers(names: Names, words: np.ndarray, comm: Comm) -> np.ndarray:
+    """Return the numbers of names given as bytes, -1 for names of no vertex: int64; collective."""
+    width = comm.largest(max(words.itemsize, names.here.itemsize))
+    words = words.astype(f"S{width}", copy=False)
+    firsts = exchange_bytes([names.here[:1]] * comm.size, names.here.dtype, comm)
+    holders = np.array([rank for rank, first in enumerate(firsts) if first.size], np.int64)
+    lowest = np.concatenate(firsts)
+    out = np.empty(words.size, np.int64)
+    for step in range(comm.largest(-(-words.size // CHUNK))):
+        part = slice(step * CHUNK, (step + 1) * CHUNK)
+        owner = holders[np.maximum(np.searchsorted(lowest, words[part], side="right") - 1, 0)]
+        order = np.argsort(owner, kind="stable")
+        cuts = np.searchsorted(owner[order], np.arange(comm.size + 1))
+        sent = words[part][order]
+        came = exchange_bytes([sent[cuts[r] : cuts[r + 1]] for r in range(comm.size)], words.dtype, comm)
+        found = []
+        for wanted in came:
+            at = np.minimum(np.searchsorted(names.here, wanted), max(names.here.size - 1, 0))
+            same = names.here[at] == wanted if names.here.size else np.zeros(wanted.size, bool)
+            found.append(np.where(same, names.starts[comm.rank] + at, -1))
+        out[part][order] = np.concatenate(comm.alltoallv(found))
+    return out

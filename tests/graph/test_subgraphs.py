@@ -1,0 +1,160 @@
+"""Columns kept with a graph, and subgraphs, against NetworkX: any number of ranks, ids and names, both directions."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dgraph
+from dgraph.comm import world
+from dgraph.errors import UsageError
+
+pytestmark = pytest.mark.mpi
+
+
+def made(n, edges, directed, names=False, order=None):
+    """Return a graph and its NetworkX oracle; each rank passes a share of the edges."""
+    G = nx.DiGraph() if directed else nx.Graph()
+    G.add_nodes_from(range(n))
+    for u, v in edges:
+        if u != v:
+            G.add_edge(u, v, weight=1 + (u * 7 + v * 7) % 11)
+    mine = list(G.edges(data="weight"))[world().rank :: world().size]
+    src, dst, weight = (
+        (np.array(column, np.int64) for column in zip(*mine, strict=True)) if mine else [np.zeros(0, int)] * 3
+    )
+    if names:
+        G = nx.relabel_nodes(G, {v: f"v{v:03}" for v in G})
+        called = np.array([f"v{v:03}" for v in range(n)])
+        graph = dgraph.Graph.from_edges(
+            called[src], called[dst], weight, directed=directed, vertices=called[world().rank :: world().size]
+        )
+    else:
+        graph = dgraph.Graph.from_edges(src, dst, weight, n=n, directed=directed)
+    return graph, G
+
+
+def edges_of(graph):
+    """Return vertices and {(u, v): weight} of a graph, gathered on all ranks; smaller end first if undirected."""
+    comm, block = graph.comm, graph.block
+    ends = [block.ids.to_original(gids.astype(np.int64), comm) for gids in (block.sources(), block.targets)]
+    weights = np.ones(block.targets.size, np.int64) if block.weights is None else block.weights
+    src, dst, weights = (np.concatenate(comm.allgatherv(np.ascontiguousarray(a, np.int64))) for a in (*ends, weights))
+    vertices = comm.allgather_json(list(map(str, graph.vertices())))
+    mine = [] if graph.ids.names is None else [word.decode() for word in graph.ids.names.here]
+    names = [name for part in comm.allgather_json(mine) for name in part]
+    called = names.__getitem__ if names else int
+    found = {}
+    for u, v, w in zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True):
+        u, v = called(u), called(v)
+        found[(u, v) if graph.directed else tuple(sorted((u, v)))] = w
+    return {v for part in vertices for v in part}, found
+
+
+def check(graph, G):
+    """Compare vertices, edges and weights with NetworkX's graph."""
+    vertices, edges = edges_of(graph)
+    assert vertices == set(map(str, G))
+    want = {(u, v) if G.is_directed() else tuple(sorted((u, v))): w for u, v, w in G.edges(data="weight")}
+    assert edges == want
+    assert (graph.n, graph.m, graph.directed) == (len(G), G.number_of_edges(), G.is_directed())
+
+
+GRAPHS = st.integers(2, 12).flatmap(
+    lambda n: st.tuples(
+        st.just(n),
+        st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=40),
+        st.sets(st.integers(0, n - 1), min_size=1),
+    )
+)
+
+
+@pytest.mark.parametrize("names", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+@given(drawn=GRAPHS)
+@settings(max_examples=15)
+def test_subgraphs_are_those_of_networkx(directed, names, drawn):
+    n, edges, chosen = drawn
+    graph, G = made(n, edges, directed, names)
+    call = (lambda v: f"v{v:03}") if names else int
+    kept = [call(v) for v in sorted(chosen)]
+    check(graph.induced(kept[world().rank :: world().size]), G.subgraph(kept))
+    light = nx.edge_subgraph(G, [(u, v) for u, v, w in G.edges(data="weight") if w < 6]).copy()
+    light.add_nodes_from(G)
+    check(graph.filter_edges(lambda e: e.weight < 6), light)
+    for radius in (0, 1, 3):
+        check(graph.ego(kept[0], radius), nx.ego_graph(G, kept[0], radius=radius))
+        check(graph.ego(kept[0], radius, undirected=True), nx.ego_graph(G, kept[0], radius=radius, undirected=True))
+    ranked = graph.with_columns(odd=np.arange(n) % 2 == 1 if world().rank == 0 else np.zeros(0, bool))
+    odd = {call(v) for v in range(n) if v % 2}
+    if odd:
+        check(ranked.filter_vertices("odd"), G.subgraph(odd))
+        many = ranked.filter_vertices(lambda v: v.odd & (v.out_degree >= 0))
+        check(many, G.subgraph(odd))
+        assert many.columns["odd"].all()
+
+
+def test_columns_come_from_results_pairs_and_series():
+    graph, G = made(30, [(i, i * i % 30) for i in range(30)] + [(i, (i + 1) % 20) for i in range(20)], False)
+    cores = dgraph.kcore(graph)
+    here = world().rank == 0
+    some = np.array([3, 5, 8] if here else [], np.int64)
+    with_all = graph.with_columns(
+        core_number=cores, seen=(some, some * 10), label=pd.Series(["a"] * some.size, index=some, dtype=object)
+    )
+    known = nx.core_number(G)
+    vertices = with_all.vertices()
+    assert with_all.columns["core_number"].tolist() == [known[v] for v in vertices.tolist()]
+    assert np.array_equal(
+        with_all.columns["seen"], [v * 10 if v in (3, 5, 8) else np.nan for v in vertices], equal_nan=True
+    )
+    assert list(with_all.columns["label"]) == ["a" if v in (3, 5, 8) else None for v in vertices]
+    dense = with_all.filter_vertices(lambda v: v["core_number"] >= 2)
+    check(dense, G.subgraph([v for v in G if known[v] >= 2]))
+    assert dgraph.cc(dense).summary["components"] == nx.number_connected_components(G.subgraph(dense_vertices(dense)))
+    assert not graph.columns
+
+
+def dense_vertices(graph):
+    return [v for part in graph.comm.allgather_json(graph.vertices().tolist()) for v in part]
+
+
+def test_a_graph_numbered_by_degree_keeps_its_ids():
+    graph = dgraph.Graph.load("rmat:6,symmetric", order="degree", weights="1..9")
+    plain = dgraph.Graph.load("rmat:6,symmetric", weights="1..9")
+    half = list(range(0, 64, 2))[world().rank :: world().size]
+    assert edges_of(graph.induced(half)) == edges_of(plain.induced(half))
+
+
+def test_any_number_of_ranks_makes_the_same_graph():
+    graph = dgraph.Graph.load("rmat:7", weights="1..9").ego(5, 2)
+    alone = dgraph.Graph.load("rmat:7", weights="1..9", comm=dgraph.comm.SerialComm()).ego(5, 2)
+    assert graph.fingerprint() == alone.fingerprint()
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda g: g.induced([99]), "99 is not a vertex"),
+    (lambda g: g.induced(np.zeros(0, np.int64)), "none of the 9 vertices was chosen"),
+    (lambda g: g.filter_vertices(lambda v: v.rank > 1), "unknown column of vertexs 'rank'|unknown column of vertices"),
+    (lambda g: g.filter_vertices(lambda v: v.vertex), "returned int64"),
+    (lambda g: g.filter_edges(3), "is not a predicate"),
+    (lambda g: g.ego(0, -1), "radius=-1 is negative"),
+    (lambda g: g.with_columns(x=np.zeros(2)), "has .* values, and the graph has 9 vertices"),
+    (lambda g: g.with_columns(vertex=np.zeros(9)), "cannot be called vertex"),
+])  # fmt: skip
+def test_refusals(call, message):
+    graph = dgraph.Graph.load("path:9")
+    with pytest.raises(UsageError, match=message):
+        call(graph)
+
+
+def test_a_closed_graph_is_refused_by_name():
+    graph = dgraph.Graph.load("path:9")
+    other = graph.on(policy="hash")
+    with graph:
+        pass
+    for use in (lambda: other.induced([1]), lambda: other.columns, lambda: dgraph.cc(other)):
+        with pytest.raises(UsageError, match="the graph path:9 was closed; load it again"):
+            use()
