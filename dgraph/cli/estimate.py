@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from dgraph._support.sizes import parse_size
 from dgraph.backend.schedule_options import BUILDS, DEVICE, parse_rounds
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
@@ -22,7 +22,6 @@ from dgraph.report.text_lines import aligned, size
 if TYPE_CHECKING:
     from dgraph.tools.estimate import RunPlan, Shape
 
-UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 TOO_LITTLE = 1
 
 EXAMPLES = """\
@@ -67,17 +66,9 @@ def task(words: Sequence[str]) -> Task:
     given = parser.parsed(words)
     for name in ("memory", "gpu_memory"):
         if name in given:
-            given[name] = _bytes(given[name])
+            given[name] = parse_size(given[name])
     given["overlap"] = parse_rounds(given.get("rounds", "auto")).get("overlap", False)
     return Task(lambda comm: _do(comm, given))
-
-
-def _bytes(text: str) -> int:
-    """Return ``139GiB``, ``64G`` or ``1e9`` in bytes."""
-    found = re.fullmatch(r"(\d+(?:\.\d*)?(?:e\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    if not found:
-        raise UsageError(f"{text!r} is not a size; write bytes, or 16GiB")
-    return int(float(found[1]) * 2 ** UNITS[found[2].upper()])
 
 
 def _do(comm: Comm, given: dict[str, Any]) -> int:

@@ -17,7 +17,7 @@ TEST_AIDS = {"direction": "flip", "sync": "poison"}
 
 
 def device_of(flat: Mapping[str, Any]) -> Device:
-    """Return the device of the options ``backend``, ``threads``, ``gpus``, ``transport`` and ``allow_gpu_sharing``.
+    """Return the device of ``backend``, ``threads``, ``gpus``, ``gpu_memory``, ``transport``, ``allow_gpu_sharing``.
 
     Raises:
         UsageError: an unknown backend, or an option that it does not have.
@@ -29,6 +29,7 @@ def device_of(flat: Mapping[str, Any]) -> Device:
         "threads": flat.get("threads"),
         "gpus": flat.get("gpus"),
         "transport": flat.get("transport"),
+        "memory": flat.get("gpu_memory"),
         "share": flat.get("allow_gpu_sharing") or None,
     }
     given = {key: value for key, value in given.items() if value is not None}
@@ -40,8 +41,9 @@ def device_of(flat: Mapping[str, Any]) -> Device:
             given.pop("transport", None)
         given.pop("share", None)
         for option in given.keys() - {"threads"}:
+            flag = {"memory": "gpu-memory"}.get(option, option)
             raise UsageError(
-                f"--{option} {given[option]} is about GPUs, and --backend cpu takes none; leave one of them out"
+                f"--{flag} {given[option]} is about GPUs, and --backend cpu takes none; leave one of them out"
             )
         return Cpu(**given)
     if name == "cuda":

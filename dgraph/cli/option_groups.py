@@ -22,8 +22,9 @@ from dgraph.testing import Options
 from launch.once import Switch
 
 RUN = (
-    "policy", "build", "backend", "threads", "schedule", "gpus", "allow_gpu_sharing", "transport", "record", "rounds",
-    "direction", "sync", "max_rounds", "watchdog", "validate", "checkpoint", "checkpoint_every", "resume",
+    "policy", "build", "backend", "threads", "schedule", "gpus", "gpu_memory", "allow_gpu_sharing", "transport",
+    "record", "rounds", "direction", "sync", "max_rounds", "watchdog", "validate",
+    "checkpoint", "checkpoint_every", "resume",
 )  # fmt: skip
 """Options of a run beside the graph's and the algorithm's, by destination."""
 
@@ -204,6 +205,11 @@ def _add_device(group: Any) -> None:
     )
     group.add_argument(
         "--gpus", metavar="MAP", help="GPU of each rank of a node, in rank order: 0,1,2,3 (default: in turn)"
+    )
+    group.add_argument(
+        "--gpu-memory",
+        metavar="SIZE",
+        help="most memory of a rank on its GPU, such as 20GiB (default: all that is free)",
     )
     group.add_argument("--allow-gpu-sharing", **flag(), help="let several ranks use one GPU")
     group.add_argument(

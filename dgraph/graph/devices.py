@@ -5,7 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dgraph._support.sizes import parse_size
 from dgraph.errors import UsageError, unknown
+
+ALLOCATORS = ("pool", "cupy")
+
+
+def _check_gpu(memory: float | str | None, allocator: str) -> None:
+    if memory is not None:
+        memory_limit(memory, 1)
+    if allocator not in ALLOCATORS:
+        raise unknown("allocator", allocator, ALLOCATORS)
+
+
+def memory_limit(memory: float | str, total: int) -> int:
+    """Return a limit of GPU memory in bytes.
+
+    Args:
+        memory: bytes, a text such as "20GiB", or a share of the GPU as a float between 0 and 1.
+        total: bytes of the GPU.
+
+    Raises:
+        UsageError: not a size, or not positive.
+    """
+    if isinstance(memory, float) and 0 < memory <= 1:
+        return int(memory * total)
+    size = parse_size(memory) if isinstance(memory, str) else int(memory)
+    if size < 1:
+        raise UsageError(f"memory = {memory!r} is not a limit; give bytes, '20GiB', or a share such as 0.5")
+    return size
 
 
 def _check_threads(threads: int | None) -> None:
@@ -35,11 +63,21 @@ class Cuda:
         gpus: "0,1,2,3": the GPU number of each rank of a node, in rank order; None: GPUs are taken in turn.
         transport: carrier of messages between GPUs: "auto", "p2p", "nccl", "mpi-device" or "mpi-host".
         share: True lets several ranks use one GPU.
+        memory: most GPU memory of this process' graphs and runs: bytes, "20GiB", or a share such as 0.5; None: all that
+            is free. A run that cannot fit is refused, with figures.
+        allocator: "pool", a memory pool of dgraph's own, which keeps freed blocks for the next run; or "cupy", the
+            allocator that the process set in CuPy, such as RMM's, for processes that share the GPU with PyTorch.
+            Under "cupy" the report has no figures of memory in use.
     """
 
     gpus: str | None = None
     transport: str = "auto"
     share: bool = False
+    memory: float | str | None = None
+    allocator: str = "pool"
+
+    def __post_init__(self) -> None:
+        _check_gpu(self.memory, self.allocator)
 
 
 @dataclass(frozen=True)
@@ -50,9 +88,12 @@ class Auto:
     gpus: str | None = None
     transport: str = "auto"
     share: bool = False
+    memory: float | str | None = None
+    allocator: str = "pool"
 
     def __post_init__(self) -> None:
         _check_threads(self.threads)
+        _check_gpu(self.memory, self.allocator)
 
 
 DEVICES: dict[str, type] = {"auto": Auto, "cpu": Cpu, "cuda": Cuda}

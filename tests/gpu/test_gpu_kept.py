@@ -62,7 +62,7 @@ class Uploads(list):
         self.append(graph.device.number)
         graph.device.there.add(graph)
 
-    def gpu(self, backend, place, ranks_here, gpus):
+    def gpu(self, backend, place, ranks_here, gpus, allocator):
         number, backend.how = gpu_assignment.number(gpus, place, ranks_here, GPUS)
         return Gpu(number, self.memory, self.there[number])
 

@@ -8,7 +8,7 @@ from dgraph.backend.schedule_options import CHOICES
 from dgraph.cli.flat_options import OPTION_FIELDS, device_of, run_keywords
 from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 
-OF_DEVICE = ("backend", "threads", "gpus", "transport", "allow_gpu_sharing")
+OF_DEVICE = ("backend", "threads", "gpus", "gpu_memory", "transport", "allow_gpu_sharing")
 OF_RUN = (*OPTION_FIELDS, "validate", "checkpoint", "checkpoint_every", "resume")
 ROUNDS = {"local_rounds": "local", "host_rounds": "host", "overlap": "overlap"}
 

@@ -11,12 +11,12 @@ from children import run
 from flat_run import flat_run
 
 import dgraph
+from dgraph._support.sizes import parse_size
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.cli import main
-from dgraph.cli.estimate import _bytes
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
 from dgraph.graph.stored_graph import Graph
@@ -134,7 +134,7 @@ def test_the_command(capsys):
 
 
 def test_sizes_are_read():
-    assert [_bytes(text) for text in ("5", "1K", "16GiB", "1.5MB", "2e3")] == [5, 1024, 16 << 30, 3 << 19, 2000]
+    assert [parse_size(text) for text in ("5", "1K", "16GiB", "1.5MB", "2e3")] == [5, 1024, 16 << 30, 3 << 19, 2000]
 
 
 def test_a_gpu_is_reckoned_as_it_will_plan(capsys):

@@ -62,11 +62,12 @@ class CudaBackend(Backend):
     links: Links | None = None
 
     def __init__(
-        self, place: int, ranks_here: int, alone: bool, options: Options, device=None, gpus: str | None = None
+        self, place: int, ranks_here: int, alone: bool, options: Options, device=None, gpus: str | None = None,
+        allocator: str = "pool",
     ):  # fmt: skip
         self.alone, self.options, self.warning = alone, options, ""
         self.how = "given"
-        self.device = device or self._gpu(place, ranks_here, gpus)
+        self.device = device or self._gpu(place, ranks_here, gpus, allocator)
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs = GraphCache()
         self.device.ranged |= options.ranges
@@ -86,10 +87,12 @@ class CudaBackend(Backend):
         """Register a graph that is on the GPU already as the device graph of ``local``."""
         self._graphs.keep(local, graph)
 
-    def has(self, gpus: str | None, place: int, ranks_here: int) -> bool:
-        """Return True if ``gpus`` names this backend's GPU for this rank, or is None."""
+    def has(self, gpus: str | None, place: int, ranks_here: int, allocator: str = "pool") -> bool:
+        """Return True if ``gpus`` names this backend's GPU for this rank, or is None, and the allocator is this one."""
         from dgraph.backend.cuda.device.device import visible_gpus
 
+        if getattr(self.device, "allocator", allocator) != allocator:
+            return False
         return gpus is None or gpu_assignment.number(gpus, place, ranks_here, visible_gpus())[0] == self.device.number
 
     def release(self) -> None:
@@ -120,11 +123,11 @@ class CudaBackend(Backend):
             "taken_bytes": device.taken(),
         }
 
-    def _gpu(self, place: int, ranks_here: int, gpus: str | None):
+    def _gpu(self, place: int, ranks_here: int, gpus: str | None, allocator: str):
         from dgraph.backend.cuda.device.device import CudaDevice, visible_gpus
 
         number, self.how = gpu_assignment.number(gpus, place, ranks_here, visible_gpus())
-        return CudaDevice(number)
+        return CudaDevice(number, allocator)
 
     @property
     def put(self) -> Callable[[np.ndarray], Any]:

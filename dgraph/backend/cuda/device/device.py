@@ -21,6 +21,7 @@ from dgraph.backend.cuda.device.compiled_module import Module
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
 from dgraph.comm.forks import began
 from dgraph.errors import UsageError
+from dgraph.graph.devices import memory_limit
 
 LARGE = 2 << 30
 """Bytes from which on an upload bypasses CuPy's pinned copy, so that the host does not hold an array twice."""
@@ -104,12 +105,14 @@ class CudaDevice:
         blocks: number of multiprocessors.
         xp: module whose functions work on its arrays: CuPy.
         threads: threads of a block.
+        allocator: "pool" or "cupy", see :class:`dgraph.Cuda`.
+        limit: most bytes of our arrays; None: no limit.
         raw: memory that other processes may access.
         peak: largest number of bytes that our arrays took at once.
         ranged: True if rounds and phases get names for a profiler.
     """
 
-    def __init__(self, number: int):
+    def __init__(self, number: int, allocator: str = "pool"):
         self.xp: Any = cupy()
         self.number = number
         self._device = self.xp.cuda.Device(number)
@@ -118,7 +121,9 @@ class CudaDevice:
         self.name, self.blocks = facts["name"].decode(), int(facts["multiProcessorCount"])
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
-        self.pool = pools.pool_of(self)
+        self.allocator = allocator
+        self.limit: int | None = None
+        self.pool = pools.pool_of(self) if allocator == "pool" else pools.ProcessAllocator(self.xp)
         self.raw = IpcMemory(self.xp, number, nccl, partial(pools.drop_caches, self.xp, number, weakref.ref(self)))
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
@@ -130,7 +135,17 @@ class CudaDevice:
     def use(self) -> None:
         """Make this GPU current for the calling thread, and its pool CuPy's allocator."""
         self._device.use()
-        self.xp.cuda.set_allocator(pools.allocator(self))
+        if self.allocator == "pool":
+            self.xp.cuda.set_allocator(pools.allocator(self))
+
+    def cap(self, memory: float | str | None) -> None:
+        """Set the most memory of this process' graphs and runs, see :class:`dgraph.Cuda`; None: no limit.
+
+        A pool refuses to grow beyond it, plans stay within it. Under CuPy's allocator only plans do.
+        """
+        self.limit = None if memory is None else memory_limit(memory, int(self._device.mem_info[1]))
+        if not isinstance(self.pool, pools.ProcessAllocator):
+            self.pool.set_limit(size=self.limit or 0)
 
     def allocate(self, size: int) -> Any:
         """Allocate memory for a CuPy array, after eviction of caches if needed."""
@@ -153,7 +168,8 @@ class CudaDevice:
         return self._free()
 
     def _free(self) -> int:
-        return int(self._device.mem_info[0]) + self.pool.free_bytes()
+        free = int(self._device.mem_info[0]) + self.pool.free_bytes()
+        return free if self.limit is None else max(0, min(free, self.limit - self.pool.used_bytes()))
 
     def give_back(self) -> None:
         """Return unused memory of this process to the GPU."""

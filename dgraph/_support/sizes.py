@@ -1,0 +1,22 @@
+"""Sizes in bytes, as people write them."""
+
+from __future__ import annotations
+
+import re
+
+from dgraph.errors import UsageError
+
+UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+"""Prefix → power of two."""
+
+
+def parse_size(text: str) -> int:
+    """Return ``139GiB``, ``64G`` or ``1e9`` in bytes.
+
+    Raises:
+        UsageError: not a size.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d*)?(?:e\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not found:
+        raise UsageError(f"{text!r} is not a size; write bytes, or 16GiB")
+    return int(float(found[1]) * 2 ** UNITS[found[2].upper()])
