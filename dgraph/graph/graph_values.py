@@ -11,9 +11,9 @@ import numpy as np
 from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.kept_columns import VertexColumns, gids_of, read_column
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_of, subgraph, within
-from dgraph.graph.vertex_columns import VertexColumns, gids_of, read_column
 
 VERTEX, OUT_DEGREE = "vertex", "out_degree"
 """Columns that the vertices of every graph have."""

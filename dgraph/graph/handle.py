@@ -19,10 +19,10 @@ from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
 from dgraph.graph.graph_values import GraphValues
 from dgraph.graph.ids import VertexIds
+from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.load import describe, graph_spec, load
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.vertex_columns import VertexColumns
 from partitioning.store import is_store
 
 
