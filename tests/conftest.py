@@ -8,14 +8,12 @@
 """
 
 import gc
-import inspect
 import os
 import shutil
 import tempfile
 import time
 import zlib
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -27,7 +25,7 @@ CORES = len(os.sched_getaffinity(0))
 RANK_TESTS = "test_the_rank_tests["
 """Beginning of the names of tests that stand for all rank tests on a number of ranks."""
 
-TURNS = {2: (0, 1, 2), 3: (3, 4), 4: (5, 0)}
+TURNS = {2: (0, 1), 3: (2, 3), 4: (4, 5)}
 """Ranks → sixths of each test's parameters that run on them; together all run."""
 
 GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
@@ -64,12 +62,17 @@ def pytest_collection_modifyitems(config, items):
     Tests that take all cores run when the concurrent rank tests have probably ended. Of the tests that start children
     the rank tests come first, beginning with one rank.
     """
-    mark_exhaustive(items, exhaustive_only(config))
+    ranks = 1
+    if config.getoption("--with-mpi"):
+        from dgraph.comm import world
+
+        ranks = world().size
+    mark_exhaustive(items, ranks, exhaustive_only(config))
     groups = ("starts_children", "takes_all_cores")
     items.sort(key=lambda item: (*(name in item.keywords for name in groups), item.path.name != "test_ranks.py"))
-    if config.getoption("--with-mpi"):
-        config.hook.pytest_deselected(items=[item for item in items if not has_turn(item)])
-        items[:] = filter(has_turn, items)
+    if ranks in TURNS:
+        config.hook.pytest_deselected(items=[item for item in items if not has_turn(item, ranks)])
+        items[:] = [item for item in items if has_turn(item, ranks)]
 
 
 def exhaustive_only(config) -> bool:
@@ -77,10 +80,11 @@ def exhaustive_only(config) -> bool:
     return config.option.markexpr.replace("mpi and ", "") == "exhaustive"
 
 
-def mark_exhaustive(items, only: bool) -> None:
+def mark_exhaustive(items, ranks: int, only: bool) -> None:
     """Mark three quarters of the parameters of each test as exhaustive, selected by a hash of the test's name.
 
-    The first parameters of a test are not marked, nor are those of a test that applies mutants. Tests that stand for
+    On one rank the first parameters of a test are not marked, nor are those of a test that applies mutants. Of the
+    tests that are not marked on one rank, each number of ranks above one leaves a third unmarked. Tests that stand for
     the rank tests belong to both sessions.
     """
     seen = set()
@@ -88,35 +92,28 @@ def mark_exhaustive(items, only: bool) -> None:
         if item.name.startswith(RANK_TESTS):
             if only:
                 item.add_marker("exhaustive")
-        elif hasattr(item, "callspec"):
-            first = item.function not in seen
-            seen.add(item.function)
-            if not first and zlib.crc32(item.nodeid.encode()) % 4 and not applies_mutants(item.function):
-                item.add_marker("exhaustive")
+            continue
+        number, first = zlib.crc32(item.nodeid.encode()), item.function not in seen
+        seen.add(item.function)
+        chosen = first or number % 4 == 0 or applies_mutants(item.function)
+        if not chosen or (ranks > 1 and number // 4 % 3 != ranks % 3):
+            item.add_marker("exhaustive")
 
 
-@cache
 def applies_mutants(test) -> bool:
-    return "mutant" in inspect.getsource(test).lower() or "wrong" in test.__name__
+    """Return True if a test checks that wrong code or wrong answers are rejected."""
+    code = test.__code__
+    about = any(word in test.__name__ for word in ("wrong", "catches"))
+    return about or any("mutant" in name.lower() for name in (*code.co_names, *code.co_varnames))
 
 
-def has_turn(item) -> bool:
-    """Return True if the test runs on this number of ranks.
-
-    One rank runs all parameters of a test; more ranks run the sixths in ``TURNS``, selected by a hash of the test's
-    name, or a third each of the default selection.
-    """
+def has_turn(item, ranks: int) -> bool:
+    """Return True if several ranks run a test: the sixths in ``TURNS`` of the exhaustive parameters, and all others."""
     from battery import EVERYTHING
 
-    from dgraph.comm import world
-
-    turns = TURNS.get(world().size)
-    if EVERYTHING or turns is None or not hasattr(item, "callspec") or "by_turns" in item.keywords:
+    if EVERYTHING or not hasattr(item, "callspec") or {"by_turns", "exhaustive"} & set(item.keywords) != {"exhaustive"}:
         return True
-    number = zlib.crc32(item.nodeid.encode())
-    if "exhaustive" in item.keywords:
-        return number % 6 in turns
-    return 2 + number // 4 % 3 == world().size
+    return zlib.crc32(item.nodeid.encode()) % 6 in TURNS[ranks]
 
 
 class Ahead:

@@ -269,6 +269,7 @@ def test_the_peel_and_the_joins_cross_ranks():
 
 
 @pytest.mark.mpi
+@pytest.mark.filterwarnings("ignore::dgraph.errors.ConvergenceWarning")
 def test_what_a_limit_ended_has_no_proof():
     result = run("bfs", "path:50", source=0, options=dgraph.Options(max_rounds=3), validate=True)
     told = result.report["outcome"]["validation"]
