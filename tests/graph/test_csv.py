@@ -3,10 +3,8 @@
 import csv
 import io
 
-import duckdb
 import numpy as np
 import pandas
-import polars
 import pyarrow
 import pytest
 from hypothesis import given, settings
@@ -18,6 +16,10 @@ from simulated import on_ranks
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.load import load
 from dgraph.graph.load_options import LoadOptions
+
+polars = pytest.importorskip("polars")
+
+duckdb = pytest.importorskip("duckdb")
 
 ROWS = [("a, b", 'the "best"', 1.5), ("c", "a, b", 2), ('"', "a blank", 3), ("#x", "Zoë;", 4)]
 FRAME = pandas.DataFrame([("note, with", *row) for row in ROWS], columns=["a note", "who", "whom, else", "minutes"])

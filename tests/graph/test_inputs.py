@@ -3,11 +3,9 @@
 import builtins
 from collections import Counter
 
-import duckdb
 import networkx as nx
 import numpy as np
 import pandas
-import polars
 import pyarrow
 import pytest
 import scipy.sparse
@@ -22,6 +20,10 @@ from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import as_ids
 from dgraph.graph.inputs import word_codes
 from dgraph.graph.stored_graph import Graph
+
+polars = pytest.importorskip("polars")
+
+duckdb = pytest.importorskip("duckdb")
 
 CALLS = pandas.DataFrame(
     {

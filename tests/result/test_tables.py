@@ -10,7 +10,6 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import ipc, parquet
@@ -21,6 +20,8 @@ from dgraph.errors import DataError, OutputError, UsageError
 from dgraph.result import arrow_tables
 from dgraph.result.files import table_file
 from dgraph.result.result import UNREACHED, Result
+
+pl = pytest.importorskip("polars")
 
 NAMES = ["a", 'say "x"', "b,c", "é", "line;x", "<b>&", "z" * 40, "lost"]
 
