@@ -33,11 +33,11 @@ def _counted(name, function):
 
 
 def pytest_collection_finish(session):
-    from dgraph.networkx_backend.answers import FUNCTIONS
-    from dgraph.networkx_backend.dispatch import backend
+    import networkx as nx
 
-    for name, function in FUNCTIONS.items():
-        setattr(backend, name, _counted(name, function))
+    backend = nx.utils.backends.backends["dgraph"].load()
+    for name in nx.utils.backends.backend_info["dgraph"]["functions"]:
+        setattr(backend, name, _counted(name, getattr(backend, name)))
 
 
 @pytest.hookimpl(hookwrapper=True)

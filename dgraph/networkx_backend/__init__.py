@@ -6,5 +6,7 @@ answers one family of NetworkX functions; ``engine_runs.py`` is the only one tha
 
 from collections import Counter
 
+__all__ = ["calls"]
+
 calls: Counter[str] = Counter()
 """Runs of the engine since the import, by algorithm."""
