@@ -93,8 +93,8 @@ class ConvertedGraph:
 
     @cached_property
     def numbered(self) -> bool:
-        """True if the nodes are 0, 1, 2, … in this order, so that a position is its node."""
-        return all(type(node) is int for node in self.nodes) and self.nodes == list(range(len(self.nodes)))
+        """True if a position is its node."""
+        return _are_positions(self.nodes)
 
     def names(self, positions: np.ndarray) -> list:
         """Return the nodes at positions."""
@@ -254,8 +254,11 @@ def convert_from_nx(
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(degrees, out=offsets[1:])
     ends: Iterable = chain.from_iterable(adjacency.values())
-    index = dict(zip(nodes, range(n), strict=True))
-    targets = np.fromiter(map(index.__getitem__, ends), np.uint32, int(offsets[-1]))
+    numbered = _are_positions(nodes)
+    if not numbered:
+        index = dict(zip(nodes, range(n), strict=True))
+        ends = map(index.__getitem__, ends)
+    targets = np.fromiter(ends, np.uint32, int(offsets[-1]))
     multigraph = graph.is_multigraph()
     if multigraph:
         bundles = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
@@ -269,8 +272,15 @@ def convert_from_nx(
         nodes, offsets, targets, values, directed=graph.is_directed(), multigraph=multigraph,
         source=graph if preserve_edge_attrs or preserve_node_attrs else None,
     )  # fmt: skip
-    made.index = index
+    made.numbered = numbered
+    if not numbered:
+        made.index = index
     return made
+
+
+def _are_positions(nodes: list) -> bool:
+    """Return True if the nodes are 0, 1, 2, … in this order, so that a node is its position."""
+    return all(type(node) is int for node in nodes) and nodes == list(range(len(nodes)))
 
 
 def convert_to_nx(value: Any, *, name: str | None = None) -> Any:
