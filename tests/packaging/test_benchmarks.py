@@ -20,7 +20,14 @@ from dgraph.tools import benchmarking
 pytestmark = pytest.mark.mpi_skip
 FOLDER = ROOT / "benchmarks"
 FILES = sorted(FOLDER.glob("*.py"))
-PUBLIC = ("dgraph", "dgraph.networkx_backend", "dgraph.program", "dgraph.report", "dgraph.tools.benchmarking", "partitioning")
+PUBLIC = (
+    "dgraph",
+    "dgraph.networkx_backend",
+    "dgraph.program",
+    "dgraph.report",
+    "dgraph.tools.benchmarking",
+    "partitioning",
+)
 UNREACHED = 2**31 - 1
 OURS = re.compile(r"(dgraph|partitioning|launch|tests)\b")
 
