@@ -31,7 +31,7 @@ def begun(folder, body, *, ranks=2, options=()):
     file.write_text(head + textwrap.dedent(body))
     temporary = folder / "temporary"  # killed ranks do not remove their folders
     temporary.mkdir()
-    where = ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", temporary]
+    where = ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", temporary, "-m", "mpi"]
     argv = [*PYTEST, *where, "-p", "conftest", *options, file]
     extra = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}:{ROOT / 'tests' / 'support'}", "DGRAPH_TEST_GRACE": "2"}
     return Children(argv, folder / "out", ranks, extra=extra)
