@@ -1,1 +1,1 @@
-"""What dgraph's speed is measured with: peers and dgraph alternate in one run, and the figures carry their command."""
+"""Benchmarks of dgraph and its peers, which alternate in one run; each figure is stored with its command."""

@@ -1,4 +1,4 @@
-"""Figures by one command each, written to ``results`` as JSON and as a Markdown table."""
+"""Run one benchmark, and write its figures to ``results`` as JSON and as a Markdown table."""
 
 import argparse
 import json
@@ -11,13 +11,16 @@ from benchmarks import (
     coloring,
     contention,
     cpu,
+    device_tables,
     estimates,
     gpu,
     loading,
+    networkx_suite,
     ranks,
     schedules,
     sizes,
     store,
+    tables,
     transports,
     tuning,
     turns,
@@ -61,6 +64,18 @@ WHAT = {
     "load": (
         "readers of a generated edge list against pandas, pyarrow, NetworKit and igraph",
         lambda asked: loading.measure(asked.megabytes, asked.repeat, asked.results),
+    ),
+    "tables": (
+        "DataFrames and NetworkX graphs in and out, against NetworKit, igraph, pandas and SciPy",
+        lambda asked: tables.measure(asked.repeat, asked.results),
+    ),
+    "device-tables": (
+        "on one GPU: networkx.pagerank by the backend, and a result of 20 million rows to Arrow and CuPy",
+        lambda asked: device_tables.measure(asked.repeat, asked.results),
+    ),
+    "networkx": (
+        "NetworkX's own tests with dgraph as the backend",
+        lambda asked: networkx_suite.measure(asked.results),
     ),
     "across": (
         "rounds of several GPUs: what a round costs, and what of it is not computation; start it with mpirun",
@@ -106,11 +121,11 @@ WHAT = {
         lambda asked: store.measure(asked.repeat, asked.results),
     ),
 }
-"""Name → what is measured, and how."""
+"""Name → description and function of a benchmark."""
 
 
 KEPT = {"across": across.keep, "building": building.keep}
-"""What has a file for each number of ranks → how rows of it are kept."""
+"""Benchmarks with a file per number of ranks → the function that adds rows to it."""
 
 
 def _named(asked: str | None, known) -> list[str]:

@@ -1,4 +1,4 @@
-"""Rounds of several GPUs: milliseconds of a solve, what of it is computation, and what a round costs."""
+"""Runs on several GPUs: milliseconds, their share of computation, and the cost of a round."""
 
 from __future__ import annotations
 
@@ -20,17 +20,24 @@ GRAPHS = {
     "built26": "rmat:26", "built27": "rmat:27", "built28": "rmat:28", "built25sym": "rmat:25,symmetric",
     "built25alb": "rmat-alb:25",
 }  # fmt: skip
-"""Name → generator; "": one of the graphs that the peers were measured on. GPUs draw and build those named built."""
+"""Name → generator; "": a graph that the peers were measured on.
+
+GPUs generate and build those whose name begins with "built".
+"""
 
 LOADED = ("grid2500", "grid4900", "rmat22", "rmat24")
-"""Those that hosts load, where symmetric ones can be made of them."""
+"""Graphs that hosts load, of which symmetric ones can be made."""
 
 ALGORITHMS = (
-    "bfs", "bfs tree", "sssp", "sssp tree", "sssp piles", "cc", "pagerank", "pagerank single", "kcore", "kcore peeling",
+    "bfs", "bfs tree", "sssp", "sssp tree", "sssp buckets",
+    "cc", "pagerank", "pagerank single", "kcore", "kcore peeling",
     "kcore estimates",
 )  # fmt: skip
-"""Names, some with a variant; ``tree``: with predecessors; ``pagerank single`` in 32-bit floats, as the peers' was
-measured. Graphs have weights; pagerank is run as the program that ignores them, as the peers do."""
+"""Names, some with a variant.
+
+``tree``: with predecessors. ``pagerank single``: 32-bit floats, as measured for the peers. Graphs have weights, but
+pagerank runs as a program that ignores them, as the peers do.
+"""
 
 SETTINGS: dict[str, dict] = {
     "bfs": {"return_predecessors": False},
@@ -40,20 +47,20 @@ PROGRAMS = {
     "pagerank": benchmarking.program("pagerank", tol=0.0, max_iter=20),
     "pagerank single": benchmarking.program("pagerank", tol=0.0, max_iter=20).retype(**benchmarking.SINGLE),
 }
-"""Works that are run as a program, and not by an algorithm's name."""
+"""Algorithms that run as a program."""
 
 VARIANTS: dict[str, dict] = {"": {}, "tree": {"return_predecessors": True}}
-"""What a word behind an algorithm's name means, where it is no ``variant``."""
+"""Options for a word after an algorithm's name that is not a ``variant``."""
 
 ABOUT = {"reach": ("bfs",), "local": ("bfs", "sssp"), "overlap": ("bfs", "sssp", "cc")}
-"""Ways that make no difference to other algorithms, by name without digits."""
+"""Options that affect only some algorithms → these algorithms; keys are names without digits."""
 
 SYMMETRIC = ("cc", "kcore")
-"""What is left out on directed graphs of the peers, which have no such figures."""
+"""Algorithms skipped on the peers' directed graphs, for which there are no figures."""
 
 PARTS = ("compute", "pack", "exchange", "unpack", "idle")
 HIDDEN = "hidden"
-"""Seconds of exchanges beside edges; no part, since nobody waited for them."""
+"""Seconds of exchanges overlapped with edges; not one of ``PARTS``, because no rank waited for them."""
 
 WAYS: dict[str, dict] = {
     "plain": {},
@@ -73,11 +80,16 @@ WAYS: dict[str, dict] = {
 def measure(
     graphs: list[str], works: list[str], policies: list[str], ways: list[str], count: int, repeat: int, folder: Path
 ) -> None:
-    """Run under ``mpirun -n P`` with a GPU a rank; rank 0 replaces rows in ``across-P.json`` and ``.md``.
+    """Run under ``mpirun -n P`` with a GPU per rank; rank 0 replaces rows in ``across-P.json`` and ``.md``.
 
     Args:
-        works: of ``ALGORITHMS``. policies: as of :func:`dgraph.run`.
-        count: sources a graph, the first the vertex of most edges.
+        graphs: of ``GRAPHS``.
+        works: of ``ALGORITHMS``.
+        policies: as of :func:`dgraph.run`.
+        ways: of ``WAYS``.
+        count: sources per graph; the first one is the vertex of most edges.
+        repeat: timed runs per source, after one that is not timed.
+        folder: folder of the results.
     """
     comm = dgraph.communicator()
     gpu = benchmarking.Gpu(comm)
@@ -104,12 +116,12 @@ def measure(
                 rows.append(row)
                 if comm.rank == 0:
                     print(_line(row), flush=True)
-                    keep(folder, comm.size, [document])  # at once: it may be cut off
-        graph = None  # before the next one is drawn
+                    keep(folder, comm.size, [document])  # immediately, in case the run is interrupted
+        graph = None  # free it before the next one is generated
 
 
 def keep(folder: Path, ranks: int, runs: list[dict]) -> None:
-    """Rows of these runs, newest first, in place of those that were measured before."""
+    """Add the rows of these runs, newest first, in place of older ones."""
     record.add(folder, f"across-{ranks}", runs, KEY, TOLD, _table)
 
 
@@ -124,7 +136,7 @@ def _graph(name: str, policy: str, count: int, gpu, comm) -> tuple[dgraph.Graph,
 
 
 def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: list[dict], repeat: int) -> dict:
-    """Of all sources: the median run of the slowest, the medians, and a digest of the answers."""
+    """Return the medians of every source, the figures of the slowest source, and a digest of the answers."""
     found, digest = [], 0
     more = dict(more)
     placed = graph.on(policy=policy, device=more.pop("device"))
@@ -145,8 +157,10 @@ def _measured(graph, algorithm: str | Program, policy: str, more: dict, each: li
 
 
 def _digest(result) -> int:
-    """The same on any number of ranks: integers of the last column by vertex; ranks of pages as five digits of their
-    sum of squares."""
+    """Return a digest that does not depend on the number of ranks.
+
+    Integers of the last column are hashed by vertex; of PageRank, the sum of squares is kept to five digits.
+    """
     columns = list(result.columns)
     vertex, values = result.columns["vertex"], result.columns["rank" if "rank" in columns else columns[-1]]
     if values.dtype.kind == "f":
@@ -159,7 +173,7 @@ def _digest(result) -> int:
 
 
 def _figures(runs: list) -> dict:
-    """Medians: seconds of the slowest rank, and each part's mean over ranks."""
+    """Return medians over runs: seconds of the slowest rank, and each part's mean over ranks."""
     seconds = [[rank["seconds"] for rank in run.report["ranks"]] for run in runs]
     slowest = [max(sum(rank[part] for part in PARTS) for rank in run) for run in seconds]
     means = {part: statistics.median(statistics.mean(rank[part] for rank in run) for run in seconds) for part in PARTS}
@@ -169,7 +183,7 @@ def _figures(runs: list) -> dict:
 
 
 KEY = ("graph", "policy", "algorithm", "way")
-"""What tells a row from others."""
+"""Columns that identify a row."""
 
 TOLD = (
     "`ms` is the slowest rank's sum of the parts behind it; `call` is the whole of `dgraph.run`, columns of the result "

@@ -1,7 +1,7 @@
-"""The graphs that the peers' GPU figures were measured on, made on a GPU: the same edges on every machine.
+"""Graphs that the peers' GPU figures were measured on, generated on a GPU with equal edges on every machine.
 
-R-MAT and grid edges are drawn with CuPy's generator in a fixed order, so that counts and checksums can be held against
-those of the graphs that Gunrock and cuGraph ran on.
+CuPy's generator draws R-MAT and grid edges in a fixed order, so that counts and checksums can be compared with those of
+the graphs that Gunrock and cuGraph ran on.
 """
 
 from __future__ import annotations
@@ -16,13 +16,20 @@ from dgraph.tools.benchmarking import Gpu
 
 GOLDEN = 0x9E3779B97F4A7C15
 DRAWN = 1 << 26
-"""Edges drawn at a time; part of what defines a graph."""
+"""Edges generated at a time; part of a graph's definition."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One graph: ``kind`` "rmat" (scale, edges, seed, a, b, c), "uniform" (scale, edges, seed) or "road" (rows,
-    columns, kept, seed)."""
+    """Definition of one graph.
+
+    Attributes:
+        kind: "rmat", "uniform" or "road".
+        numbers: rmat: scale, edges, seed, a, b, c; uniform: scale, edges, seed; road: rows, columns, kept, seed.
+        symmetric: both arcs of every edge, merged, without loops.
+        heaviest: largest weight.
+        arcs, checksum: those of the graph that the peers were measured on.
+    """
 
     kind: str
     numbers: tuple
@@ -63,10 +70,10 @@ class Drawn:
 
 
 def graph(name: str) -> Drawn:
-    """The graph of a name.
+    """Return the graph of a name.
 
     Raises:
-        SystemExit: the generator drew other edges than the peers were measured on.
+        SystemExit: its edges differ from those that the peers were measured on.
     """
     recipe = RECIPES[name]
     made = drawn(recipe)
@@ -76,13 +83,13 @@ def graph(name: str) -> Drawn:
 
 
 def drawn(recipe: Recipe) -> Drawn:
-    """The graph of any recipe."""
+    """Return the graph of any recipe."""
     n, src, dst = _DRAW[recipe.kind](*recipe.numbers)
     return Drawn(_rows(n, src, dst, recipe), directed=not recipe.symmetric)
 
 
 def shared(name: str, count: int, gpu: Gpu, comm: dgraph.Comm) -> tuple[dgraph.Graph, list[int]]:
-    """The graph on all ranks and sources in it: each rank's GPU draws all of it, and the rank takes its rows."""
+    """Return the graph on all ranks, and sources: each rank's GPU generates all of it, and the rank keeps its rows."""
     import cupy as cp
 
     made = graph(name)
@@ -98,7 +105,7 @@ def shared(name: str, count: int, gpu: Gpu, comm: dgraph.Comm) -> tuple[dgraph.G
 
 
 def sources(graph: Drawn, count: int) -> list[int]:
-    """The vertex of most edges, then random ones that have some."""
+    """Return the vertex of most edges, followed by random vertices with edges."""
     degrees = graph.rows[0][1:] - graph.rows[0][:-1]
     draw = np.random.RandomState(7)
     chosen = [int(degrees.argmax())]
@@ -149,7 +156,10 @@ _DRAW = {"rmat": _rmat, "uniform": _uniform, "road": _road}
 
 
 def _rows(n: int, src, dst, recipe: Recipe):
-    """Sorted rows. Symmetric: both arcs of every edge, no loops, no repetition. Weights: a hash of the two ends."""
+    """Return sorted rows (offsets, targets, weights).
+
+    Symmetric: both arcs of every edge, without loops or parallel arcs. Weights: a hash of the two ends.
+    """
     import cupy as cp
 
     bits = int(n - 1).bit_length()
@@ -179,7 +189,7 @@ def _rows(n: int, src, dst, recipe: Recipe):
 
 
 def _checksum(targets, weights) -> int:
-    """Depends on every target, every weight and their order."""
+    """Return a checksum of targets and weights in their order."""
     import cupy as cp
 
     total = 0

@@ -1,4 +1,4 @@
-"""Graphs that GPUs draw and build: seconds and memory of the build, then a solve and its proof on the same graph."""
+"""Graphs that GPUs generate and build: seconds and memory of the build, then a run and its certificate."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ HEAD = "| graph | ranks | arcs | build s | most GiB | stays GiB | planned GiB | 
 
 
 def measure(graphs: list[str], algorithm: str, policy: str, weights: str | None, repeat: int, folder: Path) -> None:
-    """Run under ``mpirun -n P`` with a GPU a rank; rank 0 writes ``building-P.json`` and ``.md``.
+    """Run under ``mpirun -n P`` with a GPU per rank; rank 0 writes ``building-P.json`` and ``.md``.
 
     Args:
-        graphs: ``NAME:SIZE…``; after a slash options of the run, as in ``rmat:29/push``: its direction, and
-            ``levels``: no predecessors.
+        graphs: ``NAME:SIZE…``, with options of the run after slashes: ``push`` is its direction, ``levels`` leaves out
+            predecessors, as in ``rmat:29/push``.
     """
     comm = dgraph.communicator()
     rows = [_row(*asked.partition("/")[::2], algorithm, policy, weights, repeat, comm) for asked in graphs]
@@ -35,12 +35,12 @@ def measure(graphs: list[str], algorithm: str, policy: str, weights: str | None,
 
 
 def keep(folder: Path, ranks: int, runs: list[dict]) -> None:
-    """Rows of these runs, newest first, in place of those that were measured before."""
+    """Add the rows of these runs, newest first, in place of older ones."""
     record.add(folder, f"building-{ranks}", runs, KEY, TOLD, _table)
 
 
 def _row(spec: str, words: str, algorithm: str, policy: str, weights: str | None, repeat: int, comm) -> dict:
-    gc.collect()  # what the graph before took of the GPU
+    gc.collect()  # free the GPU memory of the previous graph
     asked = words.split("/") if words else []
     more: dict = {"direction": "push"} if "push" in asked else {}
     if "levels" in asked:

@@ -1,4 +1,7 @@
-"""Vertex colouring: who goes first, stealing, and when rounds by degree end (003's Figures 6 and 8): colours, time."""
+"""Vertex colouring by priority order, with stealing, and by end of the rounds by degree: colours and time.
+
+Compare Figures 6 and 8 of Che et al., "Graph Coloring on the GPU" (003).
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,20 @@ GRAPHS = {
     "uniform22": "uniform:22,symmetric", "road4900": "road:4900x4900",
 }  # fmt: skip
 SWITCHES = (1, 2, 4, 8, 16)
-"""Rounds by degree."""
+"""Numbers of rounds by degree."""
 
 WAYS: list[dict] = [
     {"variant": "jones-plassmann"}, {"variant": "degree"}, {"variant": "hybrid"},
     *({"variant": "hybrid", "switch_round": rounds} for rounds in SWITCHES),
 ]  # fmt: skip
 STEALING: list[dict] = [{"variant": "steal"}, {"variant": "hybrid", "schedule": "steal"}]
-"""On a GPU, and not on what one thread would walk the hubs of for seconds."""
+"""Runs on a GPU, only for ``STOLEN``: on other graphs one thread would walk a hub's edges for seconds."""
 
 STOLEN = ("gtgraph20", "uniform22")
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
-    """Write ``coloring-cpu.json`` and ``.md``, or, where there is a GPU, ``coloring-gpu``."""
+    """Write ``coloring-cpu.json`` and ``.md``; with a GPU, ``coloring-gpu``."""
     rows = []
     for name in graphs:
         graph = dgraph.Graph.load(GRAPHS[name]).undirected()

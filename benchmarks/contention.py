@@ -1,4 +1,4 @@
-"""What a busy core costs: the same work on quiet cores, and beside a process that holds one of them."""
+"""Slowdown by a busy core: equal work on idle cores, and beside a process that occupies one core."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from benchmarks.sizes import SETTINGS
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
-    """Every algorithm quiet and beside a busy process, alternating, with all threads and with one; ``contention.json``
-    and ``.md``."""
+    """Run every algorithm without and with a busy process, alternating, with all threads and with one.
+
+    Write ``contention.json`` and ``.md``.
+    """
     document: dict = {"circumstances": record.circumstances(), "repeat": repeat, "rows": []}
     for name in graphs:
         arrays = load(name)
@@ -41,7 +43,7 @@ def _run(algorithm: str, arrays, threads: int | None) -> float:
 
 
 class _busy:
-    """A process that never waits, for as long as the ``with`` lasts."""
+    """Context manager: a process that keeps a core busy."""
 
     def __enter__(self) -> None:
         self.process = multiprocessing.get_context("spawn").Process(target=_spin, daemon=True)

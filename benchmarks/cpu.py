@@ -1,4 +1,4 @@
-"""One rank, two threads, against the libraries of ``peers.py``: alternating, medians, ratios."""
+"""One rank with two threads against the libraries of ``peers.py``: alternating runs, medians, ratios."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks import peers, record
 from benchmarks.graphs import Arrays, load
 
 SEARCHES = ("bfs", "bfs, tree", "sssp", "sssp, tree")
-"""With a tree: a predecessor of every vertex, too."""
+"""Searches; ``tree``: with every vertex's predecessor."""
 
 ALGORITHMS = (*SEARCHES, "cc", "pagerank", "kcore")
 
@@ -33,7 +33,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
 
 
 def _row(arrays: Arrays, algorithm: str, tasks: dict[str, peers.Task], repeat: int) -> dict:
-    """Every library once a round, each in turn the first; a round of bfs or sssp is the mean of the sources."""
+    """Return one row: every library runs once per round, each in turn first; a search is the mean over sources."""
     sources = arrays.sources if algorithm in SEARCHES else arrays.sources[:1]
     _check(algorithm, {name: task(sources[0]) for name, task in tasks.items()})
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
@@ -59,7 +59,7 @@ def _row(arrays: Arrays, algorithm: str, tasks: dict[str, peers.Task], repeat: i
 
 
 def _check(algorithm: str, answers: dict) -> None:
-    """The libraries agree: a fast wrong answer is not measured."""
+    """Stop if the libraries' answers differ: a wrong answer is not timed."""
     mine = answers["dgraph"]
     reached = {
         "bfs": lambda a: len(a[0]) if isinstance(a, tuple) else np.count_nonzero(np.asarray(a, float) < 1e15),
@@ -70,7 +70,7 @@ def _check(algorithm: str, answers: dict) -> None:
     }[algorithm.partition(",")[0]]
     for name, answer in answers.items():
         if name == "networkit" and algorithm == "pagerank":
-            continue  # its rounds leave the mass of sinks out
+            continue  # its rounds drop the mass of sinks
         if reached(answer) != reached(mine):
             raise SystemExit(
                 f"{algorithm}: {name} says {reached(answer)}, dgraph {reached(mine)}; nothing was measured"

@@ -1,5 +1,7 @@
-"""Core numbers by peeling and by estimates that fall: rounds, exchanges between parts, and edges looked at, counted by
-plain serial loops. No seconds: what is counted is what a GPU's rounds would do."""
+"""Core numbers by peeling and by H-index estimates: rounds, exchanges and visited edges.
+
+Plain serial loops count the work of a GPU's rounds. Nothing is timed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ GRAPHS = {
 }  # fmt: skip
 PARTS = (1, 2, 4)
 FEW = 1 << 18
-"""Edges of fallen vertices up to which a part goes on alone; as ``SMALL_MULTI_GPU`` of the GPU backend."""
+"""Edges of lowered vertices up to which a part continues without an exchange; as the GPU's ``SMALL_MULTI_GPU``."""
 
 
 def measure(graphs: list[str], folder: Path) -> None:
@@ -59,7 +61,7 @@ def _table(rows: list[dict]) -> str:
 
 @njit(cache=True)
 def peel(offsets, targets, owner, cores):
-    """Rounds of peeling, and exchanges where a part goes on alone to the end of a level; fills ``cores``."""
+    """Fill ``cores`` by peeling; return its rounds, and its exchanges if a part peels alone to the end of a level."""
     n = len(owner)
     left, turns = np.diff(offsets), np.zeros(n, np.int64)  # the round of its level in which v is dropped
     rounds = dropped = k = 0
@@ -81,12 +83,15 @@ def peel(offsets, targets, owner, cores):
         rounds += 1 + (turns[wave[-1]] if wave else 0)
         dropped += len(wave)
         k += 1
-    return rounds - (n > 0), alone(offsets, targets, owner, cores)  # the last level ends with its last vertex
+    return rounds - (n > 0), alone(offsets, targets, owner, cores)  # no empty round after the last vertex
 
 
 @njit(cache=True)
 def alone(offsets, targets, owner, cores):
-    """The exchanges: at each level as long as parts have something to tell, and one that says that it is over."""
+    """Return the exchanges of peeling if a part runs alone to the end of a level.
+
+    Each level has an exchange for every batch of messages, and a last one without messages.
+    """
     left, gone = np.diff(offsets), np.zeros(len(owner), np.bool_)
     exchanges = 0
     by_level = np.argsort(cores)
@@ -123,7 +128,7 @@ def alone(offsets, targets, owner, cores):
 
 @njit(cache=True)
 def bound(v, offsets, targets, estimates, bins):
-    """The largest h, up to v's own estimate, such that h neighbours have estimates of h or more; and how many have."""
+    """Return the largest h ≤ v's estimate such that h neighbours have estimates ≥ h, and how many neighbours do."""
     top = estimates[v]
     bins[: top + 1] = 0
     for e in range(offsets[v], offsets[v + 1]):
@@ -137,9 +142,10 @@ def bound(v, offsets, targets, estimates, bins):
 
 @njit(cache=True)
 def estimate(offsets, targets, owner, few, estimates, edges):
-    """Rounds of all parts on average, and exchanges; fills ``estimates``, and ``edges``: looked at, of those that fell.
+    """Fill ``estimates`` with core numbers; return rounds, as a mean over parts, and exchanges.
 
-    ``seen`` is what each part knows: its own estimates, and others' as they were told.
+    ``edges`` gets the edges of visited vertices, and of lowered ones. ``seen`` is each part's view: its own estimates,
+    and the others' as last received.
     """
     n, parts = len(owner), owner.max() + 1 if len(owner) else 1
     estimates[:] = np.minimum(np.diff(offsets), int(np.sqrt(len(targets))))

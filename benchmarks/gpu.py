@@ -1,7 +1,7 @@
-"""One GPU on the graphs that Gunrock and cuGraph were measured on: solve times beside theirs, in milliseconds.
+"""One GPU on the graphs that Gunrock and cuGraph were measured on: milliseconds beside theirs.
 
-Only the solve is timed: from ``init`` to the end of the last round, the answer in the GPU's memory. Loading, building
-and compiling are not, as they were not for the peers.
+Only the rounds are timed: from ``init`` to the end of the last round, with the answer in GPU memory. Loading, building
+and compiling are not timed, as they were not for the peers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dgraph.tools import benchmarking
 
 @dataclass(frozen=True)
 class Row:
-    """One piece of work, and the peers' milliseconds: (least, most), None where a peer has no answer."""
+    """One algorithm on one graph, and the peers' milliseconds: (least, most), or None without an answer."""
 
     graph: str
     work: str
@@ -53,7 +53,7 @@ ROWS = (
 
 
 def program(work: str, source: int, graph: benchmarking.GpuGraph) -> tuple[Program, str]:
-    """The program of a piece of work, and the direction to force."""
+    """Return the program of an algorithm, and the direction to force."""
     if work.startswith("bfs"):
         return benchmarking.program("bfs", source=source), "push" if work.endswith("top-down") else "auto"
     if work == "sssp":
@@ -65,7 +65,7 @@ def program(work: str, source: int, graph: benchmarking.GpuGraph) -> tuple[Progr
 
 
 def solve(graph: benchmarking.GpuGraph, work: str, source: int, repeat: int) -> tuple[list[float], int]:
-    """Seconds of ``repeat`` runs after one that is not counted, and rounds of the last."""
+    """Return seconds of ``repeat`` runs after a first one that does not count, and rounds of the last."""
     if work == "sssp" and graph.has_hubs:
         return benchmarking.gathered_sssp(graph, source, repeat)
     made, forced = program(work, source, graph)
@@ -77,7 +77,7 @@ def solve(graph: benchmarking.GpuGraph, work: str, source: int, repeat: int) -> 
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
-    """Run everything; rows that were measured before are replaced in ``gpu.json`` and ``gpu.md``."""
+    """Run everything; replace rows in ``gpu.json`` and ``gpu.md``."""
     gpu = benchmarking.Gpu()
     document: dict = {"circumstances": record.circumstances(("cupy-cuda13x",)) | {"gpu": gpu.name}, "rows": []}
     for name in [g for g in anchors.RECIPES if g in graphs]:
@@ -105,7 +105,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
 
 
 def keep(folder: Path, runs: list[dict]) -> None:
-    """Rows of these runs, newest first, in place of those that were measured before."""
+    """Add the rows of these runs, newest first, in place of older ones."""
     record.add(folder, "gpu", runs, ("graph", "work"), TOLD, _table)
 
 

@@ -1,4 +1,4 @@
-"""The graphs that are measured, as arrays: rows of targets, with both arcs of every edge."""
+"""Benchmark graphs as arrays: CSR with both arcs of every edge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GRAPHS = {
     "grid": ("road:2048x2048,seed=7", None),
     "uniform": ("uniform:20,symmetric,seed=3", "1..255"),
 }
-"""Name → generator and weights (None: its own). R-MAT: hubs; grid: 3,000 levels; uniform: neither."""
+"""Name → generator and weights (None: the generator's). R-MAT: hubs; grid: 3,000 levels; uniform: neither."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Arrays:
     """One graph: int64 offsets, uint32 targets, int32 weights, and sources in its largest component.
 
     Attributes:
-        unweighted: the same graph without weights, for pagerank, whose peers ignore them.
+        unweighted: the graph without weights, for pagerank, whose peers ignore weights.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Arrays:
 
 
 def load(name: str, sources: int = 4) -> Arrays:
-    """Make one of ``GRAPHS`` on this process alone."""
+    """Generate one of ``GRAPHS`` in this process alone."""
     spec, weights = GRAPHS[name]
     graph = dgraph.Graph.load(spec, weights=weights)
     labels = dgraph.run("cc", graph).columns["labels"]

@@ -1,7 +1,7 @@
-"""A generated edge list into rows in memory: dgraph's readers against pandas and pyarrow with SciPy, NetworKit, igraph.
+"""A generated edge list to CSR in memory: dgraph against pandas and pyarrow with SciPy, NetworKit, igraph.
 
-Every reader is a process of its own, started warm on a file that the system has in memory; the time is that from the
-call of the reader to the finished CSR, the memory what the process held at most beyond its libraries.
+Every reader is a process of its own, warmed up, on a file in the page cache. The time is that of the reader's call, up
+to the finished CSR; the memory is the peak beyond the libraries'.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dgraph.tools.benchmarking import edge_lists
 
 LIBRARIES = ("pandas", "pyarrow", "scipy", "networkit", "igraph")
 STEP = 1 << 20
-"""edges generated at a time"""
+"""Edges generated at a time."""
 
 DGRAPH = """
 import dgraph
@@ -85,7 +85,7 @@ def load(file): return igraph.Graph.Read_Edgelist(file, directed=True).ecount()
 """,
     ),
 }
-"""Ranks (0: no MPI, every core), file, and how it is read."""
+"""Ranks (0: no MPI, every core), suffix of the file, and the reader's code."""
 
 TIMED = """
 import json, os, resource, sys, time
@@ -122,12 +122,12 @@ def measure(megabytes: int, repeat: int, folder: Path) -> None:
 
 
 def _scale(megabytes: int) -> int:
-    """Of a graph with about 16 edges a vertex."""
+    """Return the scale of a graph with about 16 edges per vertex."""
     return max(10, int(np.log2(megabytes * 1e6 / 15 / 16)))
 
 
 def _generate(path: Path, megabytes: int) -> int:
-    """An edge list of uniformly drawn edges, in no order."""
+    """Write an edge list of uniform random edges, unordered; return their number."""
     factor = 1e6 * megabytes / 15.7 / (1 << _scale(megabytes))
     edges = 0
     with path.open("wb") as file:
@@ -138,7 +138,7 @@ def _generate(path: Path, megabytes: int) -> int:
 
 
 def _run(ranks: int, reader: str, big: str, small: str) -> dict:
-    """One process, or some ranks, of a reader: the slowest's seconds, and bytes held by all."""
+    """Run a reader as one process, or on some ranks; return the slowest rank's seconds, and the bytes of all."""
     launch = [] if ranks < 2 else [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks)]
     script = TIMED.format(reader=reader, pinned=ranks == 1)
     done = subprocess.run([*launch, sys.executable, "-c", script, big, small], capture_output=True, text=True)

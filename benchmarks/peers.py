@@ -1,4 +1,4 @@
-"""The libraries that people use today, each on its own form of one graph. Making that form is not timed."""
+"""Peer libraries, each on its own representation of one graph; making that is not timed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from benchmarks.graphs import Arrays
 
 LIBRARIES = ("networkit", "igraph", "scipy")
 ROUNDS = 20
-"""Of PageRank. igraph's solver has no rounds, it goes to convergence: it is left out there."""
+"""Rounds of PageRank. igraph is left out there: its solver always runs to convergence."""
 
 Task = Callable[[int], object]
-"""Takes a source (or ignores it), does the work once, gives back something to check."""
+"""Function of a source, which it may ignore: runs the algorithm once and returns a value to check."""
 
 
 def install(names: tuple[str, ...] = LIBRARIES) -> None:
-    """Install those that are missing, into the running Python."""
+    """Install missing libraries into the running Python."""
     import importlib.util
 
     missing = [name for name in names if importlib.util.find_spec(name) is None]
@@ -29,7 +29,7 @@ def install(names: tuple[str, ...] = LIBRARIES) -> None:
 
 
 def ours(arrays: Arrays) -> dict[str, Task]:
-    """dgraph, on a graph that is loaded; each call makes, solves and hands over a Result."""
+    """Return dgraph's tasks on a loaded graph; each call makes a new Result."""
 
     def run(name, column, graph=arrays.graph, **parameters):
         return dgraph.run(name, graph, **parameters).columns[column]
@@ -88,7 +88,7 @@ def igraph(arrays: Arrays) -> dict[str, Task]:
     weights = arrays.weights[once].tolist()
 
     def components(s):
-        getattr(graph, "__invalidate_cache")()  # or it remembers since the first call that it is connected
+        getattr(graph, "__invalidate_cache")()  # otherwise it returns the first call's cached answer
         return len(graph.connected_components())
 
     return {

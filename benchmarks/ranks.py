@@ -1,4 +1,4 @@
-"""The same graphs on 1, 2 and 4 ranks of this machine: seconds, and the cost of a round."""
+"""Equal graphs on 1, 2 and 4 ranks of this machine: seconds, and the cost of a round."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
 
 
 def _ranks(name: str, ranks: int, repeat: int) -> list[dict]:
-    """One row an algorithm, from ranks of a launch of their own."""
+    """Return one row per algorithm, from an MPI job of ``ranks`` ranks."""
     mpiexec = Path(sys.executable).with_name("mpiexec")
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder, "rows.json")
@@ -47,12 +47,15 @@ def _ranks(name: str, ranks: int, repeat: int) -> list[dict]:
 
 
 def _rank(name: str, repeat: int, told: Path) -> None:
-    """What every rank does: load once, run every algorithm once before it counts, tell the slowest rank's seconds."""
+    """Run as a rank: load once, run every algorithm once untimed and then timed; rank 0 writes the rows.
+
+    Seconds are those of the slowest rank.
+    """
     spec, weights = GRAPHS[name]
     weighted, unweighted = dgraph.Graph.load(spec, weights=weights), dgraph.Graph.load(spec, weights="unit")
     rows = []
     for algorithm in ALGORITHMS:
-        graph = unweighted if algorithm == "pagerank" else weighted  # as its peers in cpu.py, which ignore weights
+        graph = unweighted if algorithm == "pagerank" else weighted  # as for its peers in cpu.py, which ignore weights
         row: dict = {"graph": name, "algorithm": algorithm, "ranks": graph.comm.size, "seconds": []}
         for i in range(repeat + 1):
             report = dgraph.run(algorithm, graph, **PARAMETERS.get(algorithm, {}), **_source(algorithm, graph)).report
@@ -67,7 +70,7 @@ def _rank(name: str, repeat: int, told: Path) -> None:
 
 
 def _source(algorithm: str, graph: dgraph.Graph) -> dict:
-    """A source that every rank names alike: where the first edge of the whole graph ends."""
+    """Return a source that all ranks agree on: the target of the graph's first edge."""
     if algorithm not in ("bfs", "sssp"):
         return {}
     block = graph.block

@@ -1,4 +1,4 @@
-"""Where and from what a figure came, and how it is written down."""
+"""Circumstances of a figure, and the files that figures are written to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def circumstances(libraries: tuple[str, ...] = ()) -> dict:
-    """Machine, commit, command, versions, load."""
+    """Return machine, commit, command, versions and load."""
     return {
         "command": f"python -m benchmarks {_words(sys.argv[1:])}",
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -29,7 +29,7 @@ def circumstances(libraries: tuple[str, ...] = ()) -> dict:
 
 
 def write(folder: Path, name: str, document: dict, table: str) -> None:
-    """``name.json`` and ``name.md``, and the table on the terminal."""
+    """Write ``name.json`` and ``name.md``, and print the table."""
     _written(folder, name, document, f"{_head(document['circumstances'])}\n\n{table}")
     print(table)
 
@@ -37,11 +37,11 @@ def write(folder: Path, name: str, document: dict, table: str) -> None:
 def add(
     folder: Path, name: str, runs: list[dict], key: tuple[str, ...], about: str, table: Callable[[list[dict]], str]
 ) -> None:
-    """``name.json`` and ``name.md`` keep a row of every ``key``, the one that was measured last, beside its run.
+    """Add rows to ``name.json`` and ``name.md``, which keep the newest row of each ``key``, grouped by run.
 
     Args:
-        runs: newest first, each with ``circumstances``, ``rows``, and perhaps a ``note`` that is told before its table.
-        about: told before all tables.
+        runs: newest first, each with ``circumstances``, ``rows``, and optionally a ``note`` that precedes its table.
+        about: text before all tables.
     """
     file = folder / f"{name}.json"
     older = json.loads(file.read_text())["runs"] if file.exists() else []
@@ -61,7 +61,7 @@ def add(
 
 
 def _head(where: dict) -> str:
-    """What was run, and on what."""
+    """Return a line with the command of a run and the machine."""
     gpu = f"{where['gpu']}, " if "gpu" in where else ""
     return (
         f"`{where['command']}` at {where['commit']}, {where['when'][:10]}: "
@@ -77,7 +77,7 @@ def _written(folder: Path, name: str, document: dict, text: str) -> None:
 
 
 def _words(argv: list[str]) -> str:
-    """A command line without the folder that its results go to: a figure does not depend on that path."""
+    """Return the command line without ``--results``: a figure does not depend on that path."""
     kept = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     kept.add_argument("--results")
     return " ".join(kept.parse_known_args(argv)[1])

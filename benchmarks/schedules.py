@@ -1,8 +1,8 @@
-"""Every schedule, and every variant of bfs, on one GPU: time, memory and how evenly blocks are loaded.
+"""Every schedule, and every variant of bfs, on one GPU: time, memory, and balance of blocks.
 
-bfs pushes in every round, as the papers' does, but where a variant says otherwise. Only the solve is timed, as in
-``gpu``; the load of blocks comes from a run of its own that counts every thread's edges, of its first 300 rounds. Lines
-are of the template.
+bfs pushes in every round, as in the papers, unless a variant says otherwise. Only the rounds are timed, as in ``gpu``.
+A separate run counts every thread's edges in its first 300 rounds, for the balance. Lines are those of the schedule's
+template.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from dgraph.tools.benchmarking import BFS_VARIANTS, SCHEDULES
 GRAPHS = ("rmat20gt", "er20", "rmat22sym", "road24M", "rmat25alb")
 WORK = {"bfs": "bfs top-down", "sssp": "sssp"}
 LONGEST = 5.0
-"""Seconds after which a cell is cut: what it had done by then is said."""
+"""Seconds after which a run is cut; the rounds done so far are reported."""
 LONG = 0.3
-"""Seconds of a run in which the milliseconds that loading kernels takes do not count."""
+"""Seconds from which on a run is long enough that the milliseconds for loading kernels do not matter."""
 
 RECORDED = 300
-"""Rounds whose edges by thread are counted."""
+"""Rounds in which edges by thread are counted."""
 
 SERIAL = ("vertex", "steal")
 HOPELESS = 1 << 24
-"""Edges of one vertex above which schedules that give it to one thread are not run: nobody can cut a kernel short."""
+"""Edges of one vertex above which ``SERIAL`` schedules are skipped: a running kernel cannot be cut."""
 
 
 EMPTY: dict = {"seconds": None, "rounds": None, "imbalance": None, "cut": None}
@@ -40,12 +40,12 @@ NOT_RUN = EMPTY | {"cut": "not run: bfs was not, or was cut"}
 
 
 class Cut(Exception):
-    """A run took too long; ``args[0]`` says what was done."""
+    """A run took too long; ``args[0]`` is the reason."""
 
 
 def solve(gpu: benchmarking.Gpu, machine: benchmarking.Rounds, most: int = 1 << 40) -> float:
-    """Seconds of one run, of at most so many rounds."""
-    rounds = 1 if machine.schedule in SCHEDULES else 256  # between two looks at the clock
+    """Return seconds of one run of at most ``most`` rounds."""
+    rounds = 1 if machine.schedule in SCHEDULES else 256  # rounds between two looks at the clock
     gpu.wait()
     began = time.perf_counter()
     machine.start()
@@ -59,7 +59,7 @@ def solve(gpu: benchmarking.Gpu, machine: benchmarking.Rounds, most: int = 1 << 
 
 @dataclass(frozen=True)
 class Entry:
-    """A schedule with its options, or a variant of bfs, as a line of a table."""
+    """Line of the table: a schedule with its options, or a variant of bfs."""
 
     schedule: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Entry:
     def machine(
         self, graph: benchmarking.GpuGraph, work: str, source: int, record: bool = False
     ) -> benchmarking.Rounds:  # fmt: skip
-        """One that is ready to start."""
+        """Return a machine that is ready to start."""
         made, forced = program(work, source, graph)
         return benchmarking.Rounds(
             graph, made, forced, variant=self.variant, schedule=self.schedule, record=record, **self.options
@@ -94,7 +94,7 @@ VARIED = [Entry("auto", variant=name) for name in BFS_VARIANTS]
 def cell(
     gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, entry: Entry, repeat: int
 ) -> dict:
-    """Seconds, bytes and imbalance of one entry on one piece of work."""
+    """Return seconds, bytes and imbalance of one entry for one algorithm."""
     found = dict(EMPTY)
     times: list[float] = []
     try:
@@ -102,7 +102,7 @@ def cell(
         found["bytes"] = machine.bytes
         if machine.schedule in SERIAL and graph.largest > HOPELESS:
             raise Cut(f"not run: one thread would walk {graph.largest:,} edges")
-        while len(times) <= repeat and sum(times) < LONG:  # the first loads kernels, and counts if it is long
+        while len(times) <= repeat and sum(times) < LONG:  # the first run loads kernels; it counts only if it is long
             machine = entry.machine(graph, work, source)
             times.append(solve(gpu, machine))
         found |= {"seconds": min(times[1:] or times), "rounds": machine.rounds}
@@ -111,20 +111,20 @@ def cell(
         if queues := machine.queues():
             found["queues"] = queues
         loads = machine.edges_by_block()
-        found["imbalance"] = imbalance(loads) if loads.any() else None  # pulls by no schedule are not counted
+        found["imbalance"] = imbalance(loads) if loads.any() else None  # pulls without a schedule are not recorded
     except Cut as cut:
         found["cut"] = cut.args[0]
     return found
 
 
 def imbalance(loads: np.ndarray) -> float:
-    """Edges of the block with most, over the mean of the blocks that were launched."""
+    """Return the edges of the fullest block over the mean of all launched blocks."""
     launched = loads[: np.flatnonzero(loads)[-1] + 1]
     return float(launched.max() / launched.mean())
 
 
 def lines(schedule: str) -> int | None:
-    """Of its template: those that are neither blank nor comments."""
+    """Return the lines of a schedule's template that are neither blank nor comments."""
     text = benchmarking.template(schedule)
     if text is None:
         return None
@@ -132,7 +132,7 @@ def lines(schedule: str) -> int | None:
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
-    """Run everything and write ``schedules-GRAPH.json`` and ``schedules-GRAPH.md`` of every graph."""
+    """Run everything and write ``schedules-GRAPH.json`` and ``schedules-GRAPH.md`` for every graph."""
     gpu = benchmarking.Gpu()
     where = record.circumstances(("cupy-cuda13x",)) | {"gpu": gpu.name}
     for name in graphs:
@@ -153,7 +153,7 @@ def measure(graphs: list[str], repeat: int, folder: Path) -> None:
 
 
 def table(rows: list[dict]) -> str:
-    """One table a graph and piece of work, fastest first, and what ``auto`` is of the fastest single schedule."""
+    """Return one table per graph and algorithm, fastest first, and the ratio of ``auto`` to the fastest schedule."""
     text = []
     for graph, work in dict.fromkeys((row["graph"], row["work"]) for row in rows):
         mine = [row for row in rows if (row["graph"], row["work"]) == (graph, work)]
@@ -178,7 +178,7 @@ def table(rows: list[dict]) -> str:
 
 
 def _told(q: dict) -> str:
-    """What the queues of ``steal`` came to."""
+    """Return a line with statistics of the queues of ``steal``."""
     return (
         f"steal: {q['tasks']:,} tasks in {q['queues']} queues, {q['stolen']:,} of them stolen; by queue "
         f"{q['least']:,} to {q['most']:,}, mean {q['mean']:,.1f}, standard deviation {q['deviation']:,.1f}"

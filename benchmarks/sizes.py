@@ -1,4 +1,4 @@
-"""Seconds against size, R-MAT scale by scale, with one plot an algorithm; and what a round costs that has no work."""
+"""Seconds against size, by R-MAT scale, with one plot per algorithm; and the cost of a round without work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.peers import install
 
 SCALES = range(12, 23)
 PATH = 20_000
-"""Vertices of the path whose search has one vertex a round."""
+"""Vertices of a path: its bfs has one active vertex per round."""
 
 SETTINGS = {"bfs": {"return_predecessors": False}, "sssp": {"return_predecessors": False}}
 SETTINGS["pagerank"] = {"tol": 0, "max_iter": 20}
@@ -53,7 +53,7 @@ def _seconds(algorithm: str, graph: dgraph.Graph, source: int, repeat: int) -> l
 
 
 def _rounds() -> dict[str, float]:
-    """Microseconds a round of bfs along a path, by number of ranks; one thread each."""
+    """Return microseconds per round of bfs along a path, by number of ranks; one thread each."""
     costs = {}
     for ranks in (1, 2, 4):
         with tempfile.TemporaryDirectory() as folder:

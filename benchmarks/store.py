@@ -1,4 +1,4 @@
-"""A store written once, opened by several numbers of ranks: with and without checksums, from page cache and disk."""
+"""A store written once and opened on several numbers of ranks: with and without checksums, from page cache and disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks import record
 
 GRAPH, WEIGHTS = "rmat:22", "1..255"
-"""As many edges as a text file of 1.1 GB lists."""
+"""Generator and weights; as a text file, this edge list takes 1.1 GB."""
 
 PARTS = 2
 RANKS = (2, 1, 4)
@@ -76,7 +76,7 @@ def _row(stores: tuple[Path, Path], ranks: int, traversal: str, cold: bool, repe
 
 
 def _ranks(count: int, code: str, *words: object):
-    """What rank 0 printed."""
+    """Run ``code`` on ``count`` ranks; return what rank 0 prints, parsed as JSON."""
     launcher = Path(sys.executable).parent / "mpiexec"
     mpiexec = str(launcher) if launcher.exists() else shutil.which("mpiexec")
     argv = [mpiexec, "-n", str(count), sys.executable, "-c", code, *map(str, words)]
@@ -84,7 +84,7 @@ def _ranks(count: int, code: str, *words: object):
 
 
 def _evict(store: Path) -> None:
-    """Have the kernel forget the files: what follows reads them from the disk."""
+    """Drop the files from the page cache, so that the next reader reads from disk."""
     for file in store.iterdir():
         descriptor = os.open(file, os.O_RDONLY)
         os.fsync(descriptor)

@@ -1,6 +1,7 @@
-"""Messages between GPUs by size and transport: every rank sends to the next, hears from the one before, all at once.
+"""Messages between GPUs by size and transport: every rank sends to the next one, all at the same time.
 
-Under p2p a kernel writes a message where it is read, and its host waits for the kernel; else it waits for ``deliver``.
+With p2p a kernel writes a message into the peer's memory, and the host waits for the kernel; with other transports the
+host waits for ``deliver``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ SIZES = tuple(1 << power for power in range(6, 27, 2))
 
 
 def measure(repeat: int, folder: Path) -> None:
-    """Run under ``mpirun -n P`` with a GPU a rank; rank 0 writes ``transports-P.json`` and ``.md``."""
+    """Run under ``mpirun -n P`` with a GPU per rank; rank 0 writes ``transports-P.json`` and ``.md``."""
     comm = dgraph.communicator()
     gpu = benchmarking.Gpu(comm)
     mine, refused = benchmarking.message_times(gpu, comm, SIZES, repeat * 4)

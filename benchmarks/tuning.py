@@ -1,9 +1,8 @@
-"""What ``--schedule auto`` is set by: how long each round takes under each candidate, on graphs that nothing else is
-measured on.
+"""Data for ``--schedule auto``: seconds of every round under each candidate, on graphs used for no other benchmark.
 
-A round is timed by itself, waited for. ``tuning.json`` has every round; a table sums up broad rounds by vertices and by
-edges a vertex: how much longer each candidate took than the fastest one. A second table has whole runs of ``auto``, by
-the vertices and edges up to which rounds stay in the persistent kernel.
+Each round is timed separately, with a wait at its end. ``tuning.json`` has every round. A table groups large rounds by
+vertices and by edges per vertex, and gives each candidate's time over the fastest one's. A second table has whole runs
+of ``auto``, by the size up to which rounds stay in the persistent kernel.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ CANDIDATES = (
     "vertex", "edge_discover", "virtual_warp", "twc", "lb", "alb", "warp_search", "expand_balanced", "merge_path",
 )  # fmt: skip
 MOST_ROUNDS = 300
-"""Of one run; a road's other rounds are like these."""
+"""Limit of rounds per run; further rounds of a road network are similar."""
 
 
 HOPELESS = 1 << 20
-"""Edges of one vertex above which no thread walks them alone."""
+"""Edges of one vertex above which schedules that give it to one thread are skipped."""
 
 
 SMALL = tuple(1 << k for k in range(17, 25))
 
 
 def rounds(gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, schedule: str) -> list[dict]:
-    """Each round: its vertices, edges, largest degree, and seconds."""
+    """Return the vertices, edges, largest degree and seconds of each round."""
     made, forced = program(work, source, graph)
     machine = benchmarking.Rounds(graph, made, forced, schedule=schedule)
     machine.start()
@@ -58,7 +57,7 @@ def rounds(gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, sourc
 
 
 def whole(gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, small: int) -> float:
-    """Seconds of a run of ``auto``."""
+    """Return seconds of a run of ``auto``."""
     made, forced = program(work, source, graph)
     return solve(gpu, benchmarking.Rounds(graph, made, forced, limit=small))
 
@@ -91,7 +90,10 @@ def measure(repeat: int, folder: Path) -> None:
 
 
 def table(runs: list[dict]) -> str:
-    """Of bfs, whose rounds are the same under every schedule: time over that of the fastest, by kind of round."""
+    """Return the time of each candidate over the fastest one's, by kind of round.
+
+    Only bfs is compared: its rounds are the same under every schedule.
+    """
     sums: dict[tuple, dict[str, float]] = {}
     for graph in GRAPHS:
         searches = [run for run in runs if (run["graph"], run["work"]) == (graph, "bfs top-down")]
@@ -119,7 +121,7 @@ def table(runs: list[dict]) -> str:
 
 
 def small_table(rows: list[dict]) -> str:
-    """Milliseconds by graph, work and limit."""
+    """Return milliseconds by graph, algorithm and limit."""
     lines = ["| graph | work | " + " | ".join(f"2^{small.bit_length() - 1}" for small in SMALL) + " |"]
     lines.append("|-" * (len(SMALL) + 2) + "|")
     for graph, work in dict.fromkeys((row["graph"], row["work"]) for row in rows):

@@ -1,4 +1,4 @@
-"""Two schedules on one GPU, in turns: what a few per cent are, where runs one after the other differ by more."""
+"""Two schedules on one GPU in alternation, to resolve differences of a few per cent."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dgraph.tools import benchmarking
 
 PAIR = ("twc", "alb")
 UNCOUNTED = 2
-"""Runs of each that load kernels and warm caches."""
+"""Untimed runs of each schedule, which load kernels and warm caches."""
 
 
 def measure(graphs: list[str], repeat: int, folder: Path) -> None:
-    """Run both ``repeat`` times on every graph and piece of work, and write ``turns.json`` and ``turns.md``."""
+    """Run both ``repeat`` times on every graph with every algorithm, and write ``turns.json`` and ``turns.md``."""
     gpu = benchmarking.Gpu()
     rows = []
     for name in graphs:

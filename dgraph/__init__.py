@@ -14,6 +14,7 @@ from dgraph._support.cache import keep_kernels
 from dgraph._support.version import __version__
 from dgraph.errors import (
     Checkpointed,
+    ConvergenceWarning,
     DataError,
     DgraphError,
     InternalError,
@@ -27,7 +28,7 @@ from dgraph.errors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
-    from typing import Literal, TypeAlias
+    from typing import Any, Literal, TypeAlias
 
     from dgraph.algorithms import Algorithm, Answer, Parameter, algorithm
     from dgraph.backend.build import build_on_gpus
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from dgraph.result.result import Result
     from dgraph.run import run
 
-    GraphLike: TypeAlias = str | PathLike | Graph
+    GraphLike: TypeAlias = str | PathLike | Graph | Any
     Vertices: TypeAlias = Sequence[int | str] | Mapping[int | str, float]
 
     # Made by dgraph/algorithms/signatures.py; a test compares them with the register.
@@ -163,8 +164,8 @@ FUNCTIONS = ("bfs", "cc", "color", "kcore", "pagerank", "sssp")
 """Algorithms that are functions of this module."""
 
 __all__ = [
-    "Checkpointed", "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError", "PeerLost",
-    "UsageError", "ValidationFailed", "__version__", *HOMES, *FUNCTIONS,
+    "Checkpointed", "ConvergenceWarning", "DataError", "DgraphError", "InternalError", "NotConverged", "OutputError",
+    "PeerLost", "UsageError", "ValidationFailed", "__version__", *HOMES, *FUNCTIONS,
 ]  # fmt: skip
 
 keep_kernels(Path(__file__).parent)

@@ -57,6 +57,10 @@ class NotConverged(DgraphError):
     exit_code = 3
 
 
+class ConvergenceWarning(UserWarning):
+    """A tolerance or round limit was not met; ``Result.limit`` says which."""
+
+
 def unknown(kind: str, name: str, known) -> UsageError:
     """Make the error for an unregistered name; it suggests the closest known name and lists all of them.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from os import PathLike
@@ -23,16 +25,17 @@ from dgraph.engine.checkpoint import Checkpoint, CheckpointManager, listening
 from dgraph.engine.placement import local_graph
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.run_options import Options
-from dgraph.errors import UsageError, ValidationFailed, unknown
+from dgraph.errors import ConvergenceWarning, UsageError, ValidationFailed, unknown
 from dgraph.graph.devices import described
-from dgraph.graph.load import graph_spec
+from dgraph.graph.graph_like import as_graph, name_of_input
 from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import Program
 from dgraph.report import Progress, Trace
 from dgraph.result.columns import Columns
-from dgraph.result.result import NamedColumns, Result
+from dgraph.result.named_columns import NamedColumns
+from dgraph.result.result import Result
 from dgraph.validate import certificate
 from dgraph.validate import validate as certify
 
@@ -49,7 +52,7 @@ OF_A_RUN = {"direction", "max_rounds", "record", "rounds", "schedule", "sync", "
 @collective
 def run(
     algorithm: str | Algorithm | Program,
-    graph: str | PathLike | Graph,
+    graph: Any,
     *,
     options: Options | None = None,
     validate: bool = False,
@@ -65,7 +68,8 @@ def run(
 
     Args:
         algorithm: a name (``python -m dgraph list``), an :class:`Algorithm`, or a :class:`Program` of your own.
-        graph: a :class:`Graph`; or a file or a generator ``NAME:SIZE``, which :meth:`Graph.load` loads with defaults.
+        graph: a :class:`Graph`, or what :func:`~dgraph.graph.graph_like.as_graph` makes one of with defaults: a file or
+            a generator ``NAME:SIZE``, a data frame or Arrow table, a NetworkX graph, a sparse matrix.
         options: how the rounds go; None: defaults.
         validate: True checks the answer by a certificate that shares no code with the run.
         checkpoint: folder and times of checkpoints; a folder alone: SIGUSR1 ends the run with a checkpoint there.
@@ -73,10 +77,13 @@ def run(
         progress: receiver of phases and rounds while they happen.
         parameters: the algorithm's, by cuGraph's and NetworkX's names.
 
+    Warns:
+        ConvergenceWarning: on rank 0, if a limit ended the run early.
+
     Raises:
         UsageError, DataError, OutputError, ValidationFailed, Checkpointed: on every rank alike.
     """
-    comm, graph = (graph.comm, graph) if isinstance(graph, Graph) else (communicator(None), graph_spec(graph))
+    comm = graph.comm if isinstance(graph, Graph) else communicator(None)
     trace, progress, options = trace or Trace(comm), progress or Progress(), options or Options()
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
@@ -87,8 +94,8 @@ def run(
                 certificate(work.name)
         if not isinstance(graph, Graph):
             with trace("load"):
-                progress.phase("load", graph)
-                graph = Graph.load(graph, comm=comm)
+                progress.phase("load", name_of_input(graph))
+                graph = as_graph(graph, comm)
         trace.describe("graph", **vars(graph.facts))
         with trace("init"):
             engine, place = _opened(graph, options, trace, progress)
@@ -120,7 +127,7 @@ def run(
             if manager is not None:
                 manager.end()
         trace.gpu_memory = engine.memory()
-        columns = _columns(local, answer)
+        columns = _columns(local, answer, engine.put)
         settings, summary = given.settings(), answer.summary
         if names is not None and work.needs_source:
             source = {"source": names.of(np.array([work.settings()["source"]]), comm)[0]}
@@ -132,12 +139,25 @@ def run(
         if names is not None:
             with trace("output"):
                 held = ("vertex", *(each for each in answer.vertices if each in columns))
-                numbered = NamedColumns(names, columns, held)
-                columns = numbered.decoded(comm)
-        return Result(
-            algorithm=work.name, columns=columns, comm=comm, named=numbered, summary=summary,
+                numbered = NamedColumns.fetched(names, columns, held, comm)
+                columns = numbered.decoded()
+        result = Result(
+            algorithm=work.name, columns=columns, comm=comm, named=numbered, summary=summary, nullable=answer.nullable,
             converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, report=trace.collect(),
         )  # fmt: skip
+    if not result.converged and comm.rank == 0:
+        advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"
+        text = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
+        warnings.warn(text, ConvergenceWarning, stacklevel=_users_frame())
+    return result
+
+
+def _users_frame() -> int:
+    """Return the ``stacklevel`` at which a warning of :func:`run` names the line outside dgraph that called it."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "dgraph":
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def function_of(name: str) -> Callable[..., Result]:
@@ -210,11 +230,11 @@ def _opened(graph: Graph, options: Options, trace: Trace, progress: Progress) ->
     return engine, here.index(comm.rank)
 
 
-def _columns(local: LocalGraph, answer: Answer) -> Columns:
-    """Return the answer by ascending original id."""
+def _columns(local: LocalGraph, answer: Answer, put: Callable[[np.ndarray], Any] | None) -> Columns:
+    """Return the answer by ascending original id; ``put`` copies an array to the GPU."""
     vertex = local.original[: local.masters]
     order = None if local.ascending else np.argsort(vertex)  # where the graph was numbered in another order
-    return Columns({"vertex": vertex, **answer.columns}, order)
+    return Columns({"vertex": vertex, **answer.columns}, order, put)
 
 
 def _describe(work: Algorithm, answer: Answer, ctx: Context, settings, summary, trace: Trace) -> None:

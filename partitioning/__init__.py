@@ -1,7 +1,7 @@
 """Partitioning: a policy assigns each vertex an owner and each arc a holder, given a distributed graph.
 
-The package depends on arrays and a communicator, not on dgraph. :func:`plan` is the entry. ``docs/partitioning.md``
-describes the policies and how to add one.
+The package depends on arrays and a communicator, not on dgraph. :func:`plan` is the entry.
+``docs/internals/partitioning.md`` describes the policies, ``docs/guide/write-a-policy.md`` how to add one.
 """
 
 from partitioning.placement import Placement, PolicyError

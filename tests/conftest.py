@@ -1,10 +1,10 @@
-"""How the suite runs: rank tests under mpiexec, everything else in one process, nothing ever left hanging.
+"""Run the suite: rank tests under mpiexec, all other tests in one process; no process is left running.
 
-- ``mpiexec -n P python -m pytest --with-mpi``: rank tests (``@pytest.mark.mpi``) on P ranks. After every test the
-  ranks meet; a rank whose test failed gives the others a moment to come, and ends the launch if they do not, because
-  then they wait for a message that it will never send.
-- plain ``pytest``: the tests of one process and, beside them, the above for P = 1, then 2 and so on, up to a rank a
-  core; then ``test_ranks.py``, which waits for these and starts the above for each other P.
+- ``mpiexec -n P python -m pytest --with-mpi``: rank tests (``@pytest.mark.mpi``) on P ranks. After every test the ranks
+  synchronise. A rank whose test failed waits for the others for a short time, then aborts the launch, because they
+  wait for a message that it will never send.
+- plain ``pytest``: the tests of one process and, at the same time, the above for P = 1, then 2 and so on, up to the
+  number of cores; then ``test_ranks.py``, which waits for these and starts the above for each other P.
 """
 
 import gc
@@ -23,16 +23,16 @@ from children import Children, rank_tests
 
 CORES = len(os.sched_getaffinity(0))
 RANK_TESTS = "test_the_rank_tests["
-"""How the tests begin that stand for all rank tests on a number of ranks."""
+"""Beginning of the names of tests that stand for all rank tests on a number of ranks."""
 
-TURNS = {2: (0, 1, 2), 3: (3, 4), 4: (5, 0)}
-"""Ranks → the sixths of a test's parameters that they take, all between them."""
+TURNS = {2: (0, 1), 3: (2, 3), 4: (4, 5)}
+"""Ranks → sixths of each test's parameters that run on them; together all run."""
 
 GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
-"""Seconds that ranks have to come to the end of a test that failed on another."""
+"""Seconds that the other ranks have to finish a test that failed on one rank."""
 
 hypothesis.settings.register_profile(
-    "ranks",  # every rank must draw the same examples and take the same steps, whatever its clock or disk says
+    "ranks",  # all ranks must draw the same examples and take the same steps, independent of clock and disk
     derandomize=True,
     database=None,
     deadline=None,
@@ -47,7 +47,7 @@ def pytest_configure(config):
     if config.getoption("--with-mpi"):
         from dgraph.comm import world
 
-        # pytest processes that share a folder of temporary folders remove old ones at once, and trip over each other
+        # pytest processes with one folder of temporary folders would remove old ones at the same time, and fail
         config.option.basetemp = tempfile.mkdtemp(prefix="dgraph-test-", dir=config.option.basetemp)
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
 
@@ -55,48 +55,88 @@ def pytest_configure(config):
             config.pluginmanager.register(Meeting(config))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """One process before children, what takes all cores last of it: ranks beside it have come to their end by then. Of
-    children first the rank tests, which begin with those on one rank."""
+    """Mark exhaustive tests; run tests of one process first, then those that take all cores or start children.
+
+    Tests that take all cores run when the concurrent rank tests have probably ended. Of the tests that start children
+    the rank tests come first, beginning with one rank.
+    """
+    ranks = 1
+    if config.getoption("--with-mpi"):
+        from dgraph.comm import world
+
+        ranks = world().size
+    mark_exhaustive(items, ranks, exhaustive_only(config))
     groups = ("starts_children", "takes_all_cores")
     items.sort(key=lambda item: (*(name in item.keywords for name in groups), item.path.name != "test_ranks.py"))
-    if config.getoption("--with-mpi"):
-        config.hook.pytest_deselected(items=[item for item in items if not has_turn(item)])
-        items[:] = filter(has_turn, items)
+    if ranks in TURNS:
+        config.hook.pytest_deselected(items=[item for item in items if not has_turn(item, ranks)])
+        items[:] = [item for item in items if has_turn(item, ranks)]
 
 
-def has_turn(item) -> bool:
-    """One rank takes all parameters of a test; more take those that ``TURNS`` gives them, drawn by their names."""
+def exhaustive_only(config) -> bool:
+    """Return True if the session selects the exhaustive tests alone."""
+    return config.option.markexpr.replace("mpi and ", "") == "exhaustive"
+
+
+def mark_exhaustive(items, ranks: int, only: bool) -> None:
+    """Mark three quarters of the parameters of each test as exhaustive, selected by a hash of the test's name.
+
+    On one rank the first parameters of a test are not marked, nor are those of a test that applies mutants. Of the
+    tests that are not marked on one rank, each number of ranks above one leaves a third unmarked. Tests that stand for
+    the rank tests belong to both sessions.
+    """
+    seen = set()
+    for item in items:
+        if item.name.startswith(RANK_TESTS):
+            if only:
+                item.add_marker("exhaustive")
+            continue
+        number, first = zlib.crc32(item.nodeid.encode()), item.function not in seen
+        seen.add(item.function)
+        chosen = first or number % 4 == 0 or applies_mutants(item.function)
+        if not chosen or (ranks > 1 and number // 4 % 3 != ranks % 3):
+            item.add_marker("exhaustive")
+
+
+def applies_mutants(test) -> bool:
+    """Return True if a test checks that wrong code or wrong answers are rejected."""
+    code = test.__code__
+    about = any(word in test.__name__ for word in ("wrong", "catches"))
+    return about or any("mutant" in name.lower() for name in (*code.co_names, *code.co_varnames))
+
+
+def has_turn(item, ranks: int) -> bool:
+    """Return True if several ranks run a test: the sixths in ``TURNS`` of the exhaustive parameters, and all others."""
     from battery import EVERYTHING
 
-    from dgraph.comm import world
-
-    turns = TURNS.get(world().size)
-    if EVERYTHING or turns is None or not hasattr(item, "callspec") or "by_turns" in item.keywords:
+    if EVERYTHING or not hasattr(item, "callspec") or {"by_turns", "exhaustive"} & set(item.keywords) != {"exhaustive"}:
         return True
-    return zlib.crc32(item.nodeid.encode()) % 6 in turns
+    return zlib.crc32(item.nodeid.encode()) % 6 in TURNS[ranks]
 
 
 class Ahead:
-    """The rank tests, at one number of ranks after another: as far as each rank has a core beside the tests of one
-    process, which leave the others idle. Those on one rank come first: they compile what more ranks then find in the
-    cache. More ranks than cores give each other the cores all the time, and would take them from who comes to an end.
+    """Rank tests, started for one number of ranks after another while the tests of one process run on another core.
+
+    Numbers of ranks above the number of cores wait for ``test_ranks.py``, because they would slow down the tests of one
+    process. One rank comes first: it compiles code that more ranks then load from the cache.
     """
 
-    def __init__(self, wanted: list[int], folder: Callable[[str], Path]):
-        self.wanted, self.folder = wanted, folder
+    def __init__(self, wanted: list[int], folder: Callable[[str], Path], selection: str):
+        self.wanted, self.folder, self.selection = wanted, folder, selection
         self.begun: dict[int, Children] = {}
 
     def go_on(self):
-        """Start the next, unless the last still runs."""
+        """Start the next number of ranks, unless the last one still runs."""
         if self.wanted and self.wanted[0] <= CORES and not any(each.runs() for each in self.begun.values()):
             self.on(self.wanted[0])
 
     def on(self, ranks: int) -> Children:
-        """Those on so many ranks, begun."""
+        """Return the rank tests on ``ranks`` ranks, started if they were not."""
         if ranks not in self.begun:
             self.wanted.remove(ranks)
-            self.begun[ranks] = rank_tests(ranks, self.folder(f"{ranks} ranks"))
+            self.begun[ranks] = rank_tests(ranks, self.folder(f"{ranks} ranks"), self.selection)
         return self.begun[ranks]
 
     def end(self):
@@ -107,27 +147,28 @@ class Ahead:
 @pytest.fixture(scope="session")
 def ahead(request, tmp_path_factory):
     asked = [item.callspec.params["ranks"] for item in request.session.items if item.name.startswith(RANK_TESTS)]
-    ahead = Ahead(sorted(asked), tmp_path_factory.mktemp)
+    selection = "exhaustive" if exhaustive_only(request.config) else "not exhaustive"
+    ahead = Ahead(sorted(asked), tmp_path_factory.mktemp, selection)
     yield ahead
     ahead.end()
 
 
 @pytest.fixture(autouse=True)
 def go_on(ahead):
-    """Before every test, and not in a thread: some tests fork."""
+    """Start rank tests before a test; not in a thread, since some tests fork."""
     ahead.go_on()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def settled():
-    """What a file leaves stays: collections, which many tests ask for, need not walk it again in the files behind."""
+    """Exclude objects of earlier files from garbage collection: many tests collect, and would visit them again."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def launched(monkeypatch):
-    """Kernels that rank 0 of several in this process launched."""
+    """Names of the kernels that rank 0, of several in this process, launched."""
     from dgraph.backend.cuda.round_kernels.launcher import Launcher
 
     names, launch = [], Launcher.launch
@@ -142,7 +183,7 @@ def launched(monkeypatch):
 
 
 class Meeting:
-    """Ranks agree about every test, so that they stay at the same one and all exit alike."""
+    """Plugin that lets ranks agree on every test's outcome: they stay at the same test and exit with the same code."""
 
     def __init__(self, config):
         from mpi4py import MPI
@@ -158,7 +199,7 @@ class Meeting:
         self.status = exitstatus
 
     def pytest_unconfigure(self):
-        """A rank that leaves before the end, for whatever reason, would leave the others waiting."""
+        """Abort all ranks if this one ends early, for any reason: the others would wait for it."""
         if self.status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
             self.comm.Abort(int(self.status))
 

@@ -1,4 +1,4 @@
-"""All rank tests, once for each number of ranks; and the harness itself: no failure is missed, no hang survives."""
+"""All rank tests, once per number of ranks; and tests of the harness: it reports failures and kills hung ranks."""
 
 import sys
 import textwrap
@@ -25,20 +25,20 @@ def test_no_file_of_rank_tests_is_missed(request):
 
 
 def begun(folder, body, *, ranks=2, options=()):
-    """``body`` as a file of rank tests, through the very launcher, configuration and conftest of this suite."""
+    """Start a file of rank tests with this ``body``, under the suite's launcher, configuration and conftest."""
     file = folder / "test_made_up.py"
     head = "import os, sys, time, pytest\nfrom dgraph.comm import world\npytestmark = pytest.mark.mpi\n"
     file.write_text(head + textwrap.dedent(body))
-    temporary = folder / "temporary"  # ranks that are ended leave theirs
+    temporary = folder / "temporary"  # killed ranks do not remove their folders
     temporary.mkdir()
-    where = ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", temporary]
+    where = ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", temporary, "-m", "mpi"]
     argv = [*PYTEST, *where, "-p", "conftest", *options, file]
     extra = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}:{ROOT / 'tests' / 'support'}", "DGRAPH_TEST_GRACE": "2"}
     return Children(argv, folder / "out", ranks, extra=extra)
 
 
 def suite(folder, body, *, timeout=60, **more):
-    """Run it to its end."""
+    """Run a file of rank tests with this ``body`` to its end."""
     return begun(folder, body, **more).wait(timeout)
 
 
@@ -98,6 +98,7 @@ def test_a_rank_that_ends_before_a_collective_hangs_nobody(what, said, early):
     assert ran.alive() == []
 
 
+@pytest.mark.exhaustive
 def test_a_rank_that_hangs_is_shown_and_ended(tmp_path):
     body = """
         @pytest.mark.timeout(4 + 8 * world().rank)
@@ -121,8 +122,9 @@ def test_the_watchdog_shows_where_ranks_hang_and_ends_them(tmp_path):
     assert ran.alive() == []
 
 
+@pytest.mark.exhaustive
 def test_many_more_ranks_than_cores(tmp_path):
-    """Sixteen ranks finish, and write what one process writes."""
+    """Check that sixteen ranks finish and write the same file as one process."""
     written = []
     for ranks in (None, 16):
         answer = tmp_path / f"{ranks}.txt"

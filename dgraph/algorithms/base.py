@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -82,6 +81,7 @@ class Answer:
         limit: the limit that ended the run, in words; None if it finished.
         arcs: for a search, out-edges of the reached vertices over all ranks; None for other algorithms.
         vertices: names of ``columns`` that hold vertex ids.
+        nullable: names of ``columns`` whose ``UNREACHED``, infinite or negative values mean that there is no value.
     """
 
     columns: Mapping[str, Column]
@@ -90,6 +90,7 @@ class Answer:
     limit: str | None = None
     arcs: int | None = None
     vertices: tuple[str, ...] = ("predecessor", "labels")
+    nullable: tuple[str, ...] = ("distance", "predecessor")
 
 
 class Algorithm(ABC):
@@ -206,8 +207,8 @@ class ProgramAlgorithm(Algorithm):
         """Run the program to its end or to the round limit; collective."""
         state = ctx.run(self.program)
         limit = None if state.finished else f"{state.rounds} rounds"
-        columns = {name: partial(state.__getitem__, name) for name in state.fields}
-        return Answer(columns, dict(state.globals), state.finished, limit, vertices=())
+        columns = {name: state.column(name) for name in state.fields}
+        return Answer(columns, dict(state.globals), state.finished, limit, vertices=(), nullable=())
 
     def settings(self) -> dict[str, Any]:
         """Return the program's parameters by name."""

@@ -180,7 +180,7 @@ class Bfs(Algorithm):
         columns = {"distance": found.column}
         if self.return_predecessors:
             tree = ctx.run(above if depth <= DEEPEST else above.retype(hops="int32"), {"level": state.raw("level")})
-            columns["predecessor"] = lambda: parents(tree["parent"])
+            columns["predecessor"] = tree.column("parent", parents)
         summary = {"source": source, "reached": reached, "depth": depth}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 

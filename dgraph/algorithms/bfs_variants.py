@@ -37,7 +37,7 @@ VARIANTS = {
 - queue: Luo et al., DAC 2010
 - expand-contract, contract-expand, two-phase, hybrid: Merrill et al., PPoPP 2012
 - bfs-4k: Busato & Bombieri, TPDS 2015
-- expand-gather, expand-balanced, expand-hybrid: paper 004 of ``docs/gpu.md``
+- expand-gather, expand-balanced, expand-hybrid: paper 004 of ``docs/internals/gpu-backend.md``
 """
 
 

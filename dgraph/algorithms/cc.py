@@ -54,6 +54,6 @@ class Cc(Algorithm):
         if roots is None:
             roots = int(np.count_nonzero(state["label"] == ctx.local.original[: ctx.local.masters]))
         return Answer(
-            {"labels": lambda: state["label"]}, {"components": ctx.total(roots)}, state.finished,
+            {"labels": state.column("label")}, {"components": ctx.total(roots)}, state.finished,
             limited(state.finished, state.rounds),
         )  # fmt: skip

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
-from dgraph.engine.rounds.state import State
+from dgraph.engine.rounds.return_state import State, as_int64
 from dgraph.errors import UsageError
 from dgraph.program import ADD, Field, Program, mixed, where
 from dgraph.program.traversal import Traversal
@@ -189,7 +187,7 @@ class Color(Algorithm):
     def _answer(self, ctx, state: State) -> Answer:
         limit = limited(state.finished, ctx.rounds)
         summary = {"colors": self._largest(ctx, state) + 1}
-        return Answer({"color": lambda: state["color"].astype(np.int64)}, summary, state.finished, limit)
+        return Answer({"color": state.column("color", as_int64)}, summary, state.finished, limit)
 
     @staticmethod
     def _largest(ctx, state: State) -> int:

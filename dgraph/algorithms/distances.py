@@ -11,7 +11,7 @@ from dgraph.result.columns import UNREACHED, Column
 
 if TYPE_CHECKING:
     from dgraph.comm import Comm
-    from dgraph.engine.rounds.state import State
+    from dgraph.engine.rounds.return_state import State
     from dgraph.graph.local import LocalGraph
 
 
@@ -46,7 +46,7 @@ def summarize(state: State, name: str, local: LocalGraph) -> Distances:
     known = state.counted("reached", name)
     if known is None:
         return distances(state[name], local.out_degree)
-    return Distances(lambda: widened(state[name]), *known)
+    return Distances(state.column(name, widened), *known)
 
 
 def widened(values: np.ndarray) -> np.ndarray:

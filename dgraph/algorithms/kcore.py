@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, algorithm, limited
-from dgraph.engine.rounds.state import State
+from dgraph.engine.rounds.return_state import State, as_int64
 from dgraph.errors import UsageError
 from dgraph.program import ADD, INF, MIN, Field, Global, Program, maximum, minimum, where
 from dgraph.program.traversal import Traversal
@@ -274,7 +274,7 @@ class KCore(Algorithm):
         most = ctx.largest(mine)
         summary = {"largest_core": most, "largest_core_size": ctx.total(size if mine == most else 0)}
         limit = limited(state.finished, state.rounds)
-        return Answer({"core_number": lambda: state["core"].astype(np.int64)}, summary, state.finished, limit)
+        return Answer({"core_number": state.column("core", as_int64)}, summary, state.finished, limit)
 
 
 def _largest(values: np.ndarray) -> tuple[int, int]:

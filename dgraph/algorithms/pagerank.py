@@ -179,7 +179,7 @@ class Pagerank(Algorithm):
         whole = ctx.total(float(state["rank"].sum(dtype=np.float64)) if mine is None else mine)
         summary = {"sum": whole, "change": change, "iterations": state.rounds}
         limit = None if met else f"{state.rounds} rounds with an L1 change of {change:.3g}, above tol = {self.tol:g}"
-        return Answer({"pagerank": lambda: state["rank"]}, summary, met and state.finished, limit)
+        return Answer({"pagerank": state.column("rank")}, summary, met and state.finished, limit)
 
     def check(self):
         """Refuse parameters with which the iteration is undefined or cannot end."""

@@ -31,7 +31,7 @@ from dgraph.algorithms.base import (
 from dgraph.algorithms.bfs import parents
 from dgraph.algorithms.distances import summarize
 from dgraph.algorithms.weight_checks import largest_and_mean
-from dgraph.engine.rounds.state import State
+from dgraph.engine.rounds.return_state import State
 from dgraph.errors import DataError, UsageError
 from dgraph.program import ALL, INF, MIN, Field, Global, Program, where
 from dgraph.result.columns import UNREACHED, Column
@@ -480,7 +480,7 @@ def _parents(ctx, program: Program, source: int, state: State, dtype: str, reach
     counted = nearer.counted("reached", "parent")
     settled = counted[0] if counted else int(np.count_nonzero(nearer["parent"] != UNREACHED))
     if ctx.total(reached - settled) == 1:
-        return lambda: parents(nearer["parent"])
+        return nearer.column("parent", parents)
     found, dist = nearer["parent"].copy(), state["dist"]
     end = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
     done = (found != UNREACHED) | (ctx.local.original[: ctx.local.masters] == source)

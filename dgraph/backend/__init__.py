@@ -57,12 +57,11 @@ def backend(
         from dgraph.backend.cuda.backend import CudaBackend
 
         chosen = _options(options or {})
-        allocator = wanted.allocator
-        if isinstance(held, CudaBackend) and held.has(wanted.gpus, place, ranks_here) and held.allocator == allocator:
+        if isinstance(held, CudaBackend) and held.has(wanted.gpus, place, ranks_here, wanted.allocator):
             gpu = held.choosing(chosen)
         else:
-            gpu = CudaBackend(place, ranks_here, alone, chosen, built_on, wanted.gpus, allocator)
-        gpu.device.limit_memory(wanted.memory)
+            gpu = CudaBackend(place, ranks_here, alone, chosen, built_on, wanted.gpus, wanted.allocator)
+        gpu.device.cap(wanted.memory)
         gpu.why = "a GPU is there" if isinstance(wanted, Auto) else "asked for"
         return gpu
     if built_on is not None:
@@ -124,7 +123,7 @@ def _takes_gpu(wanted: Auto | Cpu | Cuda, named: Mapping[str, str]) -> bool:
     if isinstance(wanted, Cuda) or (isinstance(wanted, Auto) and _has_gpu()):
         return True
     about = {"gpus": getattr(wanted, "gpus", None), "gpu-memory": getattr(wanted, "memory", None)}
-    gpus = {option: value for option, value in about.items() if value is not None}
+    gpus = {name: value for name, value in about.items() if value is not None}
     for option, value in (gpus | dict(named)).items():
         raise UsageError(
             f"--{option} {value} is about GPUs, and this run has none; leave it out, or see why --backend cuda fails"

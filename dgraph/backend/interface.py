@@ -280,6 +280,11 @@ class Backend(ABC):
         raise UsageError("--build device is about GPUs, and this run has none; leave it out, or give --backend cuda")
 
     @property
+    def put(self) -> Callable[[np.ndarray], Any] | None:
+        """Function that copies an array to this rank's GPU; None if there is no GPU."""
+        return None
+
+    @property
     def local_rounds(self) -> bool:
         """True if ranks run several local rounds between exchanges, for programs whose values only improve."""
         return False

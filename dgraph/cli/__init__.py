@@ -49,18 +49,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(words: list[str], comm) -> int:
+    import warnings
+
     from dgraph.algorithms import ALGORITHMS
     from dgraph.cli.commands import Task
     from dgraph.cli.parser import Request, parse
+    from dgraph.errors import ConvergenceWarning
 
     with comm.together():
         parsed = parse(words, ALGORITHMS)
-    if isinstance(parsed, Request):
-        from dgraph.cli.solve import solve
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # exit code 3 says so
+        if isinstance(parsed, Request):
+            from dgraph.cli.solve import solve
 
-        return solve(parsed, comm)
-    if isinstance(parsed, Task):
-        return parsed.do(comm)
+            return solve(parsed, comm)
+        if isinstance(parsed, Task):
+            return parsed.do(comm)
     if comm.rank == 0:
         print(parsed)
     return 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from dgraph.cli.arguments import flag, program
 from dgraph.cli.commands import Task, command_parser, show_warnings
-from dgraph.cli.run_options import add_load_options
+from dgraph.cli.option_groups import add_load_options
 from dgraph.comm import Comm
 from dgraph.engine.run_options import Options
 from dgraph.errors import OutputError, UsageError, unknown

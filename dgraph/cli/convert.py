@@ -10,7 +10,7 @@ from typing import Any
 
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser, show_warnings
-from dgraph.cli.run_options import add_load_options
+from dgraph.cli.option_groups import add_load_options
 from dgraph.comm import Comm
 from dgraph.graph.load import describe
 from dgraph.graph.load_options import load_options

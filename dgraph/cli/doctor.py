@@ -39,7 +39,7 @@ def without_ranks(words: Sequence[str]) -> int | None:
     from dgraph.tools.doctor import FAIL, Finding, examine
 
     if not any(os.environ.get(name, "0") != "0" for name in PROCESS_NUMBER):
-        first = Finding(FAIL, "launcher", str(broken), "see docs/launching.md, the wrong launcher")
+        first = Finding(FAIL, "launcher", str(broken), "see docs/guide/mpi-and-slurm.md")
         rest = [found for found in examine(SerialComm()) if found.what not in ("launcher", "mpi", "ranks")]
         _print_findings([first, *rest], as_json, quiet)
     return FOUND_A_FAULT

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from dgraph._support.byte_sizes import parse_bytes
+from dgraph._support.sizes import parse_size
 from dgraph.backend.schedule_options import BUILDS, DEVICE, parse_rounds
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
@@ -66,7 +66,7 @@ def task(words: Sequence[str]) -> Task:
     given = parser.parsed(words)
     for name in ("memory", "gpu_memory"):
         if name in given:
-            given[name] = parse_bytes(given[name])
+            given[name] = parse_size(given[name])
     given["overlap"] = parse_rounds(given.get("rounds", "auto")).get("overlap", False)
     return Task(lambda comm: _do(comm, given))
 

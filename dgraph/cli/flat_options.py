@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dgraph.backend.transport_names import AUTO, MPI_HOST, TRANSPORTS
 from dgraph.engine.checkpoint import Checkpoint
 from dgraph.engine.run_options import Options
 from dgraph.errors import UsageError, unknown
@@ -12,12 +13,11 @@ from dgraph.graph.devices import DEVICES, Auto, Cpu, Cuda, Device
 from dgraph.testing import Options as TestOptions
 
 OPTION_FIELDS = ("direction", "schedule", "rounds", "max_rounds", "sync", "record", "watchdog")
-WORDS = {"memory": "gpu-memory"}
 TEST_AIDS = {"direction": "flip", "sync": "poison"}
 
 
 def device_of(flat: Mapping[str, Any]) -> Device:
-    """Return the device of the options ``backend``, ``threads`` and those about GPUs.
+    """Return the device of ``backend``, ``threads``, ``gpus``, ``gpu_memory``, ``transport``, ``allow_gpu_sharing``.
 
     Raises:
         UsageError: an unknown backend, or an option that it does not have.
@@ -29,18 +29,21 @@ def device_of(flat: Mapping[str, Any]) -> Device:
         "threads": flat.get("threads"),
         "gpus": flat.get("gpus"),
         "transport": flat.get("transport"),
-        "share": flat.get("allow_gpu_sharing") or None,
         "memory": flat.get("gpu_memory"),
+        "share": flat.get("allow_gpu_sharing") or None,
     }
     given = {key: value for key, value in given.items() if value is not None}
     if name == "cpu":
-        if given.get("transport") in ("auto", "mpi-host"):
-            del given["transport"]
+        transport = given.get("transport", AUTO)
+        if transport not in (AUTO, *TRANSPORTS):
+            raise unknown("transport", transport, (AUTO, *TRANSPORTS))
+        if transport in (AUTO, MPI_HOST):
+            given.pop("transport", None)
         given.pop("share", None)
         for option in given.keys() - {"threads"}:
+            flag = {"memory": "gpu-memory"}.get(option, option)
             raise UsageError(
-                f"--{WORDS.get(option, option)} {given[option]} is about GPUs, and --backend cpu takes none; "
-                "leave one of them out"
+                f"--{flag} {given[option]} is about GPUs, and --backend cpu takes none; leave one of them out"
             )
         return Cpu(**given)
     if name == "cuda":

@@ -12,7 +12,7 @@ import numpy as np
 
 from dgraph.cli.arguments import flag, summary
 from dgraph.cli.commands import Task, command_parser, show_warnings
-from dgraph.cli.run_options import add_load_options
+from dgraph.cli.option_groups import add_load_options
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.build.representations import costs

@@ -12,8 +12,8 @@ from dgraph.cli.arguments import flag, summary
 from dgraph.cli.commands import command_parser
 
 MORE = {
-    "policies": " (their options are described in docs/partitioning.md)",
-    "schedules": " (000 to 004 are papers, named in docs/gpu.md)",
+    "policies": " (their options are described in docs/guide/write-a-policy.md)",
+    "schedules": " (000 to 004 are papers, named in docs/internals/gpu-backend.md)",
 }
 """Remarks behind titles, in the text for people."""
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from dgraph.cli.arguments import PROGRAM, HelpRequested, Parser, program, summary
 from dgraph.cli.commands import COMMANDS, Task, task_of
-from dgraph.cli.run_options import RUN, add_options
+from dgraph.cli.option_groups import RUN, add_options
 from dgraph.cli.short_help import OWN_PROGRAM, of_algorithm, overview
 from dgraph.cli.sources import names, sources, weighted
 from dgraph.errors import UsageError, unknown
@@ -47,13 +47,14 @@ class Request:
         algorithm: name in the register, or of the user's class.
         graph: file or generator; None: a default generated graph.
         load: keyword arguments of :class:`~dgraph.graph.load_options.LoadOptions`.
-        run: options of the run, by the names in ``dgraph.cli.run_options.RUN``.
+        run: options of the run, by the names in ``dgraph.cli.option_groups.RUN``.
         parameters: parameters of the algorithm that were given.
         sources: start vertices, one run each; None where none was given.
         output, report: files to write.
         quiet: True if nothing is printed but errors and the output of ``format``.
         command: the words of the command line.
         format: key of ``dgraph.report.STYLES`` for stdout; None where none was given.
+        target: vertex to which a shortest path is printed; None where none was given.
         definition: class of the algorithm: of the register, or made from the user's class.
     """
 
@@ -69,6 +70,7 @@ class Request:
     command: tuple[str, ...]
     format: str | None = None
     definition: Any = field(default=None, compare=False)
+    target: int | str | None = None
 
 
 def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> Request | Task | str:
@@ -160,6 +162,8 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
     """Return the request of the ``words`` behind the one that names the algorithm."""
     parser = _algorithm_parser(algorithm, word)
     given = parser.parsed(words)
+    if "target" in given and given.get("parameter return_predecessors") is False:
+        parser.error("--target follows predecessors, which --no-return-predecessors leaves out; drop one of them")
     for name in ("max_rounds", "threads"):
         if given.get(name, 1) < 1:
             parser.error(f"got --{name.replace('_', '-')} {given[name]}, but it is 1 or more")
@@ -171,6 +175,9 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
     for name in parameters:
         if algorithm.parameters[name].type == "vertices":
             parameters[name] = weighted(parameters[name], named)
+    targets = (names if named else sources)(given["target"]) if "target" in given else [None]
+    if len(targets) > 1:
+        parser.error(f"got --target {given['target']}, but it is one vertex")
     return Request(
         algorithm=algorithm.name,
         graph=given.get("graph"),
@@ -184,4 +191,5 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> Request:
         command=(*program().split(), word, *words),
         format=given.get("format"),
         definition=algorithm,
+        target=targets[0],
     )

@@ -1,6 +1,6 @@
 """Short help: the most used options in one line each, and the commands and algorithms.
 
-``--help-all`` shows every option; its texts are in :mod:`dgraph.cli.run_options`.
+``--help-all`` shows every option; its texts are in :mod:`dgraph.cli.option_groups`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COMMON = {
     "--policy NAME": "partitioning policy (default auto)",
     "--backend NAME": "auto, cpu or cuda (default auto: cuda if there is a GPU)",
     "--validate": "check the result before it is written; exit code 1 if it is wrong",
-    "-o, --output FILE": "result by vertex id, .txt or .npz",
+    "-o, --output FILE": "result by vertex id: .csv .parquet .arrow .npz .txt",
     "--report FILE": "seconds and bytes of each rank and round, as JSON",
     "--checkpoint DIR": "end with a checkpoint at SIGTERM; --resume auto continues from it",
     "-q, --quiet": "print nothing but errors",

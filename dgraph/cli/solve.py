@@ -24,6 +24,7 @@ from dgraph.graph.load import describe
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress, Trace
 from dgraph.result import files
+from dgraph.result.result import Result
 from dgraph.run import run
 from dgraph.validate import certificate
 
@@ -108,10 +109,20 @@ def _run(
             progress.phase("output", str(path))
             with trace("output"):
                 result.save(path)
+        if request.target is not None and result.converged:
+            _find_path(request.target, result, trace)
     collected = trace.collect()
     _write_report(request, collected, source, several, graph.comm)
     style.run(collected)
     return None if result.converged else str(result.limit)
+
+
+def _find_path(target: int | str, result: Result, trace: Trace) -> None:
+    """Write a shortest path into the report's outcome; collective."""
+    with trace("output"):
+        vertices = result.path(target)
+        length = result.value(target, "distance") if vertices else None
+    trace.describe("outcome", path={"target": target, "vertices": vertices, "length": length})
 
 
 def _checkpoint(request: Request, source: int | str | None, several: bool) -> Path:
@@ -134,6 +145,8 @@ def _refuse_early(request: Request) -> None:
         certificate(work.name)
     options = options_of(asked)
     refuse_early(device_of(asked), options.gpu_keywords(), options.named(), work.traversal, asked.get("build", HOST))
+    if request.target is not None and request.format not in (None, "table", "json"):
+        raise UsageError(f"--target prints a path, for which --format {request.format} has no line; give table or json")
     if request.format:
         report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
     try:

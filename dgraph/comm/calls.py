@@ -38,7 +38,8 @@ _running: list[Comm] = []
 def collective(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a public function: it waits for calls of other threads and starts on all ranks together.
 
-    The function has a parameter ``comm``, or one of its first two arguments has that attribute (a graph, a result).
+    The function has a parameter ``comm``; or one of its first two arguments, or the keyword ``graph``, has that
+    attribute (a graph, a result).
     Nested calls belong to the outer one.
 
     Raises:
@@ -130,7 +131,7 @@ def _refuse_other(given: object) -> None:
 
 def _given(args: tuple, kwargs: dict[str, Any]) -> object:
     """Return the communicator of a call's graph or result, or its ``comm`` argument; None means the world."""
-    for argument in args[:2]:
+    for argument in (*args[:2], kwargs.get("graph")):
         if isinstance(found := getattr(argument, "comm", None), Comm):
             return found
     return kwargs.get("comm")

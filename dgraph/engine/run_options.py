@@ -1,4 +1,4 @@
-"""Options of one run: how its rounds go. What is computed and where the graph lives are said elsewhere."""
+"""``Options``: settings of the rounds of one run, such as direction and schedule; none of them changes the answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dgraph.errors import UsageError, unknown
 
 @dataclass(frozen=True)
 class Options:
-    """How the rounds of a run go. The answer is the same under all options.
+    """Settings of the rounds of a run. The answer is the same under all of them.
 
     Attributes:
         direction: "push", "pull", or "auto": chosen each round from the frontier.

@@ -24,6 +24,8 @@ class LoadFacts:
     duplicates: int = 0
     """edges beyond the first between the same two ends (undirected: the same unordered pair)"""
     duplicates_kept: bool = False
+    merge: str = "min"
+    """rule that gave the weights of merged parallel edges"""
     isolated: int = 0
     """vertices without an edge in either direction"""
     largest_degree: int = 0

@@ -5,38 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dgraph._support.byte_sizes import parse_bytes
+from dgraph._support.sizes import parse_size
 from dgraph.errors import UsageError, unknown
 
 ALLOCATORS = ("pool", "cupy")
 
-Memory = int | float | str | None
-"""Limit of memory: bytes, a share of the whole, a size such as "20GiB"; None: no limit."""
+
+def _check_gpu(memory: float | str | None, allocator: str) -> None:
+    if memory is not None:
+        memory_limit(memory, 1)
+    if allocator not in ALLOCATORS:
+        raise unknown("allocator", allocator, ALLOCATORS)
+
+
+def memory_limit(memory: float | str, total: int) -> int:
+    """Return a limit of GPU memory in bytes.
+
+    Args:
+        memory: bytes, a text such as "20GiB", or a share of the GPU as a float between 0 and 1.
+        total: bytes of the GPU.
+
+    Raises:
+        UsageError: not a size, or not positive.
+    """
+    if isinstance(memory, float) and 0 < memory <= 1:
+        return int(memory * total)
+    size = parse_size(memory) if isinstance(memory, str) else int(memory)
+    if size < 1:
+        raise UsageError(f"memory = {memory!r} is not a limit; give bytes, '20GiB', or a share such as 0.5")
+    return size
 
 
 def _check_threads(threads: int | None) -> None:
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot work; give 1 or more, or leave --threads (threads=) out")
-
-
-def _check_memory(memory: Memory, allocator: str) -> None:
-    if isinstance(memory, str):
-        parse_bytes(memory)
-    elif memory is not None and (
-        isinstance(memory, bool) or not memory > 0 or (isinstance(memory, float) and memory > 1)
-    ):
-        raise UsageError(
-            f"memory={memory!r} limits nothing; give bytes, a size such as '20GiB', or a share such as 0.5"
-        )
-    if allocator not in ALLOCATORS:
-        raise unknown("allocator", allocator, ALLOCATORS)
-
-
-def bytes_allowed(memory: Memory, total: int) -> int | None:
-    """Return ``memory`` of a :class:`Cuda` in bytes, for a GPU of ``total`` bytes; None if there is no limit."""
-    if isinstance(memory, str):
-        return parse_bytes(memory)
-    return int(memory * total) if isinstance(memory, float) else memory
 
 
 @dataclass(frozen=True)
@@ -61,25 +63,21 @@ class Cuda:
         gpus: "0,1,2,3": the GPU number of each rank of a node, in rank order; None: GPUs are taken in turn.
         transport: carrier of messages between GPUs: "auto", "p2p", "nccl", "mpi-device" or "mpi-host".
         share: True lets several ranks use one GPU.
-        memory: most GPU memory that dgraph's arrays and messages take in this process: bytes, a size such as "20GiB",
-            or a float, a share of the GPU's memory; None: what is free. A run that needs more is refused before it
-            allocates. CUDA's own memory (context, machine code) is not in it.
-        allocator: "pool", a memory pool of dgraph's own; or "cupy", the allocator that the process has set for CuPy,
-            such as RMM's. It gets freed memory back at once. Messages between GPUs are not allocated by it. What is
-            free in a pool behind it is unknown, so give ``memory``, too.
-
-    Raises:
-        UsageError: a limit that is not a size, or an unknown allocator.
+        memory: most GPU memory of the arrays and messages of this process' graphs: bytes, "20GiB", or a share such as
+            0.5; None: all that is free. A run that cannot fit is refused, with figures. CUDA itself takes some more.
+        allocator: "pool", a memory pool of dgraph's own, which keeps freed blocks for the next run; or "cupy", the
+            allocator that the process set in CuPy, such as RMM's, which gets them back at once. What is free in a pool
+            behind it is not known, so give ``memory``, too. Messages between GPUs are not allocated by it.
     """
 
     gpus: str | None = None
     transport: str = "auto"
     share: bool = False
-    memory: Memory = None
+    memory: float | str | None = None
     allocator: str = "pool"
 
     def __post_init__(self) -> None:
-        _check_memory(self.memory, self.allocator)
+        _check_gpu(self.memory, self.allocator)
 
 
 @dataclass(frozen=True)
@@ -90,12 +88,12 @@ class Auto:
     gpus: str | None = None
     transport: str = "auto"
     share: bool = False
-    memory: Memory = None
+    memory: float | str | None = None
     allocator: str = "pool"
 
     def __post_init__(self) -> None:
         _check_threads(self.threads)
-        _check_memory(self.memory, self.allocator)
+        _check_gpu(self.memory, self.allocator)
 
 
 DEVICES: dict[str, type] = {"auto": Auto, "cpu": Cpu, "cuda": Cuda}

@@ -12,9 +12,9 @@ from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.rows_from_file import is_mirrored
+from dgraph.graph.kept_columns import VertexColumns, gids_of, read_column
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_of, subgraph, within
-from dgraph.graph.vertex_columns import VertexColumns, gids_of, read_column
 
 VERTEX, OUT_DEGREE = "vertex", "out_degree"
 """Columns that the vertices of every graph have."""
@@ -40,7 +40,7 @@ class GraphValues:
 
     @property
     def columns(self) -> VertexColumns:
-        """Columns kept with the graph (:meth:`with_columns`): name → this rank's array, ordered as :meth:`vertices`.
+        """Columns of :meth:`with_columns`: name → this rank's array, in the order of :meth:`vertices`.
 
         Text is str (dtype object), None where there is no value.
         """

@@ -11,21 +11,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dgraph.comm import Comm, collective, communicator
-from dgraph.errors import DataError, UsageError
-from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts, gid_type
-from dgraph.graph.build.array_input import ROUNDED, as_ids, as_weights, check_range, rounds_weights
-from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, symmetrised, tally
-from dgraph.graph.build.collective_checks import count_vertices, is_clean, unify_weights
+from dgraph.errors import UsageError
+from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
+from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.build.fingerprint import fingerprint
-from dgraph.graph.build.rows_from_file import check_mirrored
+from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
 from dgraph.graph.graph_values import GraphValues
-from dgraph.graph.ids import ConsecutiveIds, VertexIds
+from dgraph.graph.ids import VertexIds
+from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.load import describe, graph_spec, load
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.rows import merge_parallel
-from dgraph.graph.vertex_columns import VertexColumns
 from partitioning.store import is_store
 
 
@@ -54,7 +51,7 @@ class SharedAttribute:
         graph._shared[self.name] = value
 
 
-class Graph(GraphValues):
+class Graph(Constructors, GraphValues):
     """A graph spread over the ranks of ``comm``; its methods are collective, but for :meth:`on`.
 
     ``with graph:`` gives its memory back at the end, as :meth:`close` does.
@@ -216,131 +213,6 @@ class Graph(GraphValues):
             fingerprint=self.fingerprint(), quality=figures, chunks=chunks, overwrite=overwrite,
         )  # fmt: skip
         return figures
-
-    @classmethod
-    @collective
-    def from_edges(
-        cls,
-        src,
-        dst,
-        weights=None,
-        *,
-        n: int | None = None,
-        directed: bool = True,
-        policy: str = "auto",
-        device: Device = "auto",
-        comm=None,
-        keep_loops: bool = False,
-        keep_parallel: bool = False,
-        sparse_ids: bool = False,
-    ) -> Graph:
-        """Make the graph of edges ``src[i] → dst[i]``; each rank passes its share, in any order.
-
-        Args:
-            src: vertex ids, integers, shape (edges here,).
-            dst: as ``src``.
-            weights: real numbers, shape (edges here,), on all ranks that have edges; None: every edge weighs 1.
-            n: vertices, with ids 0 .. n-1; None: 0 .. the largest id.
-            directed: False: each edge goes both ways.
-            policy: as of :meth:`load`.
-            device: as of :meth:`load`.
-            comm: as of :meth:`load`.
-            keep_loops: keep self-loops.
-            keep_parallel: keep parallel edges; else the smallest weight stays.
-            sparse_ids: the vertices are the ids that occur, and ``n`` is not needed.
-
-        Raises:
-            UsageError: shapes or dtypes that are none of the above.
-            DataError: an id that is negative or not below n, a weight that is NaN, with its index.
-        """
-        comm = communicator(comm)
-        with comm.together():
-            src, dst = as_ids(src, "src"), as_ids(dst, "dst")
-            given, weights = weights, None if weights is None else as_weights(weights, "weights")
-            for name, array in (("dst", dst), ("weights", weights)):
-                if array is not None and array.size != src.size:
-                    raise UsageError(f"{name} has {array.size} values, src {src.size}; pass one value an edge in each")
-        notes = [ROUNDED] if comm.total(rounds_weights(given, weights)) else []
-        weights = unify_weights(weights, src.size, comm)
-        wide = comm.largest(max(src.itemsize, dst.itemsize))
-        ids = np.dtype(np.int64 if wide == 8 else np.uint32)
-        src, dst = src.astype(ids, copy=False), dst.astype(ids, copy=False)
-        if not sparse_ids:
-            n = count_vertices(n, src, dst, comm)
-        facts = LoadFacts("edges", notes=notes)
-        raw = RawEdges(src, dst, weights, directed, None if sparse_ids else n, facts=facts)
-        options = LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel, sparse_ids=sparse_ids)
-        return cls(assemble(raw, comm, options), comm).on(policy, device)
-
-    @classmethod
-    @collective
-    def from_csr(
-        cls,
-        offsets,
-        targets,
-        weights=None,
-        *,
-        directed: bool = True,
-        policy: str = "auto",
-        device: Device = "auto",
-        comm=None,
-        keep_loops: bool = False,
-        keep_parallel: bool = False,
-    ) -> Graph:
-        """Make the graph of rows of targets; each rank passes consecutive rows, rank 0 the first.
-
-        Without a copy where offsets are int64, targets int32 or uint32, every row ascends (equal targets by their
-        weights) and has no loop or repetition that is not kept, on any rank; else loops are dropped, parallel edges
-        merged, rows sorted and spread anew.
-
-        Args:
-            offsets: shape (rows here + 1,), from 0.
-            targets: shape (arcs here,), ids in the whole graph.
-            weights: shape (arcs here,), real numbers, or None on every rank.
-            directed: False: both arcs of every edge are among the rows, with the same weight (this is checked).
-            policy: as of :meth:`load`.
-            device: as of :meth:`load`.
-            comm: as of :meth:`load`.
-            keep_loops: keep self-loops.
-            keep_parallel: keep parallel edges; else the smallest weight stays.
-        """
-        comm = communicator(comm)
-        with comm.together():
-            offsets = np.asarray(offsets)
-            if offsets.ndim != 1 or offsets.size == 0 or offsets.dtype.kind not in "iu":
-                raise UsageError("offsets: pass a 1-D array of integers, one more than there are rows")
-            offsets = np.ascontiguousarray(offsets, np.int64)
-            targets = as_ids(targets, "targets")
-            given, weights = weights, None if weights is None else as_weights(weights, "weights")
-            if weights is not None and weights.size != targets.size:
-                raise UsageError(f"weights has {weights.size} values, targets {targets.size}; pass one an arc")
-            if offsets[0] != 0 or offsets[-1] != targets.size or (np.diff(offsets) < 0).any():
-                raise DataError(
-                    f"offsets go from {offsets[0]} to {offsets[-1]} over {targets.size} targets; "
-                    "they ascend from 0 to the number of targets; correct them"
-                )
-        facts = LoadFacts("csr", notes=[ROUNDED] if comm.total(rounds_weights(given, weights)) else [])
-        weights = unify_weights(weights, targets.size, comm)
-        first, n = comm.before(offsets.size - 1), comm.total(offsets.size - 1)
-        with comm.together():
-            if n == 0:
-                raise UsageError("offsets: no row on any rank; a graph has at least one vertex")
-            check_range(targets, 0, n - 1, "targets")
-            clean = is_clean(offsets, targets, weights, first, keep_loops, keep_parallel)
-        targets = targets.astype(gid_type(n), copy=False)
-        block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ConsecutiveIds(n), facts)
-        if comm.total(not clean):
-            raw = RawEdges(block.sources(), targets, weights, directed, n, mirrored=not directed, facts=facts)
-            block = assemble(raw, comm, LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel))
-        else:
-            tally(block, comm)
-            *_, equal, equal_loops = merge_parallel(offsets, targets, None, first, keep=True)
-            loops = count_loops(offsets, targets, first)
-            note_found(block.facts, loops, equal, equal_loops, 1 if directed else 2, comm)
-            block.facts.loops_kept, block.facts.duplicates_kept = keep_loops, keep_parallel
-        if not directed:
-            check_mirrored(block, comm, "csr")
-        return cls(block, comm).on(policy, device)
 
     @property
     def block(self) -> EdgeBlock:

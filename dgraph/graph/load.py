@@ -147,7 +147,7 @@ class _Loaded(Protocol):
 
 
 def describe(graph: _Loaded) -> str:
-    """Return the load line: size, direction, weights, and what cleaning dropped."""
+    """Return the load line: size, direction, weights, and nonzero counts of what cleaning dropped."""
     facts = graph.facts
     weights = "unweighted" if graph.weight_type is None else f"weights {graph.weight_type}"
     ids = (
@@ -157,15 +157,19 @@ def describe(graph: _Loaded) -> str:
         if graph.ids.names is not None
         else "sparse ids remapped"
     )
+    parallel, merged = "parallel edge", "merged" if facts.merge == "min" else f"merged by {facts.merge}"
+    found = {
+        f"{_count(facts.loops, 'self-loop')} {'kept' if facts.loops_kept else 'dropped'}": facts.loops,
+        f"{_count(facts.duplicates, parallel)} {'kept' if facts.duplicates_kept else merged}": facts.duplicates,
+        f"{facts.isolated:,} isolated": facts.isolated,
+        f"{_count(facts.lines_dropped, 'line')} dropped": facts.lines_dropped,
+    }
     parts = [
         f"{graph.n:,} vertices",
         f"{graph.m:,} edges, {'directed' if graph.directed else 'undirected'}, {weights}",
-        f"{_count(facts.loops, 'self-loop')} {'kept' if facts.loops_kept else 'dropped'}",
-        f"{_count(facts.duplicates, 'parallel edge')} {'kept' if facts.duplicates_kept else 'merged'}",
-        f"{facts.isolated:,} isolated",
+        *(text for text, count in found.items() if count),
         f"largest degree {facts.largest_degree:,}",
         ids,
-        f"{_count(facts.lines_dropped, 'line')} dropped",
     ]
     return f"{facts.name}: {' · '.join(parts)}" + "".join(f" · {note}" for note in [*facts.notes, *facts.warnings])
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dgraph.errors import unknown
+from dgraph.errors import UsageError, unknown
 
 IDS = ("integer", "string")
 ORDERS = ("original", "degree")
+MERGES = ("min", "max", "sum", "first", "count")
 EDGE_DATA = ("int32", "int64", "float32", "float64")
 
 
@@ -23,6 +24,9 @@ class LoadOptions:
             ``build/weights.py``).
         keep_loops: keep self-loops.
         keep_parallel: keep parallel edges.
+        merge: weight of an edge that stands for parallel ones: the "min", "max", "sum" or "first" of theirs, or their
+            "count". In an undirected graph u → v and v → u are parallel, unless the input lists both arcs of every
+            edge (``build/parallel_edges.py``): then each edge counts once.
         sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
         seed: seed of generated weights.
         ids: "integer", or "string": the ends of an edge list are words (``names.py``).
@@ -32,20 +36,22 @@ class LoadOptions:
         separator: the character between columns of an edge list besides blanks; None: comma and semicolon.
         comment: the character that begins a comment line of an edge list; None: ``#`` and ``%``.
         header: True if the first line of an edge list is a header (names of columns, or counts) rather than an edge;
-            None: detected (``docs/formats.md`` has the rules).
-        columns: columns SOURCE,TARGET[,WEIGHT] of an edge list, counted from 1, such as ``"2,3"``; None: lines have two
-            or three columns, in this order.
+            None: detected (``docs/guide/data.md`` has the rules).
+        columns: columns SOURCE,TARGET[,WEIGHT] of an edge list: names in its header, such as ``"who,whom"``, or
+            numbers from 1, such as ``"2,3"``; None: lines have two or three columns, in this order.
         edge_data: type of the edge data of a Galois graph: int32, int64, float32 or float64.
         verify: check a store against its checksums.
 
     Raises:
-        UsageError: an unknown ``ids``, ``order`` or ``edge_data``.
+        UsageError: an unknown ``ids``, ``order``, ``merge`` or ``edge_data``; or ``merge`` beside an option that leaves
+            it nothing to do.
     """
 
     directed: bool | None = None
     weights: str | None = None
     keep_loops: bool = False
     keep_parallel: bool = False
+    merge: str = "min"
     sparse_ids: bool = False
     seed: int = 1
     ids: str = "integer"
@@ -63,6 +69,11 @@ class LoadOptions:
             raise unknown("kind of ids", self.ids, IDS)
         if self.order not in ORDERS:
             raise unknown("order", self.order, ORDERS)
+        if self.merge not in MERGES:
+            raise unknown("rule to merge parallel edges", self.merge, MERGES)
+        if self.merge != "min" and (self.keep_parallel or self.weights is not None):
+            other = "keep_parallel keeps parallel edges" if self.keep_parallel else "weights replaces the weights"
+            raise UsageError(f"merge={self.merge!r} merges parallel edges, and {other}; give one of the two")
         if self.edge_data not in (None, *EDGE_DATA):
             raise unknown("type of edge data", self.edge_data, EDGE_DATA)
 

@@ -86,7 +86,9 @@ def number_names(words: np.ndarray, comm: Comm) -> tuple[Names, np.ndarray]:
         The table of all names, and the number of each of the words, int64.
     """
     width = comm.largest(max(words.itemsize, 1))
-    words = words.astype(f"S{width}")
+    words = words.astype(f"S{width}", copy=False)
+    if comm.size == 1:
+        return Names(words, np.array([0, words.size])), np.arange(words.size)
     mine = words[:: max(1, words.size // SAMPLES)]
     sample = np.sort(np.concatenate(exchange_bytes([mine] * comm.size, words.dtype, comm)))
     splitters = sample[sample.size * np.arange(1, comm.size) // comm.size] if sample.size else words[:0]

@@ -154,6 +154,8 @@ def _facts(report: dict) -> Iterator[tuple[str, str]]:
     if summary:
         figures = (f"{name} {value if name in NAMES else _value(value)}" for name, value in summary.items())
         yield "summary", ", ".join(figures)
+    if path := report["outcome"].get("path"):
+        yield "path", _path(path)
     if validation := report["outcome"].get("validation"):
         yield "validation", _validation(validation)
     yield from _machine(report, choices)
@@ -242,6 +244,15 @@ def _graph(report: dict, choices: dict[str, dict]) -> str:
     if "graph" in choices:
         parts.append("the default graph")
     return "; ".join(parts) or name
+
+
+def _path(path: dict) -> str:
+    """Return the length of a path, its edges and its vertices."""
+    vertices = path["vertices"]
+    if not vertices:
+        return f"none: {path['target']} is not reached"
+    edges = f"{len(vertices) - 1:,} edge{'s'[: len(vertices) != 2]}"
+    return f"length {_value(path['length'])}, {edges}: {' '.join(map(str, vertices))}"
 
 
 def _validation(validation: dict) -> str:
@@ -336,7 +347,7 @@ def rounds(report: dict) -> str:
 
 def _rounds(rows: Sequence[dict], marks: dict[int, list[str]]) -> list[str]:
     named = any("schedule" in row for row in rows)
-    head = ["round", "direction", "frontier vertices", "frontier edges", "time"]
+    head = ["round", "direction", "frontier", "edges", "time"]
     times = durations([row["seconds"] for row in rows])
     lines: list[list[str] | None] = [head + ["schedule"] * named, None]
     for row, time in zip(rows, times, strict=True):

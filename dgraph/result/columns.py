@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +17,58 @@ Column = np.ndarray | Callable[[], np.ndarray]
 """An array, or a function that returns it."""
 
 
+def same(values: Any) -> Any:
+    """Return the values themselves."""
+    return values
+
+
+@dataclass(frozen=True)
+class FieldColumn:
+    """Column made from a field of a program's final state. Called, it returns the column on the host.
+
+    Attributes:
+        fields: fields by name; a GPU's have ``raw``, which returns a field where it lies.
+        name: the field.
+        convert: makes the column of the field's values; works on arrays of NumPy and CuPy.
+    """
+
+    fields: Mapping[str, np.ndarray]
+    name: str
+    convert: Callable[[Any], Any] = same
+
+    def __call__(self) -> np.ndarray:
+        """Return the column on the host; a GPU gives the field up."""
+        return self.convert(self.fields[self.name])
+
+    def rows(self, at: np.ndarray) -> np.ndarray:
+        """Return some rows on the host; the column stays where it is."""
+        raw = getattr(self.fields, "raw", self.fields.__getitem__)
+        return self.convert(np.asarray(raw(self.name)[at]))
+
+    def on_device(self) -> Any:
+        """Return the column as an array of the GPU that still holds the field; None if it is on the host."""
+        find = getattr(self.fields, "on_device", None)
+        values = find(self.name) if find else None
+        return None if values is None else self.convert(values)
+
+
 class Columns(dict[str, np.ndarray]):
     """Dict of arrays. A function given in place of an array is called once, at first access.
 
     Args:
         given: name → array, or a function that returns it.
         order: permutation applied to every array; None: they are in order.
+        put: function that copies an array to this rank's GPU; None: there is no GPU.
     """
 
-    def __init__(self, given: Mapping[str, Column], order: np.ndarray | None = None):
+    def __init__(
+        self,
+        given: Mapping[str, Column],
+        order: np.ndarray | None = None,
+        put: Callable[[np.ndarray], Any] | None = None,
+    ):
         super().__init__()
-        self._given, self._order = dict(given), order
+        self._given, self._order, self._put = dict(given), order, put
         for name in given:
             super().__setitem__(name, np.empty(0))  # keeps the order of names
 
@@ -38,6 +81,30 @@ class Columns(dict[str, np.ndarray]):
                     super().__setitem__(name, made if self._order is None else made[self._order])
                     del self._given[name]
         return super().__getitem__(name)
+
+    def head(self, name: str, count: int) -> np.ndarray:
+        """Return the first rows of a column, without copying the whole of it from a GPU."""
+        with calls.lock:
+            given = self._given.get(name)
+            if not isinstance(given, FieldColumn):
+                return self[name][:count]
+            length = len(self["vertex"])
+            at = np.arange(min(count, length)) if self._order is None else self._order[:count]
+            return given.rows(at)
+
+    def on_device(self, name: str) -> Any:
+        """Return a column on this rank's GPU, in order; on the host if there is no GPU.
+
+        A column that the GPU still holds does not pass through the host.
+        """
+        with calls.lock:
+            if self._put is None:
+                return self[name]
+            given = self._given.get(name)
+            found = given.on_device() if isinstance(given, FieldColumn) else None
+            if found is None:
+                return self._put(self[name])
+            return found if self._order is None else found[self._put(self._order)]
 
     def __setitem__(self, name: str, array: np.ndarray) -> None:
         self._given.pop(name, None)

@@ -1,6 +1,7 @@
 """``Result``: the distributed answer of a run; each rank holds the rows of its own masters.
 
-``columns.py`` has the lazy columns, ``files/`` the writers behind :meth:`Result.save`.
+``columns.py`` has the lazy columns, ``arrow_tables.py`` the tables, ``paths.py`` the walk behind :meth:`Result.path`,
+``files/`` the writers behind :meth:`Result.save`.
 """
 
 from __future__ import annotations
@@ -8,52 +9,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dgraph.comm import Comm, collective
-from dgraph.errors import unknown
-from dgraph.graph.names import Names, decode_names, exchange_bytes
-from dgraph.result.columns import UNREACHED, Column, Columns
+from dgraph.errors import UsageError, unknown
+from dgraph.graph.names import decode_names, exchange_bytes
+from dgraph.result import arrow_tables, notebook
+from dgraph.result.columns import UNREACHED, Columns
 from dgraph.result.files import save
+from dgraph.result.named_columns import NamedColumns
+from dgraph.result.networkx_attributes import with_attributes
+from dgraph.result.paths import followed, refuse_without_predecessors
 
 INFINITY = {"sssp": b"Infinity"}
 """LDBC Graphalytics' text for an unreached vertex, by algorithm; other algorithms write the number."""
 
 
-@dataclass(frozen=True, eq=False)
-class NamedColumns:
-    """Numeric columns of an answer whose vertices have names.
-
-    Attributes:
-        names: table of names that numbers of vertices index.
-        columns: arrays by name.
-        vertices: names of the columns that hold vertices.
-    """
-
-    names: Names
-    columns: Mapping[str, np.ndarray]
-    vertices: tuple[str, ...]
-
-    def with_names(self, columns: Mapping[str, np.ndarray], comm: Comm) -> dict[str, np.ndarray]:
-        """Return the columns with names (dtype S) in place of numbers of vertices; collective."""
-        return {
-            key: self.names.words(each, comm) if key in self.vertices else each for key, each in columns.items()
-        }  # fmt: skip
-
-    def decoded(self, comm: Comm) -> Columns:
-        """Return the columns for :class:`Result`.
-
-        Names are fetched here, which is collective; later accesses are not.
-        """
-        made: dict[str, Column] = {name: partial(self.columns.__getitem__, name) for name in self.columns}
-        for name in self.vertices:
-            made[name] = partial(decode_names, self.names.words(self.columns[name], comm))
-        return Columns(made)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Result of :func:`dgraph.run`, on every rank. Its methods are collective; reading columns is not.
 
@@ -71,6 +45,7 @@ class Result:
         rounds: rounds run.
         report: timings and choices, as ``dgraph/report/schema.json`` describes them.
         named: the numeric columns, if vertices have names.
+        nullable: columns whose missing values (``UNREACHED``, infinity, -1) are null in tables, .csv, .parquet, .arrow.
     """
 
     algorithm: str
@@ -82,6 +57,173 @@ class Result:
     rounds: int = 0
     report: dict = field(default_factory=dict, repr=False)
     named: NamedColumns | None = field(default=None, repr=False)
+    nullable: tuple[str, ...] = ("distance", "predecessor")
+
+    def __repr__(self) -> str:
+        return notebook.text(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.html(self)
+
+    def to_arrow(self, root: int | None = 0) -> Any:
+        """Return the rows by ascending vertex as a ``pyarrow.Table``.
+
+        Names are strings. Unreached vertices and missing predecessors are null. On one rank, numbers are not copied.
+
+        Args:
+            root: the rank that receives all rows, as in :meth:`gather`; collective. None: each rank gets its own rows;
+                not collective.
+
+        Returns:
+            The table; None on ranks other than ``root``.
+
+        Raises:
+            UsageError: pyarrow is not installed.
+            DataError: a name is not UTF-8.
+        """
+        return self._as(arrow_tables.arrow_table, root)
+
+    def to_pandas(self, root: int | None = 0) -> Any:
+        """Return the rows by ascending vertex as a ``pandas.DataFrame``; it is not tied to the result's memory.
+
+        Distances and predecessors that are integers have dtype ``Int64``, with ``NA`` if missing; float distances have
+        NaN. Names have pandas' string dtype.
+
+        Args:
+            root: as of :meth:`to_arrow`.
+
+        Raises:
+            UsageError: pandas, or for names pyarrow, is not installed.
+            DataError: a name is not UTF-8.
+        """
+        return self._as(arrow_tables.pandas_frame, root)
+
+    def to_polars(self, root: int | None = 0) -> Any:
+        """Return the table of :meth:`to_arrow` as a ``polars.DataFrame``; arguments and errors are the same."""
+        return self._as(arrow_tables.polars_frame, root)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return this rank's rows as an Arrow stream (PyCapsule interface); not collective.
+
+        ``polars.DataFrame(result)``, ``pyarrow.table(result)`` and DuckDB's ``FROM result`` call it.
+        """
+        return self.to_arrow(root=None).__arrow_c_stream__(requested_schema)
+
+    def to_networkx(self, G: Any = None, root: int | None = 0) -> Any:
+        """Set each column as an attribute of the nodes of a NetworkX graph, and return the graph.
+
+        Missing values set no attribute, so ``networkx.get_node_attributes(G, "distance")`` has the reached vertices.
+
+        Args:
+            G: graph whose nodes are the vertices; None: a new ``DiGraph`` of all vertices, with an edge from each
+                predecessor: the search tree of bfs and sssp.
+            root: as of :meth:`to_arrow`.
+
+        Raises:
+            UsageError: NetworkX is not installed, or a vertex is not a node of ``G``.
+        """
+        return self._as(with_attributes, root, G)
+
+    def _as(self, make: Any, root: int | None, *more: Any) -> Any:
+        """Call ``make(columns, nullable, …)`` on this rank's rows, or on ``root`` with all rows."""
+        if root is None:
+            return make(self._here(), self.nullable, *more)
+        return self._made_on(root, make, *more)
+
+    @collective
+    def _made_on(self, root: int, make: Any, *more: Any) -> Any:
+        rows = self._here() if self.comm.size == 1 else self._gathered(root)
+        made = None
+        with self.comm.together():
+            if self.comm.rank == root:
+                made = make(rows, self.nullable, *more)
+        return made
+
+    def device_column(self, name: str) -> Any:
+        """Return one of this rank's columns in the memory of the device that computed it; not collective.
+
+        After a run on a GPU this is a CuPy array, which has ``__dlpack__``, ``__dlpack_device__`` and
+        ``__cuda_array_interface__``. It is not copied to the host; a column that has been read on the host before, such
+        as ``vertex``, is copied to the GPU. After a run on a CPU it is the NumPy array of ``columns``. Rows are in the
+        order of ``columns["vertex"]``; missing values are as in ``columns``.
+
+        Raises:
+            UsageError: there is no such column, or it holds names.
+        """
+        if name not in self.columns:
+            raise unknown(f"column of {self.algorithm}", name, self.columns)
+        if self.named is not None and name in self.named.words:
+            raise UsageError(f"column {name} holds names, which arrays of a device cannot hold; use to_arrow()")
+        columns = self._numbers
+        return columns.on_device(name) if isinstance(columns, Columns) else columns[name]
+
+    @collective
+    def path(self, target: int | str) -> list:
+        """Return a shortest path of bfs or sssp, from the source to ``target``; equal on all ranks.
+
+        Returns:
+            Original ids, or names, of its vertices; ``[]`` if ``target`` is not reached.
+
+        Raises:
+            UsageError: no predecessors in the result; ``target`` is not a vertex; or a limit ended the run before the
+                path was complete.
+        """
+        refuse_without_predecessors(self.algorithm, self.columns)
+        end = self._number(target)
+        path = followed(self._numbers, end, self.comm)
+        if path is None:
+            raise UsageError(f"{target!r} is not a vertex of the graph; pass one of its ids")
+        source = self.summary.get("source", path[0])
+        names = self.named.names.of(np.array(path), self.comm).tolist() if self.named else path
+        if names[0] == source:
+            return names
+        if len(path) > 1:
+            raise UsageError(
+                f"the run ended before the path from {source} to {target} was complete; allow more than {self.limit}"
+            )
+        return []
+
+    @collective
+    def value(self, vertex: int | str, column: str | None = None) -> Any:
+        """Return the value of one vertex as a number, or as a name, on every rank.
+
+        Args:
+            vertex: its original id or name.
+            column: as of :meth:`top`.
+
+        Raises:
+            UsageError: not a vertex or not a column.
+        """
+        name, number = self._column(column), self._number(vertex)
+        ids = self._numbers["vertex"]
+        row = int(np.searchsorted(ids, number))
+        found = row < ids.size and ids[row] == number
+        cells = np.concatenate(self.comm.allgatherv(self._numbers[name][row : row + found]))
+        if not cells.size:
+            raise UsageError(f"{vertex!r} is not a vertex of the graph; pass one of its ids")
+        shown = _decoded(self._with_names({name: cells}))[name]
+        return shown[0] if shown.dtype == object else shown[0].item()
+
+    def _number(self, vertex: int | str) -> int:
+        """Return the number of a vertex, given by its id or name; collective."""
+        if self.named is not None:
+            return self.named.names.find([str(vertex)], self.comm)[0]
+        if isinstance(vertex, bool) or not isinstance(vertex, (int, np.integer)):
+            raise UsageError(f"{vertex!r} is not an integer, and the vertices of this graph are; pass one of its ids")
+        return int(vertex)
+
+    def first_rows(self, count: int) -> dict[str, np.ndarray]:
+        """Return this rank's first rows, names as bytes; columns on a GPU stay there. Not collective."""
+        columns = self._numbers
+        words = {} if self.named is None else self.named.words
+        return {
+            name: words[name][:count]
+            if name in words
+            else columns.head(name, count)
+            if isinstance(columns, Columns)
+            else columns[name][:count]
+            for name in columns
+        }
 
     @collective
     def gather(self, root: int = 0) -> dict[str, np.ndarray] | None:
@@ -89,15 +231,19 @@ class Result:
 
         ``root`` needs memory for the whole answer.
         """
-        here = self.comm.rank == root
+        rows = self._gathered(root)
+        return _decoded(rows) if self.comm.rank == root else None
+
+    def _gathered(self, root: int) -> dict[str, np.ndarray]:
+        """Gather all rows on ``root``, names as bytes; no rows elsewhere; collective."""
         out = {}
         order: np.ndarray | slice = slice(None)
-        for name, values in self._with_names(self._numbers).items():
+        for name, values in self._here().items():
             whole = np.concatenate(self._exchange([values if r == root else values[:0] for r in self._ranks]))
             if name == "vertex":
                 order = np.argsort(whole, kind="stable")
             out[name] = whole[order]
-        return _decoded(out) if here else None
+        return out
 
     @collective
     def top(self, k: int, column: str | None = None) -> dict[str, np.ndarray]:
@@ -118,22 +264,30 @@ class Result:
     def save(self, path: str | os.PathLike, column: str | None = None) -> None:
         """Write the rows by ascending vertex into one file, all ranks at once.
 
-        ``.txt`` has LDBC Graphalytics' ``vertex value`` lines of one column: ``column``, or else the first. ``.npz``
-        has every column, or ``vertex`` and ``column``. Names are text in both, and empty if there is no predecessor: no
-        vertex has an empty name.
+        The suffix determines the format. ``.txt`` has LDBC Graphalytics' ``vertex value`` lines of one column:
+        ``column``, or else the first. ``.csv``, ``.parquet``, ``.arrow`` and ``.npz`` have every column, or ``vertex``
+        and ``column``. A missing value is an empty field in ``.csv`` and null in ``.parquet`` and ``.arrow``; in the
+        others it is the number that ``columns`` has.
+
+        Names are text, and empty if there is no predecessor: no vertex has an empty name.
 
         Raises:
-            UsageError: an unknown suffix or column.
+            UsageError: an unknown suffix or column, or pyarrow is not installed.
+            DataError: a name is not UTF-8, in ``.parquet`` and ``.arrow``.
             OutputError: the system refused, such as a full disk; the incomplete file is removed.
         """
         names = [self._column(column)] if column or os.fspath(path).endswith(".txt") else list(self.columns)
         chosen = {name: self._numbers[name] for name in ["vertex", *names]}
-        save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""), self._with_names)
+        save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""), self._with_names, self.nullable)
 
     @property
     def _numbers(self) -> Mapping[str, np.ndarray]:
         """Columns with numbers of vertices, which are sorted and sent in place of names."""
         return self.columns if self.named is None else self.named.columns
+
+    def _here(self) -> Mapping[str, np.ndarray]:
+        """Return this rank's columns, names as bytes; not collective."""
+        return self.columns if self.named is None else self.named.here()
 
     def _with_names(self, columns: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """Return the columns with names as bytes in place of numbers of vertices; collective."""

@@ -1,7 +1,8 @@
 """Validation of results: arrays and a communicator in, a :class:`Verdict` out.
 
 Certificates share no code with what they check: no programs, rounds, synchronisation or backends. They do not use the
-partition either, because they read the graph as it was loaded. ``docs/validation.md`` lists what each one proves.
+partition either, because they read the graph as it was loaded. ``docs/internals/validation.md``
+lists what each one proves.
 """
 
 from __future__ import annotations

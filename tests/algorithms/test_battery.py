@@ -1,7 +1,8 @@
 """The battery on any number of ranks: every graph × algorithm, under combinations of policy, direction and sync.
 
-Answers must equal the oracles', bit for bit (PageRank: to 1e-10), so they are the same for all ranks and combinations.
-``flip`` changes the direction every round; ``poison`` fills what the plan says is unread with garbage.
+Answers must equal the oracles' bit for bit (PageRank: to 1e-10), so they are equal for all ranks and combinations.
+Direction ``flip`` changes the direction in every round. Sync ``poison`` fills mirrors that the plan calls unread with
+garbage.
 """
 
 import os
@@ -21,7 +22,7 @@ from dgraph.result.result import UNREACHED
 pytestmark = pytest.mark.mpi
 
 POLICIES = ("auto", "cvc", "hash", "hvc,threshold=2", "iec", "metis", "oec")
-"""Every shape of a placement. The others differ from hash and metis in who owns what alone."""
+"""One policy for each kind of placement; the other policies differ from hash and metis only in the owners."""
 
 DIRECTIONS = ("auto", "push", "pull", "flip")
 SYNCS = ("auto", "full", "poison")
@@ -31,20 +32,23 @@ COMBINATIONS = [
     for i, policy in enumerate(POLICIES)
     for j, direction in enumerate(DIRECTIONS)
 ]
-"""Every pair of a policy, a direction and a sync."""
+"""Every pair of a policy and a direction, each with a sync."""
 
 THOROUGH = ("skewed", "plateaus", "rounded_sums")
-"""Graphs that take every combination by turns, half of them at a number of ranks; the others take one each, another at
-every number of ranks. Of graphs more than one rank take some (``conftest.TURNS``)."""
+"""Graphs that run half of all combinations on each number of ranks, by turns.
+
+The other graphs run one combination per number of ranks. On more than one rank only a share of the tests runs
+(``conftest.TURNS``).
+"""
 
 
 SCHEDULE = os.environ.get("DGRAPH_TEST_SCHEDULE")
-"""How a GPU walks edges; None: auto."""
+"""Schedule on a GPU; None: auto."""
 
 
 @cache
 def backend():
-    """``DGRAPH_TEST_BACKEND``: cpu, cuda, or emulated: a GPU's kernels on a CPU."""
+    """Return the backend that ``DGRAPH_TEST_BACKEND`` names: cpu, cuda, or emulated (GPU kernels on a CPU)."""
     asked = os.environ.get("DGRAPH_TEST_BACKEND", "cpu")
     if asked != "emulated":
         return asked
@@ -55,7 +59,7 @@ def backend():
 
 @cache
 def graph_of(name, dtype):
-    """The case as a distributed graph; each rank hands over every P-th edge."""
+    """Return the case as a distributed graph; each rank passes every P-th edge."""
     case, comm = CASES[name], world()
     mine = slice(comm.rank, None, comm.size)
     weights = None if dtype is None else case.weights[mine].astype(dtype)
@@ -65,7 +69,7 @@ def graph_of(name, dtype):
 
 
 def solve(algorithm, name, dtype=None, combination=None, **parameters):
-    """Run on all ranks; this rank's columns, and where its vertices stand in the case's."""
+    """Run on all ranks; return the result and the positions of this rank's vertices in the case."""
     options = (combination or {}) | parameters | ({"schedule": SCHEDULE} if SCHEDULE else {})
     result = flat_run(algorithm, graph_of(name, dtype), backend=backend(), allow_gpu_sharing=True, **options)
     case, comm = CASES[name], world()
@@ -78,13 +82,13 @@ def solve(algorithm, name, dtype=None, combination=None, **parameters):
 
 
 def equal(found, wanted, at, what):
-    """On every rank the same verdict: this rank's column against the oracle's whole one."""
+    """Compare this rank's column with the oracle's whole one; all ranks raise together."""
     with world().together():
         np.testing.assert_array_equal(found, wanted[at], err_msg=what)
 
 
 def combinations(name, thorough=THOROUGH, step=0):
-    """What a graph takes; on four numbers of ranks in a row, and in four steps, it takes every direction."""
+    """Return a graph's combinations; four consecutive numbers of ranks, or steps, cover every direction."""
     if name in thorough:
         turn = THOROUGH.index(name) + world().size
         return [each for i, each in enumerate(COMBINATIONS) if EVERYTHING or (i + i // len(DIRECTIONS) + turn) % 2 == 0]
@@ -94,7 +98,7 @@ def combinations(name, thorough=THOROUGH, step=0):
 
 @cache
 def shortest_paths(name, dtype):
-    """Distances and predecessors by the oracle, in the dtypes of a result; ``dtype`` None: hops."""
+    """Return the oracle's distances and predecessors in a result's dtypes; ``dtype`` None: hops."""
     case = CASES[name]
     n, src, dst, weights = case.arcs(dtype or "float64")
     source = int(case.number(case.source))
@@ -188,7 +192,7 @@ WEIGHTED = {
     "listed_both_ways": "int64", "reciprocal_arcs": "float64", "mostly_sinks": "int64", "no_edges": "int64",
     "beyond_63_bits": "int64",
 }  # fmt: skip
-"""Graphs whose weights are used, and in which dtype: zeros among them, or nothing else; sums beyond 64 bits."""
+"""Graphs with weights, and the dtype: some or all weights are 0, sums exceed 64 bits."""
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
@@ -213,7 +217,7 @@ def test_pagerank_by_weights(name):
 
 @pytest.mark.parametrize("directed", [True, False])
 def test_pagerank_is_that_of_networkx(directed):
-    """Weights 1 to 255 and zeros; vertices whose weights are all 0, sinks, parallel edges, isolated vertices."""
+    """Check weights 1 to 255 and 0, vertices whose weights are all 0, sinks, parallel edges, isolated vertices."""
     rng, comm = np.random.default_rng(11), world()
     src, dst = rng.integers(0, 140, (2, 900))
     weights = rng.integers(1, 256, 900) * (rng.random(900) < 0.9)
@@ -222,7 +226,7 @@ def test_pagerank_is_that_of_networkx(directed):
     theirs = (nx.DiGraph if directed else nx.Graph)()
     theirs.add_nodes_from(range(150))
     src, dst, weights = oracles.simple(src, dst, weights)
-    order = np.argsort(-weights, kind="stable")  # an undirected edge that is listed both ways keeps the lighter weight
+    order = np.argsort(-weights, kind="stable")  # lightest last: networkx keeps the last weight of an edge
     theirs.add_weighted_edges_from(zip(src[order].tolist(), dst[order].tolist(), weights[order].tolist(), strict=True))
     wanted = nx.pagerank(theirs, tol=1e-15, max_iter=1000)
     mine = slice(comm.rank, None, comm.size)
@@ -237,7 +241,7 @@ def test_pagerank_is_that_of_networkx(directed):
 
 
 def test_pulls_round_sums_once():
-    """Where a hub adds up 50,000 terms, each of which would be rounded to 32 bits: by 10⁻⁵ in all."""
+    """Check that a pull adds in 64 bits: rounding each of a hub's 50,000 terms to 32 bits would cost 10⁻⁵."""
     settings = {"tol": 0, "max_iter": 20, "direction": "pull", "backend": backend(), "allow_gpu_sharing": True}
     single, double = (
         flat_run("pagerank", "star:50000", precision=precision, **settings) for precision in ("single", "double")
@@ -247,7 +251,7 @@ def test_pulls_round_sums_once():
 
 
 def test_combinations_hold_every_pair():
-    """Of a policy, a direction and a sync; and the graphs that take one take all of them between them."""
+    """Check that every pair of policy, direction and sync occurs, and that graphs with one combination use all."""
     for a, b in (("policy", "direction"), ("policy", "sync"), ("direction", "sync")):
         sizes = {"policy": len(POLICIES), "direction": len(DIRECTIONS), "sync": len(SYNCS)}
         assert len({(chosen[a], chosen[b]) for chosen in COMBINATIONS}) == sizes[a] * sizes[b]

@@ -1,4 +1,4 @@
-"""Every variant of bfs gives the oracle's levels, emulated and on a GPU; on a CPU those that mean something there."""
+"""Every variant of bfs finds the oracle's levels: emulated, on a GPU and, where it is offered, on a CPU."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ N = 600
 
 
 def arcs(directed):
-    """A hub, short rows, rows without arcs, a path at the end."""
+    """Return arcs with a hub, short rows, empty rows and a path at the end."""
     rng = np.random.default_rng(2)
     src, dst = (rng.integers(0, 500, 2500) ** 2 // 500 for _ in range(2))
     src = np.concatenate([src, np.full(300, 7), np.arange(520, 560)])
@@ -106,7 +106,7 @@ def test_a_wrong_text_is_found(device, mutant):
 
 @on_devices(gpu=False)
 def test_a_sweep_asks_every_vertex(device):
-    """The load of a round on the whole graph's vertices: a thread has what its vertices have, active or not."""
+    """Check recorded edges: ``edge-topology`` visits all edges in each round, ``topology`` each reached row once."""
     src, dst = arcs(False)
     machine = solved(device_of(device, 2), traversal("edge-topology", None), False, record=True)
     touched = machine.device.get(machine.arrays.record).sum()
@@ -123,9 +123,10 @@ def run(backend="cpu", **choices):
     return flat_run("bfs", graph, source=SOURCE, backend=backend, **choices)
 
 
+@pytest.mark.exhaustive
 @needs_compiler
 def test_a_whole_run_is_proved_right():
-    """Parents, too; and a schedule that was asked for goes before the variant's."""
+    """Check the certificate of parents, and that a requested schedule overrides the variant's."""
     assert run(emulated.backend(), variant="contract-expand", validate=True).report["outcome"]["validation"]["passed"]
     found = run(emulated.backend(schedule="lb"), variant="topology", return_predecessors=False)
     assert {row["schedule"] for row in found.report["rounds"]["kept"]} == {"lb"}
@@ -136,7 +137,7 @@ def test_on_a_cpu(variant):
     found = run(variant=variant)
     expected = levels(*arcs(False))
     np.testing.assert_array_equal(np.minimum(found.columns["distance"], 2**31 - 1), expected)
-    directions = {row["direction"] for row in found.report["rounds"]["kept"][:-1]}  # the last one finds parents
+    directions = {row["direction"] for row in found.report["rounds"]["kept"][:-1]}  # the last round finds parents
     assert directions == {"matrix": {"pull"}, "queue": {"push"}}.get(variant, {"push", "pull"})
 
 
@@ -158,7 +159,7 @@ def test_refusals(choices, told):
 @needs_compiler
 @pytest.mark.parametrize("variant", ["topology", "edge-topology", "contract-expand", "bfs-4k"])
 def test_on_ranks(variant):
-    graph = skewed(90, 500, directed=False)  # whose ids start at 1
+    graph = skewed(90, 500, directed=False)  # original ids start at 1
     src, dst, _ = graph.arcs()
     expected = bfs(graph.n, src, dst, SOURCE)
     for policy in ("oec", "cvc"):

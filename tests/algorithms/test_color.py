@@ -1,4 +1,4 @@
-"""Vertex colouring on any number of ranks: the colours of 003's algorithm as printed, whichever way they are found."""
+"""Vertex colouring on any number of ranks finds the colours of the algorithm as printed in paper 003 (Che et al.)."""
 
 import emulated
 import networkx as nx
@@ -16,7 +16,7 @@ from dgraph.errors import UsageError
 
 
 def wanted(name, variant, **more):
-    """Of a case of the battery."""
+    """Return the right colours of a case of the battery."""
     n, src, dst, _ = CASES[name].arcs(directed=False)
     return by_hand(n, src, dst, variant, CASES[name].vertices, **more)
 
@@ -87,9 +87,10 @@ def test_an_unfinished_coloring_says_so():
     assert result.summary == {"colors": 2}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.mpi_skip
 def test_colors_are_colors_by_networkx():
-    """And a largest clique has as many."""
+    """Check that neighbours differ, and that there are at least as many colours as vertices in a largest clique."""
     graph = dgraph.Graph.load("rmat:8,symmetric", comm=SerialComm())
     block = graph.block
     src, dst = np.repeat(np.arange(block.n), np.diff(block.offsets)), np.asarray(block.targets)

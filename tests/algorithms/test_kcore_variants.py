@@ -1,4 +1,4 @@
-"""kcore's variants from the outside, on any number of ranks: the same columns, summaries and certificates."""
+"""Variants of kcore on any number of ranks find the same columns, summaries and certificates as peeling."""
 
 from functools import cache
 
@@ -42,8 +42,10 @@ def test_estimates_are_the_core_numbers(transport):
 
 @cache
 def layered():
-    """Cliques of 2 to 24 vertices that hang together, so that some vertex is at every level, beside random edges; and
-    vertices without any. n, sources, targets."""
+    """Return n, sources, targets of connected cliques, random edges and isolated vertices.
+
+    The cliques have 2 to 24 vertices, so that some vertex is at every level.
+    """
     rng = np.random.default_rng(4)
     ends, first = [rng.integers(0, 300, (500, 2))], 0
     for size in range(2, 25):
@@ -56,7 +58,7 @@ def layered():
 
 
 def by_shells(backend, **more):
-    """A validated run on the layered graph."""
+    """Return a validated run on the layered graph."""
     n, src, dst = layered()
     comm = world()
     mine = slice(comm.rank, None, comm.size)
@@ -68,7 +70,7 @@ def by_shells(backend, **more):
 
 
 ROUNDS: dict[int, int] = {}
-"""By levels a step: those that the first run took, and that every other takes."""
+"""Levels per step → rounds of the first run, which all others must need, too."""
 
 
 @emulated.needs_compiler
@@ -77,7 +79,7 @@ ROUNDS: dict[int, int] = {}
     None, {}, {"small": -1}, {"host_rounds": True}, {"small": -1, "host_rounds": True}, {"schedule": "alb"},
 ], of=6)  # fmt: skip
 def test_shells_are_peeled_side_by_side(step, policy, how, monkeypatch):
-    """``how``: rounds of an emulated GPU; None: a CPU."""
+    """Check core numbers and rounds; ``how``: options of an emulated GPU, None: a CPU."""
     monkeypatch.setattr(kcore, "STEP", step)
     monkeypatch.setattr(work_arrays, "KEPT", 1)
     found = by_shells("cpu" if how is None else emulated.backend(**how), policy=policy)
@@ -89,7 +91,10 @@ def test_shells_are_peeled_side_by_side(step, policy, how, monkeypatch):
 @pytest.mark.mpi
 @pytest.mark.parametrize("policy", ["oec", "hash"])
 def test_edges_into_other_steps_are_left_out(policy, monkeypatch):
-    """Where a step is one level: each edge is walked by the first program, and in the second if its ends are alike."""
+    """Check the edges walked with steps of one level.
+
+    The first program walks each edge; the second one only those whose ends have equal core numbers.
+    """
     monkeypatch.setattr(kcore, "STEP", 1)
     n, src, dst = layered()
     core, once = oracles.core_numbers(n, src, dst), np.unique(np.sort([src, dst], axis=0), axis=1)
@@ -107,8 +112,11 @@ def test_edges_into_other_steps_are_left_out(policy, monkeypatch):
 @pytest.mark.mpi
 @pytest.mark.parametrize("backend", ["cpu", "gpu"])
 def test_levels_of_a_step_are_not_jumped_past(backend):
-    """Twenty vertices beside all others put the levels into the second step; in it, hubs of many leaves lose those at
-    its first level, and are at the next one, where nobody seemed to be."""
+    """Check that the second step's levels are not skipped.
+
+    Twenty vertices joined to all others put the levels into the second step. Its first level drops the leaves of hubs;
+    the hubs are then at the next level, at which no vertex was counted before.
+    """
     whole = nx.complete_graph(3)
     whole.add_edges_from((hub, 100 * (hub + 1) + leaf) for hub in range(3) for leaf in range(10))
     whole = nx.disjoint_union(whole, nx.complete_graph(9))
@@ -167,7 +175,7 @@ def test_warmup_runs_what_several_gpus_take(backend, wanted, monkeypatch):
 
 
 def _whole(result, column):
-    """A column of the whole graph, by vertex, on every rank."""
+    """Return a column of the whole graph, by vertex, on every rank."""
     both = np.stack([np.asarray(result.columns[name], np.int64) for name in ("vertex", column)])
     parts = [part.reshape(2, -1) for part in result.comm.allgatherv(np.ascontiguousarray(both).ravel())]
     vertex, values = np.concatenate(parts, axis=1)

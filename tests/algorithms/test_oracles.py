@@ -10,7 +10,7 @@ SEEDS = range(12)
 
 
 def random_graph(seed):
-    """``n, src, dst, weights``: from sparse to dense, one weight in four zero."""
+    """Return ``n, src, dst, weights``: sparse to dense, one weight in four zero."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 40))
     m = int(rng.integers(0, 4 * n))
@@ -45,7 +45,7 @@ def test_sssp(seed, dtype):
 
 
 def test_sssp_adds_in_the_weights_own_precision():
-    """2^24 + 1 is not a float32: the sum must stay at 2^24 there, and must not in float64 or in integers."""
+    """Check that 2^24 + 1, which is not a float32, rounds to 2^24 there, and is exact in float64 and integers."""
     src, dst = np.array([0, 1]), np.array([1, 2])
     for dtype, total in [(np.float32, 2**24), (np.float64, 2**24 + 1), (np.int32, 2**24 + 1)]:
         assert oracles.sssp(3, src, dst, np.array([2**24, 1], dtype), 0)[2] == total
@@ -79,7 +79,7 @@ def test_predecessors_are_a_tree_and_the_smallest(seed):
     ],
 )
 def test_the_tree_check_bites(predecessor, complaint):
-    """0 → 1 (weight 1), 1 ⇄ 2 (weight 0), and 3 → 0: 3 is not reached."""
+    """Check that wrong trees are refused on 0 → 1 (weight 1), 1 ⇄ 2 (weight 0), and 3 → 0, where 3 is not reached."""
     graph = np.array([0, 1, 2, 3]), np.array([1, 2, 1, 0]), np.array([1, 0, 0, 1])
     distance = oracles.sssp(4, *graph, 0)
     if complaint is None:
@@ -113,7 +113,7 @@ def test_pagerank(seed, personalised, weighted):
 
 
 def test_pagerank_rounds_are_counted():
-    """0 → 1: one round from (1/2, 1/2), worked out by hand."""
+    """Check one round from (1/2, 1/2) on 0 → 1, computed by hand."""
     one = oracles.pagerank(2, np.array([0]), np.array([1]), rounds=1)
     np.testing.assert_allclose(one, [0.075 + 0.85 * 0.25, 0.075 + 0.85 * 0.75], rtol=1e-15)
     assert oracles.pagerank(2, np.array([0]), np.array([1]), rounds=0).tolist() == [0.5, 0.5]

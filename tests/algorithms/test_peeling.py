@@ -1,4 +1,4 @@
-"""Rounds of peeling: none at levels that nobody is at, and those over all that live without the host once few live."""
+"""Rounds of peeling: empty levels cost none; rounds over all remaining vertices stay in the kernel if few remain."""
 
 import itertools
 from functools import cache
@@ -23,7 +23,7 @@ GPUS = [Options(), Options(small=-1), Options(host_rounds=True), Options(small=-
 
 
 def joined(*parts):
-    """Graphs beside each other, as one; NetworkX's of the same edges."""
+    """Return the disjoint union of graphs, as a test graph and as NetworkX's."""
     whole = nx.disjoint_union_all(parts)
     src, dst = np.array(whole.edges, np.int64).T
     return simulated.graph(whole.number_of_nodes(), src, dst, directed=False), whole
@@ -31,20 +31,20 @@ def joined(*parts):
 
 @cache
 def sparse_levels():
-    """A clique beside a path: between level 2, which parts of the path seem to be at, and level 39 there is nobody."""
+    """Return a clique and a path: from level 2, a bound from the path's inner vertices, to 39 all levels are empty."""
     return joined(nx.complete_graph(40), nx.path_graph(6))
 
 
 ROUNDS = 1 + (3 + 1) + 1 + 1
-"""Level 0; the path from its ends, and a round that finds no more; level 2; level 39."""
+"""Level 0; the path from its ends, and a round that drops no vertex; level 2; level 39."""
 
 MOST = 80
-"""Rounds after which a vertex that was jumped past, and is never dropped, is not waited for."""
+"""Limit of rounds, in case a vertex is skipped and never dropped."""
 
 
 @cache
 def hidden_levels():
-    """Vertices of high degree that a level's later rounds leave few neighbours: k may not jump past them."""
+    """Return a graph with hubs that later rounds of a level leave few neighbours: k must not skip them."""
     whole = nx.Graph(itertools.combinations(range(3), 2))
     whole.add_edges_from((hub, 100 * (hub + 1) + leaf) for hub in range(3) for leaf in range(10))
     return joined(whole, nx.complete_graph(9))
@@ -102,7 +102,7 @@ def test_nor_on_gpus_of_any_number():
 
 @pytest.fixture
 def begun(monkeypatch):
-    """The rounds at which rank 0 starts the kernel of many rounds."""
+    """Rounds in which rank 0 launches the kernel that runs many rounds."""
     seen, launch, across = [], Machine.launch, Machine.run_device_rounds
 
     def launched(self, *calls):
@@ -120,10 +120,8 @@ def begun(monkeypatch):
         across(self, limit)
 
     monkeypatch.setattr(Machine, "launch", launched)
-    monkeypatch.setattr(Machine, "multi_gpu_rounds", entered)
-    monkeypatch.setattr(
-        message_layout, "HOST_CHECK_TIME", 10**12
-    )  # an emulated GPU is slow, and may have to share its core
+    monkeypatch.setattr(Machine, "run_device_rounds", entered)
+    monkeypatch.setattr(message_layout, "HOST_CHECK_TIME", 10**12)  # an emulated GPU is slow
     monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)
     return seen
 
@@ -132,8 +130,11 @@ def begun(monkeypatch):
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("host_rounds", [False, True])
 def test_rounds_over_few_that_live_stay_in_the_kernel(host_rounds, begun, monkeypatch):
-    """Level 1 leaves small cliques: fewer vertices than the bound, though the graph has more. They are counted when a
-    first round of a level looks at them: of a star that of level 1 drops all leaves, of a path it drops the ends."""
+    """Check that rounds stay in the kernel once few vertices remain, even if the graph is larger than the bound.
+
+    Level 1 leaves small cliques. Remaining vertices are counted in the first round of a level: of a star, that round
+    drops all leaves; of a path, only the ends.
+    """
     cliques = [nx.complete_graph(size) for size in range(4, 13)]
     monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 20)
     later = 1 + 30 + 1
@@ -150,9 +151,11 @@ def test_rounds_over_few_that_live_stay_in_the_kernel(host_rounds, begun, monkey
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("host_rounds", [False, True])
 def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, begun, monkeypatch):
-    """It runs as many rounds as figures are kept of, of a call or since the hosts last agreed. Of a star, level 1 takes
-    the leaves, the hub, and a round that finds no more; level 2 is looked at, which the hub passed on its way; each
-    clique takes two."""
+    """Check that the kernel is launched again after it leaves because its record of rounds is full.
+
+    The record holds the rounds of one call, or those since the hosts' last allreduce. On the star, level 1 takes three
+    rounds: leaves, hub, and one that drops no vertex. Level 2, a bound from the hub, costs one. Each clique takes two.
+    """
     monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 20)
     monkeypatch.setattr(control_block, "RING", 4)
     graph, whole = joined(nx.star_graph(300), *(nx.complete_graph(size) for size in range(4, 13)))
@@ -166,7 +169,7 @@ def test_a_kernel_that_was_left_is_entered_again_before_a_level(host_rounds, beg
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("host_rounds", [False, True])
 def test_rounds_over_many_that_live_do_not(host_rounds, begun, monkeypatch):
-    """The first round of every level is walked by kernels of its own, until few enough live."""
+    """Check that the first round of a level has a kernel of its own until few vertices remain."""
     graph, whole = joined(*(nx.complete_graph(size) for size in range(4, 13)))
     monkeypatch.setattr(message_layout, "WHOLE_MULTI_GPU", 15)
     (results,) = run(2, graph, [Peel()], policy="hash", options=Options(host_rounds=host_rounds))

@@ -1,5 +1,4 @@
-"""Predecessors on any number of ranks: the smallest ids among those that will do, of searches of any depth; and where
-vertices look back for them."""
+"""Predecessors on any number of ranks: the smallest valid ids, for searches of any depth; and when they are pulled."""
 
 from functools import cache
 
@@ -22,8 +21,11 @@ N = SIDE * LAYERS
 
 @cache
 def edges(directed):
-    """Sources, targets, right hops and predecessors: layers, each joined to itself and to the next, so that a vertex
-    has many edges, but may be far; where directed, long ways back, too."""
+    """Return sources, targets, right hops and predecessors of a graph of layers.
+
+    Each layer is joined to itself and the next, so vertices have many edges and large distances. The directed graph
+    also has arcs from the last layers to the first.
+    """
     of = np.arange(N) // SIDE
     src, dst = np.nonzero(np.abs(of[:, None] - of) <= 1)
     if directed:
@@ -45,7 +47,7 @@ def loaded(directed, weights=None):
 
 @pytest.fixture
 def programs(monkeypatch):
-    """Those that ran, in order."""
+    """Programs that ran, in order."""
     ran, run = [], Context.run
 
     def noted(self, program, state=None):
@@ -60,7 +62,7 @@ def programs(monkeypatch):
 @by_turns("backend, limit, directed, direction", ["cpu", "gpu"], [3, 253, 254, None], [False, True], ["auto", "push"],
           of=2)  # fmt: skip
 def test_of_any_depth(backend, limit, directed, direction, programs):
-    """Where the search ends at the deepest level of 8 bits, or one farther, those behind it have no predecessor."""
+    """Check limits of the deepest level in 8 bits, 253, and one more: vertices beyond the limit have no predecessor."""
     _, _, hops, tree = edges(directed)
     more = {"backend": "cpu"} if backend == "cpu" else {"backend": emulated.backend(), "allow_gpu_sharing": True}
     found = flat_run("bfs", loaded(directed), source=SOURCE, depth_limit=limit, direction=direction, **more)
@@ -76,7 +78,7 @@ def test_of_any_depth(backend, limit, directed, direction, programs):
 @emulated.needs_compiler
 @pytest.mark.parametrize("before", [None, "bfs", "undirected"])
 def test_nearer_neighbours_are_looked_for_where_edges_by_target_are_there(before, programs, monkeypatch):
-    """Else once they have been wished for often enough: not on the first run, before the graph is on its GPUs."""
+    """Check that predecessors are pulled if the graph has in-edges on its GPU, else from the third run on."""
     monkeypatch.setattr(backend, "PULLS_BEFORE_CSC", 2)
     directed = before != "undirected"
     src, dst, *_ = edges(directed)

@@ -1,9 +1,9 @@
-"""Real graphs give the known answers at every rank count under every policy: each pair of a graph and a policy at one
-of three numbers of ranks in a row.
+"""Real graphs give the known answers on any number of ranks under every policy.
 
-The figures were computed by two independent implementations each (igraph, scipy, and a heap in NumPy) that agree; the
-sources of the files and of the per-vertex answers are in ``tests/data/README.md``. Files of more than 1 MB are not kept
-there: ``DGRAPH_TEST_DATA`` names a folder that has them all.
+A number of ranks runs a third of the pairs of graph and policy. The figures were computed by two independent
+implementations each (igraph, scipy, and a heap in NumPy) that agree; ``tests/data/README.md`` has the sources of the
+files and of the per-vertex answers. Files above 1 MB are not stored there: ``DGRAPH_TEST_DATA`` names a folder that has
+all files.
 """
 
 import os
@@ -34,9 +34,9 @@ class Known:
     Attributes:
         n, m: after loops were dropped and parallel edges merged.
         bfs: vertices reached from ``source``, depth, sum of levels.
-        core: the largest core number, and how many vertices have it.
-        top: the vertex of largest PageRank, and its rank.
-        sssp: the sum of distances from ``source``; None where unweighted.
+        core: largest core number, and the number of vertices that have it.
+        top: vertex of largest PageRank, and its rank.
+        sssp: sum of distances from ``source``; None if unweighted.
         files: per-vertex answers, by algorithm.
     """
 
@@ -105,7 +105,7 @@ GRAPHS = pytest.mark.parametrize("known", HERE, ids=[f"{k.file}-{k.directed}" fo
 
 
 def by_turns(known):
-    """Pairs of a graph and a policy; on one rank, where policies make no difference, one policy a graph."""
+    """Parametrise with pairs of graph and policy; one rank, where policies do not matter, runs one policy per graph."""
     policies, size = sorted(POLICIES), world().size
     turns = len(policies) if size == 1 else 1 if EVERYTHING else 3
     pairs = pytest.mark.parametrize(("known", "policy"), [
@@ -128,13 +128,15 @@ def solve(algorithm, known, policy, **parameters):
 
 
 def sums(*values):
-    """Over all ranks, exact where they are integers."""
+    """Return sums over all ranks, exact for integers."""
     return [value.item() for value in world().allreduce(np.array(values))]
 
 
 def check_file(result, column, file, **tolerance):
-    """This rank's rows against a per-vertex answer, and no vertex is missing. With a ``tolerance`` the answers are
-    floats; else integers, which must be equal."""
+    """Compare this rank's rows with a per-vertex answer, and check that no vertex is missing.
+
+    With a ``tolerance`` the answers are floats; else integers, which must be equal.
+    """
     text = (DATA / file).read_text().split()
     wanted = dict(zip(map(int, text[::2]), text[1::2], strict=True))
     vertices = result.columns["vertex"].tolist()
@@ -188,7 +190,7 @@ def test_cc(known, policy):
 
 @PAIRS
 def test_pagerank(known, policy):
-    graph = loaded(known.file, known.directed, "unit")  # the known ranks are those without weights
+    graph = loaded(known.file, known.directed, "unit")  # the known answers ignore weights
     result = flat_run("pagerank", graph, policy=policy, tol=1e-13, max_iter=1000)
     assert result.converged
     top = result.top(1, "pagerank")
@@ -220,8 +222,10 @@ LDBC = {
 @pytest.mark.parametrize(("name", "source"), [("example-directed", 1), ("example-undirected", 2)])
 @UNDER_ALL
 def test_ldbc_example(name, source, algorithm, policy):
-    """Outputs of LDBC Graphalytics' own examples; the parameters are those of the .properties files. Its PageRank
-    ignores weights."""
+    """Check outputs of LDBC Graphalytics' examples, with the parameters of their .properties files.
+
+    LDBC's PageRank ignores weights.
+    """
     ending, column, tolerance = LDBC[algorithm]
     parameters = {"bfs": {"source": source}, "sssp": {"source": source}, "pagerank": {"tol": 0, "max_iter": 2}}
     graph = loaded(f"ldbc_example/{name}.e", None, "unit" if algorithm == "pagerank" else None)

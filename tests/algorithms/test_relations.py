@@ -1,6 +1,6 @@
 """Relations that hold on any graph: between an answer and the oracle's, and between answers to related graphs.
 
-Graphs, algorithms and combinations are drawn by hypothesis, the same ones on every rank (see ``conftest.py``).
+Hypothesis draws graphs, algorithms and combinations, equal on all ranks (see ``conftest.py``).
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.mpi
 
 @dataclass(frozen=True)
 class Drawn:
-    """A small graph as listed, what is asked of it, and how it is run. ``ids``: original ids of the vertices."""
+    """A small graph as listed, an algorithm, and options. ``ids``: original ids of the vertices."""
 
     n: int
     edges: tuple[tuple[int, int, int], ...]
@@ -35,7 +35,7 @@ class Drawn:
 
 @st.composite
 def graphs(draw):
-    """Up to 12 vertices, loops and parallel edges and zero weights among the edges."""
+    """Draw up to 12 vertices and edges with loops, parallel edges and zero weights."""
     n = draw(st.integers(1, 12))
     vertex = st.integers(0, n - 1)
     return Drawn(
@@ -53,7 +53,7 @@ def few(test):
 
 
 def answer(drawn):
-    """The answer of all ranks, whole, vertices ascending, on every rank."""
+    """Return the whole answer on every rank, vertices ascending."""
     comm = world()
     edges = np.array(drawn.edges, np.int64).reshape(-1, 3)[comm.rank :: comm.size]
     src, dst, weights = edges.T
@@ -112,7 +112,7 @@ def test_answers_are_the_oracles(drawn):
 @few
 @given(graphs(), st.randoms(use_true_random=False))
 def test_the_order_of_edges_does_not_show(drawn, random):
-    """Nor do ranks that get none, nor edges listed twice."""
+    """Check that answers do not depend on the order of edges, repeated edges, or ranks that list none."""
     edges = list(drawn.edges) + list(drawn.edges[:3])
     random.shuffle(edges)
     same(answer(replace(drawn, edges=tuple(edges))), answer(drawn))
@@ -121,7 +121,7 @@ def test_the_order_of_edges_does_not_show(drawn, random):
 @few
 @given(graphs(), st.integers(1, 2**40), st.integers(0, 2**40))
 def test_ids_show_only_as_names(drawn, factor, start):
-    """Renaming that keeps the order renames labels and predecessors, and changes nothing else."""
+    """Check that a renaming that keeps the order changes only labels and predecessors."""
     loops = tuple((v, v, 0) for v in range(drawn.n))
     ids = tuple(start + factor * v for v in range(drawn.n))
     renamed = answer(replace(drawn, edges=drawn.edges + loops, ids=ids))
@@ -135,7 +135,7 @@ def test_ids_show_only_as_names(drawn, factor, start):
 @few
 @given(graphs())
 def test_what_cannot_be_reached_does_not_show(drawn):
-    """A ring of five more vertices; PageRank is left out, since it jumps there."""
+    """Check that a separate ring of five vertices changes nothing; not for PageRank, whose teleport reaches it."""
     if drawn.algorithm == "pagerank":
         return
     ring = tuple((drawn.n + v, drawn.n + (v + 1) % 5, 1) for v in range(5))

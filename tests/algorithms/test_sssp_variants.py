@@ -1,5 +1,7 @@
-"""sssp by gathering, on any number of ranks: the same columns, summaries and certificates as by buckets, for all
-weights, rows of light edges and directions."""
+"""Variant ``gather`` of sssp on any number of ranks finds the distances and certificates of the variant ``buckets``.
+
+Also tested: the rows of light edges, and when ``auto`` chooses ``gather``.
+"""
 
 from functools import cache
 
@@ -32,7 +34,7 @@ GRAPHS = ("hubs", "path", "apart", "alike")
 
 @cache
 def edges(name):
-    """n, sources, targets, weights: hubs among random edges; a path; many components; weights that are all one."""
+    """Return n, sources, targets, weights: hubs among random edges; a path; many components; or equal weights."""
     rng = np.random.default_rng(len(name))
     n = 300
     if name == "path":
@@ -55,7 +57,7 @@ def loaded(name, directed=True):
 
 
 def solved(name, backend, directed=True, **more):
-    """A validated run, its distances, and those that are right."""
+    """Return a validated run, its distances, and the right ones."""
     graph = loaded(name, directed)
     more = {"allow_gpu_sharing": True} | more if backend != "cpu" else more
     found = flat_run("sssp", graph, source=SOURCE, backend=backend, validate=True, **more)
@@ -81,7 +83,7 @@ def same(distances, wanted):
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("far", [False, True])
 def test_programs_that_follow_are_compiled_beside_the_first(directed, far, monkeypatch):
-    """What is compiled ahead is what they are then made of."""
+    """Check that programs are compiled ahead with exactly the texts that they use later."""
     asked = []
     compile = ModuleSet.compile
 
@@ -111,7 +113,7 @@ def test_programs_that_follow_are_compiled_beside_the_first(directed, far, monke
     {}, {"small": -1}, {"host_rounds": True}, {"local_rounds": True}, {"overlap": True},
 ], ["oec", "iec at once", "hash directed at once", "cvc"], of=5)  # fmt: skip
 def test_gathered_distances(name, how, policy, monkeypatch):
-    """``how``: rounds of an emulated GPU. At once: not by all edges until many vertices are active."""
+    """Check distances; ``how``: options of an emulated GPU. "at once": without the first phase over all edges."""
     policy, *kind = policy.split()
     monkeypatch.setattr(sssp, "HUB", 1 if "once" in kind else 10**9)
     monkeypatch.setattr(sssp, "CROWD", 20)
@@ -132,8 +134,10 @@ def test_gathered_in_every_direction(direction, sync, monkeypatch):
 
 @cache
 def path_to_a_hub(dtype):
-    """n, sources, targets, weights, right distances: a path to a hub, whose leaves hang together; and an edge from the
-    path to the last one. Of floats the sums along the path are rounded."""
+    """Return n, sources, targets, weights and right distances of a path to a hub with connected leaves.
+
+    A heavy edge joins the path to the last leaf. For floats, sums along the path are rounded.
+    """
     n, hub = 400, 30
     rng = np.random.default_rng(2)
     leaves = np.arange(hub + 1, n)
@@ -152,8 +156,11 @@ def path_to_a_hub(dtype):
     (None, "int32", 0.01), ({}, "int32", 0.01), ({}, "float32", 0.01), ({}, "float32", 0.0),
 ])  # fmt: skip
 def test_a_source_far_from_hubs(how, dtype, margin, monkeypatch):
-    """By all edges up to the bucket in which many are active, and from there on by light ones. A vertex beyond is known
-    from before, too far. Without a margin floats may not be told apart: so there are buckets."""
+    """Check the phases: all edges up to the bucket with many active vertices, then light edges, then a pull.
+
+    The last leaf has a distance early, which is too large. Without a margin, rounding might make a heavy edge look
+    light, so plain buckets are used.
+    """
     monkeypatch.setattr(sssp, "CROWD", 10)
     monkeypatch.setattr(sssp, "MARGIN", margin)
     n, src, dst, weights, wanted = path_to_a_hub(dtype)
@@ -171,7 +178,7 @@ def test_a_source_far_from_hubs(how, dtype, margin, monkeypatch):
 @emulated.needs_compiler
 @pytest.mark.mpi
 def test_a_gpu_looks_back_from_far_vertices_and_leaves_heavy_edges_out(monkeypatch):
-    """Edges of all that are near are looked at once, and else light ones."""
+    """Check that one round pulls from near vertices, and that the rounds before it walk light edges only."""
     monkeypatch.setattr(sssp, "NEAR", 1.5)
     monkeypatch.setattr(light, "LIGHTEST", 1)
     backend, more = emulated.backend(), {"variant": "gather", "return_predecessors": False}
@@ -188,8 +195,10 @@ def test_a_gpu_looks_back_from_far_vertices_and_leaves_heavy_edges_out(monkeypat
 @pytest.mark.mpi
 @pytest.mark.parametrize("before", [None, "bfs", "a lack of room"])
 def test_edges_by_target_are_brought_into_order_once_that_pays(before, monkeypatch):
-    """For the third run on a directed graph; at once where another program has asked for them; and not where one rank
-    has no room."""
+    """Check when a directed graph gets in-edges.
+
+    At the third run; at once if another program has them; not if one rank lacks memory.
+    """
     monkeypatch.setattr(cuda_backend, "PULLS_BEFORE_CSC", 3)
     monkeypatch.setattr(sssp, "NEAR", 1.5)
     backend, graph, wanted = emulated.backend(), loaded("hubs"), right("hubs", True)
@@ -211,7 +220,10 @@ def test_edges_by_target_are_brought_into_order_once_that_pays(before, monkeypat
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("policy", ["oec", "iec", "cvc"])
 def test_mirrors_that_look_back_hear_who_need_not(policy, directed, monkeypatch):
-    """A mirror knows no distance, and a near hub has a long row; where no mirror has a row nobody tells them."""
+    """Check that near vertices are sent to mirrors before a pull exactly if some mirror has in-edges.
+
+    A mirror has no distance, so it would pull although its master is near.
+    """
     monkeypatch.setattr(sssp, "NEAR", 1.5)
     monkeypatch.setattr(cuda_backend, "PULLS_BEFORE_CSC", 1)
     started, run = [], Context.run
@@ -240,7 +252,7 @@ def _no_room(plan):
 
 
 def _pushed(result):
-    """Edges of rounds before the one that pulls."""
+    """Return the edges of rounds before the one that pulls."""
     rounds = result.report["rounds"]["kept"]
     return sum(round["frontier_edges"] for round in rounds[: [round["direction"] for round in rounds].index("pull")])
 
@@ -278,7 +290,7 @@ def test_who_gathers_has_no_width_and_no_end(more):
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.mpi_skip
 def test_rows_of_light_edges(device, dtype, wide, monkeypatch):
-    """``wide``: as if edges were more than 2³¹. Weights as heavy as the heaviest that are light stay."""
+    """Check rows of edges up to a weight, inclusive; ``wide``: with 64-bit offsets, as above 2³¹ edges."""
     monkeypatch.setattr(device_graph, "WIDE", 1 if wide else device_graph.WIDE)
     rng = np.random.default_rng(3)
     n = 700
@@ -304,7 +316,7 @@ def test_rows_of_light_edges(device, dtype, wide, monkeypatch):
 
 
 def _light(graph, heaviest, dtype):
-    """Offsets, targets and weights that kernels walk, where they are not all."""
+    """Return offsets, targets and weights that kernels walk; None if they walk all edges."""
     field = "int32" if dtype[0] == "i" else dtype
     program = LimitedDistances(source=7, cutoff=heaviest, delta=100.0).retype(dist=field).with_light_edges(heaviest)
     machine = LightEdgesMachine(trace(program, np.dtype(dtype)), graph, graph.device, "auto", Options())
@@ -321,6 +333,6 @@ def _light(graph, heaviest, dtype):
 
 
 def _whole(result, column):
-    """A column of the whole graph, by vertex, on every rank."""
+    """Return a column of the whole graph, by vertex, on every rank."""
     vertex, values = (result.comm.allgatherv(np.ascontiguousarray(result.columns[name])) for name in ("vertex", column))
     return np.concatenate(values)[np.argsort(np.concatenate(vertex))]

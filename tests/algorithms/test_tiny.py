@@ -1,6 +1,6 @@
-"""Proof of life, in seconds: every algorithm once, in this one process, on six vertices.
+"""Smoke test, in seconds: every algorithm once in this process, on six vertices.
 
-0 →(1) 1 →(2) 2 →(1) 0,  0 →(4) 2,  3 →(5) 4,  5 alone
+0 →(1) 1 →(2) 2 →(1) 0,  0 →(4) 2,  3 →(5) 4,  5 isolated
 """
 
 import numpy as np

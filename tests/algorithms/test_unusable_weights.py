@@ -1,4 +1,4 @@
-"""Weights that no shortest path can use: they stop the algorithms that use weights, and no other."""
+"""Weights that no shortest path can use: they stop algorithms that read weights, and no others."""
 
 import io
 from pathlib import Path
@@ -20,7 +20,7 @@ EDGES = "5 6 1.5\n6 7 {}\n1 2 {}\n2 5 0.5\n"
 
 @pytest.fixture
 def path(tmp_path_factory):
-    """Where all ranks find a file that rank 0 writes."""
+    """Function that writes a file on rank 0 and returns its path on all ranks."""
     comm = world()
     folder = Path(comm.bcast_json(str(tmp_path_factory.mktemp("weights")) if comm.rank == 0 else None))
 
@@ -95,7 +95,7 @@ def test_integers_above_63_bits_become_floats_with_a_note(path):
 
 
 def rows(comm, matrix):
-    """This rank's rows of a matrix, as ``from_csr`` takes them."""
+    """Return this rank's rows of a matrix as ``from_csr`` takes them."""
     low, high = (matrix.shape[0] * rank // comm.size for rank in (comm.rank, comm.rank + 1))
     offsets = matrix.indptr[low : high + 1].astype(np.int64)
     part = slice(offsets[0], offsets[-1])

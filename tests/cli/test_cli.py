@@ -1,4 +1,4 @@
-"""Command line before a run: words to a request, mistakes to messages, help, and the display of progress."""
+"""Command line before a run: parsing, error messages, help, and the display of progress."""
 
 import io
 import math
@@ -197,7 +197,7 @@ def test_an_option_that_takes_a_value_is_given_once(package, line, option, capsy
     commands = {"dgraph": cli.main, "partitioning": partitioning_main, "launch": launch_main}
     try:
         code = commands[package](line.split())
-    except SystemExit as ended:  # argparse's own, in launch
+    except SystemExit as ended:  # raised by argparse, in launch
         code = ended.code
     said = capsys.readouterr()
     assert (code, said.out) == (2, "")
@@ -353,7 +353,7 @@ def test_a_log_has_a_line_a_phase_and_signs_of_life():
 
 
 def test_a_round_that_lasts_is_named_once():
-    """Also where the same phase has shown another line before."""
+    """Check that repeated signs of life name a round once, also after another line of the same phase."""
     stream = io.StringIO()
     progress = Plain(stream, time.perf_counter(), every=60.0)
     progress.close()

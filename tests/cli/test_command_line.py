@@ -1,4 +1,4 @@
-"""``python -m dgraph`` from end to end: files, reports, words and exit codes, alone and on three ranks."""
+"""``python -m dgraph`` from end to end: files, reports, output and exit codes, alone and on three ranks."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ GRAPH = str(LDBC / "example-directed.e")
 
 @pytest.fixture
 def dgraph(tmp_path, capfd, monkeypatch):
-    """Runs a command line in a folder of its own: exit codes of all ranks, and all that they printed."""
+    """Function that runs a command line in a folder of its own; returns exit codes of all ranks, and their output."""
     monkeypatch.chdir(tmp_path)
 
     def call(line, ranks=None):
@@ -38,7 +38,7 @@ def rows(path):
 
 @pytest.mark.parametrize(("algorithm", "ranks"), [("bfs", None), ("sssp", None), ("sssp", 3)])
 def test_the_published_answer_lies_in_the_file(dgraph, tmp_path, algorithm, ranks):
-    """The source is the one that the .properties file suggests."""
+    """Compare the output with the published answer, for the source of the .properties file."""
     graph = LDBC / "example-directed.properties"
     codes, said = dgraph(f"{algorithm} {graph} -o out.txt --quiet", ranks)
     assert (set(codes), said) == ({0}, "")
@@ -125,7 +125,7 @@ def test_every_name_is_listed(dgraph):
     assert names["policies"] >= {"auto", "metis", "oec", "iec", "cvc", "hash"}
     assert names["generators"] >= {"rmat", "kron", "uniform", "grid", "road", "star", "path"}
     assert names["formats"] >= {".gr", ".col", ".mtx", ".e", ".cedge", ".el", ".wel", ".npz"}
-    assert names["outputs"] == {".txt", ".npz"}
+    assert names["outputs"] == {".txt", ".npz", ".csv", ".parquet", ".arrow"}
     assert all(row["help"] for rows in listed.values() for row in rows)
     text = dgraph("list")[1]
     assert all(name in text for group in names.values() for name in group)

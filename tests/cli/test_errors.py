@@ -1,7 +1,7 @@
-"""What goes wrong is said once, with a cure, in the right exit code; every rank is gone; nothing is half-written.
+"""Errors are reported once, with a remedy and the right exit code; no rank keeps running, and no partial file is left.
 
-The command line, as users start it: one process, and four ranks. (``test_refusals.py`` has every bad line of every
-format, ``test_ending.py`` every way in which a rank may leave.)
+Runs use the command line, as users do: one process, and four ranks. ``test_refusals.py`` has bad lines of every format,
+``test_ending.py`` the ways in which a rank can end.
 """
 
 import os
@@ -22,7 +22,7 @@ WEIGHED = "0 1 3\n1 2 {}\n2 0 1\n"
 
 @dataclass(frozen=True)
 class Mistake:
-    """A command line that cannot be carried out, the exit code, and what must be said of it, in this order.
+    """An invalid command line, its exit code, and parts of its message, in order.
 
     Attributes:
         files: name → content, in the folder where the command runs.
@@ -63,7 +63,10 @@ MISTAKES = {
         "sssp a.wel --source 0", 65, ["the edge 1 → 2 weighs -0.5"], {"a.wel": WEIGHED.format(-0.5)}
     ),
     "negative chance": Mistake(
-        "pagerank a.wel", 65, ["the edge 1 → 2 weighs -4", "in proportion to its weight"], {"a.wel": WEIGHED.format(-4)}
+        "pagerank a.wel",
+        65,
+        ["the edge 1 → 2 weighs -4", "in proportion to their weights"],
+        {"a.wel": WEIGHED.format(-4)},
     ),
     "chances too small to divide by": Mistake(
         "pagerank a.wel --precision single",
@@ -87,7 +90,7 @@ MISTAKES = {
 
 
 def prepared(folder, mistake):
-    """A folder of its own, with its files."""
+    """Make the mistake's folder with its files; return it."""
     work = folder / "work"
     work.mkdir(parents=True)
     for name, content in mistake.files.items():
@@ -96,15 +99,17 @@ def prepared(folder, mistake):
 
 
 def command(folder, mistake, ranks):
-    """Run it; what is there besides its files afterwards."""
+    """Run the mistake; return the run, and names of files that it left."""
     work = prepared(folder, mistake)
     ran = run([*DGRAPH, *mistake.line.split()], folder / "logs", 60, ranks=ranks, cwd=work, extra=mistake.variables)
     return ran, {entry.name for entry in work.iterdir()} - mistake.files.keys()
 
 
 ALONE = [name for i, name in enumerate(MISTAKES) if i % 6 == 0]
-"""Mistakes that are launches of their own, on four ranks and as one process; ranks start for seconds, so that four
-ranks make all others one after another."""
+"""Mistakes with a launch of their own, on four ranks and as one process.
+
+Because a launch takes seconds, one launch of four ranks makes all other mistakes in turn.
+"""
 
 ONE_BY_ONE = """
 import os, sys
@@ -126,7 +131,7 @@ for folder in sorted(top.glob("*/work")):
 
 @pytest.fixture(scope="module")
 def one_by_one(tmp_path_factory):
-    """The launch in which four ranks make all mistakes that are not ``ALONE``, each in its folder of this one."""
+    """Launch in which four ranks make all mistakes outside ``ALONE``, and the parent of the mistakes' folders."""
     top = tmp_path_factory.mktemp("mistakes")
     for name in MISTAKES.keys() - ALONE:
         prepared(top / name, MISTAKES[name])
@@ -173,7 +178,7 @@ def test_processes_that_slurm_counts_but_mpi_cannot_join(tmp_path):
     assert "--mpi=pmi2" in ran.text
 
 
-# what happens while a run goes
+# errors during a run
 
 SCRIPT = """
 import os, resource, runpy, sys
@@ -186,7 +191,7 @@ runpy.run_module("dgraph", run_name="__main__", alter_sys=True)
 
 
 def dgraph_after(before, line):
-    """The command line on every rank, after something was done to the process."""
+    """Return a command line that every rank runs after the statements ``before``."""
     return [sys.executable, "-c", SCRIPT.format(before=before), *line.split()]
 
 
@@ -226,7 +231,7 @@ machine.Machine.edge = broken
 
 
 def test_a_fault_of_one_rank_inside_a_round_is_told_once(tmp_path):
-    """Its peers are not kept waiting: it takes part with empty messages until all agree."""
+    """Check that the failed rank takes part with empty messages up to the allreduce, so that no peer waits for it."""
     ran = run(dgraph_after(FAULT, "bfs path:40 --source 0 --policy hash -o out.txt"), tmp_path, ranks=4)
     assert (ran.code, ran.codes()) == (70, [70] * 4), ran.story()
     assert ran.seconds < 30
@@ -241,7 +246,7 @@ SMALL_FILES = "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))"
 @pytest.mark.parametrize("ranks", [None, 4])
 @pytest.mark.parametrize("suffix", ["txt", "npz"])
 def test_a_limit_on_file_sizes(suffix, ranks, tmp_path):
-    """Only the ranks that write beyond the limit fail; all must say so and take the draft away."""
+    """Check that all ranks fail and remove the draft, although only some write beyond the limit."""
     line = BIG.replace("txt", suffix)
     ran = run(dgraph_after(SMALL_FILES, line), tmp_path / "logs", ranks=ranks, cwd=made(tmp_path / "work"))
     full(ran, f"out.{suffix} cannot be written", ranks, tmp_path / "work")

@@ -183,7 +183,7 @@ FOUND = {0: 0, 1: 2, 2: 4, 3: 2}
 
 
 def test_a_program_runs_from_the_default_source(folder):
-    """Vertex 0 has most out-edges; the edge of weight 99 does not count."""
+    """Check that the source is vertex 0, which has most out-edges, and that the edge of weight 99 is not used."""
     assert main(["mine:Hops", "pair.wel", "--scale", "2", "-o", "out.txt", "-q"]) == 0
     assert rows(folder / "out.txt") == FOUND
 
@@ -199,6 +199,7 @@ def test_a_source_that_is_not_a_vertex_is_refused(folder, capsys):
     assert "source 9 is not a vertex" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_names_of_vertices_are_sources(folder):
     (folder / "named.txt").write_text("a b\nb c\n")
     assert main(["mine:Hops", "named.txt", "--ids=string", "--scale=1", "--source", "b", "-o", "out.txt", "-q"]) == 0
@@ -206,6 +207,7 @@ def test_names_of_vertices_are_sources(folder):
     assert (lines["b"], lines["c"]) == ("0", "1")
 
 
+@pytest.mark.exhaustive
 def test_the_class_gives_the_default_source(folder, capsys):
     assert main([f"{ROOT}/examples/widest_path.py:WidestPath", "path:4", "-o", "out.txt", "-q"]) == 0
     assert rows(folder / "out.txt")[0] == 2**62
@@ -250,7 +252,10 @@ sys.exit(getattr(import_module(module), function)())
 
 @pytest.mark.starts_children
 def test_the_console_command_is_the_module(folder):
-    """It also finds modules in the working folder, and keeps Numba away from scipy.linalg."""
+    """Check that the command ``dgraph`` behaves like the module.
+
+    It finds modules in the working folder, and keeps Numba from importing scipy.linalg.
+    """
     entry = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["dgraph"]
     code = CONSOLE.format(entry=entry, folder=str(folder))
     for words in ("", "bfs --help", "mine:Everywhere path:3 -o out.txt -q", "bfs --threads"):

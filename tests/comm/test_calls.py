@@ -68,6 +68,14 @@ def has_gpu(request):
         pytest.skip("there is no GPU")
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Let SIGINT raise KeyboardInterrupt; a shell that starts the suite in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.starts_children
 @pytest.mark.parametrize("graphs", [1, 3])
 @pytest.mark.parametrize("threads", [2, 4, 8])

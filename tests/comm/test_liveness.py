@@ -66,7 +66,7 @@ def test_a_rank_has_time_to_end_well(other, monkeypatch):
 
 @pytest.mark.parametrize("elsewhere", [0, 1], ids=["unknown", "another host or container"])
 def test_processes_of_other_places_are_not_looked_at(elsewhere, other):
-    """Their pids belong to unrelated processes on this host."""
+    """Check that pids of other hosts and containers are ignored: on this host they belong to unrelated processes."""
     far = place(other)
     far[0] *= elsewhere
     far[0] += elsewhere

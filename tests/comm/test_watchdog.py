@@ -128,7 +128,7 @@ def test_what_is_no_limit_is_refused(given):
 
 @pytest.mark.mpi
 def test_ranks_that_wait_name_the_one_that_does_not(monkeypatch):
-    """Over MPI: rank 0 works, the others wait for it, and only rank 0 is named."""
+    """Check over MPI that only rank 0, which works while the others wait, is named."""
     comm, bitten = world(), []
 
     def expire(dog, peers):
@@ -264,9 +264,10 @@ STOPPED = {"command": 1, "script": 0}
 
 @pytest.mark.mpi_skip
 @pytest.mark.starts_children
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", STOPPED)
 def test_a_rank_that_is_stopped_is_named_and_the_job_ends(name, jobs):
-    """No process survives, not even the stopped one; one rank prints one line and exits with 124."""
+    """Check that no process survives, not even the stopped one; one rank prints one line and exits with 124."""
     ended = jobs[name]
     job = ended.job
     assert ended.waited < 10, job.story()
@@ -292,7 +293,7 @@ def test_a_job_that_goes_on_in_time_or_was_suspended_as_a_whole_does_not_end(job
 @pytest.mark.mpi_skip
 @pytest.mark.starts_children
 @pytest.mark.parametrize(("gpus", "more"), [
-    (1, "--allow-gpu-sharing --gpus 0,0"), (2, "--transport p2p"), (2, "--transport p2p --host-rounds"),
+    (1, "--allow-gpu-sharing --gpus 0,0"), (2, "--transport p2p"), (2, "--transport p2p --rounds host"),
     (2, "--transport nccl"),
 ])  # fmt: skip
 def test_a_gpu_rank_that_is_stopped_is_named_and_the_job_ends(gpus, more, tmp_path):
@@ -364,6 +365,7 @@ exec ip netns exec $name unshare --pid --fork --mount-proc --kill-child sh -c "$
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.mpi_skip
 @pytest.mark.starts_children
 def test_a_link_that_is_lost_ends_the_job_on_both_hosts(hosts, tmp_path):

@@ -1,4 +1,4 @@
-"""Threads a rank: its share of the cores it may use, and what is said where the launcher withholds some."""
+"""Threads per rank: the rank's share of the cores it may use, and the warning if the launcher binds it to fewer."""
 
 import os
 import sys
@@ -20,12 +20,12 @@ def unlimited(monkeypatch):
 @pytest.mark.parametrize(
     ("masks", "shares"),
     [
-        ([0b1111] * 2, [2, 2]),  # nobody is bound
+        ([0b1111] * 2, [2, 2]),  # no rank is bound
         ([0b1111] * 3, [1, 1, 1]),
         ([0b1] * 3, [1, 1, 1]),  # more ranks than cores
         ([0b11, 0b1100], [2, 2]),  # bound to sockets
-        ([0b1, 0b10, 0b100, 0b1000], [1, 1, 1, 1]),  # to cores
-        ([0b111111, 0b11], [5, 1]),  # two of six are shared
+        ([0b1, 0b10, 0b100, 0b1000], [1, 1, 1, 1]),  # bound to cores
+        ([0b111111, 0b11], [5, 1]),  # two of six cores are shared
     ],
 )
 def test_a_core_is_divided_among_the_ranks_that_may_use_it(masks, shares):
@@ -43,8 +43,8 @@ def test_a_control_group_may_allow_less(monkeypatch):
         (32, True, [0b1, 0b10], "bound this rank to 1 of 32 cores, its share would be 16"),
         (32, True, [0xFFFF, 0xFFFF << 16], ""),
         (2, True, [0b1, 0b10], ""),
-        (0, True, [0b1, 0b10], ""),  # the launcher's process is not ours to see
-        (32, False, [0b1, 0b10], ""),  # another launcher does it only when asked
+        (0, True, [0b1, 0b10], ""),  # the launcher's process is not visible
+        (32, False, [0b1, 0b10], ""),  # other launchers bind only on request
     ],
 )
 def test_open_mpi_that_binds_is_told_with_the_cure(launcher, open_mpi, masks, told, monkeypatch):
@@ -60,7 +60,7 @@ def test_open_mpi_that_binds_is_told_with_the_cure(launcher, open_mpi, masks, to
 
 
 def test_the_launcher_is_found_above_a_shell(tmp_path, monkeypatch):
-    """``mpirun`` here is a copy of a shell; it may use all cores, what runs below it may use one."""
+    """Check the cores of launcher and rank: ``mpirun``, here a link to a shell, may use all cores, its child one."""
     shell = tmp_path / "mpirun"
     shell.symlink_to("/bin/sh")
     core = min(os.sched_getaffinity(0))

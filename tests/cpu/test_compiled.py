@@ -1,4 +1,4 @@
-"""Compiling: once for processes that start together, programs of an algorithm side by side."""
+"""Compilation: once for processes that start together, and programs of one algorithm in parallel."""
 
 import errno
 import fcntl
@@ -63,7 +63,7 @@ def test_of_processes_that_start_together_one_compiles(kernel):
 
 @pytest.fixture
 def held(tmp_path, monkeypatch):
-    """A byte of the file of locks, which another process has."""
+    """Process that locks one byte of the lock file."""
     path = tmp_path / "compiling.lock"
     code = f"import fcntl, time; f = open({str(path)!r}, 'w'); fcntl.lockf(f, fcntl.LOCK_EX, 1, 7); print(flush=True)"
     argv = [sys.executable, "-c", code + "; time.sleep(99)"]
@@ -115,7 +115,10 @@ SIDE_BY_SIDE = [(0, [["Levels", "Parents"], []]), (1, [[], ["Levels"]]), (2, [[]
     [*((False, *row) for row in ONE_BY_ONE), *((True, *row) for row in SIDE_BY_SIDE)],
 )
 def test_programs_are_compiled_beside_the_one_before(parallel, place, turns):
-    """First one rank of a node does the program that is next, and it or another the one that follows."""
+    """Check the order of compilation: one rank of a node compiles the next program, another rank the one after.
+
+    With ``compiles_in_parallel`` the first rank compiles both.
+    """
     events = []
 
     def machine(traced, local, direction):

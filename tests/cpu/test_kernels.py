@@ -1,4 +1,4 @@
-"""Hand-written rounds come to the fixed point of the program that they stand for, at every rank count."""
+"""Hand-written kernels reach the fixed point of the program that they replace, on any number of ranks."""
 
 import numpy as np
 import pytest
@@ -20,20 +20,20 @@ POLICIES = ("hash", "oec", "iec", "cvc")
 
 
 def drawn(kind, comm):
-    """Graphs with many components, deep cores and hubs; some vertices alone."""
+    """Return a graph with many components, high core numbers or hubs, and isolated vertices; also its edges."""
     rng = np.random.default_rng(11)
-    if kind == "forest":  # a component may wind through every rank many times
+    if kind == "forest":  # a path crosses between ranks many times
         order = rng.permutation(900)
         src, dst = order[:-1], order[1:]
         cut = rng.random(src.size) > 0.02
         src, dst = src[cut], dst[cut]
-    elif kind == "trees":  # low and wide: a label that fell meets one that is on its way
+    elif kind == "trees":  # shallow: lowered labels of several branches meet
         order, at = rng.permutation(900), np.arange(900)
         src, dst = order, order[at - at % 60 + (rng.random(900) * (at % 60)).astype(np.int64)]
     elif kind == "clusters":
         src = rng.integers(0, 900, 2000)
         dst = src // 30 * 30 + rng.integers(0, 30, 2000)
-    else:  # cores up to some thirty, found in more than one window of levels
+    else:  # core numbers up to 30 or so: more than one window of levels
         src = (900 * rng.random(30000) ** 2).astype(np.int64)
         dst = (900 * rng.random(30000) ** 2).astype(np.int64)
     mine = slice(comm.rank, None, comm.size)
@@ -60,7 +60,7 @@ def test_components_equal_scipy(kind, policy, sync):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("k", [None, 3])
 def test_cores_equal_the_rounds_that_they_stand_for(kind, policy, k):
-    """The rounds themselves are checked against NetworkX in the battery."""
+    """Compare the kernel with the program's rounds, which the battery compares with NetworkX."""
     graph, *_ = drawn(kind, world())
     peeled = flat_run("kcore", graph, policy=policy, k=k)
     rounds = flat_run("kcore", graph, policy=policy, k=k, direction="push")
@@ -79,7 +79,7 @@ def test_threads_do_not_show(threads):
 
 
 def test_levels_a_call_do_not_show():
-    """A window of levels, and what fell into it, survive from call to call."""
+    """Check one round per call: the window of levels must survive from call to call."""
     graph, *_ = drawn("cores", SerialComm())
     whole = dgraph.run("kcore", graph).columns["core_number"]
     local = graph._locals["auto"][-1]
@@ -113,6 +113,7 @@ def test_a_limit_leaves_what_is_true_so_far():
     np.testing.assert_array_equal(part.columns["core_number"][few], whole[few])
 
 
+@pytest.mark.exhaustive
 def test_label_propagation_is_still_there():
     graph, *_ = drawn("forest", SerialComm())
     joined, spread = (dgraph.run("cc", graph, variant=v) for v in ("union-find", "label-propagation"))

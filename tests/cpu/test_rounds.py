@@ -1,5 +1,8 @@
-"""Compiled rounds on one rank: the same bits for any number of rounds a call, threads, and directions; and the fused
-rounds against the reference loop."""
+"""Compiled rounds on one rank.
+
+Answers are equal bit for bit for any number of rounds per call, threads and directions, and equal to those of the
+reference loop.
+"""
 
 import time
 
@@ -37,7 +40,7 @@ TEAMS = {1: Team(1), 2: Team(2)}
 
 @pytest.fixture(scope="module")
 def local():
-    """An undirected R-MAT graph and a path at its end, so that frontiers are both broad and thin, and cross words."""
+    """An undirected R-MAT graph with a path at its end: large and small frontiers, which span several bitmap words."""
     rng = np.random.default_rng(9)
     src, dst = (rng.integers(0, 900, 9000) ** 2 // 900 for _ in range(2))
     path = np.arange(900, 1500)
@@ -60,7 +63,7 @@ def fields(local, name, limit, threads=1, direction="auto"):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rounds_a_call_do_not_show(local, name):
-    """What a call swaps (queues, bits, buckets) comes back in the next: forgetting it loses vertices silently."""
+    """Check that queues, bits and buckets, which a call swaps, are restored in the next call."""
     whole, rounds = fields(local, name, 1 << 20)
     for limit in (1, 3):
         found, count = fields(local, name, limit)
@@ -132,7 +135,7 @@ def f(x):
 
 @pytest.mark.mpi
 def test_what_does_not_compile_ends_every_rank(monkeypatch):
-    """The first rank of a node compiles before the others: they must not wait for it at the second turn."""
+    """Check that ranks do not wait at the second turn for the first rank of a node, whose compilation failed."""
 
     def refuse(machine):
         raise RuntimeError("no compiler here")
@@ -145,7 +148,7 @@ def test_what_does_not_compile_ends_every_rank(monkeypatch):
 
 
 def test_a_rank_that_lost_another_does_not_wait_for_an_agreement():
-    """But gives the others a moment, in which the one that failed says why."""
+    """Check that the allreduce after a lost peer has a deadline of 10 s, in which a failed rank can report."""
     asked = []
 
     class Deaf(SerialComm):

@@ -26,7 +26,7 @@ def path():
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_every_algorithm_is_a_typed_function(name):
-    """The function, the declaration for type checkers and the register say the same."""
+    """Check that function, declaration for type checkers and register agree."""
     function = getattr(dgraph, name)
     assert inspect.signature(function) == signature(ALGORITHMS[name])
     assert set(inspect.signature(function).parameters) == {"graph", *ALGORITHMS[name].parameters} | SETTINGS
@@ -116,7 +116,7 @@ def test_options_come_to_the_backend():
 
 
 def test_the_test_aids_run():
-    """An answer does not depend on the direction of a round, nor on mirrors that the plan calls unread."""
+    """Check an answer with alternating directions, and with garbage in mirrors that the plan calls unread."""
     aids = dgraph.testing.Options(direction="flip", sync="poison")
     found = dgraph.cc(path(), options=aids, validate=True)
     assert found.summary["components"] == 3
@@ -172,7 +172,7 @@ def test_a_checkpoint_is_checked_when_it_is_made(tmp_path):
 
 @pytest.mark.mpi
 def test_policy_and_device_of_every_constructor():
-    """They are the handle's, whichever way it came about, on any number of ranks."""
+    """Check that every constructor keeps policy and device, on any number of ranks."""
     comm = world()
     given = {"policy": "hash", "device": dgraph.Cpu(1), "comm": comm}
     share = slice(comm.rank, None, comm.size)

@@ -152,7 +152,7 @@ def compare(name, got, wanted):
     of=3,
 )
 def test_hand_written_rounds_go_on_where_the_programs_own_stopped(boundary, way, case, shared, monkeypatch):
-    """Also in the opposite direction, and if the program's own rounds stopped inside a level."""
+    """Check both directions, and stops of the program's own rounds inside a level."""
     first, then = way.split(" to ")
     name, spec, parameters = CASES.get(case) or ("cc", {"far": "grid:2x90"}.get(case[11:], "rmat:9"), {})
     loaded = graph(spec).undirected()
@@ -168,7 +168,7 @@ def test_hand_written_rounds_go_on_where_the_programs_own_stopped(boundary, way,
 
 @pytest.mark.mpi(min_size=2)
 def test_labels_that_were_known_travel_no_second_time(shared, monkeypatch):
-    """On a path of consecutive blocks the smallest id crosses one rank per round."""
+    """Check the rounds on a path of consecutive blocks, where the smallest id crosses one rank per round."""
     loaded = graph("path:400")
     whole = flat_run("cc", loaded, policy="oec")
     assert stopped(monkeypatch, shared / "ck", world().size - 1, "cc", loaded, policy="oec")
@@ -264,7 +264,7 @@ def test_a_folder_in_use_is_not_taken_by_accident(shared, monkeypatch):
 @pytest.mark.mpi
 @pytest.mark.parametrize("resume", [None, "auto", "must"])
 def test_a_checkpoint_of_another_format_version_is_refused(resume, shared, monkeypatch):
-    """It is refused on every rank, even if another set is readable."""
+    """Check that every rank refuses, even if another set is readable."""
     comm, loaded, folder = world(), graph("path:60"), shared / "ck"
     assert stopped(monkeypatch, folder, 9, "bfs", loaded, source=0)
     comm.barrier()
@@ -284,7 +284,7 @@ def test_a_checkpoint_of_another_format_version_is_refused(resume, shared, monke
 
 @pytest.mark.mpi
 def test_a_full_disk_costs_the_checkpoint_not_the_run(shared, monkeypatch):
-    """One rank's disk is full after the first bytes: the set is removed on all ranks, and the run continues."""
+    """Check that a set is removed on all ranks if one rank's disk is full, and that the run continues."""
     comm, folder = world(), shared / "ck"
     whole = dgraph.run("bfs", graph("path:60"), source=0)
 
@@ -358,7 +358,7 @@ def test_the_command_line_refuses_what_means_nothing(capsys):
     assert "need --checkpoint DIR" in capsys.readouterr().err
     assert main(["bfs", "path:9", "--checkpoint", "x", "--checkpoint-every", "often"]) == 2
     assert "checkpoint interval 'often'" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="of checkpoints; give checkpoint"):
+    with pytest.raises(UsageError, match="resume= is about checkpoints; give checkpoint="):
         dgraph.run("bfs", "path:9", source=0, resume="auto")
 
 

@@ -101,7 +101,7 @@ def test_what_auto_came_to_stands(way, after, tmp_path, monkeypatch):
 @pytest.mark.parametrize("way", ["gpu to cpu", "cpu to gpu"])
 @pytest.mark.parametrize("case", ["bfs", "sssp far", "sssp by gathering", "kcore", "kcore by shells"])
 def test_one_rank_goes_on_where_several_stopped(case, way, tmp_path, monkeypatch):
-    """One GPU renumbers hubs first, so a checkpoint holds values by vertex and not by position."""
+    """Check that checkpoints hold values by vertex, not by position: one GPU renumbers hubs first."""
     name, spec, parameters = CASES[case]
     folder = Path(world().bcast_json(str(tmp_path))) / "ck"
     first, then = backends(way)

@@ -1,4 +1,4 @@
-"""Which GPU is whose, and how a run is told and refused: with the emulated device in place of GPUs."""
+"""Assignment of GPUs to ranks, with reports and refusals, on emulated devices."""
 
 import json
 
@@ -130,7 +130,7 @@ def test_the_self_test_runs_once_for_the_same_ranks_and_gpus(monkeypatch):
         for each in backends:
             connect(each, comm)
         assert backends[0].links is backends[2].links
-        connect(backend_of(comm, ("GPU-0", "GPU-7")[comm.rank]), comm)  # known to one rank alone
+        connect(backend_of(comm, ("GPU-0", "GPU-7")[comm.rank]), comm)  # only rank 0 has tested this GPU
 
     succeed(2, work)
     assert sorted(tried) == [0, 0, 1, 1]
@@ -139,7 +139,7 @@ def test_the_self_test_runs_once_for_the_same_ranks_and_gpus(monkeypatch):
 @needs_compiler
 @pytest.mark.mpi
 def test_the_report_says_which_gpu_and_which_transport(monkeypatch):
-    """A run under the emulated device: choices, GPUs of ranks, hosts that are not there."""
+    """Check the report of an emulated run: choices, the ranks' GPUs, simulated hosts."""
     comm = world()
     graph = dgraph.Graph.from_edges(*np.arange(40).reshape(2, 20), n=40, comm=comm)
     for fake in (None, "2"):
@@ -168,11 +168,11 @@ def test_cpu_ranks_have_one_transport(monkeypatch):
     monkeypatch.setenv(FAKE, "2")
     result = flat_run("cc", graph, backend="cpu", transport="mpi-host")
     assert len(result.report["hosts"]) == min(comm.size, 2)
-    with pytest.raises(UsageError, match="transport nccl connects GPUs, but rank 0 computes on the cpu"):
+    with pytest.raises(UsageError, match="--transport nccl is about GPUs, and --backend cpu takes none"):
         flat_run("cc", graph, backend="cpu", transport="nccl")
     with pytest.raises(UsageError, match="unknown transport 'ncll': did you mean 'nccl'"):
         flat_run("cc", graph, backend="cpu", transport="ncll")
-    with pytest.raises(UsageError, match="--gpus is about GPUs"):
+    with pytest.raises(UsageError, match="--gpus 0 is about GPUs"):
         flat_run("cc", graph, backend="cpu", gpus="0")
 
 
@@ -234,7 +234,7 @@ def test_the_command_line(capsys):
 @needs_compiler
 @pytest.mark.mpi
 def test_answers_do_not_depend_on_transports(monkeypatch):
-    """Over p2p within two hosts that are one, through the host between them, and through the host alone."""
+    """Check p2p within each of two simulated hosts with host memory between them, and host memory alone."""
     comm = world()
     graph = dgraph.Graph.load("rmat:6,seed=3", comm=comm, weights="1..9")
     for algorithm, given in (("sssp", {"source": 5}), ("pagerank", {"tol": 0.0, "max_iter": 6})):

@@ -1,4 +1,7 @@
-"""Graphs that GPUs draw and build, on emulated ones: rows, weights, ids and facts of the host's build; runs on them."""
+"""Graphs that emulated GPUs generate and build: rows, weights, ids and facts equal those of the host's build.
+
+Runs on these graphs are tested, too.
+"""
 
 import tracemalloc
 from importlib import import_module
@@ -81,7 +84,7 @@ def test_one_gpu_builds_what_the_host_builds(device, spec, options):
 @pytest.mark.parametrize("least", [7, 50])
 @pytest.mark.parametrize("spec", ["rmat:7", "rmat-alb:6", "star:300", "grid:9x9"])
 def test_rows_are_sorted_piece_by_piece(device, spec, least, monkeypatch):
-    """Pieces shorter than a row, and than the hub's; with and without another numbering."""
+    """Check pieces shorter than a row, and than the hub's row, with and without renumbering."""
     monkeypatch.setattr(build_memory, "LEAST", least)
     monkeypatch.setattr("dgraph.backend.cuda.graph_build.degrees.SOME", least)
     for renumber in (True, False):
@@ -118,7 +121,7 @@ def test_gpus_build_what_the_host_builds(spec, ranks, policy, options):
 
 @pytest.mark.parametrize("policy", ["oec", "iec", "cvc", "auto", "hvc,threshold=20"])
 def test_a_sample_shows_where_to_cut(policy, monkeypatch):
-    """Blocks by a sample are about as even as those by all degrees."""
+    """Check that blocks cut by sampled degrees are about as even as those cut by all degrees."""
 
     def arcs(sample):
         monkeypatch.setattr("dgraph.backend.cuda.graph_build.ownership.SAMPLE", sample)
@@ -149,7 +152,7 @@ def test_runs_give_the_same_answers(name, spec, options):
 
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("cvc", 4), ("hvc,threshold=9", 2)])
 def test_gpus_run_on_what_they_built(policy, ranks):
-    """Levels, distances and ranks between emulated GPUs, whose rows were never on a host."""
+    """Check levels, distances and ranks between emulated GPUs, without copying rows to a host."""
     spec, options = "rmat:7", {"weights": "1..9"}
 
     def work(comm):
@@ -178,7 +181,7 @@ def test_gpus_run_on_what_they_built(policy, ranks):
 
 
 def test_offsets_and_gids_of_64_bits(monkeypatch):
-    """As of 2**31 arcs a rank, of more than 2**32 vertices, and of a vertex with as many edges."""
+    """Check 64-bit types, as for 2**31 arcs per rank, 2**32 vertices, or a vertex with 2**31 edges."""
     monkeypatch.setattr("dgraph.backend.cuda.graph_build.degrees.NARROW", 1)
     for module in ("graph_build.build_rows", "device_graph.device_graph"):
         monkeypatch.setattr(f"dgraph.backend.cuda.{module}.WIDE", 1)
@@ -200,7 +203,7 @@ def test_offsets_and_gids_of_64_bits(monkeypatch):
 
 
 def test_the_peak_is_planned(monkeypatch):
-    """With NumPy in CuPy's place, whose sorts need less."""
+    """Compare planned and measured peaks; NumPy, in CuPy's place, needs less for sorting."""
     monkeypatch.setattr(build_memory, "LEAST", 1 << 10)
     for weights, renumber in ((None, False), ("1..9", False), (None, True)):
         device = Device()
@@ -218,7 +221,7 @@ def test_the_peak_is_planned(monkeypatch):
 @pytest.mark.parametrize("weights", [None, "1..9"])
 @pytest.mark.parametrize("factor", [2, 8])
 def test_the_peak_of_wide_offsets_is_planned(weights, factor, monkeypatch):
-    """What is made of the rows when they lie there is made piece by piece."""
+    """Check that arrays derived from finished rows are made piece by piece, so they do not raise the peak."""
     for name in ("graph_build.build_rows", "graph_build.build_memory", "device_graph.device_graph"):
         monkeypatch.setattr(f"dgraph.backend.cuda.{name}.WIDE", 1)
     monkeypatch.setattr("dgraph.backend.cuda.graph_build.degrees.SOME", 1000)
@@ -239,7 +242,10 @@ def test_the_peak_of_wide_offsets_is_planned(weights, factor, monkeypatch):
     (26, 2, 0, True), (30, 4, 0, True), (30, 4, 8, True), (31, 8, 4, True),
 ])  # fmt: skip
 def test_at_most_half_as_much_again_as_what_stays(scale, ranks, weight, renumbered):
-    """R-MAT as drawn, 16 edges a vertex, all of which every rank knows of: while it is built and after."""
+    """Check that building needs at most 1.5 times the finished graph.
+
+    The graph is R-MAT with 16 edges per vertex, and every rank has a copy of every vertex.
+    """
     n = 1 << scale
     arcs, vertices = 16 * n // ranks, n
     stays = (4 + weight) * arcs + (8 if arcs >= 2**31 else 4) * vertices + (16 if renumbered else 8) * vertices
@@ -255,7 +261,7 @@ def test_at_most_half_as_much_again_as_what_stays(scale, ranks, weight, renumber
     ("rmat:12", "oec", {}, r"building [\d,]+ arcs needs [\d,]+ bytes of GPU memory, and 200,000 are free"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused_on_every_rank(spec, policy, options, told):
-    """On two ranks, before anything large is allocated."""
+    """Check that both ranks refuse before anything large is allocated."""
     errors = on_ranks(2, lambda comm: built(spec, comm, policy, device=Device(memory=200_000), **options))
     for error in errors:
         with pytest.raises(UsageError, match=told):
@@ -270,7 +276,7 @@ def test_rows_alone_may_be_too_many():
 def test_without_a_gpu(capsys, monkeypatch):
     monkeypatch.setattr("dgraph.backend._has_gpu", lambda: False)
     assert main(["bfs", "rmat:5", "--build", "device"]) == 2
-    assert "--build is about GPUs, and this run has none" in capsys.readouterr().err
+    assert "--build device is about GPUs, and this run has none" in capsys.readouterr().err
     with pytest.raises(UsageError, match="--build device is about GPUs"):
         flat_run("bfs", "rmat:5", source=0, build="device", backend="cpu", comm=SerialComm())
     with pytest.raises(UsageError, match="the graph was built on GPUs"):
@@ -292,7 +298,7 @@ def test_rows_are_copied_to_the_host_where_something_asks(renumber, monkeypatch)
 @pytest.mark.parametrize("policy", ["oec", "cvc", "hash"])
 @pytest.mark.parametrize("renumber", [True, False])
 def test_a_vertex_is_found_by_the_gpu(policy, renumber, monkeypatch):
-    """As the host finds it, which then need not have every id and degree."""
+    """Compare look-ups with the host's, and check that ids and degrees are not copied to the host for them."""
     monkeypatch.setattr("dgraph.backend.cuda.graph_build.built_local.SOME", 10)
     locals_ = succeed(3, lambda comm: built("rmat:6", comm, policy, renumber)._locals[policy].local)
     for local in locals_:
@@ -323,7 +329,7 @@ def check_blocks(blocks, spec, options):
 
 @pytest.mark.parametrize("spec", ["rmat:6", "rmat-alb:6"])
 def test_an_undirected_graph_of_a_directed_one(spec):
-    """An edge where either arc was, parallel ones merged; the directed one is drawn again where it is asked for."""
+    """Check that an edge exists where either arc does, merged; the directed graph is generated again on demand."""
     graph, want = built(spec), Graph.load(spec, comm=SerialComm())
     both = graph.undirected()
     check_known(both, want.undirected())
@@ -342,12 +348,12 @@ def test_an_undirected_graph_with_two_weights_a_pair():
 def test_the_command_builds_once_for_all_sources(monkeypatch, capsys):
     made = []
 
-    def chosen(*args, device=None, **options):
-        made.append(device)
-        return CudaBackend(0, 1, True, Options(), device or Device())
+    def chosen(*args, built_on=None, **options):
+        made.append(built_on)
+        return CudaBackend(0, 1, True, Options(), built_on or Device())
 
     for name in ("dgraph.run", "dgraph.backend.build"):
-        monkeypatch.setattr(import_module(name), "choose_backend", chosen)
+        monkeypatch.setattr(import_module(name), "backend", chosen)
     monkeypatch.setattr("dgraph.cli.solve.refuse_early", lambda *args, **options: None)
     assert main(["bfs", "rmat:6", "--build", "device", "--source", "2,3", "--validate"]) == 0
     told = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""GPUs of several ranks that number the vertices of what they build by falling degree."""
+"""GPUs of several ranks that build a graph and number its vertices by descending degree."""
 
 import random
 import tracemalloc
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
 
 def drawn(spec, ranks, policy, renumber=True, **options):
-    """Every rank's graph and part of it."""
+    """Return every rank's graph and partition."""
     return succeed(ranks, lambda comm: part(built(spec, comm, policy, renumber, **options)))
 
 
@@ -44,8 +44,10 @@ def part(graph):
 
 
 def check_order(locals_, degrees):
-    """Degrees, of edges as they were drawn, fall within masters and each group of mirrors; of equal ones the order
-    stays; the two sides of a message list the same vertices."""
+    """Check that degrees, counted before merging, descend within masters and within each group of mirrors.
+
+    Also check that equal degrees keep their order, and that both sides of a message list the same vertices.
+    """
     for rank, local in enumerate(locals_):
         order, place = local.vertices.order, local.vertices.place
         np.testing.assert_array_equal(order[place], np.arange(local.size))
@@ -60,7 +62,7 @@ def check_order(locals_, degrees):
 
 
 def a_case(seed):
-    """Spec, ranks, policy and options of a load, by chance."""
+    """Return a random spec, number of ranks, policy, and load options."""
     rng = random.Random(seed)
     spec = rng.choice(["rmat:6", "rmat:7,symmetric", "rmat-alb:5", "gtgraph:6", "star:70", "uniform:6", "roadnet:9x8"])
     policy = rng.choice(["oec", "iec", "cvc", "hvc,threshold=9", "hash"])
@@ -84,7 +86,7 @@ def test_a_graph_by_chance_is_the_hosts(seed):
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("iec", 2), ("cvc", 4), ("hvc,threshold=9", 2), ("hash", 3)])
 def test_answers_on_it(policy, ranks, direct):
-    """Through the peers' memory, and through the host's, which counts lids and not positions."""
+    """Check p2p and host memory; the latter counts lids, not positions."""
     spec, options = "rmat:7", {"weights": "1..9"}
 
     def work(comm):
@@ -108,9 +110,10 @@ def test_answers_on_it(policy, ranks, direct):
         np.testing.assert_allclose(rank, ranks_of[gids], rtol=1e-4)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(6))
 def test_algorithms_by_chance(seed):
-    """Answers are the host's, and certificates hold, whatever carries messages."""
+    """Compare answers with the host's, and check certificates, for both transports."""
     spec, ranks, policy, options = a_case(seed)
     rng = random.Random(seed)
     name, direct, hosts = rng.choice(["bfs", "sssp", "cc", "pagerank", "kcore"]), seed % 3 > 0, rng.random() < 0.5
@@ -133,7 +136,7 @@ def test_algorithms_by_chance(seed):
     want = flat_run(name, Graph.load(spec, comm=SerialComm(), **options), backend="cpu", **given).columns
     found = succeed(ranks, work)
     order = np.argsort(np.concatenate([columns["vertex"] for columns in found]))
-    for column in want.keys() - {"predecessor"}:  # of which several may be right
+    for column in want.keys() - {"predecessor"}:  # several may be right
         here = np.concatenate([columns[column] for columns in found])[order]
         np.testing.assert_allclose(here, want[column], rtol=1e-6 if name == "pagerank" else 0)
 
@@ -170,7 +173,7 @@ def test_rows_by_gid_are_the_hosts(renumber):
 
 
 def ascend(offsets, targets, longest=np.inf):
-    """Whether targets do in every row of up to so many."""
+    """Return True if targets ascend in every row of at most ``longest``."""
     falls = np.flatnonzero(np.diff(targets.astype(np.int64)) < 0) + 1
     row = np.searchsorted(offsets, falls, side="right") - 1
     return ((offsets[row] == falls) | (np.diff(offsets.astype(np.int64))[row] > longest)).all()
@@ -179,7 +182,10 @@ def ascend(offsets, targets, longest=np.inf):
 @pytest.mark.parametrize("weights", [None, "1..9"])
 @pytest.mark.parametrize("piece", [16, 1 << 20])
 def test_hubs_come_first_in_every_row(piece, weights, monkeypatch):
-    """As positions say, whoever builds: pulls find an active neighbour sooner, and neighbours share cache lines."""
+    """Check that rows are sorted by position on every builder.
+
+    Pulls then find an active neighbour earlier, and neighbours share cache lines.
+    """
     monkeypatch.setattr(device_graph, "RENUMBERED", piece)
     host = Graph.load("rmat:6,symmetric", comm=SerialComm(), weights=weights)
     block = host.block
@@ -194,8 +200,11 @@ def test_hubs_come_first_in_every_row(piece, weights, monkeypatch):
 
 @pytest.mark.parametrize(("policy", "factor"), [("oec", 40), ("hash", 4)])
 def test_the_peak_of_ranks_is_planned(policy, factor, monkeypatch):
-    """Of two ranks together, with NumPy in CuPy's place, whose sorts need less; messages lie on the host, and so does
-    what loads kernels as they are launched."""
+    """Compare planned and measured peaks of two ranks together.
+
+    NumPy, in CuPy's place, needs less for sorting. Host memory has the messages, and code that loads kernels at a
+    launch.
+    """
     monkeypatch.setattr(build_memory, "LEAST", 1 << 10)
     spec = f"uniform:14,edge_factor={factor}"
     drawn(spec, 2, policy)  # compiles

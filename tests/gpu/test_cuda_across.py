@@ -1,4 +1,4 @@
-"""Rounds that emulated GPUs run together without the host, and what becomes of a rank whose peer does not answer."""
+"""Persistent multi-GPU kernel on emulated GPUs: rounds without the host, and ranks whose peer does not answer."""
 
 import ctypes
 import itertools
@@ -35,7 +35,7 @@ PATH = 60
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Rounds that each call of the kernel came to, on rank 0; the last of them is still to be agreed on."""
+    """Rounds per call of the kernel on rank 0; the last round of a call ends with the host's allreduce."""
     seen, across = [], Machine.run_device_rounds
 
     def counted(self, limit):
@@ -45,9 +45,7 @@ def calls(monkeypatch):
             seen.append(self.round - first + 1)
 
     monkeypatch.setattr(Machine, "run_device_rounds", counted)
-    monkeypatch.setattr(
-        message_layout, "HOST_CHECK_TIME", 10**12
-    )  # an emulated GPU is slow, and may have to share its core
+    monkeypatch.setattr(message_layout, "HOST_CHECK_TIME", 10**12)  # an emulated GPU is slow
     monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)
     return seen
 
@@ -91,14 +89,14 @@ def test_where_rounds_stop_being_small_does_not_show(small, calls):
 
 
 def test_buckets_are_opened_behind_a_round_that_nobody_ran_ahead_of(calls):
-    """What the bucket's round counts must begin at nothing."""
+    """Check that the counts of the round that opens a bucket start at 0."""
     options = Options(small=20, host_rounds=True)
     check(run(4, mesh(), [PROGRAMS["dist"]], policy="cvc", direction="push", options=options), ["dist"])
     assert calls
 
 
 def test_what_opens_a_bucket_keeps_none_from_being_wider(monkeypatch):
-    """Small rounds widen buckets; on several GPUs, in one call or many, as on one."""
+    """Check that small rounds widen buckets on several GPUs, in one call or many, as on one GPU."""
     monkeypatch.setattr(control_block, "FEW_EDGES", 300)
     monkeypatch.setattr(control_block, "MANY_EDGES", 3000)
     graph = simulated.skewed(900, 5000, directed=False)
@@ -125,8 +123,10 @@ def test_empty_buckets_are_passed_over_without_the_host(policy, calls):
 @pytest.mark.parametrize(("rows", "mailed", "few"), [(0, -1, exchange.FEW), (3, 4, exchange.FEW), (512, -1, 3)])
 @pytest.mark.parametrize("policy", ["hash", "cvc"])
 def test_one_block_or_all_take_what_came(policy, rows, mailed, few, monkeypatch):
-    """However many edges put what they propose into messages one by one; of more than ``few`` positions messages have a
-    head, and some are bits."""
+    """Check that one block or all blocks unpack, for any limit on proposals that edges write into messages directly.
+
+    Messages of more than ``few`` positions have a header, and some are bitsets.
+    """
     monkeypatch.setattr(message_layout, "FEW_ROWS", rows)
     monkeypatch.setattr(exchange, "FEW", few)
     monkeypatch.setattr(message_layout, "MAILED", mailed)
@@ -136,7 +136,7 @@ def test_one_block_or_all_take_what_came(policy, rows, mailed, few, monkeypatch)
 
 @pytest.mark.parametrize("rows", [0, 1 << 20])
 def test_more_rows_than_threads(rows, monkeypatch):
-    """From each peer, whether one block takes them or all."""
+    """Check more received values per peer than threads, unpacked by one block or by all."""
     monkeypatch.setattr(message_layout, "FEW_ROWS", rows)
     star = simulated.graph(1501, np.zeros(1500, int), np.arange(1, 1501), directed=False)
     (results,) = run(3, star, [Distances(source=1)], policy="hash", direction="push")
@@ -145,7 +145,7 @@ def test_more_rows_than_threads(rows, monkeypatch):
 
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_wide_offsets(policy, monkeypatch):
-    """As on graphs of 2**31 edges a rank."""
+    """Check 64-bit offsets, as for 2**31 edges per rank."""
     monkeypatch.setattr(device_graph, "WIDE", 1)
     programs = {name: PROGRAMS[name] for name in ("level", "dist", "core")}
     check(run(3, mesh(), programs.values(), policy=policy, direction="push"), programs)
@@ -162,7 +162,10 @@ def test_wide_offsets(policy, monkeypatch):
     ],
 )
 def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatch):
-    """However vertices lose neighbours, one by one or several in a message: the same frontiers, round by round."""
+    """Check that frontiers equal those of one rank in every round.
+
+    Lost neighbours arrive one by one, or several in a message.
+    """
     monkeypatch.setattr(message_layout, "MAILED", mailed)
     drawn, figures = simulated.skewed(300, 1800, directed=False), []
     kept = drawn.src != drawn.dst
@@ -180,7 +183,7 @@ def test_levels_are_peeled_in_the_rounds_of_one_rank(options, mailed, monkeypatc
     ("program", "mailed", "each"), [(Levels(source=1), -1, 1), (Labels(), -1, 2), (Labels(), message_layout.MAILED, 1)]
 )
 def test_blocks_meet_seldom(program, mailed, each, monkeypatch):
-    """Once a round where what mirrors are proposed goes into messages at once, else twice."""
+    """Check the grid barriers per round: one if edges write proposals directly into messages, else two."""
     monkeypatch.setattr(message_layout, "MAILED", mailed)
     met, across = [], Machine.run_device_rounds
 
@@ -196,7 +199,7 @@ def test_blocks_meet_seldom(program, mailed, each, monkeypatch):
 
 
 def test_mutants_fail():
-    """Far vertices that a message brings are lost."""
+    """Check a mutant that drops received vertices of far buckets."""
     mutant = "far[k] = far[k] && marked_far(v[k]);", "far[k] = false;"
     with pytest.raises(AssertionError):
         check(run(3, mesh(), [PROGRAMS["dist"]], policy="hash", direction="push", mutant=mutant), ["dist"])
@@ -207,14 +210,14 @@ LOCALLY = {"level": Hops(source=6), "dist": PROGRAMS["dist"], "label": Labels()}
 
 @cache
 def strictly(policy):
-    """What rounds without local ones find."""
+    """Return the results without local rounds."""
     return run(3, mesh(), LOCALLY.values(), policy=policy)
 
 
 @pytest.mark.parametrize("most", [1, 16, 1000])
 @pytest.mark.parametrize("policy", ["oec", "hash", "cvc"])
 def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
-    """Under cvc mirrors would have to hear of every round: there ranks exchange after each."""
+    """Check results and fewer exchanges; under cvc mirrors would need every round, so ranks exchange after each."""
     strict = strictly(policy)
     monkeypatch.setattr(message_layout, "MOST_LOCAL", most)
     monkeypatch.setattr(message_layout, "MOST_LOCAL_IN_BUCKET", most)
@@ -230,7 +233,10 @@ def test_local_rounds_come_to_the_same(policy, most, monkeypatch):
     [(Hops(source=1), "level", "MOST_LOCAL"), (Distances(source=1, delta=1000.0), "dist", "MOST_LOCAL_IN_BUCKET")],
 )
 def test_a_rank_exchanges_after_so_many_rounds_of_its_own(program, found, bound, monkeypatch):
-    """Each rank's stretch of the path is longer than the bound: one that has none exchanges once a stretch."""
+    """Check the exchanges on a path whose part per rank is longer than the bound.
+
+    With a bound that is never reached, a part costs one exchange.
+    """
     block, exchanges = PATH // 2, []
     for name in ("MOST_LOCAL", "MOST_LOCAL_IN_BUCKET"):
         monkeypatch.setattr(message_layout, name, 3 if name != bound else 0)
@@ -249,7 +255,7 @@ def test_programs_that_may_run_locally():
 
 
 def test_a_rank_that_shares_no_vertex_takes_part(calls):
-    """Two paths of their own; the ranks of one have nothing to say, but agree."""
+    """Check two separate paths: a rank without shared vertices sends no messages but takes part in the allreduce."""
     at = np.arange(20)
     src, dst = np.concatenate([at, 40 + at]), np.concatenate([at + 1, 41 + at])
     graph = simulated.graph(61, src, dst, directed=False)
@@ -265,14 +271,14 @@ def test_a_rank_that_shares_no_vertex_takes_part(calls):
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("k", [1, 3, 4])
 def test_one_core(ranks, k):
-    """Vertices that begin below the level are dropped by its first pass, too."""
+    """Check that the first pass also drops vertices whose degree is below the level."""
     src, dst, _ = mesh().arcs()
     (results,) = run(ranks, mesh(), [Peel(first=k - 1, single=True)], direction="push")
     np.testing.assert_array_equal(field(results, "core", mesh().n) >= k, oracles.core_numbers(mesh().n, src, dst) >= k)
 
 
 def test_programs_whose_proposals_may_travel_one_by_one():
-    """Sums of floats would depend on the order in which edges find them."""
+    """Check that float sums, which depend on the order of edges, are excluded."""
     assert order_independent(trace(Distances(), np.dtype(np.float32)))
     assert order_independent(trace(Peel(), None))
     assert not order_independent(trace(PageRank(), None))
@@ -280,7 +286,7 @@ def test_programs_whose_proposals_may_travel_one_by_one():
 
 @pytest.mark.parametrize("kernel", ["across", "pack"])
 def test_a_rank_that_does_not_answer_for_the_watchdogs_seconds_ends_the_job(kernel, monkeypatch):
-    """Rank 1 skips a kernel, as if it were stopped. Only rank 0 has waited: rank 1 hears from it that it gave up."""
+    """Check that only rank 0 expires if rank 1 skips a kernel, as if it were stopped; rank 1 then gets its signal."""
     monkeypatch.delenv("DGRAPH_PEER_TIMEOUT", raising=False)
     bitten = []
 
@@ -308,7 +314,7 @@ def test_programs_that_may_run_ahead():
 
 @pytest.mark.parametrize("kernel", ["across", "pack"])
 def test_a_rank_that_does_not_answer_is_named(kernel, monkeypatch):
-    """Rank 1 skips a kernel, as if it hung: rank 0 gives up, and all ranks say so."""
+    """Check that rank 0 gives up if rank 1 skips a kernel, as if it hung, and that all ranks report it."""
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.3")
     options = skips(kernel, monkeypatch)
     with pytest.raises(InternalError, match=r"rank 0 waited for .* rank 1 for more than 0.3 s"):
@@ -316,7 +322,7 @@ def test_a_rank_that_does_not_answer_is_named(kernel, monkeypatch):
 
 
 def skips(kernel, monkeypatch):
-    """Rank 1 does not run a kernel; options of a run that has it."""
+    """Make rank 1 skip a kernel; return options of a run that uses the kernel."""
     if kernel == "across":
         across = Machine.run_device_rounds
         monkeypatch.setattr(

@@ -1,5 +1,7 @@
-"""Pulls in two parts on emulated GPUs: messages of mirrors are copied while rows of masters are pulled. The bits of the
-answers, and the messages, are those of rounds that pack."""
+"""Pulls in two parts on emulated GPUs: mirrors' messages are copied while rows of masters are pulled.
+
+Answers and messages are equal, bit for bit, to those of rounds with ``pack``.
+"""
 
 from functools import cache
 
@@ -25,13 +27,13 @@ RANK = PageRank(tol=0.0, max_iter=11)
 
 @cache
 def hubs(directed=True):
-    """Rows of all lengths, of masters and of mirrors."""
+    """Return a graph with rows of all lengths, of masters and of mirrors."""
     return simulated.skewed(230, 1500, directed)
 
 
 @pytest.fixture(autouse=True)
 def copied(monkeypatch):
-    """However small, and rows are cut where they are long here; counts what each rank copied, by (to, size)."""
+    """Copies of all ranks, as (to, size); small pulls are split, too, and short rows count as long."""
     done, copy = [], Raw.copy
 
     def counted(self, to, source, size, stream=None):
@@ -47,21 +49,21 @@ def copied(monkeypatch):
 
 @pytest.fixture(params=["at once", "late"])
 def streams(request, monkeypatch):
-    """Kernels beside the rounds' stream run at once, or when it waits for them."""
+    """Run kernels of the second stream at once, or when the rounds' stream waits for them."""
     monkeypatch.setattr(Stream, "late", request.param == "late")
 
 
 def personalized(context):
-    """Runs of it begin with weights."""
+    """Give the runs of a context personalisation weights."""
     run = context.run
     weight = context.local.gids[: context.local.masters] % 7 / 687.0
     context.run = lambda program: run(program, {"weight": weight})
 
 
 def same_bits(ranks, program, graph, mutant=None, renumber=None, tiled=True, **choices):
-    """Results, which are those of hosts that agree on rounds, in as many messages of as many bytes."""
+    """Return results after a comparison with rounds that end in the host's allreduce: bits, rounds, messages, bytes."""
     options = [Options(renumber=renumber), Options(host_rounds=True, renumber=renumber)]
-    here, there = options if tiled else [one.unsifted() for one in options]
+    here, there = options if tiled else [one.without_edge_copies() for one in options]
     (ours,) = run(ranks, graph, [program], options=here, mutant=mutant, **choices)
     (hosts,) = run(ranks, graph, [program], options=there, **choices)
     np.testing.assert_array_equal(field(ours, "rank", graph.n), field(hosts, "rank", graph.n))
@@ -74,11 +76,11 @@ def same_bits(ranks, program, graph, mutant=None, renumber=None, tiled=True, **c
 @pytest.mark.parametrize(("kept", "directed"), [(1, True), (20, True), (20, False), (10_000, True)])
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 1), ("oec", 3), ("cvc", 4)])
 def test_values_of_hubs_that_blocks_keep(policy, ranks, kept, directed, monkeypatch):
-    """However many: the bits are those of a pull that keeps none."""
+    """Compare with a pull that keeps no hubs' values in shared memory, bit for bit."""
     monkeypatch.setattr(at, "HUB_BYTES", 8 * kept)
     graph, choices = hubs(directed), {"policy": policy, "options": Options(renumber=True).without_edge_copies()}
     (ours,) = run(ranks, graph, [RANK], **choices)
-    monkeypatch.setattr(Launcher, "puller", "pull")
+    monkeypatch.setattr(Launcher, "pull_kernel", "pull")
     (plain,) = run(ranks, graph, [RANK], **choices)
     np.testing.assert_array_equal(field(ours, "rank", graph.n), field(plain, "rank", graph.n))
 
@@ -115,7 +117,7 @@ def test_lists_of_long_rows_are_cut_where_mirrors_begin():
         context.backend.machine = made
 
     run(3, hubs(), [RANK], wrapped=looked, options=Options())
-    assert (np.array(found).reshape(3, 2, 2).max(axis=0) > 1).all()  # of either list some, of masters and of mirrors
+    assert (np.array(found).reshape(3, 2, 2).max(axis=0) > 1).all()  # both lists have rows of masters and of mirrors
 
 
 @pytest.mark.parametrize(("program", "wrapped"), [
@@ -133,12 +135,12 @@ def test_programs_have_the_same_bits(program, wrapped, policy, sync, copied):
     ("iec", True, "auto"), ("oec", False, "auto"), ("oec", True, "push"), ("cvc", False, "flip"), ("oec", True, "flip"),
 ])  # fmt: skip
 def test_where_it_does_not_apply(policy, directed, direction, copied):
-    """No mirror is proposed to, or rounds push; where directions take turns, only those that pull."""
+    """Check that nothing is copied without proposals to mirrors, or in rounds that push."""
     if direction == "flip":
         src, dst, _ = hubs(directed).arcs()
         (ours,) = run(3, hubs(directed), [RANK], policy=policy, direction=direction, options=Options())
         np.testing.assert_allclose(field(ours, "rank", 230), oracles.pagerank(230, src, dst, rounds=11), rtol=1e-12)
-    elif direction == "push":  # atomics add in any order
+    elif direction == "push":  # atomics add in an unspecified order
         run(3, hubs(directed), [RANK], policy=policy, direction=direction, options=Options())
     else:
         same_bits(3, RANK, hubs(directed), policy=policy)
@@ -152,7 +154,7 @@ def test_little_is_packed(monkeypatch, copied):
 
 
 def test_ranks_decide_by_themselves(monkeypatch, copied):
-    """Peers find the messages that they would have had."""
+    """Check that peers receive the usual messages if only rank 1 splits its pulls."""
     able = pull_overlap.PullOverlap._bytes
     monkeypatch.setattr(
         pull_overlap.PullOverlap, "_bytes", lambda self, f: self.exchange.comm.rank == 1 and able(self, f)
@@ -164,7 +166,7 @@ def test_ranks_decide_by_themselves(monkeypatch, copied):
 @pytest.mark.usefixtures("streams")
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("cvc", 4)])
 def test_programs_after_rounds_that_were_started_in_vain(policy, ranks, copied):
-    """An end amid rounds that were started, a limit, and programs after them in the same mailboxes."""
+    """Check an end, or a limit, while later rounds are already launched, and later programs in the same mailboxes."""
 
     def limited(context):
         run = context.run
@@ -188,14 +190,14 @@ def test_programs_after_rounds_that_were_started_in_vain(policy, ranks, copied):
 
 
 def test_ranks_that_want_to_see_their_hosts_come_back(monkeypatch, copied):
-    """After every turn: of the rounds that were started ahead, all but one in vain."""
+    """Check a return to the host after every turn: all but one of the rounds launched ahead do nothing."""
     monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", -1.0)
     same_bits(3, RANK, hubs())
     assert copied
 
 
 def order(program):
-    """What the host of rank 0 gave to its GPU, in order; ``beside``: on the stream of copies."""
+    """Return the commands that rank 0's host gives its GPU, in order; ``beside``: on the stream of copies."""
     given = []
 
     def watched(context):
@@ -232,7 +234,7 @@ def order(program):
 
 
 def test_what_a_round_asks_of_the_host():
-    """Each stream waits for the other's work where it reads it."""
+    """Check the commands of a round: each stream waits for the other's work before it reads it."""
     first = len(order(PageRank(tol=0.0, max_iter=8)))
     rounds = order(PageRank(tol=0.0, max_iter=16))
     wanted = [
@@ -246,7 +248,7 @@ def test_what_a_round_asks_of_the_host():
 
 
 def test_messages_go_to_the_next_higher_rank_first(copied):
-    """So that ranks write to different ones."""
+    """Check that ranks start with different peers."""
     went = []
 
     def watched(context):
@@ -277,8 +279,7 @@ def test_messages_go_to_the_next_higher_rank_first(copied):
     ("return {0, (u64)mirrors};", "return {0, (u64)count};"),
 ])  # fmt: skip
 def test_mutants_of_kernels_fail(mutant, monkeypatch):
-    """What was sent stays with the sender; rounds in vain are announced; rows of masters, or of mirrors, are pulled
-    twice."""
+    """Check mutants: sent proposals are not reset; empty rounds are announced; rows of one kind are pulled twice."""
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "2")
     with pytest.raises((AssertionError, PeerLost)):
         same_bits(3, PageRank(tol=0.0, max_iter=3), hubs(), mutant=mutant)
@@ -299,7 +300,7 @@ def announced_before_copies(monkeypatch):
 
 
 def unpacked_before_copies(monkeypatch):
-    """The rounds' stream does not wait."""
+    """Make the rounds' stream not wait."""
     hold = Raw.hold
     monkeypatch.setattr(Stream, "late", True)
     monkeypatch.setattr(Raw, "hold", lambda self, event, stream=None: hold(self, event, stream) if stream else None)

@@ -1,4 +1,4 @@
-"""Rounds of emulated GPUs whose ends no host agrees on: the same answers in as many rounds."""
+"""Rounds of emulated GPUs that end without the host's allreduce: the same answers in as many rounds."""
 
 import numpy as np
 import oracles
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
 
 def both(programs, size, **choices):
-    """Results, and those of the host's loop."""
+    """Return the results, and those of the host's loop."""
     small = choices.pop("small", -1)
     ours = run(size, mesh(), programs, options=Options(small=small), **choices)
     return ours, run(size, mesh(), programs, options=Options(host_rounds=True, small=small), **choices)
@@ -39,12 +39,12 @@ def test_answers_and_rounds_are_those_of_the_host(policy, direction, sync, ranks
     )
     check(ours, names)
     for name, mine, theirs in zip(names, ours, hosts, strict=True):
-        if name in ("level", "rank", "core"):  # in others, which of a round's proposals a source still sees is chance
+        if name in ("level", "rank", "core"):  # in others a source may already see proposals of the same round
             assert [row[:4] for row in mine[0][2].rounds.kept] == [row[:4] for row in theirs[0][2].rounds.kept], name
 
 
 def host_work(program, **options):
-    """What rank 0's host did: launches, reads of the device, agreements; and the rounds it did them for."""
+    """Return the work of rank 0's host: launches, reads of the device, allreduces; and the rounds."""
     done = {"launches": 0, "reads": 0, "agreements": 0}
 
     def watched(context):
@@ -78,7 +78,7 @@ def host_work(program, **options):
     (Levels(source=6, limit=8), Levels(source=6, limit=16), (5, 2, 1), (4, 1 / 2, 0)),
 ])  # fmt: skip
 def test_a_round_asks_less_of_the_host(program, longer, host, device):
-    """Of each broad round: launches, reads, agreements."""
+    """Check the launches, reads and allreduces per large round."""
     for options, wanted in (({"host_rounds": True}, host), ({}, device)):
         *work, rounds = host_work(longer, **options) - host_work(program, **options)
         assert tuple(np.array(work) / rounds) == wanted
@@ -87,7 +87,7 @@ def test_a_round_asks_less_of_the_host(program, longer, host, device):
 @pytest.mark.parametrize("small", [-1, 20, 200])
 @pytest.mark.parametrize("likely", [control_block.NEXT_ANY, control_block.NEXT_LARGE, control_block.NEXT_SMALL])
 def test_what_was_started_ahead_in_vain_does_nothing(likely, small, monkeypatch):
-    """Whatever was thought to follow a broad push."""
+    """Check every guess of the kind of round that follows a large push."""
     monkeypatch.setattr(DeviceBsp, "_likely", lambda self: likely if self.follows else control_block.NEXT_ANY)
     names = ["dist", "label"]
     check(run(3, mesh(), [PROGRAMS[name] for name in names], direction="push", options=Options(small=small)), names)
@@ -119,15 +119,15 @@ def test_components_by_trees(policy):
 
 
 def test_nobody_waits_for_a_rank_that_cannot_go_on(monkeypatch):
-    """Far within the time that GPUs wait for each other."""
-    walks = Machine.walks
+    """Check that an error on one rank ends all ranks long before GPUs' waits time out."""
+    launches = Machine.edge_launches
 
     def fails(self):
         if self.device_exchange.comm.rank == 1 and self.round == 2:
             raise MemoryError("no room")
-        return walks(self)
+        return launches(self)
 
-    monkeypatch.setattr(Machine, "walks", fails)
+    monkeypatch.setattr(Machine, "edge_launches", fails)
     with pytest.raises((MemoryError, InternalError), match=r"no room|waited for a message from rank 1"):
         run(3, mesh(), [Levels(source=6)], direction="push", options=Options(small=-1))
 
@@ -143,7 +143,7 @@ def test_a_start_that_fails_is_told_as_it_was(monkeypatch):
 
 
 def test_mutants_fail():
-    """A rank's own sums stand for those of all."""
+    """Check a mutant that takes a rank's own sums for those of all ranks."""
     mutant = "p < env.others ? word_of(p", "false ? word_of(p"
     results = run(3, mesh(), [PROGRAMS["rank"]], mutant=mutant, options=Options(small=-1))
     with pytest.raises(AssertionError):
@@ -153,7 +153,7 @@ def test_mutants_fail():
 @pytest.mark.parametrize("options", [Options(small=-1, reach=0), Options(host_rounds=True), Options(reach=4)])
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_pulls_leave_out_who_has_nobody_to_look_back_at(ranks, options):
-    """Here the source, and vertices without edges, which stand behind all others; and nobody else."""
+    """Check that pulls skip exactly the vertices without in-edges: the source, and isolated vertices at the end."""
     src = np.append(199, np.arange(100))
     graph, levels = simulated.graph(200, src, np.arange(101)), [Levels(source=200, limit=200)]
     (results,) = run(ranks, graph, levels, policy="iec", direction="pull", options=options)

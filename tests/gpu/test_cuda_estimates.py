@@ -1,4 +1,4 @@
-"""Core numbers as estimates that fall, on emulated GPUs: alone, between ranks, rows of every length; refusals."""
+"""Core numbers by H-index estimates on emulated GPUs: on one GPU, between ranks, rows of every length; refusals."""
 
 from functools import cache
 
@@ -28,12 +28,12 @@ from dgraph.report import Progress, Trace
 
 pytestmark = pytest.mark.mpi_skip
 SHORT = {"TINY_ROW": 3, "WARP_ROW": 12, "PIECE": 32, "BINS": 32, "EXACT": 12, "MOST_CLAIMED": 40}
-"""Sizes at which small graphs have every kind of row, and estimates beyond the bins of one value each."""
+"""Sizes that give small graphs rows of every kind, and estimates beyond the bins of one value each."""
 
 
 @cache
 def dense():
-    """A graph of core numbers up to 14, with hubs and a long path."""
+    """Return a graph of core numbers up to 14, with hubs and a long path."""
     drawn, path = simulated.skewed(300, 5000, directed=False), np.arange(299, 330)
     src, dst = np.append(drawn.src, path), np.append(drawn.dst, path + 1)
     return simulated.graph(331, src[src != dst], dst[src != dst], directed=False)
@@ -47,7 +47,7 @@ GRAPHS = {
 
 
 def core_numbers(graph):
-    """By networkx."""
+    """Return core numbers by networkx."""
     whole = networkx.Graph(zip(graph.src.tolist(), graph.dst.tolist(), strict=True))
     whole.add_nodes_from(range(graph.n))
     found = networkx.core_number(whole)
@@ -55,7 +55,7 @@ def core_numbers(graph):
 
 
 def alone(graph, program, device, **options):
-    """The program's end on one rank."""
+    """Return the program's final state on one rank."""
 
     def work(comm):
         block = graph.block(comm)
@@ -95,7 +95,7 @@ def test_rows_of_every_length_alone(device, short):
     ("oec", "auto", 3, True, 60, True), ("hash", "poison", 2, True, None, True), ("hash", "auto", 4, True, 25, True),
 ])  # fmt: skip
 def test_between_ranks(policy, sync, ranks, direct, small, device, short):
-    """Where a rank goes on alone for long, for short, or not at all; and where GPUs exchange without their hosts."""
+    """Check long, short and no phases of a rank alone, and exchanges with and without the hosts."""
     for graph in (dense(), mesh()):
         options = Options(small=small, blocks=3, host_rounds=not device)
         (results,) = run(ranks, graph, [Estimate()], policy=policy, sync=sync, direct=direct, options=options)
@@ -104,7 +104,7 @@ def test_between_ranks(policy, sync, ranks, direct, small, device, short):
 
 @needs_compiler
 def test_the_same_rounds_on_every_grid():
-    """What a round reads was written before it: so neither threads nor blocks change what falls when."""
+    """Check that rounds do not depend on threads and blocks: a round reads only what earlier rounds wrote."""
     rounds = {alone(dense(), Estimate(), device_of("emulated", blocks)).rounds for blocks in (1, 2, 3)}
     assert len(rounds) == 1
     assert 2 * rounds.pop() < alone(dense(), Peel(), device_of("emulated", 2)).rounds
@@ -112,7 +112,7 @@ def test_the_same_rounds_on_every_grid():
 
 @needs_compiler
 def test_a_rank_goes_on_alone():
-    """A path that three ranks share: they exchange when its ends have worn away, and not step by step."""
+    """Check the exchanges on a path over three ranks: few, since a rank alone lowers its whole part."""
     at = np.arange(60)
     path = simulated.graph(61, at, at + 1, False)
     exchanges = {}
@@ -125,7 +125,10 @@ def test_a_rank_goes_on_alone():
 
 @needs_compiler
 def test_exchanges_without_the_host_are_the_same(monkeypatch):
-    """As many rounds, as much to tell; the host is asked where that is much, and at the end."""
+    """Check equal exchanges and recorded rounds.
+
+    Only exchanges of many changes, and the last one, use the host's allreduce.
+    """
     calls, across = [], HindexMachine.run_device_rounds
 
     def counted(self, limit):
@@ -193,7 +196,7 @@ def test_mutants_fail(ranks, mutant, short):
 
 @needs_compiler
 def test_one_core():
-    """The members of the k-core take no estimate above k."""
+    """Check that estimates of members of the k-core are not above k."""
     right = core_numbers(dense())
     for k in (1, 7, int(right.max()) + 1):
         found = alone(dense(), Estimate(first=k - 1, single=True), device_of("emulated", 2))["core"]
@@ -222,6 +225,7 @@ def test_without_a_gpu(monkeypatch):
     assert dgraph.run("kcore", graph, variant="peeling").summary["largest_core"] == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("architecture", "core", "fused"), [
     ("sm_75", "int32", True), ("sm_80", "int32", False), ("sm_90", "int64", True), ("sm_100", "int64", False),
 ])  # fmt: skip

@@ -1,5 +1,4 @@
-"""Exchanges between emulated GPUs: answers of oracles under every policy, direction and sync; every encoding; what a
-rank does that waits in vain."""
+"""Exchanges between emulated GPUs: the oracles' answers under every policy, direction and sync, and every encoding."""
 
 from functools import cache
 
@@ -40,7 +39,7 @@ COMBINATIONS = [
 
 @cache
 def mesh():
-    """Hubs and a long path: broad frontiers and thin ones; undirected, whole weights."""
+    """Return an undirected graph with hubs, a long path and integer weights: its frontiers are large and small."""
     some, path = simulated.skewed(90, 400, directed=False), np.arange(89, 120)
     src, dst = np.append(some.src, path), np.append(some.dst, path + 1)
     made = simulated.graph(121, src[src != dst], dst[src != dst], directed=False)
@@ -68,7 +67,7 @@ def answer(name):
     ("core", False, "auto", ("shuffle(header, HEADER_NUMBER) != number", "false")),
 ])  # fmt: skip
 def test_mutants_fail(name, direct, sync, mutant):
-    """What was sent stays with the sender; nobody is said to be active; an old message is read again."""
+    """Check mutants: sent proposals are not reset; no vertex is marked active; an old message is read again."""
     results = run(4, mesh(), [PROGRAMS[name]], policy="cvc", direction="push", sync=sync, direct=direct,
                   options=Options(small=-1, host_rounds=True), mutant=mutant)  # fmt: skip
     with pytest.raises(AssertionError):
@@ -77,7 +76,7 @@ def test_mutants_fail(name, direct, sync, mutant):
 
 @pytest.mark.parametrize("direct", [True, False])
 def test_mirrors_hear_of_active_masters_alone(direct):
-    """When a first round pulls, of many vertices that have mirrors one is active."""
+    """Check the bytes before a first round that pulls: of many vertices with mirrors, one is active."""
     sent = []
     for sync in ("auto", "full"):
         (results,) = run(
@@ -91,7 +90,7 @@ def test_mirrors_hear_of_active_masters_alone(direct):
     ("oec", "auto", 3, True), ("cvc", "poison", 4, True), ("iec", "full", 2, False), ("hash", "auto", 4, True),
 ])  # fmt: skip
 def test_components_by_trees(policy, sync, ranks, direct):
-    """Labels spread by trees inside a rank: far fewer rounds than by edges, on a mesh and on islands."""
+    """Check that local trees spread labels in fewer rounds than edges, on a mesh and on islands."""
     islands = simulated.grid(15, seed=2)
     keep = np.random.default_rng(1).random(islands.src.size) < 0.6
     islands = simulated.graph(islands.n, islands.src[keep], islands.dst[keep], directed=False)
@@ -126,7 +125,7 @@ def check(results, names=tuple(PROGRAMS)):
 
 @pytest.mark.parametrize(("policy", "direction", "sync", "ranks", "direct"), COMBINATIONS[2:6])
 def test_answers_where_vertices_are_numbered_by_degree(policy, direction, sync, ranks, direct):
-    """Owners and mirrors put the same positions in the same order."""
+    """Check that owners and mirrors order positions equally."""
     numbered = Options(renumber=True)
     check(run(ranks, mesh(), PROGRAMS.values(), policy=policy, direction=direction, sync=sync, direct=direct,
               options=numbered))  # fmt: skip
@@ -144,7 +143,7 @@ def test_skewed_graphs_are_numbered_by_degree_on_all_ranks_or_none(room):
 
         def noted(local, comm):
             prepare(local, comm)
-            numbered.append(backend._numbered)
+            numbered.append(backend._renumber)
 
         backend.prepare = noted
 
@@ -160,7 +159,7 @@ def test_answers(policy, direction, sync, ranks, direct):
 
 @pytest.mark.parametrize("mutant", [None, ("f, i % SHARES, SHARES);", "f, 0, SHARES);")])
 def test_bits_of_many_positions_are_shared_by_warps(mutant):
-    """Some 700 mirrors of each of two ranks; more of them in a chunk than offsets would be worth."""
+    """Check bitsets of some 700 mirrors per rank, which are shorter than offsets."""
     graph = simulated.skewed(2500, 9000, directed=False)
     src, dst, _ = graph.arcs()
     levels = oracles.bfs(graph.n, src, dst, 0)
@@ -171,7 +170,7 @@ def test_bits_of_many_positions_are_shared_by_warps(mutant):
 
 
 def test_slices_of_slices():
-    """By lid, whatever stands where; and not a list of positions that the host makes."""
+    """Check that slices are by lid under any numbering, and need no list of positions from the host."""
     place = np.array([2, 0, 1, 4, 3])
     column = FieldView(device_of("emulated", 2), np.arange(10, 15), place)
     assert np.asarray(column[1:4]).tolist() == [10, 11, 14]

@@ -1,5 +1,7 @@
-"""Pushes in two parts, on emulated GPUs: what mirrors were proposed to travels beside edges into masters. Answers,
-messages and their bytes are those of rounds that are not cut."""
+"""Pushes in two parts on emulated GPUs: proposals to mirrors are exchanged beside edges into masters.
+
+Answers, messages and bytes equal those of rounds that are not split.
+"""
 
 from functools import cache
 from types import SimpleNamespace
@@ -29,7 +31,7 @@ FAR = 2**31 - 1
 
 @pytest.fixture
 def cut(monkeypatch):
-    """Every push is cut, however small; counts those of each rank."""
+    """Ranks of all split pushes; every push is split, however small."""
     walked, walk = [], push_overlap.PushOverlap.walk
 
     def counted(self, sync):
@@ -45,7 +47,7 @@ def cut(monkeypatch):
 
 @pytest.fixture(params=["at once", "late"])
 def streams(request, monkeypatch):
-    """The exchange runs at once, or as late as it may: when the rounds' stream waits for it."""
+    """Run the exchange at once, or as late as possible: when the rounds' stream waits for it."""
     monkeypatch.setattr(Stream, "late", request.param == "late")
     return request.param
 
@@ -71,7 +73,7 @@ def test_answers(policy, sync, ranks, renumber, cut, streams):
     assert {*cut} == {*range(ranks)}
     hidden = [rank[2].seconds.get("hidden", 0) > 0 for result in results for rank in result]
     assert hidden == [any(rank[2].rounds.parts().get("hidden", ())) for result in results for rank in result]
-    assert {*hidden} == {streams == "at once"}  # what comes late has nothing beside it
+    assert {*hidden} == {streams == "at once"}  # a late exchange overlaps nothing
 
 
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("hvc,threshold=4", 3), ("cvc", 4)])
@@ -86,11 +88,15 @@ def test_answers_on_directed_graphs(policy, ranks, cut):
     assert cut
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("streams")
 @pytest.mark.parametrize(("policy", "ranks"), [("oec", 3), ("cvc", 4)])
 @pytest.mark.parametrize("some", [None, 1])
 def test_messages_are_those_of_rounds_that_are_not_cut(policy, ranks, some, cut, monkeypatch):
-    """Of programs whose rounds find the same in any order, sums among them. ``some``: the one rank that cuts."""
+    """Compare messages of programs whose rounds do not depend on order, sums among them.
+
+    ``some``: the only rank that splits its pushes.
+    """
     if some is not None:
         cuts = push_overlap.PushOverlap.cuts
         monkeypatch.setattr(
@@ -121,7 +127,7 @@ def test_sums_of_floats_are_not_cut(cut):
 
 
 def graphs(found):
-    """Collects the rank of each program's machine, the address of its rows' edges, and its graph."""
+    """Return a wrapper that appends (rank, address of the edges walked, graph) of each machine to ``found``."""
 
     def looked(context):
         if "machine" in vars(context.backend):
@@ -143,7 +149,7 @@ def graphs(found):
     ("oec", {"overlap": True, "record": True}),
 ])  # fmt: skip
 def test_where_nothing_is_cut_no_rows_are_copied(policy, more, cut):
-    """No edge leads into a mirror, a schedule or counts are asked for."""
+    """Check that nothing is split without edges into mirrors, with a requested schedule, or with recorded counts."""
     found = []
     results = run(3, mesh(), [PROGRAMS["dist"]], policy=policy, direction="push", options=Options(small=-1, **more),
                   wrapped=graphs(found))  # fmt: skip
@@ -155,7 +161,7 @@ def test_where_nothing_is_cut_no_rows_are_copied(policy, more, cut):
 
 
 def test_a_round_that_another_schedule_would_walk_stays_whole(monkeypatch):
-    """As does one that is not broad."""
+    """Check that rounds of another schedule, and small rounds, are not split."""
     walked = []
     monkeypatch.setattr(push_overlap.PushOverlap, "walk", lambda self, sync: walked.append(self))
     monkeypatch.setattr(push_overlap, "BROAD", 1)
@@ -168,7 +174,7 @@ def test_a_round_that_another_schedule_would_walk_stays_whole(monkeypatch):
 
 
 def test_rows_are_brought_into_parts_once_and_others_walk_them_as_they_were(cut):
-    """A pull adds the floats of an undirected graph's rows in their order, whoever pushed along them before."""
+    """Check that rows are split once, into a copy: a later pull adds floats in the original order."""
     found, programs = [], [PROGRAMS[name] for name in ("dist", "rank", "label")]
     _, ours, _ = run(3, mesh(), programs, options=Options(overlap=True, small=-1, reach=0), wrapped=graphs(found))
     (alone,) = run(3, mesh(), programs[1:2], options=Options(small=-1))
@@ -181,7 +187,7 @@ def test_rows_are_brought_into_parts_once_and_others_walk_them_as_they_were(cut)
 
 
 def order(monkeypatch, policy="oec"):
-    """What the host of rank 0 gave to its GPU in the rounds of a search; ``beside``: on the exchange's stream."""
+    """Return the commands that rank 0's host gives its GPU in a search; ``beside``: on the exchange's stream."""
     given = []
 
     def watched(context):
@@ -218,7 +224,7 @@ def order(monkeypatch, policy="oec"):
 
 @pytest.mark.usefixtures("cut")
 def test_what_a_round_asks_of_the_host(monkeypatch):
-    """The boundary first; each stream waits for the other's work where it reads it."""
+    """Check that the boundary comes first, and that each stream waits for the other's work before it reads it."""
     wanted = [
         "part_degrees", "part_sums", f"edges {-at.OF_MIRRORS}", "record", "hold beside", "pack beside", "unpack beside",
         "record beside", f"edges {-at.OF_MASTERS}", "count_visited", "hold", "count_hidden", "end_round",
@@ -229,8 +235,10 @@ def test_what_a_round_asks_of_the_host(monkeypatch):
 
 
 def test_the_interior_leaves_room_for_the_exchange(cut, monkeypatch):
-    """Blocks that a multiprocessor holds: 6 of the walker, 4 and 3 of the exchange, so two of the walker make room.
-    What is not beside edges has all of the GPU."""
+    """Check the grids: a multiprocessor holds 6 blocks of the walker, or 4 and 3 of the exchange.
+
+    So the walker leaves out two. Kernels that run alone get the whole GPU.
+    """
     grids, scans = set(), set()
 
     def watched(context):
@@ -257,9 +265,9 @@ def test_the_interior_leaves_room_for_the_exchange(cut, monkeypatch):
         "dgraph.backend.cuda.round_kernels.launcher.Launcher.resident", lambda self, module, kernel: resident[kernel]
     )
     check(pushed(4, mesh(), [PROGRAMS["level"]], policy="cvc", wrapped=watched), ["level"])
-    beside = {("edges", True, 8), ("pack", True, 2), ("unpack", True, 2)}  # of two multiprocessors
+    beside = {("edges", True, 8), ("pack", True, 2), ("unpack", True, 2)}  # blocks on two multiprocessors
     assert grids == beside | {("edges", False, None), ("pack", False, None), ("unpack", False, None)}
-    assert len(scans - {None}) == len(scans) == 1  # both passes deal out a list alike
+    assert len(scans - {None}) == len(scans) == 1  # both passes split a list equally
     assert cut
 
 
@@ -297,7 +305,7 @@ def test_no_more_is_hidden_than_exchanges_took():
     ("core", ("if (number == -OF_MIRRORS)", "if (false)")),
 ])  # fmt: skip
 def test_mutants_of_kernels_fail(name, mutant, monkeypatch):
-    """Sums of the whole, or of the other part; edges of a part left out, or walked twice."""
+    """Check mutants: prefix sums of the whole, or of the other part; edges of a part skipped, or walked twice."""
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "2")
 
     def right():
@@ -307,17 +315,17 @@ def test_mutants_of_kernels_fail(name, mutant, monkeypatch):
             return False
         return True
 
-    assert not in_a_child(right)  # which may leave the arrays
+    assert not in_a_child(right)  # it may write out of bounds
 
 
 def masters_first(monkeypatch):
-    """What mirrors are proposed to comes behind the exchange."""
+    """Make proposals to mirrors arise after their exchange."""
     words = SimpleNamespace(OF_MIRRORS=at.OF_MASTERS, OF_MASTERS=at.OF_MIRRORS, LOCAL_EDGES=at.LOCAL_EDGES)
     monkeypatch.setattr(push_overlap, "at", words)
 
 
 def not_waited_for(monkeypatch):
-    """The rounds' stream does not wait for the exchange."""
+    """Make the rounds' stream not wait for the exchange."""
     hold = Raw.hold
     monkeypatch.setattr(Stream, "late", True)
     monkeypatch.setattr(Raw, "hold", lambda self, event, stream=None: hold(self, event, stream) if stream else None)

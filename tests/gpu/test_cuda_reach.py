@@ -1,4 +1,4 @@
-"""A search that emulated GPUs run as a whole, in one kernel: rounds that push and pull, small and broad ones."""
+"""Breadth-first search in one persistent kernel on emulated GPUs: rounds that push and pull, small and large."""
 
 from functools import cache
 
@@ -28,8 +28,10 @@ ALWAYS_BITS, ALWAYS_POSITIONS = 0, 1 << 18
 
 @cache
 def crowd(directed: bool):
-    """A path into a crowd, and one that leads out of it to a star: bfs from 200 pushes, pulls and pushes again, and
-    small rounds are followed by a broad one."""
+    """Return a path into a dense part, and one out of it to a star.
+
+    From 200, bfs pushes, pulls and pushes again, and a large round follows small ones.
+    """
     some = simulated.skewed(150, 900, directed)
     into, out, back = np.arange(200, 206), np.arange(210, 240), np.arange(239, 245)
     src = np.concatenate([some.src, into, [206], [140], out, back, [245]])
@@ -42,7 +44,7 @@ def crowd(directed: bool):
 
 @cache
 def stairs():
-    """Layers of ten vertices, each joined to all of the next: a twentieth of the edges a round, until few are left."""
+    """Return layers of ten vertices, each joined to all of the next: a twentieth of the edges per round."""
     width, layers = 10, 20
     here, there = np.arange(width).repeat(width), np.tile(np.arange(width), width)
     step = width * np.arange(layers).repeat(width * width)
@@ -53,7 +55,7 @@ def stairs():
 
 @cache
 def hubs():
-    """Four hubs that each know a third of all, and nobody else has many edges: from 399 few of them pull all others."""
+    """Return four hubs with a third of all vertices each: from 399, these few pull all other vertices."""
     hub = np.arange(4) * 100
     leaves = np.setdiff1d(np.arange(398), hub)
     src = np.concatenate([hub.repeat(130), leaves[:-1], np.full(4, 399)])
@@ -72,12 +74,15 @@ def kept(results):
 
 
 REFERENCES: dict = {}
-"""By what was asked for: the graph, so that it stays, and what hosts found."""
+"""Arguments → graph (kept alive, since its id is in the key) and result of rounds with the host's allreduce."""
 
 
 def both(size, graph, source=200, **choices):
-    """The search, and the reference: rounds that hosts agree on, over the same frontiers. They go the same ways, too,
-    but for small rounds that are walked before all know which way is better (multi_gpu_rounds.cuh)."""
+    """Return the search's result after a comparison with rounds that end in the host's allreduce.
+
+    Frontiers are equal. Directions are equal, too, except of small rounds that are walked before the direction is known
+    on all ranks (multi_gpu_rounds.cuh).
+    """
     options = choices.pop("options", Options(reach=4))
     mutant = choices.pop("mutant", None)
     (ours,) = run(size, graph, [Levels(source=source + 1)], options=options, mutant=mutant, **choices)
@@ -139,7 +144,7 @@ def test_where_vertices_are_numbered_by_degree():
     [(200, 1600, True, (24, 6), (8, 3)), (150, 900, False, (27, 6), (11, 3))],
 )
 def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatch, launched):
-    """Launches and reads of a run, beside those of rounds that the host looks at."""
+    """Compare launches and reads with those of rounds that end on the host."""
     looks, read = [], Machine.read
 
     def noted(self):
@@ -157,8 +162,11 @@ def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatc
 
 @cache
 def multitude(directed: bool):
-    """So many that a warp of one block takes 32 words at a time. Those from 20,000 on have one edge or none, of hubs or
-    others; nobody reaches the last."""
+    """Return a graph so large that a warp of one block takes 32 words at a time.
+
+    Vertices from 20,000 on have few edges: leaves of hubs and of others, isolated vertices, and a ring that is not
+    reachable.
+    """
     rng = np.random.default_rng(3)
     src, dst = rng.integers(0, 20_000, 100_000) ** 2 // 20_000, rng.integers(0, 20_000, 100_000)
     leaves = rng.permutation(np.arange(20_000, 35_000))[:7_500]
@@ -177,7 +185,7 @@ SPARSE = {
 
 @pytest.mark.parametrize("name", [None, *SPARSE])
 def test_lanes_take_vertices_of_several_words(name):
-    """Late pulls, and those of whom the first neighbour does not say it."""
+    """Check late pulls, and vertices whose first neighbour is not active."""
 
     def search():
         for size, policy, directed in ((1, "oec", True), (1, "oec", False), (2, "oec", True), (2, "iec", False)):
@@ -193,7 +201,7 @@ def test_lanes_take_vertices_of_several_words(name):
 
 
 def test_small_rounds_in_a_row_are_left_to_their_kernel_and_broad_ones_taken_back(launched):
-    """What was reached meanwhile is looked up again."""
+    """Check that the search hands small rounds over, and afterwards rebuilds its bitmap of reached vertices."""
     both(3, crowd(True), policy="oec", options=Options(reach=4, small=20))
     rounds = [name for name in launched if name in ("persistent_bfs", "multi_gpu_rounds")]
     assert rounds[0] == "persistent_bfs"
@@ -210,7 +218,7 @@ def test_behind_which_round_it_leaves_does_not_show(few):
 
 @pytest.mark.parametrize("limit", range(1, 12))
 def test_a_limit_of_rounds_is_met_exactly(limit):
-    """The frontier is a list for whoever goes on."""
+    """Check rounds and levels; the frontier is left as a list."""
 
     def limited(context):
         context.max_rounds = limit
@@ -255,7 +263,10 @@ def test_hosts_that_agree_keep_their_rounds(launched):
 
 
 def test_a_rank_that_does_not_answer_is_named(monkeypatch):
-    """Rank 1 skips the kernel, as if it hung, and waits in the next one for rank 0: either may give up first."""
+    """Check the error if rank 1 skips the kernel, as if it hung.
+
+    Rank 1 then waits for rank 0 in the next kernel, so either may give up first.
+    """
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.3")
     launch = Launcher.launch
 

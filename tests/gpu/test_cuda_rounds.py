@@ -1,5 +1,7 @@
-"""Rounds of the GPU backend, emulated and on a GPU: the answers of oracles, whichever kernels walk a round; any number
-of rounds a call; the reference loop; components by hooking."""
+"""Rounds of the GPU backend, emulated and on a GPU, find the oracles' answers.
+
+Covered: all kernels that can walk a round, any number of rounds per call, the reference loop, components by hooking.
+"""
 
 import itertools
 import time
@@ -52,7 +54,7 @@ WAYS = {
 
 @cache
 def arcs(directed=False):
-    """An R-MAT-like graph with a path at its end: frontiers broad and thin. n, src, dst, weights."""
+    """Return n, src, dst, weights of a graph like R-MAT with a path at its end: large and small frontiers."""
     rng = np.random.default_rng(9)
     src, dst = (rng.integers(0, 400, 4000) ** 2 // 400 for _ in range(2))
     path = np.arange(400, 460)
@@ -125,7 +127,7 @@ def test_rounds_a_call_and_grids_do_not_show(device, name):
         machine = solved(machine_for(device_of(device, blocks), name, "auto", Options(small=300)), limit)
         check(machine, name)
         rounds.add(machine.round)
-    assert len(rounds) == 1 or name in ("labels", "distances")  # these may hear of a value in the round it is set
+    assert len(rounds) == 1 or name in ("labels", "distances")  # these may read a value in the round that sets it
 
 
 @pytest.mark.parametrize(("largest", "record", "wanted"), [
@@ -133,7 +135,7 @@ def test_rounds_a_call_and_grids_do_not_show(device, name):
     (2048, True, ["alb:push edges"]),
 ])  # fmt: skip
 def test_alb_leaves_a_round_without_huge_vertices_to_twc(largest, record, wanted):
-    """Unless its threads are counted."""
+    """Check that alb uses twc without huge vertices, unless edges by thread are recorded."""
     machine = machine_for(device_of("emulated", 2), "levels", "push", Options("alb", record=record))
     words = machine.words.copy()
     words[at.LOCAL_EDGES], words[at.LARGEST] = 3000, largest
@@ -156,7 +158,7 @@ def test_the_reference_loop(device, name, direction):
 @on_devices
 @pytest.mark.parametrize("name", ["levels", "distances", "peel"])
 def test_wide_offsets(device, name, monkeypatch):
-    """As on a graph of 2**31 edges."""
+    """Check 64-bit offsets, as for 2**31 edges."""
     monkeypatch.setattr(device_graph, "WIDE", 1)
     for options in (Options(), Options(small=-1), Options(schedule="merge_path")):
         machine = solved(machine_for(device_of(device, 2), name, "auto", options))
@@ -167,7 +169,7 @@ def test_wide_offsets(device, name, monkeypatch):
 @on_devices
 @pytest.mark.parametrize("piece", [64, 1 << 20])
 def test_rows_that_nothing_is_behind(device, piece, monkeypatch):
-    """But rows of one edge, of none, and of none by target."""
+    """Check the ends of rows: with more than one edge, with edges, with in-edges."""
     monkeypatch.setattr(device_graph, "HEADED", piece)
     device = device_of(device, 2)
     src = np.array([0, 0, 5, 70, 70, 300, 301])
@@ -217,8 +219,8 @@ def test_what_auto_walks_a_broad_round_by(vertices, edges, largest, name):
 
 @on_devices(gpu=False)
 def test_what_a_round_has_compiled_is_no_computation(device, monkeypatch):
-    """Of a schedule that nobody thought of before."""
-    monkeypatch.setattr(ModuleSet, "_walkers", lambda sources, fused: [])
+    """Check that a schedule compiled during a run counts as compilation."""
+    monkeypatch.setattr(ModuleSet, "_schedule_modules", lambda sources, fused: [])
     made, slow = device_of(device, 2), 0.5
     module = made.module
 
@@ -238,7 +240,7 @@ def test_what_a_round_has_compiled_is_no_computation(device, monkeypatch):
 
 @on_devices
 def test_a_schedule_that_is_asked_for_walks_components_as_labels(device):
-    """Union-find has no rounds that it could walk."""
+    """Check that a requested schedule runs label propagation: union-find has no rounds that it could walk."""
     n, src, dst, _ = arcs()
     local = local_graph(n, src, dst, directed=False)
     for asked, kind in (("auto", ComponentsSingle), ("twc", Machine)):
@@ -248,7 +250,7 @@ def test_a_schedule_that_is_asked_for_walks_components_as_labels(device):
 
 @on_devices
 def test_long_rows_are_added_in_chunks(device):
-    """PageRank of a star: the hub's row is cut, and the bits are the same on every grid."""
+    """Check PageRank of a star: the hub's row is cut, and the bits are equal on every grid."""
     leaves = np.arange(1, 9001)
     src, dst = oracles.symmetric(np.zeros(9000, np.int64), leaves)
     local = local_graph(9001, src, dst, directed=False)
@@ -267,7 +269,10 @@ def test_long_rows_are_added_in_chunks(device):
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("renumber", [False, True])
 def test_the_smallest_of_several_above(device, directed, renumber):
-    """Rows of a thread, of a warp and of several; where hubs are not first, the first that will do is the end."""
+    """Check parents for rows of a thread, of a warp and of several warps.
+
+    Rows not renumbered are sorted by id, so their scan ends at the first valid parent.
+    """
     n, hubs, rng = 6000, [70, 700, 5000], np.random.default_rng(4)
     level = rng.integers(1, 5, n).astype(np.int32)
     level[hubs] = 4
@@ -284,7 +289,7 @@ def test_the_smallest_of_several_above(device, directed, renumber):
     machine.fused(1)
     above, found = level[src] + 1 == level[dst], np.full(n, np.iinfo(np.int64).max)
     np.minimum.at(found, dst[above], src[above])
-    found[level == 1] = 8  # nobody else is above them
+    found[level == 1] = 8  # only the source is above them
     np.testing.assert_array_equal(np.asarray(machine.state["parent"]), found)
     (note,) = machine.notes()
     looked = sum(int(each.sum()) for each in note.edges.values())
@@ -304,7 +309,7 @@ def test_what_does_not_fit_is_refused_with_figures(device):
 @pytest.mark.parametrize("small", [-1, 1 << 20], ids=["launch by launch", "in one kernel"])
 @on_devices
 def test_a_vertex_that_waits_joins_once(device, small):
-    """More wait than threads look up at a time; the frontier of their bucket is all of them, each once."""
+    """Check a bucket of more waiting vertices than threads: each enters the frontier once."""
     gpu = device_of(device, 2)
     leaves = 40 * gpu.threads
     arcs = np.zeros(leaves, np.int64), np.arange(1, leaves + 1), np.full(leaves, 50, np.int32)

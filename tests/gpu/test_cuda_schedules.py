@@ -1,5 +1,7 @@
-"""Schedules: every edge of every active vertex exactly once, on grids smaller and larger than the work; and which
-thread visits how many, as the papers map them. The text runs as C++ on a CPU, and on a GPU where there is one.
+"""Schedules visit every edge of every active vertex exactly once, on grids smaller and larger than the work.
+
+Edges per thread are compared with models of the papers' mappings. Kernels run as C++ on a CPU, and on a GPU if there is
+one.
 """
 
 import numpy as np
@@ -39,7 +41,7 @@ OPTIONS = [(name, {}) for name in SCHEDULES] + [
 def test_every_edge_exactly_once(device, schedule, options, blocks):
     device = device_of(device, blocks)
     for name, active in FRONTIERS.items():
-        machine, _ = visited(device, schedule, active, record=True, **options)  # the text that the next test has, too
+        machine, _ = visited(device, schedule, active, record=True, **options)  # same text as in the next test
         assert exactly_once(machine, active), name
         assert machine.schedules(0) == [schedule]
 
@@ -47,7 +49,7 @@ def test_every_edge_exactly_once(device, schedule, options, blocks):
 @on_devices
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_backwards(device, schedule):
-    """A pull by a schedule walks the rows of all vertices."""
+    """Check that a pull by a schedule walks the rows of all vertices."""
     active = FRONTIERS["some"]
     machine, _ = visited(device_of(device, 3), schedule, active, direction="pull")
     assert exactly_once(machine, active)
@@ -56,7 +58,7 @@ def test_backwards(device, schedule):
 @on_devices
 @pytest.mark.parametrize("schedule", [name for name, row in SCHEDULES.items() if row.sums or row.option])
 def test_wide_offsets(device, schedule, monkeypatch):
-    """As on a graph of 2**31 edges: 64-bit offsets, and prefix sums from a scan."""
+    """Check 64-bit offsets and prefix sums from a scan, as for 2**31 edges."""
     monkeypatch.setattr(device_graph, "WIDE", 1)
     for blocks in (1, 5):
         machine, _ = visited(device_of(device, blocks), schedule, FRONTIERS["some"])
@@ -115,7 +117,7 @@ def test_a_wrong_template_is_found(device, schedule):
     ("schedule", "wide", "options"), [("lb", "(prefix_t)here", {}), ("split", "sums[i] = (u64)here", {"mdt": 1})]
 )
 def test_a_narrow_scan_is_found(device, schedule, wide, options, narrow, monkeypatch):
-    """Prefix sums that wrap; a graph of few edges needs a narrow type for that, and signed ones wrap at half."""
+    """Check mutants whose prefix sums overflow; on a small graph only a narrow type does."""
     monkeypatch.setattr(device_graph, "WIDE", 1)
     mutant = wide, wide.replace("here", f"{narrow}here")
 
@@ -128,7 +130,7 @@ def test_a_narrow_scan_is_found(device, schedule, wide, options, narrow, monkeyp
 
 @on_devices
 def test_the_number_of_blocks_may_be_chosen(device):
-    """More blocks than there is work for, and one."""
+    """Check one block, and more blocks than there is work for."""
     for blocks in (1, 31):
         machine, _ = visited(device_of(device, 2), "two_phase", FRONTIERS["some"], blocks=blocks)
         assert machine.kernels.grid("two_phase:push", fused=True) == blocks
@@ -139,11 +141,11 @@ MAPPED = {
     "split": {"mdt": 3}, "hierarchical": {"mdt": 90}, "dynamic_parallelism": {"grid_threshold": 50},
     "alb": {"alb_threshold": 256},
 }  # fmt: skip
-"""Options under which mappings are looked at, where the defaults do nothing to a small graph."""
+"""Options that change a mapping on a small graph, if the defaults do not."""
 
 
 def model_options(options):
-    """A schedule's options as its model has them."""
+    """Return a schedule's options as arguments of its model."""
     known = {
         "grid_threshold": "threshold",
         "alb_threshold": "threshold",
@@ -174,7 +176,7 @@ def test_threads_as_the_paper_maps_them(device, schedule, options):
 
 
 def mapped(machine, schedule, degrees, options):
-    """Holds recorded edges by thread against a model."""
+    """Compare recorded edges by thread with a model."""
     device = machine.device
     threads = device.threads
     blocks = machine.kernels.grid(f"{schedule}:push", fused=True)
@@ -186,7 +188,7 @@ def mapped(machine, schedule, degrees, options):
 
 @on_devices
 def test_sweeps(device):
-    """Three sweeps over a list of many vertices, each of them with equally many edges left."""
+    """Check three sweeps over a list of many vertices with equally many edges left."""
     rng = np.random.default_rng(4)
     n = 4 * 256 + 5
     arcs = n, np.repeat(np.arange(n), 6), rng.integers(0, n, 6 * n), rng.integers(1, 1 << 40, 6 * n)
@@ -198,7 +200,7 @@ def test_sweeps(device):
 
 @on_devices
 def test_stealing(device):
-    """One block's vertices have all the edges, so that others come to steal; every task is taken once."""
+    """Check that blocks steal if one block has all edges, and that every task is taken once."""
     n, blocks = 39 * 256, 3
     src = np.repeat(np.arange(n // blocks), 12)
     arcs = n, src, np.random.default_rng(5).integers(0, n, src.size), np.ones(src.size, np.int64)
@@ -221,7 +223,10 @@ def test_stealing(device):
 
 
 def test_no_two_models_alike():
-    """On two rounds, the whole graph and its largest vertices: a hybrid is one of its parts in each."""
+    """Check that models differ on two rounds, of the whole graph and of its largest vertices.
+
+    On one round a hybrid equals one of its parts.
+    """
     n, src, *_ = skewed()
     degrees = np.bincount(src, minlength=n)
     rounds = degrees, np.sort(degrees)[-40:]
@@ -246,7 +251,10 @@ def test_no_two_models_alike():
     ],
 )
 def test_split_degree_of_the_paper(degrees, mdt):
-    """rmat20: the lowest of ten bins below 1,181; ER23: degrees of a Poisson distribution of mean 4 up to 10."""
+    """Check the paper's examples.
+
+    rmat20: the lowest of ten bins below 1,181; ER23: degrees of a Poisson distribution of mean 4, up to 10.
+    """
     degrees = np.asarray(degrees, np.int64)
     n = degrees.size
     src = np.repeat(np.arange(n), degrees)

@@ -1,5 +1,7 @@
-"""Edges that never propose anything are left out before the first round: rows of the others, bit for bit; and not where
-too many stay, or a run goes on from a checkpoint."""
+"""Edges that can never propose a value are filtered before the first round.
+
+The other rows are equal bit for bit. Nothing is filtered if too many edges remain, or when a checkpoint is resumed.
+"""
 
 import numpy as np
 import oracles
@@ -20,7 +22,7 @@ TOPS = {"all alike": 1, "few alike": 5, "hardly any": 200}
 
 
 def begun(device, n, src, dst, tops, monkeypatch, kept=1, after=0):
-    """A machine that has begun, on vertices of these tops, ``after`` so many rounds."""
+    """Return a machine after ``begin``, for vertices with these tops, as after ``after`` rounds."""
     monkeypatch.setattr(work_arrays, "KEPT", kept)
     graph = DeviceGraph(local_graph(n, src, dst, directed=False), device, renumber=False)
     machine = FilteredMachine(trace(ShellLevels(first=15), None), graph, device, "auto", Options())
@@ -32,7 +34,7 @@ def begun(device, n, src, dst, tops, monkeypatch, kept=1, after=0):
 
 
 def rows(machine):
-    """Offsets and targets that its kernels walk."""
+    """Return the offsets and targets that the kernels walk; None if these are the whole graph's."""
     env, arrays, device = machine.kernels._values, machine.arrays, machine.device
     if env["out_offsets"] != device.address(arrays.kept_offsets):
         return None
@@ -46,8 +48,10 @@ def rows(machine):
 @pytest.mark.parametrize("hub", [False, True])
 @pytest.mark.parametrize("wide", [False, True])
 def test_rows_of_the_edges_that_stay(device, alike, hub, wide, monkeypatch):
-    """Rows of no edges, of a few, and one of more than a warp takes: words of bits lie across borders of rows.
-    ``wide``: as if edges were more than 2³¹."""
+    """Check empty and short rows, and one longer than a warp takes: words of marks span several rows.
+
+    ``wide``: with 64-bit offsets, as above 2³¹ edges.
+    """
     monkeypatch.setattr(device_graph, "WIDE", 1 if wide else device_graph.WIDE)
     rng = np.random.default_rng(len(alike) + hub)
     n = 700
@@ -67,11 +71,11 @@ def test_rows_of_the_edges_that_stay(device, alike, hub, wide, monkeypatch):
 
 @on_devices
 def test_too_many_stay(device, monkeypatch):
-    """One edge more than there is room for, and as many."""
+    """Check one edge more than fits, and exactly as many as fit."""
     path = np.arange(40)
     src, dst, *_ = oracles.symmetric(path, path + 1)
     tops = np.zeros(41)
-    tops[21:] = np.arange(20)  # the first 21 vertices, and one behind them: 42 of 80 edges
+    tops[21:] = np.arange(20)  # edges among the first 22 vertices remain: 42 of 80
     assert rows(begun(device_of(device), 41, src, dst, tops, monkeypatch, kept=2)) is None
     tops[21] = 30
     assert len(rows(begun(device_of(device), 41, src, dst, tops, monkeypatch, kept=2))[1]) == 40

@@ -1,4 +1,4 @@
-"""The text of the kernels: it compiles for every architecture without a GPU, and the choice of a backend is said."""
+"""Kernels compile for every architecture without a GPU; invalid choices of backend and options are refused."""
 
 import itertools
 import sys
@@ -47,14 +47,14 @@ PROGRAMS = (
 DISTANCES = ("int32", "uint32", "int64", "float32", "float64")
 WEIGHTS = (np.int32, np.float64, np.float32, np.int64)
 DRAWN = ("rmat:20", "gtgraph:33", "road:9x9", "roadnet:9x9", "smallworld:9")
-"""Graphs that a GPU draws: on every architecture each with one proof, and every proof."""
+"""Graphs that a GPU generates: on every architecture each with one kind of certificate, and every kind."""
 
 LONG = ("multi_gpu_rounds", "trees", "persistent_bfs", "round_kernels", "components", "parts")
-"""How names of texts end that NVRTC's optimizer takes more than a second for, up to 15."""
+"""Endings of names of texts that NVRTC optimises for more than a second, up to 15 s."""
 
 
 def kinds():
-    """Every kind of module a program has: (name, how its text is made of the traced program)."""
+    """Yield every kind of module of a program: its name, and the function from the traced program to its text."""
     for fused, wide in ((True, False), (False, True)):
         variant = module_text.Variant(wide=wide, fused=fused)
         yield "round_kernels", partial(module_text.round_kernels, variant=variant)
@@ -76,8 +76,10 @@ def kinds():
 
 
 def jobs():
-    """Some of programs × kinds, each for one architecture, so that each architecture meets every schedule and every
-    program: (program's number, kind, how, architecture). All of ``EVERYTHING``, which takes many minutes."""
+    """Yield (number of program, kind, function, architecture) for a sample of programs × kinds.
+
+    Every architecture gets every schedule and every program. With ``EVERYTHING`` all are compiled, in many minutes.
+    """
     if EVERYTHING:
         for i, (kind, how), architecture in itertools.product(range(len(PROGRAMS)), kinds(), ARCHITECTURES):
             yield i, kind, how, architecture
@@ -97,9 +99,10 @@ def test_every_architecture_meets_every_schedule_and_every_program():
 
 
 @pytest.mark.takes_all_cores
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernels_compile(architecture, monkeypatch):
-    """Of what takes long one text is optimised, on one architecture by turns; others are hardly optimised."""
+    """Compile all texts; of each kind that takes long, one is fully optimised, on one architecture in turn."""
     pytest.importorskip("cuda.bindings.nvrtc")
     left = {end for i, end in enumerate(LONG) if ARCHITECTURES[i % len(ARCHITECTURES)] == architecture}
     whole, quick = [], []
@@ -113,14 +116,14 @@ def test_kernels_compile(architecture, monkeypatch):
 
 
 def compile_all(wanted, architecture):
-    """Two at a time: NVRTC releases the interpreter lock."""
+    """Compile two texts at a time: NVRTC releases the interpreter lock."""
     with ThreadPoolExecutor(2) as pool:
         done = [pool.submit(nvrtc.compiled, whole, architecture, name) for whole, name in wanted]
         assert all(each.result() for each in done)
 
 
 def peeled():
-    """Modules of programs whose vertices are peeled as edges find them."""
+    """Yield modules of programs in which edges drop vertices immediately."""
     alone, several = (module_text.Variant(fused=fused, kcore_peel=True) for fused in (True, False))
     yield "rounds", partial(module_text.persistent_rounds, variant=alone)
     yield "multi_gpu_rounds", partial(module_text.multi_gpu_rounds, variant=several)
@@ -129,7 +132,7 @@ def peeled():
 
 
 def texts(architecture):
-    """What is compiled for one architecture, and the names."""
+    """Yield the texts to compile for one architecture, with names."""
     for i, kind, how, target in jobs():
         if target == architecture:
             yield how(trace(PROGRAMS[i], np.dtype(WEIGHTS[i % 4]))), f"{type(PROGRAMS[i]).__name__} {kind}"
@@ -166,8 +169,10 @@ def texts(architecture):
 
 
 def test_a_text_follows_from_the_wording_alone():
-    """Runs share texts by it: programs that say the same have the same, whatever their parameters' values; one that
-    differs in a constant, its type, a dtype, a weight or a flag has its own."""
+    """Check that equal signatures mean equal texts, since runs share texts by signature.
+
+    Values of parameters are not in the signature; constants, their types, dtypes, weights and flags are.
+    """
 
     def like(constant, **flags):
         class Small(Levels):
@@ -185,7 +190,7 @@ def test_a_text_follows_from_the_wording_alone():
         whole = module_text.module(traced, module_text.Variant(), "persistent_rounds")
         assert made.setdefault(traced.signature, whole) == whole
         texts.add(whole)
-    assert len(made) > len(texts) > len(programs)  # a flag may show in some texts only
+    assert len(made) > len(texts) > len(programs)  # a flag changes only some texts
     assert trace(Levels(source=1), None).signature == trace(Levels(source=2), None).signature
 
 
@@ -207,9 +212,9 @@ def test_without_cupy(monkeypatch):
 
 def test_options_of_the_gpu_without_one(monkeypatch):
     monkeypatch.setattr("dgraph.backend._has_gpu", lambda: False)
-    with pytest.raises(UsageError, match=r"--warp-size is about GPUs"):
-        run(warp_size=4)
-    with pytest.raises(UsageError, match=r"--schedule is about GPUs, and this run has none"):
+    with pytest.raises(UsageError, match=r"--schedule virtual_warp,warp_size=4 is about GPUs"):
+        run(schedule="virtual_warp", warp_size=4)
+    with pytest.raises(UsageError, match=r"--schedule alb is about GPUs, and this run has none"):
         run(schedule="alb")
     assert {"what": "backend", "taken": "cpu"}.items() <= run().report["choices"][0].items()
 
@@ -218,15 +223,18 @@ def test_options_of_the_gpu_without_one(monkeypatch):
     ("choices", "told"),
     [
         ({"schedule": "abl"}, "unknown schedule 'abl': did you mean 'alb'"),
-        ({"alb_threshold": "many"}, r"--alb-threshold 'many' is none of auto\|threads\|N"),
-        ({"alb_distribution": "cycle"}, "--alb-distribution 'cycle' is none of"),
-        ({"schedule": "virtual_warp", "warp_size": 12}, "--warp-size '12' is none of 2…32, a power of two"),
-        ({"schedule": "split", "mdt": 0}, "--mdt '0' is none of"),
+        ({"schedule": "alb", "alb_threshold": "many"}, r"--schedule alb,threshold=many is none of auto\|threads\|N"),
+        ({"schedule": "alb", "alb_distribution": "cycle"}, "--schedule (alb|lb),distribution=cycle is none of"),
+        (
+            {"schedule": "virtual_warp", "warp_size": 12},
+            "--schedule virtual_warp,warp_size=12 is none of 2…32, a power of two",
+        ),
+        ({"schedule": "split", "mdt": 0}, "--schedule split,mdt=0 is none of"),
         (
             {"schedule": "twc", "mdt": 9},
-            "--mdt is an option of the schedule split or hierarchical, and the schedule is twc",
+            "the schedule twc has no options; leave 'mdt=9' out",
         ),
-        ({"edge_chunk": False}, "--edge-chunk is an option of the schedule edge, and the schedule is auto"),
+        ({"edge_chunk": False}, "the schedule auto has no options; leave 'chunk=off' out"),
         ({"backend": "gpu"}, "unknown backend 'gpu'"),
     ],
 )

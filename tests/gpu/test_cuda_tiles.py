@@ -1,4 +1,4 @@
-"""Sums by tiles of targets: which edges lie where; sums against exact ones; the same bits on any grid."""
+"""Propagation blocking: positions of binned edges, sums against exact ones, equal bits on any grid."""
 
 import math
 
@@ -30,7 +30,7 @@ N = 230
 
 
 class Passed(Program):
-    """What all neighbours begin with, added up; from round to round it shrinks."""
+    """Sum the neighbours' start values, which shrink from round to round."""
 
     rounds: int = 1
     shrink: float = 1.0
@@ -66,7 +66,7 @@ class Wanted(Passed):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Tiles of few vertices, which are told apart a few at a time, in pieces of few edges."""
+    """Use small bins, few of them at a time, and pieces of few edges."""
     for name, value in (("TILE", 16), ("TILES_AT_ONCE", 17), ("TILED_EDGES", 100)):
         monkeypatch.setattr(at, name, value)
     monkeypatch.setattr(propagation_blocking, "LEAST", 32)
@@ -74,7 +74,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 def launched(monkeypatch):
-    """Names of kernels, and whether edges were brought in the order of their targets."""
+    """Names of launched kernels, with an entry whenever edges are transposed."""
     names, launch, turn = [], Launcher.launch, device_graph.DeviceGraph._turn
 
     def noted(self, module, kernel, *args, **more):
@@ -95,7 +95,7 @@ def skewed(directed=True):
 
 
 def begin_with(values):
-    """Of :class:`Passed`."""
+    """Return a wrapper that gives :class:`Passed` its start values."""
 
     def wrapped(context):
         run = context.run
@@ -106,7 +106,7 @@ def begin_with(values):
 
 
 def exact(graph, values):
-    """Sums over the neighbours of each vertex, and their number."""
+    """Return exact sums over the neighbours of each vertex, and the number of neighbours."""
     src, dst, _ = graph.arcs()
     sums = [math.fsum(values[src[dst == v]]) for v in range(graph.n)]
     return np.array(sums), np.bincount(dst, minlength=graph.n)
@@ -141,7 +141,7 @@ def test_every_edge_lies_in_the_tile_of_its_target(device, n, m, small):
 
 
 def test_pieces_are_about_in_the_order_of_sources(small, monkeypatch):
-    """Those of a chunk are not, but chunks follow each other where one block takes them."""
+    """Check that pieces follow the chunks of sources, whose inner order is unspecified, if one block bins them."""
     rng = np.random.default_rng(1)
     device = Device(1)
     rows = device_graph.DeviceGraph(local_graph(N, *rng.integers(0, N, (2, 4000))), device, renumber=False).out
@@ -149,7 +149,7 @@ def test_pieces_are_about_in_the_order_of_sources(small, monkeypatch):
     apart = np.searchsorted(rows.offsets, np.arange(0, 4000, at.TILED_EDGES), side="right") - 1
     for first, count, *_ in found.pieces.tolist():
         chunk = np.searchsorted(apart, found.sources[first : first + count], side="right")
-        assert (np.diff(chunk.astype(np.int64)) >= -1).all()  # a row may lie in two of them
+        assert (np.diff(chunk.astype(np.int64)) >= -1).all()  # a row may span two chunks
 
 
 @pytest.mark.parametrize("width", ["float64", "float32"])
@@ -173,7 +173,7 @@ def test_pagerank(policy, ranks, width, directed, hosts, small, launched):
 ])  # fmt: skip
 @pytest.mark.parametrize("width", ["float64", "float32"])
 def test_ranks_by_weights_go_by_rows(policy, ranks, directed, direction, width, small, launched):
-    """Tiles hold no weights."""
+    """Check that weighted PageRank pulls by rows: bins store no weights."""
     graph, program = skewed(directed), WeightedPageRank(tol=0.0, max_iter=7)
     graph.weights = np.random.default_rng(2).integers(0, 256, len(graph.src)).astype(np.int32)
 
@@ -203,7 +203,7 @@ def test_sums_have_the_same_bits_in_whatever_order_blocks_take_pieces(small):
 @pytest.mark.parametrize("rounds", [1, 4])
 @pytest.mark.parametrize(("ranks", "directed"), [(1, True), (3, True), (3, False)])
 def test_sums_differ_from_exact_ones_by_no_more_than_is_said(spread, rounds, ranks, directed, small):
-    """Terms of both signs and of all sizes, on any rank; later rounds have far smaller ones."""
+    """Check the error bound for terms of both signs and many magnitudes; later rounds have far smaller ones."""
     rng = np.random.default_rng(spread)
     graph = skewed(directed)
     values = rng.normal(size=N) * 2.0 ** rng.integers(-spread, spread + 1, N)
@@ -211,7 +211,7 @@ def test_sums_differ_from_exact_ones_by_no_more_than_is_said(spread, rounds, ran
     (found,) = run(ranks, graph, [program], options=Options(renumber=True), wrapped=begin_with(values))
     scale = 2.0 ** (-40 * (rounds - 1))
     sums, degrees = exact(graph, values)
-    most = abs(values).max() * degrees.max() * 2.0**-58  # a row in pieces may be reckoned to be twice as long
+    most = abs(values).max() * degrees.max() * 2.0**-58  # the bound may count a row in several pieces twice
     error = abs(field(found, "found", N) - sums * scale)
     assert (error <= (degrees * most + abs(sums) * 2.0**-52) * scale).all()
 
@@ -299,7 +299,7 @@ def check_sums(mutant):
 
 
 def check_mirrors(mutant):
-    """One rank's terms are far larger than the other's, whose rows they are part of."""
+    """Check sums in which one rank's terms are far larger than the other's."""
     graph, values = skewed(False), np.ones(N)
     values[0] = 2.0**12
     options = {"options": Options(renumber=True), "wrapped": begin_with(values), "mutant": mutant}

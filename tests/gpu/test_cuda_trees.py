@@ -1,4 +1,7 @@
-"""Components between emulated GPUs: what ranks say of their largest trees, and what is left out where those are one."""
+"""Connected components between emulated GPUs: exchange of the members of the ranks' largest trees.
+
+If these trees are one component, edges between members are skipped.
+"""
 
 import numpy as np
 import oracles
@@ -15,12 +18,12 @@ from dgraph.backend.cuda.gpu_options import Options
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
 UNCLEAR, CLEAR = (("OUTSIDE * room.outside < room.all", clear) for clear in ("false", "true"))
-"""Ranks try an edge of every vertex, as if leaning had joined few; or do not."""
+"""Mutants that force or skip joining a random edge of every vertex after the first hooking."""
 
 
 @pytest.fixture
 def united(monkeypatch):
-    """Whether ranks found that their largest trees are one, by rank."""
+    """Rank → True if ranks found that their largest trees are one component."""
     found, join = {}, ComponentsMulti.prepare
 
     def told(self):
@@ -32,14 +35,14 @@ def united(monkeypatch):
 
 
 def hubs(n: int, edges: int, seed: int):
-    """Few vertices have most edges, some have none, and some lie apart."""
+    """Return a graph in which few vertices have most edges, some have none, and some are separate."""
     rng = np.random.default_rng(seed)
     a, b = ((rng.random(edges) ** power * n).astype(np.int64) for power in (3, 2))
     return simulated.graph(n, a[a != b], b[a != b], directed=False)
 
 
 def cliques(*sizes: int):
-    """One behind the other, and nothing between them."""
+    """Return separate cliques with consecutive ids."""
     src, dst, first = [], [], 0
     for size in sizes:
         a, b = np.triu_indices(size, 1)
@@ -53,8 +56,10 @@ def side_by_side(one, other):
 
 
 def bridged(many: int = 20):
-    """Two cliques, a rank each, and a vertex between them that has leaves: of edges that are tried first none is its
-    one edge to its own rank's clique, and some are to the other's."""
+    """Return two cliques, one per rank, and a vertex between them that has leaves.
+
+    Its only edge to its own rank's clique is not among the edges that are tried first; edges to the other clique are.
+    """
     a, b = np.triu_indices(many, 1)
     bridge = 8 + many
     src = np.concatenate([a + 8, np.full(9 + many, bridge), a + bridge + 1])
@@ -78,7 +83,7 @@ def test_ranks_whose_largest_trees_are_one(ranks, options, united):
 
 
 def test_who_is_inside_needs_no_message(united):
-    """Of a star whose hub is on the last rank: bits, where every leaf's label would travel else."""
+    """Check the bytes for a star whose hub is on the last rank: bits of members instead of every leaf's label."""
     star = simulated.graph(400, np.full(399, 399), np.arange(399), directed=False)
     (told,) = run(3, star, [UnionFindLabels()], policy="oec")
     assert all(united.values())
@@ -89,7 +94,7 @@ def test_who_is_inside_needs_no_message(united):
 
 
 def test_the_smallest_label_is_found_at_once(united):
-    """Though its vertex joins late, by an edge to a vertex of another rank."""
+    """Check one round if the vertex of smallest label joins late, by an edge to another rank's vertex."""
     a, b = np.triu_indices(30, 1)
     src, dst = np.concatenate([a + 1, b + 31, np.arange(1, 31)]), np.concatenate([b + 1, a + 31, np.arange(31, 61)])
     graph = simulated.graph(61, np.append(src, 0), np.append(dst, 45), directed=False)
@@ -100,8 +105,10 @@ def test_the_smallest_label_is_found_at_once(united):
 
 
 def late():
-    """Two cliques, a rank each, with edges between them. A vertex that has edges only to the other's joins the tree of
-    them all, and behind its other neighbour is the smallest label, which nobody inside has heard of."""
+    """Return two joined cliques, one per rank, and a path to the smallest label.
+
+    The path's first vertex has edges only to the other rank's clique; the label behind it is unknown to all members.
+    """
     a, b = np.triu_indices(30, 1)
     src = np.concatenate([a + 2, b + 32, np.arange(2, 32), [0, 1, 62]])
     return simulated.graph(63, src, np.concatenate([b + 2, a + 32, np.arange(32, 62), [1, 62, 7]]), directed=False)
@@ -112,7 +119,7 @@ def late():
 )
 @pytest.mark.parametrize("options", [Options(), Options(small=-1)])
 def test_a_smaller_label_that_comes_late_reaches_all(options, mutant, united):
-    """Also those whom no edge has to tell: the whole tree is spread, and mirrors that were said to be inside."""
+    """Check that a late smaller label is spread over the whole tree, including mirrors of known members."""
     (results,) = run(2, late(), [UnionFindLabels()], options=options, mutant=(CLEAR, mutant or CLEAR))
     assert all(united.values())
     if mutant:
@@ -125,7 +132,7 @@ def test_a_smaller_label_that_comes_late_reaches_all(options, mutant, united):
 @pytest.mark.parametrize("options", [Options(), Options(small=-1)])
 @pytest.mark.parametrize("holds", [True, False])
 def test_a_smaller_label_of_a_mirror_reaches_all(options, holds, united):
-    """The smallest label is a mirror's, in a largest tree that its owner does not know it to be in."""
+    """Check that a mirror's smaller label spreads if the mirror is in a largest tree unknown to its owner."""
     a, b = np.triu_indices(30, 1)
     src, dst = np.concatenate([a + 1, b + 31, np.arange(1, 31)]), np.concatenate([b + 1, a + 31, np.arange(31, 61)])
     graph = simulated.graph(62, np.append(src, [0, 61]), np.append(dst, [61, 6]), directed=False)
@@ -140,7 +147,7 @@ def test_a_smaller_label_of_a_mirror_reaches_all(options, holds, united):
 
 
 def pairs(many: int = 40):
-    """A clique that all ranks are part of, and as many pairs of vertices."""
+    """Return a clique that all ranks share, and ``many`` separate pairs of vertices."""
     a, b = np.triu_indices(many, 1)
     src = np.concatenate([3 * a, 3 * np.arange(many) + 1])
     dst = np.concatenate([3 * b, 3 * (many - 1 - np.arange(many)) + 2])
@@ -148,7 +155,7 @@ def pairs(many: int = 40):
 
 
 def test_pairs_are_known_at_once(united):
-    """Each end knows the other's label, so that there is nothing to go on for after one round."""
+    """Check that one round suffices: each end of a pair knows the other's label."""
     (results,) = run(2, pairs(), [UnionFindLabels()])
     check(results, pairs())
     assert all(united.values())
@@ -160,7 +167,7 @@ def test_pairs_are_known_at_once(united):
 )
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_graphs_at_random(ranks, options, mutant):
-    """Rounds in one kernel, kernel by kernel, and by hosts; ranks that try an edge of every vertex, and that do not."""
+    """Check rounds in one kernel, kernel by kernel, and with the host's allreduce; with and without random edges."""
     for seed in range(8):
         rng = np.random.default_rng(seed)
         n, edges = int(rng.integers(20, 400)), int(rng.integers(20, 900))
@@ -172,20 +179,22 @@ def test_graphs_at_random(ranks, options, mutant):
 
 
 def untold(many: int = 100):
-    """A clique a rank, with edges to the first; on the third rank a hub whose leaves are on the others. One of these is
-    in the first clique's tree; the hub has no other edge."""
+    """Return a clique per rank, with edges to the first, and on the third rank a hub with leaves on the others.
+
+    One leaf is in the first clique's tree; the hub has no other edge to a clique.
+    """
     a, b = np.triu_indices(many, 1)
     second, hub, third = many + 4200, 2 * many + 4200, 2 * many + 4201
     few = np.arange(many)
     src = np.concatenate([a, [50], np.full(4200, hub), a + second, a + third, few, few])
     dst = np.concatenate([b, [many], np.arange(4200) + many, b + second, b + third, few + second, few + third])
-    whole = dst < third + many - 4  # its rank has a little less, and so the hub
+    whole = dst < third + many - 4  # fewer vertices for the last rank, so that it owns the hub
     return simulated.graph(third + many - 4, src[whole], dst[whole], directed=False)
 
 
 @pytest.mark.parametrize("mutant", [None, ("&& outside.has(v);", "&& false;")])
 def test_a_hub_that_nobody_said_to_be_inside(mutant, united):
-    """Its row is walked in chunks, all of them, though one is enough to know that it is inside."""
+    """Check that all chunks of the hub's row are walked, although one edge shows that it is a member."""
     (results,) = run(3, untold(), [UnionFindLabels()], mutant=mutant)
     assert all(united.values())
     if mutant:
@@ -206,12 +215,12 @@ def test_mirrors_with_edges_of_their_own_are_not_told(policy, united):
 @pytest.mark.parametrize(
     ("graph", "ranks", "one"),
     [
-        (cliques(20, 20), 4, False),  # two pairs of ranks with nothing between them
+        (cliques(20, 20), 4, False),  # two pairs of ranks without edges between them
         (cliques(100), 4, True),
         (bridged(), 2, False),
-        (cliques(20, 20), 3, False),  # the second rank has some of either
+        (cliques(20, 20), 3, False),  # the second rank has vertices of both
         (side_by_side(hubs(300, 900, 3), hubs(300, 900, 23)), 4, False),
-        (cliques(2), 4, True),  # ranks without a vertex have nothing to say
+        (cliques(2), 4, True),  # ranks without vertices do not count
     ],
 )
 def test_largest_trees_that_are_not_one(graph, ranks, one, united):
@@ -222,7 +231,7 @@ def test_largest_trees_that_are_not_one(graph, ranks, one, united):
 
 @pytest.mark.parametrize("options", [Options(renumber=True), Options(renumber=True, host_rounds=True)])
 def test_ranks_whose_vertices_have_no_edges(options, united):
-    """The last two of four: nobody leans on anybody there, and yet a tree is elected."""
+    """Check that the last two of four ranks elect a tree although none of their vertices was hooked."""
     busy = hubs(100, 400, 1)
     graph = simulated.graph(2000, busy.src, busy.dst, directed=False)
     (results,) = run(4, graph, [UnionFindLabels()], options=options)
@@ -246,10 +255,11 @@ def test_ranks_whose_vertices_have_no_edges(options, united):
     (late(), 2, ("if (env.apart && u >=", "if (false && u >=")),
 ])  # fmt: skip
 def test_mutants_fail(graph, ranks, mutant):
-    """Trees that are apart are taken for one; what others said is believed nevertheless; who is said to be inside has a
-    tree of its own; nobody believes what others said; any edge links trees; who is outside is left out, or joins nobody
-    who was told, by one edge or more; nobody looks for the smallest label, or not among those that an owner knows to be
-    inside; a mirror that joins a vertex nobody said to be inside is not looked at."""
+    """Check that every mutant gives wrong labels.
+
+    Mutants take separate trees for one, ignore or misuse received members, skip vertices outside the largest tree or
+    their edges to members, or lose the smallest label.
+    """
     (results,) = run(ranks, graph, [UnionFindLabels()], mutant=mutant)
     with pytest.raises(AssertionError):
         check(results, graph)

@@ -1,5 +1,4 @@
-"""Graphs stay on GPUs between runs, with the handle that the user holds, and leave where there is no room: on emulated
-GPUs, a thread a rank."""
+"""Graphs stay on GPUs between runs as long as their handle, and leave if memory is short; GPUs are emulated."""
 
 import gc
 import weakref
@@ -29,7 +28,7 @@ GPUS = 4
 
 
 class Gpu(Device):
-    """One on which graphs take memory: ``there`` are all that are on it."""
+    """Emulated GPU whose memory is used by ``there``, the graphs on it."""
 
     def __init__(self, number, memory, there):
         super().__init__(2, seed=number + 1, memory=memory)
@@ -50,7 +49,7 @@ def taken(graph):
 
 
 class Uploads(list):
-    """Numbers of the GPUs that graphs were brought to. ``memory``: bytes of a GPU."""
+    """Numbers of the GPUs that graphs were uploaded to. ``memory``: bytes of a GPU."""
 
     memory = 1 << 30
 
@@ -63,7 +62,7 @@ class Uploads(list):
         self.append(graph.device.number)
         graph.device.there.add(graph)
 
-    def gpu(self, backend, place, ranks_here, gpus):
+    def gpu(self, backend, place, ranks_here, gpus, allocator):
         number, backend.how = gpu_assignment.number(gpus, place, ranks_here, GPUS)
         return Gpu(number, self.memory, self.there[number])
 
@@ -75,12 +74,12 @@ def uploads(monkeypatch):
     made = Uploads()
     monkeypatch.setattr(device_graph.DeviceGraph, "_upload", lambda graph, local: made.bring(graph, local))
     monkeypatch.setattr(CudaBackend, "_gpu", lambda backend, *about: made.gpu(backend, *about))
-    monkeypatch.setattr("dgraph.backend.cuda.device.device.some", lambda: GPUS)
+    monkeypatch.setattr("dgraph.backend.cuda.device.device.count", lambda: GPUS)
     monkeypatch.setattr(backends, "_takes_gpu", lambda *_, **__: True)
     monkeypatch.setattr(selftest, "SIZES", (64, 20_000))
     monkeypatch.setattr(selftest, "TURNS", 4)
     monkeypatch.setattr(aware, "library_says", lambda: aware.NO)
-    monkeypatch.setattr(pools, "_keepers", [])
+    monkeypatch.setattr(pools, "_caches", [])
     monkeypatch.setattr(pools, "give_back", lambda *_: gc.collect())
     return made
 
@@ -176,7 +175,7 @@ def test_the_same_graph_by_another_policy_takes_the_place_of_the_first(uploads, 
         runs = [check(graph, expected, policy=policy) for policy in ("oec", "cvc", "cvc", "oec")]
         assert len(graph.held._graphs) == 2
         planned = [rank["gpu_memory"]["planned_bytes"] for run in runs for rank in run.report["ranks"]]
-        graph.held.device.memory = max(planned) + 4_000  # for messages, but not for other edges
+        graph.held.device.memory = max(planned) + 4_000  # enough for messages, but not for other edges
         for policy in ("hvc", "oec", "oec"):
             check(graph, expected, policy=policy)
             assert len(graph.held._graphs) == 1
@@ -186,7 +185,7 @@ def test_the_same_graph_by_another_policy_takes_the_place_of_the_first(uploads, 
 
 
 def test_what_a_program_left_with_a_graph_is_no_shortage(uploads):
-    """Edges by target: those who want them find them, those who do not let go of them."""
+    """Check that in-edges stay for programs that pull, and are freed if another program needs the memory."""
     graph, expected = graph_of(SerialComm())
     planned = [
         check(graph, expected, direction=direction).report["ranks"][0]["gpu_memory"]["planned_bytes"]
@@ -204,7 +203,7 @@ def test_what_a_program_left_with_a_graph_is_no_shortage(uploads):
 
 
 def test_a_graph_that_left_one_gpu_leaves_all(uploads):
-    """Ranks would else count positions of messages in different orders."""
+    """Check that all ranks upload again: otherwise they would order message positions differently."""
 
     def work(comm):
         graph, expected = graph_of(comm)

@@ -1,4 +1,4 @@
-"""Plans of GPU memory: the arrays that a machine has, to the byte; what is live on a GPU, within a tenth; refusals."""
+"""Plans of GPU memory: a machine's arrays to the byte, the peak on a GPU within a tenth; refusals."""
 
 import gc
 import tracemalloc
@@ -75,7 +75,7 @@ def test_arrays_are_those_that_were_planned(program, schedule):
 
 @pytest.mark.parametrize("skewed", [True, False])
 def test_uploading_takes_no_more_than_was_planned(skewed, monkeypatch):
-    """With NumPy in CuPy's place, whose sorts need less; scratch is bounded by pieces."""
+    """Compare planned and measured peaks; NumPy, in CuPy's place, needs less for sorting. Pieces bound the scratch."""
     for name in ("SOME", "RENUMBERED"):
         monkeypatch.setattr(device_graph, name, 1 << 12)
         monkeypatch.setattr(memory_plan, name, 1 << 12)
@@ -164,7 +164,7 @@ def test_edges_are_walked_whole_where_there_is_no_room_for_sifted_ones(monkeypat
 
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_what_ranks_share_is_planned(policy):
-    """The arrays that tell where mirrors are, to the byte; messages as the exchange asks for them."""
+    """Check arrays of mirror positions to the byte, and messages as the exchange allocates them."""
 
     def planned(comm):
         given = simulated.skewed(300, 4000, directed=True)
@@ -186,7 +186,7 @@ def test_what_ranks_share_is_planned(policy):
 @needs_compiler
 @pytest.mark.parametrize("name", ["cc", "kcore"])
 def test_a_graph_leaves_the_gpu_with_its_last_user(name):
-    """Machine code stays with the device, and must not hold on to what it last worked on."""
+    """Check that compiled modules, which the device keeps, hold no reference to a graph."""
     device = Device()
     graph = Graph.load("grid:9x9", comm=SerialComm())
     made = CudaBackend(0, 1, True, Options(), device)

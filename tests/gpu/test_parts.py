@@ -1,4 +1,4 @@
-"""Rows in two parts: what stands in each, how much memory that takes, how long it stays."""
+"""Rows in two parts, edges into mirrors and into masters: contents, planned memory, lifetime."""
 
 import tracemalloc
 from dataclasses import replace
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.mpi_skip
 
 
 class Sums(OnePass):
-    """How many edges reach a vertex."""
+    """Count the edges into each vertex."""
 
     total = Field("int64", reduce=ADD)
 
@@ -45,7 +45,7 @@ class Sums(OnePass):
 
 
 def parted(rows, masters, some, weighted=True):
-    """By row: targets and weights of either part; weights are the edges' numbers."""
+    """Return by row the targets and weights of both parts; weights are the edges' numbers."""
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.uint32)
     neighbours = np.array([target for row in rows for target in row], np.uint32)
     weights = np.arange(neighbours.size) if weighted else None
@@ -60,7 +60,7 @@ def parted(rows, masters, some, weighted=True):
 
 
 def expected(rows, masters):
-    """The same, in plain Python."""
+    """Return the expected result of ``parted``, computed in plain Python."""
     number, found = 0, []
     for row in rows:
         kinds = [], []
@@ -81,7 +81,7 @@ def test_kinds_stand_apart_and_in_order(rows, masters, some):
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("some", [7, 64, 1 << 20])
 def test_a_hub_is_longer_than_a_piece(weighted, some):
-    """And empty rows before it and behind, rows of one kind, no rows."""
+    """Check a row longer than a piece between empty rows, rows of one kind, and no rows."""
     rng = np.random.default_rng(some)
     rows = [[], [], rng.integers(0, 100, 500).tolist(), [], [3] * 9, [99] * 20, []]
     found, wanted = parted(rows, 60, some, weighted), expected(rows, 60)
@@ -97,14 +97,14 @@ def local_of(comm, policy="oec", directed=True, m=40_000):
 
 
 def one_of(size, **more):
-    """The first part of so many."""
+    """Return rank 0's partition of ``size``."""
     return simulated.succeed(size, lambda comm: local_of(comm, **more))[0]
 
 
 @needs_compiler
 @pytest.mark.parametrize("program", [Levels(source=1), PROGRAMS["dist"], Peel(), PageRank()])
 def test_memory_is_what_was_planned(program):
-    """Arrays and rows to the byte."""
+    """Compare planned and allocated arrays and rows, to the byte."""
     options, device = Options(overlap=True), Device()
     graph = device_graph.DeviceGraph(one_of(3), device)
     traced = trace(program, np.dtype(np.int32))
@@ -117,7 +117,7 @@ def test_memory_is_what_was_planned(program):
         own = rows.neighbours.nbytes + rows.weights.nbytes + rows.middles.nbytes
         assert own <= need.parts <= own + 8
         assert need.arrays - whole.arrays == machine.arrays.boundary_sums.nbytes
-        assert machine.arrays.boundary_sums.size == graph.local.size + 1  # and the sum of all
+        assert machine.arrays.boundary_sums.size == graph.local.size + 1  # and the total
         assert need.rounds > whole.rounds
     else:
         assert isinstance(program, PageRank)
@@ -171,7 +171,7 @@ def test_the_most_may_be_while_rows_are_brought_into_parts():
     (Levels(source=1), "auto", True, True), (Levels(source=1), "auto", False, False),
 ])  # fmt: skip
 def test_rows_are_only_copied_for_rounds_that_walk_them(program, direction, direct, cut):
-    """Not where components are joined by trees, cores estimated, or hosts agree on rounds."""
+    """Check that rows are not copied for union-find, estimates, or rounds with the host's allreduce."""
 
     def work(comm):
         local = local_of(comm, directed=False)
@@ -186,7 +186,7 @@ def test_rows_are_only_copied_for_rounds_that_walk_them(program, direction, dire
 
 @needs_compiler
 def test_copies_leave_where_others_need_their_room():
-    """A later run that pushes whole rows lets go of the parts where they are in its way."""
+    """Check that a later run that pushes whole rows frees the parts if it needs the memory."""
 
     def work(comm):
         device = Device(memory=1 << 30)

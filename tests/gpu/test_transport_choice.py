@@ -1,4 +1,4 @@
-"""Which transport joins whom: what cannot be is refused by the pair, wrong bytes are found, one host can be two."""
+"""Choice of a transport per pair of ranks: impossible ones are refused, wrong bytes detected, hosts simulated."""
 
 import threading
 import time
@@ -105,7 +105,7 @@ def test_nccl_that_does_not_start_is_left_out(monkeypatch):
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize(("fails", "told"), [(True, "RuntimeError: no memory"), (False, "a rank did not come")])
 def test_nccl_that_waits_for_a_rank_in_vain_is_left_out(monkeypatch, fails, told):
-    """NCCL's start has no end of its own where one rank does not come; the rank that failed says why."""
+    """Check a deadline for NCCL's start, which has none if a rank is missing; the failed rank's reason is reported."""
 
     class Waiting(Nccl):
         def NcclCommunicator(self, size, name, rank):
@@ -152,7 +152,7 @@ def test_a_wrong_number_of_fake_hosts(monkeypatch):
 
 
 def refusals(size, transport, **raw):
-    """The error that every rank raises."""
+    """Return the error message that every rank raises."""
     told = on_ranks(size, lambda comm: chosen(comm, transport, **raw))
     assert all(isinstance(error, UsageError) for error in told), told
     assert len(set(map(str, told))) == 1
@@ -209,7 +209,7 @@ def test_ranks_that_share_a_gpu_go_through_the_host():
 
 
 class Elsewhere(Raw):
-    """What is written to a peer never arrives there."""
+    """Peer memory in which nothing arrives."""
 
     def open(self, handle):
         super().open(handle)
@@ -217,7 +217,7 @@ class Elsewhere(Raw):
 
 
 class Flipping(Raw):
-    """One bit of every copy of more than 100 bytes is another one."""
+    """Copies of more than 100 bytes with one wrong bit."""
 
     def copy(self, to, source, size, stream=None):
         super().copy(to, source, size, stream)
@@ -254,7 +254,7 @@ def test_a_transport_that_brings_wrong_bytes_is_found_and_named(monkeypatch):
 
 @pytest.mark.mpi
 def test_processes():
-    """The same between processes, whose memory is opened by handles, and over MPI."""
+    """Check messages between processes, whose memory is opened by handles, and over MPI."""
     comm = world()
     for transport in ("auto", "p2p", "mpi-host"):
         links = chosen(comm, transport)
@@ -264,7 +264,7 @@ def test_processes():
 @pytest.mark.gpu
 @pytest.mark.mpi(min_size=2)
 def test_gpus():
-    """Ranks on the GPUs that there are, in turn: the self-test finds nothing wrong, with whatever can be."""
+    """Check ranks on the available GPUs, in turn: the self-test of every possible transport finds no error."""
     pytest.importorskip("cupy")
     from dgraph.backend.cuda.device.device import CudaDevice, count
 

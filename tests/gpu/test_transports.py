@@ -1,4 +1,4 @@
-"""Messages between GPUs, emulated: whole, in time, into mailboxes of their own, by every transport."""
+"""Messages between emulated GPUs arrive complete, after packing, and in the right mailbox, by every transport."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_messages_arrive_whole(name, size):
 
 
 class Running(Raw):
-    """The current stream is at work: it writes ``late`` (address, bytes) when somebody waits for its event."""
+    """Current stream that is still busy: it writes ``late`` (address, bytes) when its event is waited for."""
 
     late = ()
 

@@ -1,4 +1,4 @@
-"""The distributed build: no arc is lost or doubled, and both sides number mirrors alike."""
+"""The distributed build: no arc is lost or doubled, and both sides number mirrors equally."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_any_number_of_parts(policy, parts, ranks):
     if ranks > 1:
         graphs = GRAPHS
     else:
-        # Every graph meets odd or even numbers of parts.
+        # Every graph gets odd or even numbers of parts.
         some = list(CASES) if EVERYTHING else list(CASES)[parts % 2 :: 2]
         graphs = {name: graph(*CASES[name].arcs()[:3]) for name in some}
         for given in graphs.values():

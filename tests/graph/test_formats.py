@@ -363,7 +363,7 @@ def test_the_load_line_says_it_all():
     block = load(str(DATA / "CA-GrQc.txt"), SerialComm(), LoadOptions(directed=False))
     assert describe(block) == (
         "CA-GrQc.txt: 5,242 vertices · 14,484 edges, undirected, unweighted · 12 self-loops dropped · "
-        "14,484 parallel edges merged · 1 isolated · largest degree 81 · sparse ids remapped · 0 lines dropped · "
+        "14,484 parallel edges merged · 1 isolated · largest degree 81 · sparse ids remapped · "
         "undirected: asked for"
     )
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(KINDS), st.randoms(use_true_random=False), st.integers(1, 3))
 def test_readers_agree_with_plain_python(kind, rng, ranks):

@@ -75,7 +75,10 @@ REFUSED = [
     ("a b\nc d e\n", "a.txt:2: got 'c d e'; it goes on after the last column"),
     ("a b 1\nc d x\n", "a.txt:2: got 'c d x'; the weight is not a number"),
     ("a b 1\nc d 1e999\n", "does not fit a double"),
-    ('a b\n"c" d\n', "a.txt:2: .*quotation"),
+    ("a b\n'c' d\n", "a.txt:2: .*quotation"),
+    ('a b\n"c d\n', "a.txt:2: .*not closed"),
+    ('a b\n"c"d e\n', "a.txt:2: .*goes on after"),
+    ('a b\n"" e\n', "a.txt:2: .*a name is empty"),
     ("a b\n" + "c" * 256 + " d\n", "a.txt:2: .*more than 255 bytes"),
     ("a b c d\n", "a.txt:1: got 4 columns"),
     ("# a\n", "got 0 columns"),
@@ -331,8 +334,8 @@ def test_the_command_line_calls_sources_by_name(tmp_path, capsys, monkeypatch):
     Path("a.txt").write_text("a/b c\na/b d\nd a/b\n")
     assert main(["bfs", "a.txt", "--ids", "string", "--report", "run.json"]) == 0
     said = capsys.readouterr()
-    assert "source a/b, reached 3" in said.out
-    assert "source a/b: it has the most out-edges" in said.out
+    assert "reached 3, depth 1" in said.out
+    assert "a/b: it has the most out-edges" in said.out
     assert json.loads(Path("run.json").read_text())["outcome"]["summary"]["source"] == "a/b"
     assert main(["bfs", "a.txt", "--ids", "string", "--source", "a/b,d", "-o", "out.txt", "-q"]) == 0
     assert Path("out.a%2Fb.txt").read_text() == "a/b 0\nc 1\nd 1\n"

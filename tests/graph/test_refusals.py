@@ -55,7 +55,7 @@ REFUSED = [
     ("a.col", "p edge 3 2\ne 1 2\n", r"a\.col: 1 e lines, but the p line"),
     ("a.col", "p edge 3 2\ne 1 2\nn 1 2\n", r"a\.col:3: .*does not begin with 'e'"),
     ("a.mtx", "4 4 3\n1 2 1\n", r"a\.mtx:1: got '4 4 3'; a Matrix Market file begins with"),
-    ("a.mtx", MTX.replace("coordinate", "array") + "1 1\n1\n", r"a\.mtx:1: got 'array'.*a dense array is no sparse"),
+    ("a.mtx", MTX.replace("coordinate", "array") + "1 1\n1\n", r"a\.mtx:1: got 'array'.*a dense array is not a sparse"),
     ("a.mtx", MTX.replace("real", "complex") + "1 1 1\n1 1 1 0\n", r"a\.mtx:1: got 'complex'; supported are patt"),
     ("a.mtx", MTX.replace("general", "skew-symmetric") + "2 2 1\n2 1 1\n", r"a\.mtx:1: got 'skew-symmetric'"),
     ("a.mtx", MTX.replace("general", "hermitian") + "2 2 1\n2 1 1\n", r"a\.mtx:1: got 'hermitian'"),
@@ -161,7 +161,8 @@ PROPERTIES = [
 ]
 NO_FILES = ["g.v/", "g\0.v", "g" * 300]
 LDBC += [
-    ({**PAIR, "g.properties": f"graph.g.vertex-file = {name}"}, UsageError, "no such file|no name") for name in NO_FILES
+    ({**PAIR, "g.properties": f"graph.g.vertex-file = {name}"}, UsageError, "no such file|not a file name")
+    for name in NO_FILES
 ]
 LDBC += [({**PAIR, "g.properties": content}, DataError, message) for content, message in PROPERTIES]
 FILES = [

@@ -213,7 +213,6 @@ KILLED = """
 import os, signal, sys
 import dgraph
 from partitioning.store import ArrayFile, StoreDraft
-from flat_run import flat_run
 calls = 0
 def dying(method, after):
     def wrapped(*args, **kwargs):

@@ -1,6 +1,4 @@
-"""Filters, induced and ego subgraphs, and the columns that they keep, against NetworkX and dictionaries."""
-
-from collections import Counter
+"""Columns kept with a graph, and subgraphs, against NetworkX: any number of ranks, ids and names, both directions."""
 
 import networkx as nx
 import numpy as np
@@ -8,295 +6,155 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loading import agreed, joined, share, written
-from simulated import on_ranks
 
 import dgraph
-from dgraph.comm import SerialComm, world
+from dgraph.comm import world
 from dgraph.errors import UsageError
-from dgraph.graph.build.order import by_degree
-from dgraph.graph.stored_graph import Graph
 
-SPREAD = 1_000_003
-"""Original ids are multiples of it, so that they are neither dense nor small."""
-
-EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(-3, 3)), min_size=1, max_size=40)
-KINDS = {
-    "directed": st.booleans(), "loops": st.booleans(), "parallel": st.booleans(), "ordered": st.booleans(),
-    "ranks": st.integers(1, 4),
-}  # fmt: skip
+pytestmark = pytest.mark.mpi
 
 
-class Case:
-    """One graph, made by ranks and by NetworkX; its vertex ``v`` has the columns ``v % 3`` and ``str(v)``."""
-
-    def __init__(self, edges, directed, loops, parallel, ordered, ranks):
-        self.edges, self.ranks, self.ordered = edges, ranks, ordered
-        self.how = {"directed": directed, "keep_loops": loops, "keep_parallel": parallel, "sparse_ids": True}
-        kinds = (nx.Graph, nx.DiGraph), (nx.MultiGraph, nx.MultiDiGraph)
-        self.oracle = kinds[parallel][directed]()
-        for u, v, w in edges:
-            u, v = u * SPREAD, v * SPREAD
-            self.oracle.add_nodes_from([u, v])
-            if u == v and not loops:
-                continue
-            if parallel or not self.oracle.has_edge(u, v):
-                self.oracle.add_edge(u, v, weight=w)
-            else:
-                self.oracle[u][v]["weight"] = min(w, self.oracle[u][v]["weight"])
-
-    def made(self, comm) -> Graph:
-        u, v, w = (np.array(each)[comm.rank :: comm.size] for each in zip(*self.edges, strict=True))
-        graph = Graph.from_edges(u * SPREAD, v * SPREAD, w, comm=comm, **self.how)
-        if self.ordered:
-            graph = Graph(by_degree(graph.block, comm), comm)
-        ids = graph.vertices()[::-1]
-        return graph.with_columns(third=(ids, ids // SPREAD % 3), text=(ids, [str(each) for each in ids]))
-
-    def check(self, change, wanted, ascending=True):
-        """Compare ``change(graph)`` on all ranks with a NetworkX graph, and its columns with the vertices'."""
-
-        def work(comm):
-            graph = change(self.made(comm))
-            vertices = graph.vertices()
-            assert graph.columns["third"].tolist() == (vertices // SPREAD % 3).tolist()
-            assert graph.columns["text"].tolist() == [str(vertex) for vertex in vertices]
-            return share(graph.block, comm), graph.fingerprint()
-
-        if not wanted:
-            with pytest.raises(UsageError, match="has at least one"):
-                agreed(on_ranks(self.ranks, work))
-            return
-        results = agreed(on_ranks(self.ranks, work))
-        found = joined([part for part, _ in results])
-        arcs = Counter()
-        for u, v, w in wanted.edges.data("weight"):
-            arcs[u, v, w] += 1
-            if not self.how["directed"] and u != v:
-                arcs[v, u, w] += 1
-        assert (sorted(found.vertices), Counter(found.arcs)) == (sorted(wanted), arcs)
-        assert (found.m, found.directed) == (wanted.number_of_edges(), self.how["directed"])
-        assert found.facts.isolated == nx.number_of_isolates(wanted)
-        assert found.facts.loops == nx.number_of_selfloops(wanted)
-        assert (found.facts.loops_kept, found.facts.duplicates_kept) == (
-            self.how["keep_loops"],
-            self.how["keep_parallel"],
+def made(n, edges, directed, names=False, order=None):
+    """Return a graph and its NetworkX oracle; each rank passes a share of the edges."""
+    G = nx.DiGraph() if directed else nx.Graph()
+    G.add_nodes_from(range(n))
+    for u, v in edges:
+        if u != v:
+            G.add_edge(u, v, weight=1 + (u * 7 + v * 7) % 11)
+    mine = list(G.edges(data="weight"))[world().rank :: world().size]
+    src, dst, weight = (
+        (np.array(column, np.int64) for column in zip(*mine, strict=True)) if mine else [np.zeros(0, int)] * 3
+    )
+    if names:
+        G = nx.relabel_nodes(G, {v: f"v{v:03}" for v in G})
+        called = np.array([f"v{v:03}" for v in range(n)])
+        graph = dgraph.Graph.from_edges(
+            called[src], called[dst], weight, directed=directed, vertices=called[world().rank :: world().size]
         )
-        if ascending:
-            assert (found.vertices, found.arcs) == (sorted(found.vertices), sorted(found.arcs))
-            names = np.array(found.vertices)
-            if found.arcs:
-                u, v, w = (np.array(each) for each in zip(*found.arcs, strict=True))
-                again = Graph.from_csr(
-                    np.searchsorted(u, [*names, SPREAD * 99]), np.searchsorted(names, v), w, comm=SerialComm(),
-                    **{key: self.how[key] for key in ("directed", "keep_loops", "keep_parallel")},
-                )  # fmt: skip
-                assert {printed for _, printed in results} == {again.fingerprint()}
+    else:
+        graph = dgraph.Graph.from_edges(src, dst, weight, n=n, directed=directed)
+    return graph, G
 
 
-@settings(max_examples=25)
-@given(EDGES, st.fixed_dictionaries(KINDS), st.sets(st.integers(0, 2)))
-def test_vertices_by_a_predicate(edges, kind, thirds):
-    case = Case(edges, **kind)
-    chosen = [v for v in case.oracle if v // SPREAD % 3 in thirds]
-    case.check(
-        lambda graph: graph.filter_vertices(lambda v: np.isin(v.third, list(thirds))), case.oracle.subgraph(chosen)
+def edges_of(graph):
+    """Return vertices and {(u, v): weight} of a graph, gathered on all ranks; smaller end first if undirected."""
+    comm, block = graph.comm, graph.block
+    ends = [block.ids.to_original(gids.astype(np.int64), comm) for gids in (block.sources(), block.targets)]
+    weights = np.ones(block.targets.size, np.int64) if block.weights is None else block.weights
+    src, dst, weights = (np.concatenate(comm.allgatherv(np.ascontiguousarray(a, np.int64))) for a in (*ends, weights))
+    vertices = comm.allgather_json(list(map(str, graph.vertices())))
+    mine = [] if graph.ids.names is None else [word.decode() for word in graph.ids.names.here]
+    names = [name for part in comm.allgather_json(mine) for name in part]
+    called = names.__getitem__ if names else int
+    found = {}
+    for u, v, w in zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True):
+        u, v = called(u), called(v)
+        found[(u, v) if graph.directed else tuple(sorted((u, v)))] = w
+    return {v for part in vertices for v in part}, found
+
+
+def check(graph, G):
+    """Compare vertices, edges and weights with NetworkX's graph."""
+    vertices, edges = edges_of(graph)
+    assert vertices == set(map(str, G))
+    want = {(u, v) if G.is_directed() else tuple(sorted((u, v))): w for u, v, w in G.edges(data="weight")}
+    assert edges == want
+    assert (graph.n, graph.m, graph.directed) == (len(G), G.number_of_edges(), G.is_directed())
+
+
+GRAPHS = st.integers(2, 12).flatmap(
+    lambda n: st.tuples(
+        st.just(n),
+        st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=40),
+        st.sets(st.integers(0, n - 1), min_size=1),
     )
-    case.check(
-        lambda graph: graph.filter_vertices(lambda v: v["vertex"] > 0), case.oracle.subgraph({*case.oracle} - {0})
-    )
+)
 
 
-@settings(max_examples=25)
-@given(EDGES, st.fixed_dictionaries(KINDS), st.integers(-3, 4))
-def test_edges_by_a_predicate(edges, kind, least):
-    case = Case(edges, **kind)
-
-    def keeps(u, v, *key):
-        low, high = (u, v) if kind["directed"] else (min(u, v), max(u, v))
-        return case.oracle.edges[u, v, *key]["weight"] >= least and low + 2 * high != 7 * SPREAD
-
-    wanted = nx.subgraph_view(case.oracle, filter_edge=keeps)
-    predicate = lambda e: (e.weight >= least) & (e.source + 2 * e.target != 7 * SPREAD)  # noqa: E731
-    case.check(lambda graph: graph.filter_edges(predicate), wanted)
-
-
-@settings(max_examples=25)
-@given(EDGES, st.fixed_dictionaries(KINDS), st.integers(0, 3), st.booleans())
-def test_egos(edges, kind, radius, undirected):
-    case = Case(edges, **kind)
-    center = edges[0][0] * SPREAD
-    wanted = nx.ego_graph(case.oracle, center, radius, undirected=undirected)
-    case.check(lambda graph: graph.ego(center, radius, undirected), wanted)
-
-
+@pytest.mark.parametrize("names", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+@given(drawn=GRAPHS)
 @settings(max_examples=15)
-@given(EDGES, st.fixed_dictionaries(KINDS), st.data())
-def test_induced(edges, kind, data):
-    case = Case(edges, **kind)
-    chosen = data.draw(st.lists(st.sampled_from(sorted(case.oracle)), max_size=8))
-    mine = lambda graph: chosen[graph.comm.rank :: graph.comm.size]  # noqa: E731
-    case.check(lambda graph: graph.induced(mine(graph)), case.oracle.subgraph(chosen))
-    case.check(lambda graph: graph.induced(np.array(chosen, np.int64)), case.oracle.subgraph(chosen))
+def test_subgraphs_are_those_of_networkx(directed, names, drawn):
+    n, edges, chosen = drawn
+    graph, G = made(n, edges, directed, names)
+    call = (lambda v: f"v{v:03}") if names else int
+    kept = [call(v) for v in sorted(chosen)]
+    check(graph.induced(kept[world().rank :: world().size]), G.subgraph(kept))
+    light = nx.edge_subgraph(G, [(u, v) for u, v, w in G.edges(data="weight") if w < 6]).copy()
+    light.add_nodes_from(G)
+    check(graph.filter_edges(lambda e: e.weight < 6), light)
+    for radius in (0, 1, 3):
+        check(graph.ego(kept[0], radius), nx.ego_graph(G, kept[0], radius=radius))
+        check(graph.ego(kept[0], radius, undirected=True), nx.ego_graph(G, kept[0], radius=radius, undirected=True))
+    ranked = graph.with_columns(odd=np.arange(n) % 2 == 1 if world().rank == 0 else np.zeros(0, bool))
+    odd = {call(v) for v in range(n) if v % 2}
+    if odd:
+        check(ranked.filter_vertices("odd"), G.subgraph(odd))
+        many = ranked.filter_vertices(lambda v: v.odd & (v.out_degree >= 0))
+        check(many, G.subgraph(odd))
+        assert many.columns["odd"].all()
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_columns_follow_the_undirected_graph(ranks):
-    case = Case([(i * i % 11, i * i * i % 7, i) for i in range(40)], True, False, False, False, ranks)
-    both = nx.Graph()
-    for u, v, w in case.oracle.edges.data("weight"):
-        both.add_edge(u, v, weight=min(w, both[u][v]["weight"]) if both.has_edge(u, v) else w)
-
-    def work(comm):
-        graph = case.made(comm).undirected()
-        assert graph.columns["third"].tolist() == (graph.vertices() // SPREAD % 3).tolist()
-        return comm.total(int(graph.filter_vertices(lambda v: v.third == 1).m))
-
-    wanted = both.subgraph([v for v in both if v // SPREAD % 3 == 1]).number_of_edges()
-    assert agreed(on_ranks(ranks, work)) == [wanted * ranks] * ranks
-
-
-NAMES = ["ann", "bob", "cid", "dan", "eve", "fay"]
-
-
-def named(comm, folder) -> Graph:
-    text = "ann,bob,3\nbob,cid,4\ncid,ann,5\ndan,eve,6\nfay,ann,1\n"
-    path = folder / f"names{comm.size}.csv"
-    if comm.rank == 0:
-        written(folder, path.name, text)
-    comm.barrier()
-    return Graph.load(path, ids="string", comm=comm, device="cpu")
+def test_columns_come_from_results_pairs_and_series():
+    graph, G = made(30, [(i, i * i % 30) for i in range(30)] + [(i, (i + 1) % 20) for i in range(20)], False)
+    cores = dgraph.kcore(graph)
+    here = world().rank == 0
+    some = np.array([3, 5, 8] if here else [], np.int64)
+    with_all = graph.with_columns(
+        core_number=cores, seen=(some, some * 10), label=pd.Series(["a"] * some.size, index=some, dtype=object)
+    )
+    known = nx.core_number(G)
+    vertices = with_all.vertices()
+    assert with_all.columns["core_number"].tolist() == [known[v] for v in vertices.tolist()]
+    assert np.array_equal(
+        with_all.columns["seen"], [v * 10 if v in (3, 5, 8) else np.nan for v in vertices], equal_nan=True
+    )
+    assert list(with_all.columns["label"]) == ["a" if v in (3, 5, 8) else None for v in vertices]
+    dense = with_all.filter_vertices(lambda v: v["core_number"] >= 2)
+    check(dense, G.subgraph([v for v in G if known[v] >= 2]))
+    assert dgraph.cc(dense).summary["components"] == nx.number_connected_components(G.subgraph(dense_vertices(dense)))
+    assert not graph.columns
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_names_are_kept(ranks, tmp_path):
-    def work(comm):
-        graph = named(comm, tmp_path)
-        ages = (
-            pd.Series(range(6), index=NAMES)
-            if comm.rank == 0
-            else pd.Series([], index=pd.Index([], dtype=str), dtype=int)
-        )
-        graph = graph.with_columns(age=ages, labels=dgraph.run("cc", graph))
-        some = graph.filter_vertices(lambda v: (v.age != 1) & (v.labels == "ann"))
-        assert some.columns["labels"].tolist() == ["ann"] * some.block.rows
-        light = graph.filter_edges(lambda e: (e.source > "b") & (e.weight < 6))
-        one = graph.ego("ann", 1)
-        assert one.columns["age"].tolist() == [NAMES.index(name) for name in one.vertices()]
-        return (
-            [comm.allgather_json(each.vertices().tolist()) for each in (some, one, graph.induced(["eve", "cid"]))],
-            light.m,
-            dgraph.run("bfs", some, source="fay", return_predecessors=False).gather(0),
-            some.hub(),
-        )
-
-    results = agreed(on_ranks(ranks, work))
-    for chosen, light, whole, hub in results:
-        assert [[name for part in each for name in part] for each in chosen] == [
-            ["ann", "cid", "fay"],
-            ["ann", "bob"],
-            ["cid", "eve"],
-        ]
-        assert light == 3
-        assert hub == "cid"
-        if whole is not None:
-            assert dict(zip(whole["vertex"], whole["distance"], strict=True)) == {"ann": 1, "cid": 2**63 - 1, "fay": 0}
+def dense_vertices(graph):
+    return [v for part in graph.comm.allgather_json(graph.vertices().tolist()) for v in part]
 
 
-@pytest.mark.mpi
-def test_on_ranks_a_pipeline_of_values(tmp_path_factory):
-    """Cores of a graph, then components of the innermost: equal to NetworkX on any number of ranks."""
-    comm = world()
-    graph = Graph.load("rmat:8,symmetric", device="cpu")
-    cores = graph.with_columns(core_number=dgraph.kcore(graph))
-    inner = cores.filter_vertices(lambda v: v.core_number >= 12)
-    near = inner.ego(inner.hub(), 1)
-    found = dgraph.cc(near).gather()
-    if comm.rank == 0:
-        whole = Graph.load("rmat:8,symmetric", comm=SerialComm())
-        oracle = nx.Graph(zip(whole.block.sources().tolist(), whole.block.targets.tolist(), strict=True))
-        core = (
-            nx.subgraph_view(oracle, filter_node=lambda v: core_numbers[v] >= 12)
-            if (core_numbers := nx.core_number(oracle))
-            else None
-        )
-        hub = min(core, key=lambda v: (-core.degree(v), v))
-        assert found["vertex"].tolist() == sorted(nx.ego_graph(core, hub))
+def test_a_graph_numbered_by_degree_keeps_its_ids():
+    graph = dgraph.Graph.load("rmat:6,symmetric", order="degree", weights="1..9")
+    plain = dgraph.Graph.load("rmat:6,symmetric", weights="1..9")
+    half = list(range(0, 64, 2))[world().rank :: world().size]
+    assert edges_of(graph.induced(half)) == edges_of(plain.induced(half))
 
 
-def test_values_of_every_kind():
-    graph = Graph.from_edges([5, 7, 7], [7, 9, 11], sparse_ids=True, device="cpu", comm=SerialComm())
-    more = graph.with_columns(
-        a=[1, 2, 3, 4], b=(np.array([9, 5]), np.array([1, 2], "i2")), c=pd.Series(["x", None], index=[11, 5]),
-        d=np.array([True, False, True, False]), levels=dgraph.run("bfs", graph, source=7),
-    )  # fmt: skip
-    columns = more.columns
-    assert list(columns) == ["a", "b", "c", "d", "levels"]
-    assert columns["a"].tolist() == [1, 2, 3, 4]
-    assert columns["b"].dtype == np.float64
-    assert np.array_equal(columns["b"], [2, np.nan, 1, np.nan], equal_nan=True)
-    assert columns["c"].tolist() == [None, None, None, "x"]
-    assert columns["levels"].tolist() == [2**63 - 1, 0, 1, 1]
-    assert dict(graph.columns) == {}
-    assert more.on(policy="cvc").columns["a"].tolist() == [1, 2, 3, 4]
-    assert more.filter_vertices("d").vertices().tolist() == [5, 9]
-    assert more.filter_vertices([False, True, True, False]).vertices().tolist() == [7, 9]
-    assert more.filter_vertices(lambda v: v.out_degree > 0).vertices().tolist() == [5, 7]
-    assert more.filter_edges(lambda e: e.weight == 1).m == 3
+def test_any_number_of_ranks_makes_the_same_graph():
+    graph = dgraph.Graph.load("rmat:7", weights="1..9").ego(5, 2)
+    alone = dgraph.Graph.load("rmat:7", weights="1..9", comm=dgraph.comm.SerialComm()).ego(5, 2)
+    assert graph.fingerprint() == alone.fingerprint()
 
 
-REFUSED_VALUES = [
-    (lambda g: g.with_columns(a=[1, 2]), "a has 2 values, and the graph has 4 vertices"),
-    (lambda g: g.with_columns(a=([5, 5], [1, 2])), "more than one value for vertex 5"),
-    (lambda g: g.with_columns(a=([6], [1])), "6 is not a vertex of the graph"),
-    (lambda g: g.with_columns(a=([6], [1, 2])), "a has 2 values for 1 vertices"),
-    (lambda g: g.with_columns(a=([5], [True])), "a is bool and lacks a value"),
-    (lambda g: g.with_columns(a=[1, "x", None, 2.5]), "a has (values of several types|<U)"),
-    (lambda g: g.with_columns(a=np.zeros((4, 1))), r"a has shape \(4, 1\)"),
-    (lambda g: g.with_columns(a=np.zeros(4, complex)), "a has dtype complex128"),
-    (lambda g: g.filter_vertices([1, 0, 1, 0]), "are int64; give bool"),
-]
-REFUSED = [
-    (lambda g: g.with_columns(vertex=[1, 2, 3, 4]), "cannot be called vertex"),
-    (lambda g: g.filter_vertices(lambda v: v.age > 1), "unknown column of vertices 'age'"),
-    (lambda g: g.filter_vertices("age"), "no column 'age'"),
-    (lambda g: g.filter_vertices(lambda v: v.out_degree > 99), "none of the 4 vertices was chosen"),
-    (lambda g: g.filter_vertices(lambda v: True), "returned bool of shape ()"),
-    (lambda g: g.filter_vertices(lambda v: v.out_degree), "returned int64"),
-    (lambda g: g.filter_vertices(lambda v: v.out_degree.nothing), "the predicate failed .* AttributeError"),
-    (lambda g: g.filter_edges(lambda e: e.color == 1), "unknown .*'color'.*known are source, target, weight"),
-    (lambda g: g.filter_edges(lambda e: e.weight > 0 if not len(e) else e.source > 0), "reads source for some edges"),
-    (lambda g: g.filter_edges(7), "7 is not a predicate"),
-    (lambda g: g.undirected().filter_edges(lambda e: np.arange(len(e)) % 2 == 0 if e.weight is not None else 0),
-     "differently for the two arcs"),
-    (lambda g: g.induced([]), "none of the 4 vertices"),
-    (lambda g: g.induced([5, 6]), "vertices: 6 is not a vertex"),
-    (lambda g: g.induced(["5"]), "this graph's are integers"),
-    (lambda g: g.ego(5, -1), "radius=-1 is negative"),
-]  # fmt: skip
-
-
-CALLS = [(1, *each) for each in REFUSED_VALUES + REFUSED] + [(2, *each) for each in REFUSED]
-
-
-@pytest.mark.parametrize(("ranks", "call", "message"), CALLS)
-def test_refusals(ranks, call, message):
-    def work(comm):
-        ends = ([5, 7, 7], [7, 9, 11]) if comm.rank == 0 else ([], [])
-        ends = tuple(np.array(end, np.int64) for end in ends)
-        graph = Graph.from_edges(*ends, sparse_ids=True, comm=comm)
-        return call(graph)
-
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda g: g.induced([99]), "99 is not a vertex"),
+    (lambda g: g.induced(np.zeros(0, np.int64)), "none of the 9 vertices was chosen"),
+    (lambda g: g.filter_vertices(lambda v: v.rank > 1), "unknown column of vertexs 'rank'|unknown column of vertices"),
+    (lambda g: g.filter_vertices(lambda v: v.vertex), "returned int64"),
+    (lambda g: g.filter_edges(3), "is not a predicate"),
+    (lambda g: g.ego(0, -1), "radius=-1 is negative"),
+    (lambda g: g.with_columns(x=np.zeros(2)), "has .* values, and the graph has 9 vertices"),
+    (lambda g: g.with_columns(vertex=np.zeros(9)), "cannot be called vertex"),
+])  # fmt: skip
+def test_refusals(call, message):
+    graph = dgraph.Graph.load("path:9")
     with pytest.raises(UsageError, match=message):
-        agreed(on_ranks(ranks, work))
+        call(graph)
 
 
-def test_a_closed_graph_has_neither_columns_nor_subgraphs():
-    graph = Graph.from_edges([0, 1], [1, 2], comm=SerialComm()).with_columns(a=[1, 2, 3])
-    other, part = graph.on(policy="cvc"), graph.induced([0, 1])
+def test_a_closed_graph_is_refused_by_name():
+    graph = dgraph.Graph.load("path:9")
+    other = graph.on(policy="hash")
     with graph:
         pass
-    for call in (lambda: graph.columns, lambda: other.columns, other.vertices, lambda: graph.induced([0]), other.hub):
-        with pytest.raises(UsageError, match="the graph edges was closed; load it again"):
-            call()
-    assert part.columns["a"].tolist() == [1, 2]
+    for use in (lambda: other.induced([1]), lambda: other.columns, lambda: dgraph.cc(other)):
+        with pytest.raises(UsageError, match="the graph path:9 was closed; load it again"):
+            use()

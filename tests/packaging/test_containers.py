@@ -1,6 +1,6 @@
-"""Recipes of images: rules of hadolint (by their numbers), shellcheck on what they run, and versions that are pinned.
+"""Recipes of images: rules of hadolint (by number), shellcheck of their commands, pinned versions.
 
-No container engine is needed; ``docs/containers.md`` says what was built with one.
+No container engine is needed. ``docs/guide/mpi-and-slurm.md`` describes the images.
 """
 
 import fnmatch
@@ -22,14 +22,14 @@ PINS = dict(
 
 
 def instructions(text):
-    """(word, rest) of every instruction, continued lines joined."""
+    """Return (word, rest) of every instruction, with continued lines joined."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     whole = [line for line in "\n".join(lines).replace("\\\n", "").splitlines() if line.strip()]
     return [tuple(line.split(maxsplit=1)) for line in whole]
 
 
 def violations(text):
-    """Numbers of the rules that a Dockerfile breaks."""
+    """Return the numbers of the rules that a Dockerfile breaks."""
     steps = instructions(text)
     stages = [i for i, (word, _) in enumerate(steps) if word == "FROM"]
     final = steps[stages[-1] :]
@@ -83,7 +83,7 @@ def test_the_rules_can_be_broken(old, new, rule):
 
 
 def steps_of(name):
-    """What a recipe runs in a shell."""
+    """Return the shell commands of a recipe."""
     text = (DOCKER / name).read_text()
     if name.endswith(".def"):
         return re.search(r"%post\n(.*?)\n%", text, re.DOTALL).group(1)
@@ -98,7 +98,7 @@ def test_shellcheck_has_nothing_to_say_of_what_is_run(name, tmp_path):
 
 
 def sources(name):
-    """Paths of the checkout that a recipe copies."""
+    """Return the paths of the checkout that a recipe copies."""
     text = (DOCKER / name).read_text()
     if name.endswith(".def"):
         listed = re.search(r"%files\n(.*?)\n\n", text, re.DOTALL).group(1)

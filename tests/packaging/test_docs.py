@@ -35,7 +35,7 @@ TEXTS = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.m
 LINKED = [*TEXTS, *sorted((ROOT / "benchmarks" / "results").glob("*.md"))]
 
 MOST_WORDS = 15_000
-"""Words of all pages in ``docs/``."""
+"""Limit of words in all pages of ``docs/``."""
 
 README_LINES = 120
 
@@ -50,7 +50,7 @@ ANOTHERS = re.compile(
     r"|\binstall(?:[ \t]|\\\n)[^\n`#;&|]*?(?<![\w./=-])dgraph(?![\w./-])"
     r"|\b(?:version|distribution|metadata|requires|files)\([\"']dgraph[\"']\)"
 )
-"""PyPI's distribution ``dgraph``, which is another project, in an installation or a look-up."""
+"""Installation or look-up of PyPI's distribution ``dgraph``, which is another project."""
 
 SOURCES = (".py", ".cuh", ".md")
 MENTION = re.compile(r"(?<![\w*{}./-])((?:[\w.-]+/)*\w+\.(?:py|cuh))(?!\w)")
@@ -58,7 +58,7 @@ FOLDER = re.compile(r"`(?:\.\./)*((?:\w+/)+|(?:dgraph|partitioning)(?:/\w+)+)`")
 PLACEHOLDERS = {
     "__init__.py", "NAME.cuh", "dgraph/backend/cuda/schedules/NAME.cuh", "script.py", "path/to/file.py", "FILE.py",
 }  # fmt: skip
-"""Names that stand for any file, or for a file of the user."""
+"""Names that stand for any file, or for a user's file."""
 
 
 def name(path):
@@ -82,7 +82,7 @@ def anchors(path):
 
 @pytest.mark.parametrize("line", [param for param in found(COMMAND) if not re.search("…|NAME|MODULE", param.values[0])])
 def test_command_lines_parse(line, tmp_path, monkeypatch):
-    """Options and names must be known; files may be anything."""
+    """Check that options and names are known; files may be missing."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sources.txt").write_text("1\n")
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
@@ -109,7 +109,7 @@ def test_links_and_anchors_exist(path):
 
 @pytest.mark.parametrize("path", [path for path in TEXTS if PYTHON.search(path.read_text())], ids=name)
 def test_python_runs(path, tmp_path, monkeypatch):
-    """The blocks of one page run in turn in one namespace."""
+    """Run the blocks of one page in turn, in one namespace."""
     monkeypatch.chdir(tmp_path)
     run_blocks(path)
 
@@ -137,7 +137,10 @@ def quoted(path):
     [pytest.param(*hit, id=f"{path.stem}: {hit[0]} {hit[2]}") for path in TEXTS[3:] for hit in quoted(path)],
 )
 def test_quoted_constants_are_those_of_the_code(number, percent, where):
-    """``1,024<!--module:NAME-->`` is a constant of a module, ``64<!--path/file.cuh:text-->`` part of a file's text."""
+    """Check quoted constants.
+
+    ``1,024<!--module:NAME-->`` is a constant of a module, ``64<!--path/file.cuh:text-->`` part of a file's text.
+    """
     place, _, what = " ".join(where.split()).partition(":")
     value = float(number.rstrip(".,").replace(",", "")) / (100 if percent else 1)
     if "/" in place:
@@ -195,7 +198,7 @@ OPERATORS = {"cond", "apply", "priority", "live", "step"}
     ],
 )  # fmt: skip
 def test_registers_are_documented_in_full(page, names):
-    """Every member stands in code font, perhaps with more behind it, as in ``rmat:SCALE``."""
+    """Check that every member is named in code font, also as part of an expression, as in ``rmat:SCALE``."""
     text = (DOCS / page if page.endswith(".md") else ROOT / f"{page}.md").read_text()
     spans = " ".join(re.findall(r"`([^`\n]+)`", text)) + " "
     words = set(re.findall(r"[\w.-]+", spans))
@@ -257,7 +260,7 @@ PAGE = re.compile(r"docs/[\w/-]+\.(?:md|png)(?:#[\w-]+)?")
 
 
 def test_named_pages_exist():
-    """Sources, tests and settings that name a page of ``docs/`` name one that exists, with its heading."""
+    """Check that pages of ``docs/`` named in sources, tests and settings exist, with the named headings."""
     tops = ("dgraph", "partitioning", "launch", "tests", "benchmarks", "examples", "docker")
     files = [*ROOT.glob("*.*"), *(path for top in tops for path in (ROOT / top).rglob("*"))]
     wrong = []

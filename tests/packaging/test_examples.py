@@ -1,4 +1,4 @@
-"""The examples, at every rank count."""
+"""Programs of ``examples/``, on any number of ranks."""
 
 import importlib.util
 
@@ -21,7 +21,10 @@ def example(name: str):
 
 
 def widest_by_kruskal(n, src, dst, weights, source):
-    """Joining edges from the widest down, a vertex's width is the weight that first joins it to the source."""
+    """Return path widths by joining edges from the widest down.
+
+    A vertex's width is the weight of the edge that first connects it to the source.
+    """
     parent, members = list(range(n)), {v: [v] for v in range(n)}
     width = np.full(n, np.iinfo(np.int64).min)
     width[source] = 2**62

@@ -1,4 +1,4 @@
-"""Files of figures keep one row of everything that was measured, the newest, beside what it was measured on."""
+"""Result files of benchmarks keep the newest row of each measurement, with its circumstances."""
 
 import json
 
@@ -24,7 +24,7 @@ def table(rows):
 
 @pytest.fixture
 def kept(tmp_path):
-    """What the files hold after some runs, one file after the other."""
+    """Function that writes lists of runs, one after the other, and returns the contents of both files."""
 
     def hold(*files):
         for runs in files:

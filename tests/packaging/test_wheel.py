@@ -1,5 +1,7 @@
-"""The wheel has every file that the packages need: it is built from the checkout, installed in an empty folder, and
-used from there. In a checkout, a file that the wheel lacks is found all the same."""
+"""The wheel contains every file that the packages need: it is built, installed in an empty folder, and used there.
+
+Tests in the checkout would find a file that the wheel lacks.
+"""
 
 import json
 import shutil
@@ -26,16 +28,16 @@ print(json.dumps([sha256(file.read_bytes()).hexdigest() if file.exists() else No
 
 TEXT = """
 from dgraph.algorithms.bfs import Levels
-from dgraph.backend.cuda.codegen.module_text import Variant, edges, phases
+from dgraph.backend.cuda.codegen.module_text import Variant, edges, round_kernels
 from dgraph.program import trace
 traced = trace(Levels(source=0), None)
-print(phases(traced, Variant(fused=False)), edges(traced, Variant(), "twc"))
+print(round_kernels(traced, Variant(fused=False)), edges(traced, Variant(), "twc"))
 """
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A folder in which nothing but the wheel of this checkout is installed."""
+    """Folder with only this checkout's wheel installed."""
     folder = tmp_path_factory.mktemp("wheel")
     copy, place = folder / "checkout", folder / "installed"
     copy.mkdir()
@@ -50,13 +52,13 @@ def installed(tmp_path_factory):
 
 
 def data_files():
-    """Every file of the packages that is not Python."""
+    """Return the packages' files that are not Python."""
     files = (file for package in PACKAGES for file in (ROOT / package).rglob("[!.]*") if file.is_file())
     return [file for file in files if file.suffix not in (".py", ".md") and file.parent.name != "__pycache__"]
 
 
 def used(installed, folder, *argv):
-    """What a Python prints that finds the packages where they are installed, and not in this checkout."""
+    """Return the output of a Python that imports the installed packages, not this checkout's."""
     done = run([sys.executable, *argv], folder, timeout=60, extra={"PYTHONPATH": str(installed)})
     assert done.code == 0, done.story()
     return done.logs()[0]

@@ -1,4 +1,4 @@
-"""Programs of ``docs/guide/write-a-program.md`` against NetworkX and SciPy, at every rank count."""
+"""Programs of ``docs/guide/write-a-program.md`` against NetworkX and SciPy, on any number of ranks."""
 
 import networkx
 import numpy as np
@@ -19,7 +19,7 @@ DIRECTIONS = ["push", "pull"]
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """Namespace after the page's blocks ran."""
+    """Namespace after the page's blocks have run."""
     return run_blocks(ROOT / "docs" / "guide" / "write-a-program.md")
 
 
@@ -63,7 +63,7 @@ def test_reachable(page, graph, oracle, direction):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_widest(page, graph, oracle, direction):
-    """A path of width w exists where edges of at least w connect."""
+    """Check widths: a path of width w exists if edges of at least w connect the ends."""
     result = dgraph.run(page["Widest"](source=SOURCE), graph, options=dgraph.Options(direction=direction))
     width = np.full(N, np.iinfo(np.int64).min)
     for w in sorted({w for _, _, w in oracle.edges(data="weight")}):

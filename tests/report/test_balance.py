@@ -124,7 +124,7 @@ def test_answers_are_compared():
 
 def test_a_run_that_takes_too_long_is_cut():
     watch = Watch(0.0)
-    watch.round(1, 1)  # which may have compiled
+    watch.round(1, 1)  # the first round may include compilation
     with pytest.raises(Cut):
         watch.round(2, 1)
     watch.phase("solve")

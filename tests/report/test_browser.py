@@ -92,7 +92,7 @@ def test_a_browser_draws_every_figure(browser, tmp_path):
     area = {name: seen[colour] for name, colour in PART_COLOURS.items()}
     spent = {name: sum(rank["seconds"][name] for rank in report["ranks"]) for name in PARTS}
     assert min(area.values()) > 1000, area
-    some = ("pack", "exchange", "unpack")  # of colours that nothing else has; a part is in two figures, alike
+    some = ("pack", "exchange", "unpack")  # parts whose colours occur only in figures of parts
     shares = [(area[name] / sum(area[n] for n in some), spent[name] / sum(spent[n] for n in some)) for name in some]
     assert all(abs(a - b) < 0.03 for a, b in shares), shares
 

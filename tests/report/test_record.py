@@ -138,11 +138,11 @@ def test_what_can_be_recorded():
 
 
 def test_the_cpu_has_nothing_to_record():
-    with pytest.raises(UsageError, match="--record is about GPUs"):
+    with pytest.raises(UsageError, match="--record load is about GPUs"):
         flat_run("bfs", hub(), source=0, backend="cpu", record="load")
 
 
-# what is kept of it
+# records in the report
 
 
 def note(*blocks, schedule="lb", kernel="edges"):

@@ -430,7 +430,7 @@ def test_no_weights_are_ones_and_nothing_is_not_nothing():
 
 
 class Narrowest(Program):
-    """Reads weights: the lightest edge that enters each vertex."""
+    """Program that reads weights: the lightest edge that enters each vertex."""
 
     light = Field("int64", reduce=MIN)
 
@@ -445,15 +445,16 @@ class Narrowest(Program):
 
 
 class Entered(Narrowest):
-    """Reads none: the smallest neighbour's id."""
+    """Program that reads no weights: the smallest neighbour's id."""
 
     def edge(self, u, e, v):
         return {"light": u.id}
 
 
 @pytest.mark.mpi
+@pytest.mark.exhaustive
 def test_it_says_whether_weights_were_used():
-    """They are where NetworkX's function of that name uses them, and where a program's text reads them."""
+    """Check the algorithms whose NetworkX functions use weights, and programs that do or do not read them."""
     used = {"sssp", "pagerank"}
     assert used == {name for name, algorithm in ALGORITHMS.items() if algorithm.weighted}
     graphs = {rule: Graph.load("path:9", comm=world(), weights=rule) for rule in ("1..9", "unit")}
@@ -484,7 +485,7 @@ def test_the_command_line_says_it_too(capsys, tmp_path):
         "bfs --source 0": ["weights int32 (not used by bfs)"],
         "pagerank --weights unit": [],
     }
-    assert main(["pagerank"]) == 0  # the graph that is taken where none is named has no weights
+    assert main(["pagerank"]) == 0  # the default graph has no weights here
     assert "weight" not in capsys.readouterr().out
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()

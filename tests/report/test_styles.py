@@ -137,7 +137,7 @@ def test_graph500_refuses_what_it_does_not_define(algorithm, options, said):
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("weights", [None, "0.5..2.0"])
 def test_edges_traversed_are_those_within_what_was_reached(directed, weights):
-    """Against NetworkX: edges of the subgraph that the source's descendants induce, islands left out."""
+    """Compare with NetworkX: edges of the subgraph that the source's descendants induce, without islands."""
     comm = world()
     rng = np.random.default_rng(3)
     ends = rng.integers(0, 60, (2, 70))

@@ -78,7 +78,7 @@ def test_what_is_written_stays(columns):
 @pytest.mark.parametrize("renumbered", [True, False])
 @pytest.mark.parametrize("fetch", ["asked", "short"])
 def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, monkeypatch):
-    monkeypatch.setattr(pools, "_keepers", [])
+    monkeypatch.setattr(pools, "_caches", [])
     monkeypatch.setattr(pools, "give_back", lambda *_: None)
     monkeypatch.setattr(lazy_result, "SOME", 50)
     given = simulated.skewed(300, 900, directed=True)
@@ -102,6 +102,45 @@ def test_what_a_search_left_is_on_the_gpu_until_it_is_wanted(renumbered, fetch, 
     distance = [None if level < 0 else level for level in levels.tolist()]
     oracles.check_tree(given.n, src, dst, ones, distance, found.columns["predecessor"], 1)
     assert (given.n in asked) == (fetch == "asked")
+
+
+@needs_compiler
+@pytest.mark.parametrize("renumbered", [False, True])
+def test_columns_of_a_device_pass_no_host(renumbered, monkeypatch):
+    """They are in the order of the vertices, as those on the host are; so are the first rows of a repr."""
+    given = simulated.skewed(300, 900, directed=True)
+    graph = dgraph.Graph.from_edges(given.src, given.dst, n=given.n, comm=SerialComm())
+    device, got, put = Device(), [], []
+    monkeypatch.setattr(device, "get", lambda array, get=device.get: (got.append(array.size), get(array))[1])
+    found = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, Options(renumber=renumbered), device))
+    got.clear()
+    monkeypatch.setattr(device, "put", lambda array, put_=device.put: (put.append(array), put_(array))[1])
+    there = {name: found.device_column(name) for name in ("distance", "predecessor")}
+    assert repr(found).count("\n") == 7
+    assert max(got, default=0) <= 5, "only the rows of the repr came to the host"
+    there["vertex"] = found.device_column("vertex")
+    assert any(array is found.columns["vertex"] for array in put), "what is on the host goes up"
+    levels = oracles.bfs(given.n, given.src, given.dst, 1)
+    assert np.array_equal(there["distance"], np.where(levels < 0, UNREACHED, levels))
+    there["distance"][:] = 7
+    assert found.columns["distance"].tolist() == np.where(levels < 0, UNREACHED, levels).tolist(), "a copy"
+    for name in ("vertex", "predecessor"):
+        assert np.array_equal(there[name], found.columns[name])
+    assert np.array_equal(found.device_column("predecessor"), there["predecessor"]), "after it was fetched, too"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "cc", "pagerank", "kcore", "color"])
+@pytest.mark.parametrize("order", ["original", "degree"])
+def test_columns_of_a_gpu_are_arrays_of_cupy(algorithm, order):
+    cupy = pytest.importorskip("cupy")
+    graph = dgraph.Graph.load("rmat:12", weights="1..255", order=order, device="cuda", comm=SerialComm())
+    found = dgraph.run(algorithm, graph, **({"source": 1} if algorithm in ("bfs", "sssp") else {}))
+    there = {name: found.device_column(name) for name in found.columns}
+    for name, column in there.items():
+        assert column.__dlpack_device__()[0] == 2, "kDLCUDA"
+        assert column.__cuda_array_interface__["shape"] == (graph.n,)
+        assert np.array_equal(cupy.asnumpy(cupy.from_dlpack(column)), found.columns[name]), name
 
 
 @needs_compiler

@@ -1,7 +1,7 @@
-"""The battery: small graphs, each of which hunts a bug. ``CASES`` holds them by name.
+"""Small test graphs, each chosen to expose a kind of bug; ``CASES`` maps names to cases.
 
-A case is what a user hands over: edges as listed, with loops, parallel edges and original ids. Its ``arcs`` are what
-must be left of them, for the oracles.
+A case is user input: edges as listed, with loops, parallel edges and original ids. Its ``arcs`` are the clean graph
+that the oracles get.
 """
 
 import itertools
@@ -22,14 +22,15 @@ FLOATS = ("float32", "float64")
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A graph and the bug it hunts.
+    """A graph and the bug it should expose.
 
     Attributes:
+        hunts: the kind of bug.
         src, dst: original ids, int64, as listed.
         weights: of the listed edges, int64 or float64; exact in each of ``dtypes``.
-        n: the vertices are 0 … n-1; None: the ids that occur.
-        source: where searches start, an original id.
-        dtypes: what ``weights`` may be stored as.
+        n: the vertices are 0 … n-1; None: the vertices are the ids that occur.
+        source: source of searches, an original id.
+        dtypes: dtypes that can store ``weights``.
     """
 
     name: str
@@ -48,11 +49,11 @@ class Case:
         return np.arange(self.n) if self.n is not None else np.unique(np.concatenate([self.src, self.dst]))
 
     def number(self, originals) -> np.ndarray:
-        """Positions in ``vertices``."""
+        """Return the positions of original ids in ``vertices``."""
         return np.searchsorted(self.vertices, originals)
 
     def arcs(self, dtype: str = "float64", *, directed: bool | None = None):
-        """``n, src, dst, weights`` of the clean graph, vertices by position, both arcs where undirected."""
+        """Return ``n, src, dst, weights`` of the clean graph: vertices by position, both arcs of undirected edges."""
         src, dst, weights = self.number(self.src), self.number(self.dst), self.weights.astype(dtype)
         if not (self.directed if directed is None else directed):
             src, dst, weights = oracles.symmetric(src, dst, weights)
@@ -60,15 +61,18 @@ class Case:
 
 
 EVERYTHING = "DGRAPH_TEST_EVERYTHING" in os.environ
-"""Whether tests that otherwise take some combinations take all: minutes, not seconds; through NVRTC, many minutes."""
+"""True: tests run all combinations instead of a sample. This takes minutes, or many minutes through NVRTC."""
 
 CASES: dict[str, Case] = {}
 
 
 def by_turns(names: str, *lists, of: int):
-    """Parameters from the product of ``lists``: all on one rank, where they cost little and compile what more ranks
-    need; every ``of``-th on more, and on ``of`` numbers of ranks in a row all between them. Of three lists with ``of``
-    members or more, each number of ranks takes every pair of members of two."""
+    """Parametrise a test with a share of the product of ``lists``.
+
+    One rank runs all combinations: there they are cheap, and the code that they compile is then cached for more ranks.
+    Other numbers of ranks run every ``of``-th combination, and ``of`` consecutive numbers of ranks together run all.
+    For three lists of at least ``of`` members, each number of ranks covers every pair of members of two lists.
+    """
     ranks = world().size
     turns = 1 if EVERYTHING or ranks == 1 else of
     rows = itertools.product(*map(enumerate, lists))
@@ -108,7 +112,7 @@ def _random(n, m, seed):
     return np.random.default_rng(seed).integers(0, n, (m, 2))
 
 
-# almost nothing
+# tiny graphs
 
 
 @case("no arc at all: empty arrays in every kernel and message")
@@ -206,7 +210,7 @@ def nested_cores():
     return 40, [*cliques, (2, 10), (16, 20)]
 
 
-# what is not connected
+# disconnected graphs
 
 
 @case("what is not reached keeps its unreached value, on ranks that never hear of the search", source=30)
@@ -229,7 +233,7 @@ def one_way():
     return 41, [(v, v + 1) for v in range(40)] + [(v, 0) for v in (3, 7, 30)]
 
 
-# what is listed
+# redundant input
 
 
 @case("parallel arcs in every order of weights: the lightest wins, and out-degrees count it once")

@@ -1,4 +1,4 @@
-"""Graphs that emulated GPUs draw and build, and what their parts must be: checked against the host's graph."""
+"""Graphs that emulated GPUs generate and build, and checks of their partitions against the host's graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def built(spec, comm=None, policy="auto", renumber=None, device=None, **options)
 
 
 def check_parts(parts, want):
-    """All ranks' graphs and partitions against the whole graph."""
+    """Check all ranks' graphs and partitions against the whole graph."""
     src, dst, weights = [], [], []
     for rank, (graph, local) in enumerate(parts):
         check_known_facts(graph, want)
@@ -35,13 +35,13 @@ def check_parts(parts, want):
 
 
 def check_known_facts(graph, want):
-    """As :func:`check_known`, without what asks all ranks."""
+    """Check facts that a rank knows without communication: ids, sizes, fingerprint."""
     assert vars(graph.facts) == vars(want.facts)
     assert (graph.n, graph.m, graph.arcs, graph._fingerprint) == (want.n, want.m, want.arcs, want.fingerprint())
 
 
 def check_mirrors(rank, local, others):
-    """Both sides list the same vertices, and roles are slices."""
+    """Check that both sides of a message list the same vertices, and that each role is one slice."""
     rows = np.diff(local.out.offsets) > 0
     columns = np.bincount(local.out.neighbours, minlength=local.size) > 0
     assert local.mirrors == sum(side.count for side in local.own_mirrors.values())

@@ -1,4 +1,4 @@
-"""What every set of local graphs must be, whoever made it: checked against the whole graph."""
+"""Checks of a set of local graphs, from any builder, against the whole graph."""
 
 import itertools
 
@@ -9,13 +9,13 @@ from dgraph.graph.build.out_weights import out_weights
 
 
 def by_gid(local):
-    """Sources, targets and weights of a rank's arcs, as gids."""
+    """Return sources, targets and weights of a rank's arcs, as gids."""
     lids = np.repeat(np.arange(local.size), np.diff(local.out.offsets))
     return local.gids[lids], local.gids[local.out.neighbours], local.out.weights
 
 
 def check(given: Graph, locals_, name=""):
-    """Everything that the fields of LocalGraph promise, over all ranks."""
+    """Check the invariants of LocalGraph's fields on all ranks."""
     src, dst, weights = given.arcs()
     degree = np.bincount(src, minlength=given.n)
     got = (
@@ -46,7 +46,7 @@ def check(given: Graph, locals_, name=""):
 
 
 def check_out_weights(given: Graph, locals_):
-    """Weighted out-degrees of masters, added up over ranks: those of the whole graph."""
+    """Check that masters' weighted out-degrees, summed over ranks, equal those of the whole graph."""
     src, _, weights = given.arcs()
     whole = np.bincount(src, weights, given.n)
     found = succeed(len(locals_), lambda comm: out_weights(locals_[comm.rank], comm))

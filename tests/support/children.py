@@ -1,7 +1,7 @@
-"""Child processes for tests: one or many ranks, each rank's output in its own file, and a watchdog over all.
+"""Child processes for tests: one process or several ranks, one log file per rank, and a timeout that kills all of them.
 
-Launchers give ranks sessions of their own, so that a process group does not hold them together: every child carries
-a mark in its environment, by which it is found (and ended) wherever it went.
+Launchers start ranks in sessions of their own, so a process group does not contain all of them. Each child therefore
+carries a mark in its environment, by which its processes are found and killed.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 MARK = "DGRAPH_TEST_CHILD"
 PYTEST = [sys.executable, "-m", "pytest", "--with-mpi", "--timeout-method=thread", "-p", "no:cacheprovider"]
 LAUNCHERS = ("PMI", "PMIX", "OMPI", "PRTE", "SLURM", "HYDRA", "MPI_LOCAL")
-"""Prefixes of variables that launchers leave: a child must not take its parent's place in its parent's launch."""
+"""Prefixes of launchers' variables, removed for children: a child must not join its parent's MPI job."""
 
 SETTINGS = ("OMPI_MCA_plm",)
-"""The exception: how Open MPI starts processes, which the machine's owner sets where there is no ssh."""
+"""Exceptions, which are kept: how Open MPI starts processes, set on machines without ssh."""
 
 EACH_RANK = """
 log=$1/rank-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
@@ -39,7 +39,7 @@ exit $code
 
 @cache
 def mpiexec() -> tuple[str, ...]:
-    """The launcher that belongs to this Python, with what it needs to put many ranks on few cores."""
+    """Return the command of this Python's MPI launcher, with options that allow more ranks than cores."""
     beside = Path(sys.executable).with_name("mpiexec")
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None:
@@ -51,7 +51,7 @@ def mpiexec() -> tuple[str, ...]:
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment without its launcher's traces; children import what this checkout holds."""
+    """Return this environment without the launcher's variables; children import the packages of this checkout."""
     kept = {name: value for name, value in os.environ.items() if name in SETTINGS or not name.startswith(LAUNCHERS)}
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     quiet = {"PYTHONPATH": path, "PYTHONFAULTHANDLER": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -60,12 +60,12 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 @dataclass
 class Children:
-    """Ranks that run ``argv``; without ``ranks`` one process that no launcher started.
+    """Ranks that run ``argv``; without ``ranks`` one process without a launcher.
 
     Attributes:
-        code: the exit code, of the launcher where there is one; None where the watchdog ended it, or before ``wait``.
-        seconds: how long it took.
-        stood: every process, its state and what it slept in, when the watchdog came.
+        code: exit code, of the launcher if there is one; None before ``wait`` and after a timeout.
+        seconds: run time.
+        stood: at a timeout, a line per process: its state, and the kernel function in which it sleeps.
         folder: holds ``rank-R.log``, ``rank-R.code`` and ``launcher.log``.
     """
 
@@ -98,7 +98,7 @@ class Children:
         return self._process.poll() is None
 
     def wait(self, timeout: float) -> "Children":
-        """Until the end, or until the watchdog: then Python ranks say where they stand, and all are ended."""
+        """Wait for the end, or for the timeout: then Python ranks print their stacks, and all processes are killed."""
         try:
             self.code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -111,20 +111,20 @@ class Children:
         return self
 
     def end(self) -> None:
-        """Whatever still runs."""
+        """Kill the processes that still run."""
         if self.code is None:
             self._end(signal.SIGKILL, self.alive())
             self._process.wait()
 
     def alive(self) -> list[int]:
-        """Every process that carries the mark, launcher and ranks."""
+        """Return the pids of all processes that carry the mark: launcher and ranks."""
         needle = f"{MARK}={self.mark}".encode()
         return [
             int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _carries(entry, needle)
         ]
 
     def python_of(self, rank: int, timeout: float = 30) -> int:
-        """The process id of one rank's Python; waits until it has started."""
+        """Return the pid of one rank's Python; wait until it has started."""
         needle = f"PMI_RANK={rank}\0".encode(), f"OMPI_COMM_WORLD_RANK={rank}\0".encode()
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -137,22 +137,22 @@ class Children:
         raise TimeoutError(f"rank {rank} has not started within {timeout} s")
 
     def codes(self) -> list[int | None]:
-        """By rank; None where a rank was ended before it could exit."""
+        """Return exit codes by rank; None for a rank that was killed before it exited."""
         files = [self.folder / f"rank-{rank}.code" for rank in range(self.ranks or 1)]
         return [int(file.read_text()) if file.exists() else None for file in files]
 
     def logs(self) -> list[str]:
-        """What each rank printed, both streams."""
+        """Return each rank's stdout and stderr."""
         files = [self.folder / f"rank-{rank}.log" for rank in range(self.ranks or 1)]
         return [file.read_text(errors="replace") if file.exists() else "" for file in files]
 
     @property
     def text(self) -> str:
-        """What all ranks printed, then what the launcher printed."""
+        """Output of all ranks, followed by the launcher's."""
         return "".join([*self.logs(), (self.folder / "launcher.log").read_text(errors="replace")])
 
     def story(self, lines: int = 150) -> str:
-        """For a failed test: the ranks that did not end well, with the ends of their logs."""
+        """Return a message for a failed test: the ends of the logs of ranks that failed."""
         how = f"ended by the watchdog after {self.seconds:.0f} s" if self.code is None else f"exit code {self.code}"
         told = [f"{' '.join(map(str, self.argv))}\nranks {self.ranks}, {how}, logs in {self.folder}"]
         for rank, (code, log) in enumerate(zip(self.codes(), self.logs(), strict=True)):
@@ -168,13 +168,13 @@ class Children:
 
 
 def run(argv: Sequence[str], folder: Path, timeout: float = 60, **more) -> Children:
-    """Start ``argv`` and wait for it; ``more`` as in :class:`Children`."""
+    """Start ``argv`` and wait for it; ``more`` has further fields of :class:`Children`."""
     return Children(argv, folder, **more).wait(timeout)
 
 
 @dataclass
 class Abreast:
-    """Launches that mostly wait, so that a few go at once: ``begin(name)`` of those in ``order``."""
+    """Launches that mostly wait, run ``most`` at a time; ``begin(name)`` starts one of ``order``."""
 
     begin: Callable[[str], Children]
     order: list[str]
@@ -182,7 +182,7 @@ class Abreast:
     begun: dict[str, Children] = field(default_factory=dict)
 
     def ended(self, name: str, timeout: float = 60) -> Children:
-        """This one, at its end; the next ones have begun."""
+        """Return this launch after it ended; the next ones of ``order`` have been started."""
         at = self.order.index(name)
         for each in self.order[at : at + self.most]:
             if each not in self.begun:
@@ -195,18 +195,18 @@ class Abreast:
 
 
 def rank_files() -> list[Path]:
-    """Those that have rank tests, so that ranks read no others."""
+    """Return the test files that contain rank tests; ranks collect no others."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     return [file for file in files if re.search(r"mark\.mpi\b", file.read_text())]
 
 
-def rank_tests(ranks: int, folder: Path) -> Children:
-    """All rank tests on so many ranks, begun."""
-    return Children([*PYTEST, "-m", "mpi", "--durations=10", *rank_files()], folder, ranks, cwd=ROOT)
+def rank_tests(ranks: int, folder: Path, selection: str) -> Children:
+    """Start the rank tests of a selection, "exhaustive" or "not exhaustive", on ``ranks`` ranks."""
+    return Children([*PYTEST, "-m", f"mpi and {selection}", "--durations=10", *rank_files()], folder, ranks, cwd=ROOT)
 
 
 def _stands(pid: int) -> str:
-    """A line about a process."""
+    """Return a line about a process: pid, parent, state, kernel function, command."""
     with contextlib.suppress(OSError, IndexError):
         place = Path(f"/proc/{pid}")
         words = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")

@@ -1,4 +1,4 @@
-"""Colours that 003's variants come to, from what they say: random numbers in plain Python, rounds by the oracle."""
+"""Colours of the variants of paper 003 (Che et al.): random numbers in plain Python, rounds by the oracle."""
 
 import numpy as np
 import oracles
@@ -7,7 +7,7 @@ WORD = 2**64
 
 
 def splitmix(x, seed):
-    """SplitMix64's output number ``seed`` + 1 after ``x``, with a sign."""
+    """Return SplitMix64's output number ``seed`` + 1 after state ``x``, as a signed integer."""
     z = (x + 0x9E3779B97F4A7C15 * (seed + 1)) % WORD
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % WORD
     z = (z ^ z >> 27) * 0x94D049BB133111EB % WORD
@@ -16,7 +16,7 @@ def splitmix(x, seed):
 
 
 def by_hand(n, src, dst, variant, ids, *, state=1, over=None):
-    """int64 by vertex, of ``ids``; ``over`` ends the rounds by degree."""
+    """Return colours (n,) int64 of vertices ``ids``; ``over`` ends the rounds by degree."""
     keys, degree = [splitmix(x, state) for x in ids.tolist()], np.bincount(src, minlength=n)
     random = np.empty(n, np.int64)
     random[sorted(range(n), key=keys.__getitem__)] = np.arange(n)

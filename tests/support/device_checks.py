@@ -1,10 +1,10 @@
-"""Answers of every schedule on a GPU, for what pytest is too slow under: compute-sanitizer, and thousands of runs.
+"""Answers of every schedule on a GPU, for checks that pytest is too slow for: compute-sanitizer, and thousands of runs.
 
     python tests/support/device_checks.py answers            # every schedule × five algorithms, against oracles
     compute-sanitizer --tool memcheck python tests/support/device_checks.py answers
-    python tests/support/device_checks.py grids --runs 100   # the same integers on five grids, every time
+    python tests/support/device_checks.py grids --runs 100   # equal integers on five grids, in every run
 
-``--algorithms levels,…`` and ``--schedules twc,…`` take some of them, ``--algorithms variants`` those of bfs.
+``--algorithms levels,…`` and ``--schedules twc,…`` select some of them; ``--algorithms variants`` selects those of bfs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ GRIDS = (1, 7, 132, 264, 1000)
 
 
 def graph(n: int, m: int):
-    """Random edges, more at small ids, with a hub: n, sources, targets, weights, both arcs of every edge."""
+    """Return n, sources, targets, weights of random edges, denser at small ids, with a hub; both arcs of every edge."""
     rng = np.random.default_rng(12)
     src, dst = (rng.integers(0, n, m) ** 2 // n for _ in range(2))
     hub = np.arange(6, n - n // 10)
@@ -61,7 +61,7 @@ def graph(n: int, m: int):
 
 
 def answers(n, src, dst, weights) -> dict[str, np.ndarray]:
-    """By oracles that share no code with any backend."""
+    """Return the answers of oracles, which share no code with any backend."""
     most = 2**31 - 1
     levels = oracles.bfs(n, src, dst, SOURCE)
     distances = oracles.sssp(n, src, dst, weights, SOURCE)
@@ -89,7 +89,7 @@ def solved(device_graph, name, options) -> np.ndarray:
 
 
 def check(size: tuple[int, int], algorithms, chosen, grids, runs: int) -> int:
-    """Answers that are wrong; each is printed."""
+    """Return the number of wrong answers, and print each."""
     n, src, dst, weights = graph(*size)
     device = device_of("gpu")
     device_graph = DeviceGraph(local_graph(n, src, dst, weights, directed=False), device)

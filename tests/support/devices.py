@@ -1,4 +1,4 @@
-"""Devices that tests of the GPU backend run on: the emulated one, and a GPU under the marker ``gpu``."""
+"""Devices for tests of the GPU backend: the emulated one, and a GPU under the marker ``gpu``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ def on_devices(test=None, *, gpu: bool = True):
 
 
 def device_of(name: str, blocks: int = 2, mutant: tuple[str, str] | None = None):
-    """A device by its name; ``blocks`` of the emulated one, whose text ``mutant`` changes."""
+    """Return a device by name.
+
+    For the emulated one: its number of ``blocks``, and a ``mutant`` of its kernels' text.
+    """
     found = _emulated(blocks, mutant) if name == "emulated" else _gpu()
     found.use()
-    found.texts.clear()  # a test may have changed a constant
+    found.texts.clear()  # a test may have changed a constant that the text contains
     return found
 
 
@@ -43,7 +46,7 @@ def _gpu():
 
 
 def local_graph(n, src, dst, weights=None, directed=True) -> LocalGraph:
-    """A graph of arcs on one rank: parallel ones and loops stay."""
+    """Return a graph of arcs on one rank; parallel arcs and loops are kept."""
     order = np.argsort(src, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(src, minlength=n))]).astype(np.int64)
     ids = np.arange(n, dtype=np.int64)

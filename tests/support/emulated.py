@@ -1,4 +1,4 @@
-"""A device that is no GPU: the same kernels, compiled as C++ and stepped through thread by thread (``emulate.h``)."""
+"""Emulated GPU: the same kernels, compiled as C++ and stepped through thread by thread (``emulate.h``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from emulated_raw import Raw
 
-from dgraph.graph.devices import bytes_allowed
+from dgraph.graph.devices import memory_limit
 
 HERE = Path(__file__).parent
 THREADS = 64
@@ -34,20 +34,20 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not there t
 
 
 def backend(**options):
-    """A GPU backend whose GPU is emulated; its answers are the same in every order of threads."""
+    """Return a GPU backend on an emulated GPU, whose threads run in a random order."""
     from dgraph.backend.cuda.backend import CudaBackend
     from dgraph.backend.cuda.gpu_options import Options
     from dgraph.backend.cuda.transports import selftest
     from dgraph.comm import world
 
-    selftest.SIZES, selftest.TURNS = (64, 20_000), 4  # what is short on a GPU takes long here
+    selftest.SIZES, selftest.TURNS = (64, 20_000), 4  # the self-test's usual sizes take too long here
 
     return CudaBackend(0, 1, world().size == 1, Options(**options), Device(blocks=2, seed=1))
 
 
 @cache
 def _folder() -> Path:
-    """Compiled texts, kept for all processes of this user, and for next time: only its owner may write what is run."""
+    """Return the folder of compiled kernels, kept and shared by this user's processes; others must not write to it."""
     path = Path(tempfile.gettempdir(), f"dgraph-emulated-{os.getuid()}")
     path.mkdir(mode=0o700, exist_ok=True)
     found = path.stat()
@@ -63,12 +63,15 @@ def _compiled(text: str) -> Path:
 
 @cache
 def _threads() -> Path:
-    """What is the same in every library."""
+    """Return the compiled object file that all libraries share."""
     return _made(f'#include "{HERE / "emulate.cpp"}"', ".o", "-c", "-O2")
 
 
 def _made(text: str, suffix: str, *flags: str | Path) -> Path:
-    """What ``text`` is compiled to; who wants the same, in this process or another, waits for who compiles it."""
+    """Return the file that ``text`` compiles to.
+
+    Processes that need the same file wait for the one that compiles it.
+    """
     headers = [(HERE / name).read_text() for name in ("emulate.h", "emulate.cpp")]
     whole = "\n".join(map(str, [COMPILER, *FLAGS, *flags, *headers, text]))
     path = _folder() / hashlib.sha256(whole.encode()).hexdigest()[:20]
@@ -91,7 +94,7 @@ def _made(text: str, suffix: str, *flags: str | Path) -> Path:
 
 
 class Garbage:
-    """NumPy, but for arrays that nobody has given values to."""
+    """NumPy, except that ``empty`` fills arrays with garbage."""
 
     def __getattr__(self, name: str):
         return getattr(np, name)
@@ -103,11 +106,11 @@ class Garbage:
 
 
 class Device:
-    """The interface of ``CudaDevice`` over NumPy arrays.
+    """Interface of ``CudaDevice`` over NumPy arrays.
 
     Attributes:
-        mutants: what of its texts is replaced by what.
-        changed: those of them that a text had.
+        mutants: pairs (old, new) of replacements in kernel texts.
+        changed: the pairs whose old text some kernel contained.
     """
 
     name, architecture, xp, threads, ranged = "emulated", "emulated", Garbage(), THREADS, False
@@ -132,8 +135,8 @@ class Device:
     def using(self):
         return nullcontext()
 
-    def limit_memory(self, memory):
-        self.limit = bytes_allowed(memory, self.memory)
+    def cap(self, memory):
+        self.limit = None if memory is None else memory_limit(memory, self.memory)
 
     def free(self, wanted: int = 0) -> int:
         return self.memory if self.limit is None else min(self.memory, self.limit)
@@ -201,23 +204,23 @@ class Device:
         return text in self._modules
 
     def prepare(self, texts):
-        """Nothing: what is never launched is never compiled."""
+        """Do nothing: a module is compiled when one of its kernels is launched."""
 
 
 class Module:
     owner: object = None
 
     def __init__(self, text: str, device: Device):
-        self.text, self.device = text, weakref.proxy(device)  # as on a GPU: no cycle
+        self.text, self.device = text, weakref.proxy(device)  # no reference cycle, as on a GPU
         self.words: np.ndarray | None = None
 
     @cached_property
     def library(self):
-        """Compiled when a kernel of it is launched: what a run is likely to call it mostly does not."""
-        with tempfile.NamedTemporaryFile(dir=_folder(), suffix=".own") as own:  # two devices must not share ``env``
+        """Shared library, compiled at the first launch: most modules that a run prepares are never launched."""
+        with tempfile.NamedTemporaryFile(dir=_folder(), suffix=".own") as own:  # a device has its own ``env``
             shutil.copyfile(_compiled(self.text), own.name)
             library = ctypes.CDLL(own.name)
-        # A process has 65,530 mappings by default; past them libraries, and what Numba compiles, have nowhere to go.
+        # Unload it: a process has 65,530 memory mappings by default, and libraries and code of Numba need some.
         weakref.finalize(self, _ctypes.dlclose, library._handle)
         return library
 
@@ -225,7 +228,7 @@ class Module:
         self.words = words.copy()
 
     def _tell(self) -> None:
-        """The words that were sent last, if kernels do not have them yet."""
+        """Copy the last environment into the library, unless its kernels already have it."""
         if self.words is None:
             return
         env = ctypes.addressof(ctypes.c_char.in_dll(self.library, "env"))

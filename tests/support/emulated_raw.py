@@ -1,5 +1,4 @@
-"""What ``Raw`` does on a GPU, in host memory: allocations that other processes can open, and copies that are not done
-before somebody waits for them."""
+"""Emulation of ``Raw`` in host memory: allocations that other processes can open, and copies that complete late."""
 
 from __future__ import annotations
 
@@ -16,8 +15,11 @@ _numbers = itertools.count()
 
 
 class Stream:
-    """Copies and kernels in order. Copies are not done before an event behind them is waited for, or a kernel runs;
-    kernels run at once, or, where ``late``, like copies."""
+    """Ordered copies and kernels.
+
+    Copies complete when an event behind them is waited for, or before the next kernel. Kernels run at once, or as late
+    as copies if ``late`` is set.
+    """
 
     ptr, late = property(lambda self: self), False
 
@@ -36,14 +38,14 @@ class Stream:
 
 
 class Event:
-    """``looks``: how often it must be asked before it is reached."""
+    """Event of a stream; ``reached`` is false until it has been called ``looks`` times."""
 
     def __init__(self):
         self.stream, self.at, self.looks = None, 0, 0
 
 
 class Raw:
-    """One GPU of its own, unless ``uuid`` says whose memory it shares."""
+    """One GPU with memory of its own, or with the memory of the GPU ``uuid``."""
 
     names_are_bytes = True
 

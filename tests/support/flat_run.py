@@ -1,20 +1,22 @@
 """Runs with flat keywords: tests sweep settings that the public API groups by graph, device, options and checkpoint."""
 
+import warnings
+
 import dgraph
 from dgraph.backend import Backend
 from dgraph.backend.schedule_options import CHOICES
 from dgraph.cli.flat_options import OPTION_FIELDS, device_of, run_keywords
 from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 
-OF_DEVICE = ("backend", "threads", "gpus", "transport", "allow_gpu_sharing", "gpu_memory")
+OF_DEVICE = ("backend", "threads", "gpus", "gpu_memory", "transport", "allow_gpu_sharing")
 OF_RUN = (*OPTION_FIELDS, "validate", "checkpoint", "checkpoint_every", "resume")
 ROUNDS = {"local_rounds": "local", "host_rounds": "host", "overlap": "overlap"}
 
 
 def flat_run(algorithm, graph, **flat):
-    """Call ``dgraph.run`` on the graph that the keywords describe, with the options that they describe.
+    """Call ``dgraph.run`` on the graph and with the options that the keywords describe.
 
-    Schedule options have the names of the GPU backend (``alb_threshold=``), rounds between GPUs those of its options.
+    Schedule options have the names of the GPU backend (``alb_threshold=``), as have the options of multi-GPU rounds.
     """
     flat = {name: value for name, value in flat.items() if value is not None}
     loading = {name: flat.pop(name) for name in LOAD_OPTIONS if name in flat}
@@ -39,7 +41,9 @@ def flat_run(algorithm, graph, **flat):
     if words:
         flat["rounds"] = ",".join(words)
     settings = run_keywords({name: flat.pop(name) for name in OF_RUN if name in flat})
-    return dgraph.run(algorithm, graph.on(policy, device), **settings, **flat)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dgraph.ConvergenceWarning)
+        return dgraph.run(algorithm, graph.on(policy, device), **settings, **flat)
 
 
 def _word(value):

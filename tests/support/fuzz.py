@@ -1,6 +1,6 @@
-"""Files that are almost right, read by dgraph and by plain Python: they agree on the graph, or on there being none.
+"""Mutated files, read by dgraph and by plain Python readers: both must load the same graph, or both must refuse.
 
-``python tests/support/fuzz.py 100000 [SEED]`` tries so many; ``test_fuzz.py`` tries some in the suite.
+``python tests/support/fuzz.py COUNT [SEED]`` runs COUNT inputs; ``test_fuzz.py`` runs some in the suite.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ KINDS = (*TEXT, *BINARY, *NAMED, *LDBC)
 
 @dataclass(frozen=True)
 class Input:
-    """Files, that of them which is read, and how."""
+    """Files, the name of the one that is loaded, and load options."""
 
     kind: str
     name: str
@@ -72,11 +72,11 @@ class Input:
 
 
 def an_input(kind: str, rng: random.Random) -> Input:
-    """Files of a kind, of which one is almost right."""
+    """Return files of a kind, one of them mutated."""
     options: dict = {}
     files = ldbc(rng) if kind in LDBC else {kind: valid(kind, rng)}
     target = rng.choice(list(files))
-    if kind not in TABLES or rng.random() < 0.5:  # whose makers put enough wrong into them
+    if kind not in TABLES or rng.random() < 0.5:  # writers of tables already insert errors
         files[target] = broken(files[target], rng, BYTES if kind in BINARY else ODD)
     if kind in LDBC and kind not in files:
         kind = "a.e"
@@ -98,7 +98,7 @@ def an_input(kind: str, rng: random.Random) -> Input:
 
 
 def expected(given: Input):
-    """What the plain reader says: direction, vertices, arcs, count, lines passed over; or None."""
+    """Return the plain reader's result: direction, vertices, arcs, count, dropped lines, names; None if it refuses."""
     kind, passed = given.kind, [] if given.options.get("lenient") else None
     try:
         if kind in BINARY:
@@ -125,7 +125,7 @@ def expected(given: Input):
 
 
 def found(path: Path, ranks: int, options: dict):
-    """What dgraph says: the same, or the words of its refusal."""
+    """Return dgraph's result in the same form, or its error message."""
 
     def work(comm):
         block = load(str(path), comm, LoadOptions(keep_loops=True, **options))
@@ -145,7 +145,7 @@ def found(path: Path, ranks: int, options: dict):
 
 
 def check(given: Input, folder: Path, ranks: int = 1) -> str:
-    """ "" where both agree, else what each of them says."""
+    """Return "" if both agree, else a description of both results."""
     for name, content in given.files.items():
         (folder / name).write_bytes(content)
     want, got = expected(given), found(folder / given.name, ranks, given.options)
@@ -157,7 +157,7 @@ def check(given: Input, folder: Path, ranks: int = 1) -> str:
 
 
 def one(seed: int, folder: Path) -> tuple[str, str]:
-    """Make one input, and check it: its kind, and what :func:`check` says."""
+    """Make one input and check it; return its kind and the result of :func:`check`."""
     rng = random.Random(seed)
     given = an_input(rng.choice(KINDS), rng)
     return given.kind, check(given, folder, rng.choice([1, 1, 1, 1, 1, 1, 1, 2, 3]))

@@ -1,4 +1,4 @@
-"""Small files of every format, and how they are spoilt: what ``fuzz.py`` tries."""
+"""Small files of every format, and mutations of them: the inputs of ``fuzz.py``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def edges_of(rng: random.Random, top: int = 6) -> list:
 
 
 def valid(name: str, rng: random.Random) -> bytes:
-    """A file of the format."""
+    """Return a file of the format."""
     edges, n = edges_of(rng), 6
     spell = rng.choice([str, lambda w: f"{w}.25", lambda w: f"{w}e-1", lambda w: f"-{w}", lambda w: f"{w << 40}"])
     words = rng.choice(["abcdef", ["x y", "y", "zz", "0", "#a", "\u00e9"]])
@@ -82,7 +82,7 @@ def valid(name: str, rng: random.Random) -> bytes:
 
 
 def npz(n: int, edges: list, rng: random.Random) -> bytes:
-    """A sparse matrix as scipy writes it; at times one of its arrays is not as it should be."""
+    """Return a sparse matrix in scipy's format; in half of the files one array is wrong."""
     form = rng.choice(["csr", "csc", "coo"])
     kinds = ["<i4", "<i8", ">i4", "<u8", "<f8", "<f4", "?", "<i1"]
     edges = sorted({(u, v): (u, v, w) for u, v, w in edges}.values())
@@ -112,7 +112,7 @@ def npz(n: int, edges: list, rng: random.Random) -> bytes:
 
 
 def other(array: np.ndarray, rng: random.Random) -> np.ndarray:
-    """The array with a value, its type, its length or its shape changed."""
+    """Return the array with a value, its dtype, its length or its shape changed."""
     kind = rng.randrange(5)
     if kind == 0:
         return (
@@ -134,7 +134,7 @@ def other(array: np.ndarray, rng: random.Random) -> np.ndarray:
 
 
 def table(edges: list, rng: random.Random, as_parquet: bool) -> bytes:
-    """A Parquet or Arrow file of edges; its columns are of many types, at times of wrong ones."""
+    """Return a Parquet or Arrow file of edges with columns of random types, some of them invalid."""
     import pyarrow
     from pyarrow import parquet
 
@@ -168,7 +168,7 @@ def table(edges: list, rng: random.Random, as_parquet: bool) -> bytes:
 
 
 def ldbc(rng: random.Random) -> dict[str, bytes]:
-    """Files of LDBC's: edges, and most of the time vertices and properties."""
+    """Return LDBC files: edges, and usually vertices and properties."""
     edges = edges_of(rng)
     weighted = rng.random() < 0.5
     files = {"a.e": "".join(f"{u} {v} {w}.5\n" if weighted else f"{u} {v}\n" for u, v, w in edges)}
@@ -184,7 +184,7 @@ def ldbc(rng: random.Random) -> dict[str, bytes]:
 
 
 def broken(content: bytes, rng: random.Random, pieces: list[bytes]) -> bytes:
-    """The file with something put in, taken out, put in place of something, doubled or cut off."""
+    """Return the content with pieces inserted, removed, replaced, doubled, truncated, or bits flipped."""
     for _ in range(rng.choice([0, 1, 1, 1, 2, 3])):
         at = rng.randrange(len(content) + 1)
         end = min(len(content), at + rng.choice([0, 1, 1, 2, 8]))
@@ -206,7 +206,7 @@ def broken(content: bytes, rng: random.Random, pieces: list[bytes]) -> bytes:
 
 
 def packed_as(kind: str, text: bytes) -> bytes:
-    """The text compressed, at times in two parts."""
+    """Return the text compressed; text of odd length in two concatenated streams."""
     pack = (lambda part: gzip.compress(part, 1, mtime=0)) if kind == ".gz" else zstd().compress
     middle = len(text) // 2
     return pack(text[:middle]) + pack(text[middle:]) if len(text) % 2 else pack(text)

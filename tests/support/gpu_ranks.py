@@ -1,4 +1,4 @@
-"""Several emulated GPUs in one process: ranks are threads, and kernels of one write into the memory of another."""
+"""Several emulated GPUs in one process: ranks are threads, and kernels of one rank write into the memory of another."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from dgraph.report import Progress, Trace
 
 def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sync="auto", direct=True, blocks=2,
         options=None, wrapped=None, mutant=None):  # fmt: skip
-    """Every program on every rank: by program a list of (gids of masters, State, Trace), by rank. Unless
-    ``options`` say otherwise hosts agree on the ends of rounds: the reference."""
+    """Run every program on every rank; return by program a list over ranks of (gids of masters, State, Trace).
+
+    Without ``options`` the end of a round is an allreduce of the hosts: the reference.
+    """
 
     devices = [Device(blocks, seed=7 * rank + 1, mutant=mutant) for rank in range(size)]
 
@@ -48,7 +50,7 @@ def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sy
 
 
 def field(results, name: str, n: int) -> np.ndarray:
-    """A field of the whole graph, by gid."""
+    """Return a field of the whole graph, by gid."""
     whole = None
     for gids, state, _ in results:
         if whole is None:

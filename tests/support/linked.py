@@ -1,5 +1,8 @@
-"""Ranks as threads whose GPUs are emulated: memory is shared as CUDA IPC shares it, copies are late, and NCCL is a
-stand-in that gives up where a side is not posted."""
+"""Ranks as threads with emulated GPUs.
+
+Memory is shared as by CUDA IPC, copies complete late, and a stand-in for NCCL fails if one side of a message is
+missing.
+"""
 
 import ctypes
 import threading
@@ -15,7 +18,7 @@ from dgraph.comm.hosts import FAKE
 
 
 class Nccl:
-    """NCCL's calls over queues: a group ends when every send and receive posted in it has met its other side."""
+    """NCCL's calls over queues: ``groupEnd`` returns when every posted receive has its data."""
 
     available = True
 
@@ -65,12 +68,12 @@ class Member:
 
 
 def memory(address, size):
-    """``size`` bytes at an address."""
+    """Return ``size`` bytes at an address as an array."""
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
 def small(monkeypatch):
-    """Messages, pieces and patience for a CPU; no fake hosts, and an MPI that is not CUDA-aware."""
+    """Set message sizes, pieces and limits that suit a CPU; no fake hosts; MPI is not CUDA-aware."""
     monkeypatch.delenv(FAKE, raising=False)
     monkeypatch.setattr(selftest, "SIZES", (64, 4104, 20_000))
     monkeypatch.setattr(selftest, "PATIENCE", 200_000)
@@ -87,17 +90,17 @@ def device_of(rank, **raw):
 
 
 def links_for(comm, name):
-    """Without a self-test: one transport for all."""
+    """Return links with one transport for all pairs, without a self-test."""
     return Links(comm, {peer: name for peer in range(comm.size) if peer != comm.rank})
 
 
 def capacity(sender, receiver):
-    """Odd, none for some pairs, and not the same both ways."""
+    """Return a pair's mailbox size: odd numbers, 0 for one pair, different in both directions."""
     return 0 if (sender, receiver) == (0, 2) else 64 + 977 * (sender + 1) * (receiver + 2)
 
 
 def message(sender, receiver, turn):
-    """Of any size up to the capacity; every third is empty."""
+    """Return a random message of 0 bytes, of the full capacity, or of a size between, by turn."""
     most = capacity(sender, receiver)
     rng = np.random.default_rng([sender, receiver, turn])
     size = (0, most, int(rng.integers(most + 1)))[turn % 3]
@@ -105,7 +108,7 @@ def message(sender, receiver, turn):
 
 
 def exchange(comm, links, device, turns=6):
-    """Messages to and from everybody, turn by turn; what came must be what was sent."""
+    """Exchange messages between all pairs, turn by turn, and check the received bytes."""
     others = [peer for peer in range(comm.size) if peer != comm.rank]
     boxes = Mailboxes(
         device, comm, {p: capacity(comm.rank, p) for p in others}, {p: capacity(p, comm.rank) for p in others}, links
@@ -117,7 +120,7 @@ def exchange(comm, links, device, turns=6):
             if data.size:
                 memory(boxes.outbox(peer, parity), data.size)[:] = data
                 sizes[peer] = data.size
-        comm.barrier()  # under p2p it is there when it is written
+        comm.barrier()  # with p2p a message has arrived once it is written
         received = boxes.deliver(parity, sizes)
         staged = {p for p in others if links.chosen[p] != "p2p"}
         assert set(received) == {p for p in staged if capacity(p, comm.rank) + capacity(comm.rank, p)}
@@ -130,7 +133,7 @@ def exchange(comm, links, device, turns=6):
 
 
 def chosen(comm, transport="auto", **raw):
-    """What ``connect`` chooses on devices of their own; messages must then arrive."""
+    """Return the links that ``connect`` chooses on devices of their own; check that messages arrive."""
     device = device_of(comm.rank, **raw)
     links = connect(device, comm, transport)
     exchange(comm, links, device, turns=3)

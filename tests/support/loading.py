@@ -1,4 +1,4 @@
-"""A loaded graph put together from all ranks' blocks, and the clean graph of listed edges in plain Python."""
+"""A loaded graph assembled from all ranks' blocks, and the clean graph of listed edges in plain Python."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Whole:
 
 
 def share(block: EdgeBlock, comm) -> tuple:
-    """A rank's block with its ids looked up."""
+    """Return a rank's block and the original ids of its rows, sources and targets."""
     rows = np.arange(block.first, block.first + block.rows)
     lists = rows, block.sources(), block.targets
     return block, *(block.ids.to_original(gids, comm).tolist() for gids in lists)
 
 
 def joined(shares: list[tuple]) -> Whole:
-    """The graph of all ranks' shares, after a look at what every block promises."""
+    """Return the graph of all ranks' shares, after checks of every block's invariants."""
     blocks, vertices, arcs = [part[0] for part in shares], [], []
     for block, rows, src, dst in shares:
         assert block.first == len(vertices)
@@ -57,12 +57,12 @@ def joined(shares: list[tuple]) -> Whole:
 
 
 def loaded(path, ranks: int = 1, **options) -> Whole:
-    """The graph of a file, loaded on ``ranks`` threads."""
+    """Return the graph of a file, loaded on ``ranks`` threads."""
     return joined(agreed(on_ranks(ranks, lambda comm: share(load(str(path), comm, LoadOptions(**options)), comm))))
 
 
 def agreed(results: list) -> list:
-    """What every rank returned; where one raised, all must have raised the same."""
+    """Return the ranks' results; if one raised, check that all raised the same error, and raise it."""
     errors = [result for result in results if isinstance(result, Exception)]
     if errors:
         assert len(errors) == len(results), results
@@ -72,7 +72,7 @@ def agreed(results: list) -> list:
 
 
 def cleaned(edges, directed: bool, *, vertices=None, keep_loops=False, keep_parallel=False) -> tuple:
-    """``vertices, arcs, m, loops, duplicates, isolated`` of listed ``(u, v, weight)``, without any array."""
+    """Return ``vertices, arcs, m, loops, duplicates, isolated`` of listed ``(u, v, weight)``, without using arrays."""
     vertices = sorted({end for u, v, _ in edges for end in (u, v)} if vertices is None else vertices)
     loops = sum(u == v for u, v, _ in edges)
     listed = [edge for edge in edges if keep_loops or edge[0] != edge[1]]
@@ -87,13 +87,13 @@ def cleaned(edges, directed: bool, *, vertices=None, keep_loops=False, keep_para
 
 
 def figures(graph: Whole) -> tuple:
-    """A loaded graph as :func:`cleaned` gives it."""
+    """Return a loaded graph in the form of :func:`cleaned`."""
     facts = graph.facts
     return graph.vertices, graph.arcs, graph.m, facts.loops, facts.duplicates, facts.isolated
 
 
 def written(folder, name, content):
-    """A file of text or bytes."""
+    """Write a file of text or bytes; return its path."""
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path

@@ -1,4 +1,4 @@
-"""Writers of file formats as plainly as can be, from their descriptions: what readers are held against."""
+"""Simple writers of file formats, written from the formats' descriptions: references for the readers."""
 
 import struct
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def rows(n, edges):
-    """Edges by source: for each vertex its ``(target, weight)``, in the order listed."""
+    """Return each vertex's ``(target, weight)`` in the order listed."""
     out = [[] for _ in range(n)]
     for u, v, w in edges:
         out[u].append((v, w))
@@ -14,12 +14,12 @@ def rows(n, edges):
 
 
 def both_ways(edges):
-    """Both arcs of every edge; a loop has one."""
+    """Return both arcs of every edge; a loop has one."""
     return [*edges, *((v, u, w) for u, v, w in edges if u != v)]
 
 
 def gapbs(n, edges, directed, weighted) -> bytes:
-    """.sg and .wsg. Undirected: ``edges`` are arcs, both of every edge."""
+    """Return a .sg or .wsg file. Undirected: ``edges`` has both arcs of every edge."""
     out = struct.pack("<Bqq", directed, len(edges), n)
     for arcs in [edges, [(v, u, w) for u, v, w in edges]][: 1 + directed]:
         listed = rows(n, arcs)
@@ -35,7 +35,7 @@ def gapbs(n, edges, directed, weighted) -> bytes:
 
 
 def galois(n, edges, version, data="", pad=True) -> bytes:
-    """Binary .gr; ``data`` is a struct code of the edge data. ``pad``: 8 bytes for odd arcs also in version 2."""
+    """Return a binary .gr file; ``data`` is a struct code of edge data, ``pad`` pads odd arc counts in version 2."""
     listed = rows(n, edges)
     out = struct.pack("<QQQQ", version, struct.calcsize(data), n, len(edges))
     end = 0
@@ -55,7 +55,7 @@ def galois(n, edges, version, data="", pad=True) -> bytes:
 
 
 def metis(n, edges, fmt="", ncon=0) -> str:
-    """.graph of an undirected graph, each edge once in ``edges``; sizes and vertex weights are all 9."""
+    """Return a .graph file of an undirected graph, each edge once in ``edges``; sizes and vertex weights are all 9."""
     form = fmt.zfill(3)
     before = (form[0] == "1") + (ncon or form[1] == "1")
     listed = rows(n, both_ways(edges))
@@ -69,7 +69,7 @@ def metis(n, edges, fmt="", ncon=0) -> str:
 
 
 def packed(edges) -> bytes:
-    """Graph500's 12-byte edges."""
+    """Return Graph500's 12-byte edges."""
     out = b""
     for u, v, _ in edges:
         out += struct.pack("<IIhh", u & 0xFFFFFFFF, v & 0xFFFFFFFF, u >> 32, v >> 32)
@@ -77,12 +77,12 @@ def packed(edges) -> bytes:
 
 
 def wide(edges) -> bytes:
-    """Graph500's 16-byte edges."""
+    """Return Graph500's 16-byte edges."""
     return b"".join(struct.pack("<qq", u, v) for u, v, _ in edges)
 
 
 def random_edges(n, m, seed=1, top=100):
-    """Distinct edges of weights from 1, loops among them."""
+    """Return distinct edges, loops among them, with weights of at least 1."""
     rng = np.random.default_rng(seed)
     pairs = sorted({(int(u), int(v)) for u, v in rng.integers(0, n, (m, 2))})
     return [(u, v, int(w)) for (u, v), w in zip(pairs, rng.integers(1, top, len(pairs)), strict=True)]

@@ -1,4 +1,4 @@
-"""One round of a GPU's schedule over a small skewed graph, and whether it visited every edge exactly once."""
+"""One round of a GPU schedule over a small skewed graph, with a check that every edge is visited exactly once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from dgraph.program import ADD, Field, trace
 
 
 class Tally(OnePass):
-    """What reaches a vertex: how many edges, and the sum of their weights, which are random: no edge can stand in for
-    another."""
+    """Count the edges into each vertex, and sum their random weights, so that no edge can replace another unnoticed."""
 
     chosen = Field("bool", given=True)
     edges = Field("int64", reduce=ADD)
@@ -31,7 +30,7 @@ class Tally(OnePass):
 
 
 def skewed(n=500, hub=900, seed=3):
-    """Arcs of a graph with a hub, two medium vertices, rows without arcs and short rows; weights random."""
+    """Return arcs of a graph with a hub, two medium vertices, empty rows and short rows; weights are random."""
     rng = np.random.default_rng(seed)
     degrees = rng.integers(0, 6, n)
     degrees[[7, 100, 333]] = hub, 90, 60
@@ -41,7 +40,7 @@ def skewed(n=500, hub=900, seed=3):
 
 
 def visited(device, schedule, active, direction="push", arcs=None, record=False, **options):
-    """One round over the arcs of active vertices: the machine after it, and the list of the frontier before it."""
+    """Run one round over the arcs of active vertices; return the machine after it and the frontier's list before it."""
     n, src, dst, weights = arcs or skewed()
     local = local_graph(n, src, dst, weights)
     graph = DeviceGraph(local, device, renumber=False)
@@ -70,14 +69,14 @@ def exactly_once(machine, active, arcs=None):
 
 
 def in_a_child(holds) -> bool:
-    """Whether ``holds()`` in a process of its own, which may crash."""
+    """Return True if ``holds()`` returns true in a child process, which may crash."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()
         held = False
         try:
             held = holds()
-        finally:  # whatever it raises: two processes must not go on with the tests
+        finally:  # after any error: the child must not continue the test session
             os._exit(0 if held else 1)
     return os.waitpid(child, 0)[1] == 0
 

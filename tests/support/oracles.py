@@ -1,8 +1,8 @@
-"""Right answers, by other people's code or by the textbook in plain Python; nothing here touches dgraph.
+"""Right answers by other libraries or by textbook algorithms in plain Python; nothing here uses dgraph.
 
-A graph is ``n`` and arrays ``src, dst`` (int64, 0 … n-1) of arcs: an undirected graph lists both arcs of an edge.
-Loops and parallel arcs are welcome everywhere. Unreached vertices have level and predecessor -1, distance infinity
-(floats) or None (integers, which are Python's: they never wrap).
+A graph is ``n`` and arrays ``src, dst`` (int64, 0 … n-1) of arcs: an undirected graph lists both arcs of an edge. Loops
+and parallel arcs are allowed. An unreached vertex has level and predecessor -1, and distance infinity (floats) or None
+(integers, which are Python's and do not overflow).
 """
 
 import heapq
@@ -14,23 +14,23 @@ import scipy.sparse as sparse
 
 
 def symmetric(src, dst, *columns):
-    """Both arcs of every edge."""
+    """Return both arcs of every edge."""
     doubled = [np.concatenate([column, column]) for column in columns]
     return np.concatenate([src, dst]), np.concatenate([dst, src]), *doubled
 
 
 def bfs(n, src, dst, source) -> np.ndarray:
-    """Levels, int64."""
+    """Return levels, int64."""
     graph = igraph.Graph(n, np.column_stack([src, dst]), directed=True)
     levels = np.array(graph.distances(source=[source], mode="out")[0])
     return np.where(np.isinf(levels), -1, levels).astype(np.int64)
 
 
 def sssp(n, src, dst, weights, source) -> list:
-    """Dijkstra's distances in the arithmetic of ``weights``' dtype; None where unreached.
+    """Return Dijkstra's distances in the arithmetic of ``weights``' dtype; None if unreached.
 
-    Rounded addition of a weight ≥ 0 never decreases and keeps order, so for floats too the least fixed point
-    ``d[v] = min d[u] + w`` is unique and every method must find these very bits.
+    Rounded addition of a weight ≥ 0 never decreases and keeps order. So for floats, too, the least fixed point ``d[v] =
+    min d[u] + w`` is unique, and every method must find the same bits.
     """
     out = defaultdict(list)
     for u, v, w in _listed(src, dst, weights):
@@ -49,11 +49,12 @@ def sssp(n, src, dst, weights, source) -> list:
 
 
 def predecessors(n, src, dst, weights, distance, source) -> np.ndarray:
-    """The shortest-path tree that prefers small vertices: int64, -1 at the source and where unreached.
+    """Return the shortest-path tree that prefers small vertices: int64, -1 at the source and if unreached.
 
-    Valid predecessors of v are the u with ``d[u] + w = d[v]``. Among them those nearest to the plateau's rim count
-    first: rank 0 are vertices that a lighter one reaches (and the source), rank k + 1 those that a zero-weight arc
-    joins to rank k. So no cycle arises where weights are zero, and where none is, every valid u counts.
+    Valid predecessors of v are the u with ``d[u] + w = d[v]``. Inside a plateau of equal distance (zero weights) those
+    nearest to its rim come first: the rim, rank 0, is the source and vertices with a predecessor of smaller distance;
+    rank k + 1 is reached from rank k by a zero-weight arc. So there are no cycles; without zero weights every valid u
+    counts.
     """
     tight = [
         (u, v)
@@ -82,11 +83,11 @@ def predecessors(n, src, dst, weights, distance, source) -> np.ndarray:
 
 
 def check_tree(n, src, dst, weights, distance, predecessor, source) -> None:
-    """Assert that ``predecessor`` is a shortest-path tree: Graph500's rules, for arcs and for zero weights.
+    """Assert that ``predecessor`` is a shortest-path tree: Graph500's rules, extended to arcs and zero weights.
 
-    1. The source and the unreached, and only they, have no predecessor.
-    2. Every tree arc is an arc of the graph and exactly as long as the distances say.
-    3. No arc leads from a reached vertex to an unreached one, none is a short cut.
+    1. Exactly the source and unreached vertices have no predecessor.
+    2. Every tree arc is an arc of the graph, and its length is the difference of the distances.
+    3. No arc leads from a reached vertex to an unreached one, and none shortens a distance.
     4. Following predecessors ends at the source: there is no cycle.
     """
     lightest = {}
@@ -112,18 +113,18 @@ def check_tree(n, src, dst, weights, distance, predecessor, source) -> None:
 
 
 def components(n, src, dst) -> np.ndarray:
-    """Directions ignored; the smallest vertex of each vertex's component, int64."""
+    """Return the smallest vertex of each vertex's weakly connected component, int64."""
     membership = igraph.Graph(n, np.column_stack([src, dst])).connected_components().membership
     _, first, label = np.unique(membership, return_index=True, return_inverse=True)
     return first[label].astype(np.int64)
 
 
 def pagerank(n, src, dst, alpha=0.85, *, weights=None, rounds=None, tol=None, personalization=None) -> np.ndarray:
-    """Power iteration in float64 from 1/n; a sink's rank goes where the teleport goes.
+    """Return ranks by power iteration in float64 from 1/n; a sink's rank is distributed like the teleport.
 
-    An arc is followed in proportion to its weight (None: all alike); a vertex whose weights sum to 0 is a sink. Loops
-    and parallel arcs should be gone. Exactly ``rounds`` rounds, or until the L1 change is below ``tol``, which rounding
-    keeps it from if it is much below 1e-14.
+    An arc is followed in proportion to its weight (None: all equal); a vertex whose weights sum to 0 is a sink. The
+    graph must have no loops or parallel arcs. The iteration runs exactly ``rounds`` rounds, or until the L1 change is
+    below ``tol``. A ``tol`` much below 1e-14 is never reached, because of rounding.
     """
     teleport = np.full(n, 1 / n)
     if personalization is not None:
@@ -146,17 +147,19 @@ def pagerank(n, src, dst, alpha=0.85, *, weights=None, rounds=None, tol=None, pe
 
 
 def core_numbers(n, src, dst) -> np.ndarray:
-    """Of the simple undirected graph, int64."""
+    """Return core numbers of the simple undirected graph, int64."""
     graph = igraph.Graph(n, np.column_stack([src, dst])).simplify()
     return np.array(graph.coreness(), np.int64)
 
 
 def coloring(n, src, dst, phases) -> np.ndarray:
-    """003's Algorithm 1, as printed: a round colours who has a larger number than all its uncoloured neighbours.
+    """Return colours by Algorithm 1 of paper 003 (Che et al.), as printed.
+
+    A round colours the vertices whose number is larger than those of all uncoloured neighbours.
 
     Args:
-        phases: numbers by vertex (int64, 0 or more), and whether a round was the last by them, of rounds by them so far
-            and of vertices that it coloured.
+        phases: pairs of numbers by vertex (int64, ≥ 0) and a predicate that ends the phase; it gets the phase's rounds
+            so far and the number of vertices that the last one coloured.
     """
     color, used = np.full(n, -1), 0
     for numbers, over in phases:
@@ -174,7 +177,7 @@ def coloring(n, src, dst, phases) -> np.ndarray:
 
 
 def simple(src, dst, weights=None):
-    """Loops dropped, parallel arcs merged into the lightest: ``src, dst, weights`` sorted by (src, dst)."""
+    """Return ``src, dst, weights`` sorted by (src, dst), without loops; of parallel arcs the lightest is kept."""
     keys = (dst, src) if weights is None else (weights, dst, src)
     order = np.lexsort(keys)
     order = order[src[order] != dst[order]]
@@ -185,6 +188,6 @@ def simple(src, dst, weights=None):
 
 
 def _listed(src, dst, weights):
-    """Arcs as Python's integers; float weights keep their precision."""
+    """Return arcs as Python integers; float weights keep their precision."""
     exact = weights.tolist() if weights.dtype.kind == "i" else list(weights)
     return zip(src.tolist(), dst.tolist(), exact, strict=True)

@@ -1,6 +1,7 @@
-"""Readers of single-file formats in plain Python: ``(directed, vertices or None, edges)``, or RefusedError.
+"""Readers of single-file formats in plain Python.
 
-A list ``passed`` makes a reader of text lenient: it gets the lines that are passed over.
+They return ``(directed, vertices or None, edges)`` or raise RefusedError. With a list ``passed`` a reader of text is
+lenient: it skips bad lines and appends them to the list.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import struct
 
 
 class RefusedError(Exception):
-    """The plain reader takes the file for none of its format."""
+    """The plain reader refuses the file."""
 
 
 def a_line(raw: bytes) -> str:
@@ -19,7 +20,7 @@ def a_line(raw: bytes) -> str:
 
 
 def text_lines(content: bytes, comments: str):
-    """Lines that are neither empty nor comments."""
+    """Yield lines that are neither empty nor comments."""
     content = content.removeprefix(b"\xef\xbb\xbf")
     for raw in content.split(b"\n"):
         line = a_line(raw)
@@ -61,7 +62,7 @@ def a_weight(word: str):
 
 
 def rows_of(lines, columns: int, low=0, high=(1 << 63) - 1, delimiters="", passed=None, row=None) -> list:
-    """Edges of lines, each of which ``row`` may change or refuse first."""
+    """Return the edges of lines; ``row`` may change or refuse a line first."""
     edges, reals = [], False
     for line in lines:
         try:
@@ -80,7 +81,7 @@ def rows_of(lines, columns: int, low=0, high=(1 << 63) - 1, delimiters="", passe
 
 
 def not_most(passed: list | None, kept: list) -> None:
-    """Refuse a file of which most lines are passed over."""
+    """Refuse a file of which more lines are skipped than kept."""
     if len(passed or ()) > len(kept):
         raise RefusedError
 
@@ -97,7 +98,7 @@ def proportionate(n: int, edges: int) -> None:
 
 
 def plain_list(content: bytes, passed=None, dense: int = 0):
-    """Edge lists of any suffix; ``dense``: so many columns, and ids from 0 on."""
+    """Read an edge list of any suffix; ``dense``: its number of columns, if ids are 0 … n-1."""
     lines, delimiters = list(text_lines(content, "#%")), "" if dense else ",;"
     words = [words_of(line) if dense else columns_of(line) for line in lines]
     columns = dense or min(max(most(words), 2), 3)
@@ -112,7 +113,7 @@ def plain_list(content: bytes, passed=None, dense: int = 0):
 
 
 def opened(lines: list, words: list, delimiters: str, read, passed: list | None, ends=(0, 1)) -> list:
-    """The edges that ``read(lines, passed)`` finds, but for the first line where that is a header."""
+    """Return the edges that ``read(lines, passed)`` finds, without the first line if that is a header."""
     first, rest = words[0] if words else [], None if passed is None else []
     if first and not any(word[0] in "0123456789+-." for word in first):
         misplaced(names_in(lines[0].strip(" \t"), delimiters), ends)
@@ -131,7 +132,7 @@ def opened(lines: list, words: list, delimiters: str, read, passed: list | None,
 
 
 def most(words: list[list[str]]) -> int:
-    """The number of columns of most of the lines, of equally many the earlier; a line of counts has no say."""
+    """Return the most common number of columns, the earlier one in a tie; a line of counts is ignored."""
     if len(words) > 1 and counts_of(words[0]) and len(words) - 1 in counts_of(words[0])[1:]:
         words = words[1:]
     sizes = [len(each) for each in words] or [0]
@@ -139,13 +140,13 @@ def most(words: list[list[str]]) -> int:
 
 
 def counts_of(words: list[str]) -> list[int]:
-    """Two or three whole numbers, or nothing."""
+    """Return two or three whole numbers, or an empty list."""
     right = len(words) in (2, 3) and all(re.fullmatch("[0-9]+", word) and int(word) < 1 << 63 for word in words)
     return [int(word) for word in words] if right else []
 
 
 def are_counts(numbers: list[int], edges: list, passed: list | None) -> bool:
-    """Whether so many lines follow, and all ids are below the number of vertices, or 1 up to it."""
+    """Return True if ``numbers`` are counts: as many lines follow, and all ids are in 0 … n-1 or in 1 … n."""
     n, *said = numbers
     lines, ids = len(edges) + len(passed or ()), [end for u, v, _ in edges for end in (u, v)]
     if not lines or lines not in said:
@@ -159,7 +160,7 @@ def names_in(line: str, delimiters: str) -> list[str]:
 
 
 def ends_named(names: list[str]) -> list[list[int]]:
-    """Where names of a source stand, and where those of a target."""
+    """Return the positions of names for a source, and of names for a target."""
     small = [re.sub("[^a-z0-9]", "", name.lower()) for name in names]
     around = "(node|vertex)?(%s)(node|vertex)?(id|name)?"
     kinds = "source|src|from|start|tail|u", "target|tgt|destination|dest|dst|to|end|head|v"
@@ -167,7 +168,7 @@ def ends_named(names: list[str]) -> list[list[int]]:
 
 
 def misplaced(names: list[str], ends=(0, 1)) -> None:
-    """Refuse names that put the ends of an edge elsewhere than in the columns ``ends``."""
+    """Refuse a header that puts the ends of an edge in columns other than ``ends``."""
     sources, targets = ends_named(names)
     if len(sources) == len(targets) == 1 and (sources[0], targets[0]) != ends:
         raise RefusedError
@@ -285,7 +286,7 @@ def compressed(n, m, offsets, arcs, directed):
 
 
 def smallest(edges):
-    """Of parallel arcs the lightest."""
+    """Return the lightest of each group of parallel arcs."""
     kept: dict = {}
     for u, v, w in edges:
         kept[u, v] = min(w, kept.get((u, v), w))

@@ -1,6 +1,6 @@
-"""Readers of what is no plain single file, without dgraph: compressed text, names, LDBC, scipy's .npz, Arrow's tables.
+"""Readers of the other formats without dgraph: compressed text, names, LDBC, scipy's .npz, Arrow tables.
 
-They answer as those of ``plain_readers.py``.
+They return the same as those of ``plain_readers.py``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 def zstd():
-    """Python's own ``compression.zstd``, or the same for older ones."""
+    """Return the module ``compression.zstd``, or its backport for older Pythons."""
     try:
         from compression import zstd
     except ImportError:
@@ -43,7 +43,7 @@ def zstd():
 
 
 def text_of(content: bytes) -> bytes:
-    """The text of a file, which may be compressed."""
+    """Return the text of a file, which may be compressed."""
     try:
         if content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
@@ -57,7 +57,7 @@ def text_of(content: bytes) -> bytes:
 
 
 def plain_named(content: bytes, suffix: str, passed=None):
-    """Edges between words, and all words in order in place of the vertices."""
+    """Read edges between words; the vertices are all words in ascending order."""
 
     def split(line):
         return [word.strip(" \t") for word in line.split(separator)] if separator else words_of(line)
@@ -97,7 +97,7 @@ def plain_named(content: bytes, suffix: str, passed=None):
 
 
 def named_rows(lines, split, columns: int, passed) -> list:
-    """Edges between words."""
+    """Return edges between words."""
     edges = []
     for line in lines:
         words = split(line)
@@ -116,7 +116,7 @@ def named_rows(lines, split, columns: int, passed) -> list:
 
 
 def numbered(words: list[str]) -> bool:
-    """Whether the words are names such as node1 and node2, id_a and id_b."""
+    """Return True if the words are numbered names, such as node1 and node2, or id_a and id_b."""
     small = [re.sub("[^a-z0-9]", "", word.lower()) for word in words[:2]]
     return len(small) == 2 and any(
         small == [stem + one, stem + two]
@@ -171,7 +171,7 @@ PARTS = (("edge-file", "a.e"), ("vertex-file", "a.v"))
 
 
 def stored(files: dict[str, bytes], name: str, ending: str) -> bytes | None:
-    """The content of a file, or of its compressed form."""
+    """Return the content of a file or of its compressed form."""
     return next((files[name + each] for each in ("", ending, ".gz", ".zst") if name + each in files), None)
 
 
@@ -220,7 +220,7 @@ def properties(content: bytes) -> dict:
 
 
 def plain_npz(content: bytes):
-    """What ``zipfile`` and ``numpy.lib.format`` make of it, member by member."""
+    """Read a sparse matrix with ``zipfile`` and ``numpy.lib.format``, member by member."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             form, shape = (member(archive, name) for name in ("format", "shape"))
@@ -257,7 +257,7 @@ def plain_npz(content: bytes):
 
 
 def member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    """An array that fills its member of the archive."""
+    """Return an array of the archive; refuse bytes after it."""
     content = archive.read(f"{name}.npy")
     if len(content) != archive.getinfo(f"{name}.npy").file_size:
         raise RefusedError
@@ -274,7 +274,7 @@ VALUES = ("weight", "wgt", "w", "value", "cost", "distance", "length")
 
 
 def plain_table(content: bytes, suffix: str):
-    """What pyarrow makes of the whole file at once."""
+    """Read the whole table at once with pyarrow."""
     import pyarrow
     from pyarrow import parquet
 

@@ -1,11 +1,11 @@
-"""Answers of several ranks, a GPU each: every policy, way and transport that is asked for, against oracles.
+"""Answers of several ranks with a GPU each, against oracles: the requested policies, options and transports.
 
     mpirun -n 4 python tests/support/rank_checks.py --policies oec,iec,cvc,hvc,metis
     mpirun -n 2 compute-sanitizer --tool racecheck python tests/support/rank_checks.py --ways plain,local
-    mpirun -n 4 python tests/support/rank_checks.py --backend cpu        # where there is no GPU
-    mpirun -n 2 python tests/support/rank_checks.py --allow-gpu-sharing  # where there is one
+    mpirun -n 4 python tests/support/rank_checks.py --backend cpu        # without a GPU
+    mpirun -n 2 python tests/support/rank_checks.py --allow-gpu-sharing  # with one GPU
 
-The graphs are small, so that sanitizers come to an end, and have a hub, isolated vertices and several components.
+The graphs are small enough for sanitizers; they have a hub, isolated vertices and several components.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ WAYS: dict[str, dict] = {
     "reach": {"reach": 4},
     "noreach": {"reach": 0},
 }
-"""Name → options: how rounds are walked, and who agrees on them."""
+"""Name → options of the GPU backend: which kernels run a round, and which side ends it."""
 
 SOURCE = 5
 ALGORITHMS = ("bfs", "sssp", "sssp gather", "pagerank", "pagerank unit", "cc", "kcore", "kcore shells", "color")
-"""Some with a variant; ``unit``: on the graph without its weights."""
+"""Names, some with a variant; ``unit``: on the graph without weights."""
 SETTINGS: dict[str, dict] = {
     "bfs": {"source": SOURCE},
     "sssp": {"source": SOURCE},
@@ -47,11 +47,11 @@ SETTINGS: dict[str, dict] = {
     "color": {"variant": "hybrid"},
 }
 FEWEST, MOST = 60, 2500
-"""Vertices of the smaller and the larger graph: some ranks of the smaller have hardly any mirror."""
+"""Vertices of the smaller and the larger graph. Some ranks of the smaller one have few mirrors."""
 
 
 def edges(n: int, directed: bool) -> tuple:
-    """Sources, targets, weights: random edges among the lower nine tenths, more at small ids, and a hub."""
+    """Return sources, targets, weights: random edges among the lower nine tenths, denser at small ids, and a hub."""
     rng = np.random.default_rng(n)
     live = n - n // 10
     src, dst = (rng.integers(0, live, 6 * n) ** 2 // live for _ in range(2))
@@ -65,7 +65,7 @@ def edges(n: int, directed: bool) -> tuple:
 
 
 def right(name: str, n: int, src, dst, weights) -> list[np.ndarray]:
-    """Columns by vertex; -1: unreachable."""
+    """Return the right columns by vertex; -1: unreachable."""
     if name in ("bfs", "sssp", "sssp gather"):
         weights = np.ones_like(weights) if name == "bfs" else weights
         distances = oracles.sssp(n, src, dst, weights, SOURCE)
@@ -80,7 +80,7 @@ def right(name: str, n: int, src, dst, weights) -> list[np.ndarray]:
 
 
 def is_right(result, wanted: list[np.ndarray]) -> bool:
-    """Of this rank's vertices, every column."""
+    """Return True if every column of this rank's vertices is right."""
     vertex, *columns = map(np.asarray, result.columns.values())
     return len(columns) == len(wanted) and all(
         np.allclose(values, sought[vertex], rtol=1e-11)
@@ -91,7 +91,7 @@ def is_right(result, wanted: list[np.ndarray]) -> bool:
 
 
 def runs(asked, engine, comm: Comm) -> Iterator[tuple[str, bool]]:
-    """What ran, and whether the answers of all ranks were right."""
+    """Yield for each run its description, and True if the answers of all ranks are right."""
     for n, directed in itertools.product((FEWEST, MOST), (False, True)):
         src, dst, weights = edges(n, directed)
         mine = slice(comm.rank, None, comm.size)
@@ -129,8 +129,8 @@ def main() -> int:
     parser.add_argument("--algorithms", type=words, default=list(ALGORITHMS))
     parser.add_argument("--allow-gpu-sharing", action="store_true")
     asked, comm = parser.parse_args(), world()
-    push_overlap.BROAD = 1  # these graphs have no broad rounds
-    engine = backend("cuda", None, comm.size, comm.rank, comm.size == 1) if asked.backend == "cuda" else None
+    push_overlap.BROAD = 1  # these graphs have only small frontiers
+    engine = backend("cuda", comm.size, comm.rank, comm.size == 1) if asked.backend == "cuda" else None
     count = wrong = 0
     for told, good in runs(asked, engine, comm):
         count, wrong = count + 1, wrong + (not good)

@@ -7,7 +7,7 @@ SCHEMA = json.loads((files("dgraph.report") / "schema.json").read_text())
 
 
 def violations(value, schema, where="report"):
-    """Where ``value`` breaks the part of JSON Schema that ours is written in."""
+    """Yield violations of the schema; only the part of JSON Schema that our schema uses is implemented."""
     if "$ref" in schema:
         schema = SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")]
     kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}

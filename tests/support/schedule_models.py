@@ -1,7 +1,7 @@
-"""Which thread visits how many edges, by the papers' mappings in plain NumPy; no text of a schedule is used.
+"""Models of the schedules: edges per thread by the papers' mappings, in plain NumPy, without the schedules' source.
 
-A model gets the degrees of the frontier's vertices in the order of its list, and the grid: ``blocks`` blocks of
-``threads`` threads. It returns edges by thread, block after block: int64 (blocks · threads,).
+A model gets the degrees of the frontier's vertices in list order, and the grid: ``blocks`` blocks of ``threads``
+threads. It returns edges by thread, block after block: int64 (blocks · threads,).
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ PIECE, ITEMS = 256, 8
 
 
 def _rank(blocks: int, threads: int) -> np.ndarray:
-    """Where thread number i of the grid stands in block order: neighbouring warps lie on different blocks."""
+    """Return the block-order position of each thread number; consecutive warps are in different blocks."""
     i = np.arange(blocks * threads)
     warp, lane = i // 32, i % 32
     return (warp % blocks) * threads + (warp // blocks) * 32 + lane
 
 
 def vertex(degrees, blocks, threads):
-    """Vertex i is thread i's, cyclically."""
+    """Assign vertex i to thread i, cyclically."""
     out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
     np.add.at(out, rank[np.arange(len(degrees)) % rank.size], degrees)
     return out
 
 
 def lb(degrees, blocks, threads, blocked=False):
-    """Edge i is thread i's, cyclically; or each thread has a run of edges."""
+    """Assign edge i to thread i, cyclically; ``blocked``: one run of edges per thread."""
     total, rank = int(degrees.sum()), _rank(blocks, threads)
     run = -(-total // rank.size) if blocked else 1
     out = np.zeros(rank.size, np.int64)
@@ -35,7 +35,7 @@ def lb(degrees, blocks, threads, blocked=False):
 
 
 def twc(degrees, blocks, threads):
-    """Tiles of one vertex a thread: the block strides over a large vertex, the warp over a medium one."""
+    """Assign tiles of one vertex per thread; the block strides over a large vertex, the warp over a medium one."""
     out = np.zeros(blocks * threads, np.int64)
     for i, degree in enumerate(degrees.tolist()):
         tile, thread = divmod(i, threads)
@@ -51,13 +51,13 @@ def twc(degrees, blocks, threads):
 
 
 def alb(degrees, blocks, threads, threshold, blocked=False):
-    """twc below the threshold; lb over the rest, whose order in its list no one promises."""
+    """Use twc up to the threshold and lb for the other vertices, whose order is unspecified."""
     huge = degrees > threshold
     return twc(np.where(huge, 0, degrees), blocks, threads) + lb(degrees[huge], blocks, threads, blocked)
 
 
 def merge_path(degrees, blocks, threads):
-    """The merged list of ends of vertices and of edges, ``ITEMS`` entries a thread in turn."""
+    """Deal out the merged list of edges and vertex ends, ``ITEMS`` entries per thread, cyclically."""
     rank = _rank(blocks, threads)
     out = np.zeros(rank.size, np.int64)
     np.add.at(out, rank[(_edges_in_merged_list(degrees) // ITEMS) % rank.size], 1)
@@ -65,7 +65,7 @@ def merge_path(degrees, blocks, threads):
 
 
 def warp_search(degrees, blocks, threads):
-    """``PIECE`` edges a warp in turn; lanes side by side from where a window of 31 vertices begins."""
+    """Deal out ``PIECE`` edges per warp, cyclically; its lanes restart side by side at each window of 31 vertices."""
     total, rank = int(degrees.sum()), _rank(blocks, threads)
     starts = np.concatenate([[0], np.cumsum(degrees)])
     out = np.zeros(rank.size, np.int64)
@@ -82,19 +82,18 @@ def warp_search(degrees, blocks, threads):
 
 
 def edge(degrees, blocks, threads):
-    """Entry i of the list of edges is thread i's, threads of a block side by side; in which order edges stand there
-    does not matter to the counts."""
+    """Assign entry i of the edge list to thread i of the grid; the order of the list does not change the counts."""
     return _counted(np.arange(int(degrees.sum())) % (blocks * threads), blocks * threads)
 
 
 def workload(degrees, blocks, threads):
-    """A run of edges a thread, all of one length."""
+    """Assign one run of edges to each thread, all of one length."""
     total, all_threads = int(degrees.sum()), blocks * threads
     return _counted(np.arange(total) // max(-(-total // all_threads), 1), all_threads)
 
 
 def split(degrees, blocks, threads, mdt):
-    """Parent and children one after another in the order of the list, edges shared evenly; child i is thread i's."""
+    """Split each vertex into children with equal shares of its edges; child i goes to thread i, in list order."""
     out, rank, child = np.zeros(blocks * threads, np.int64), _rank(blocks, threads), 0
     for degree in degrees.tolist():
         family = -(-degree // mdt)
@@ -105,8 +104,10 @@ def split(degrees, blocks, threads, mdt):
 
 
 def hierarchical(degrees, blocks, threads, mdt):
-    """Sweeps of ``mdt`` edges a vertex, a thread a vertex; equal runs of what is left once few vertices are. Here the
-    vertices of one sweep after the first must have equally many edges left: their order is open."""
+    """Sweep ``mdt`` edges per vertex, a thread per vertex; once few vertices remain, share their edges in equal runs.
+
+    The vertices of a sweep after the first must have equally many edges left, because their order is unspecified.
+    """
     out, left = np.zeros(blocks * threads, np.int64), degrees.copy()
     while left.size >= 4 * threads:
         out += vertex(np.minimum(left, mdt), blocks, threads)
@@ -116,7 +117,7 @@ def hierarchical(degrees, blocks, threads, mdt):
 
 
 def virtual_warp(degrees, blocks, threads, size=8):
-    """Vertex i is group i's, cyclically; ``size`` lanes stride over its edges."""
+    """Assign vertex i to group i, cyclically; the group's ``size`` lanes stride over its edges."""
     out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
     for i, degree in enumerate(degrees.tolist()):
         first = i % (rank.size // size) * size
@@ -125,13 +126,13 @@ def virtual_warp(degrees, blocks, threads, size=8):
 
 
 def dynamic_warp(degrees, blocks, threads):
-    """The size is the power of two nearest to threads / vertices, from 4 to 32."""
+    """Use virtual_warp with the power of two from 4 to 32 that is nearest to threads / vertices."""
     share = blocks * threads / max(len(degrees), 1)
     return virtual_warp(degrees, blocks, threads, min((4, 8, 16, 32), key=lambda size: (abs(size - share), -size)))
 
 
 def dynamic_parallelism(degrees, blocks, threads, threshold):
-    """Each vertex above the threshold is spread over all threads, from the first on; dynamic_warp has the rest."""
+    """Spread each vertex above the threshold over all threads, starting at the first; dynamic_warp takes the others."""
     out, rank = dynamic_warp(np.where(degrees > threshold, 0, degrees), blocks, threads), _rank(blocks, threads)
     for degree in degrees[degrees > threshold].tolist():
         out[rank] += _strided(degree, rank.size)
@@ -139,7 +140,7 @@ def dynamic_parallelism(degrees, blocks, threads, threshold):
 
 
 def edge_discover(degrees, blocks, threads):
-    """32 vertices a warp in turn; its lanes walk their edges side by side."""
+    """Deal out 32 vertices per warp, cyclically; its lanes walk their edges side by side."""
     out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
     for tile, first in enumerate(range(0, len(degrees), 32)):
         warp = tile % (rank.size // 32) * 32
@@ -148,7 +149,7 @@ def edge_discover(degrees, blocks, threads):
 
 
 def direct_search(degrees, blocks, threads):
-    """A thread an edge: runs of whole block loads a block."""
+    """Assign an edge to each thread; a block gets a run of whole loads, one edge per thread each."""
     total = int(degrees.sum())
     loads = -(-total // threads)
     run = -(-loads // blocks) * threads
@@ -157,7 +158,7 @@ def direct_search(degrees, blocks, threads):
 
 
 def block_search(degrees, blocks, threads):
-    """As many vertices as four blocks have threads at a time; a run of their edges a thread."""
+    """Deal out 4 · ``threads`` vertices per block, cyclically; each thread gets a run of their edges."""
     out = np.zeros((blocks, threads), np.int64)
     for k, first in enumerate(range(0, len(degrees), 4 * threads)):
         total = int(degrees[first : first + 4 * threads].sum())
@@ -166,27 +167,30 @@ def block_search(degrees, blocks, threads):
 
 
 def two_phase(degrees, blocks, threads):
-    """Pieces of 8 edges a thread in turn; a run of 8 a thread."""
+    """Deal out 8 · ``threads`` edges per block, cyclically; each thread gets a run of 8."""
     edge = np.arange(int(degrees.sum()))
     piece, within = edge // (8 * threads), edge % (8 * threads)
     return _counted(piece % blocks * threads + within // 8, blocks * threads)
 
 
 def multi_phase(degrees, blocks, threads):
-    """The same pieces in two portions; a warp's runs of 4 a lane are walked by its lanes side by side."""
+    """Deal out the pieces of two_phase, in two halves; a warp's lanes walk its 128 edges side by side."""
     edge = np.arange(int(degrees.sum()))
     piece, within = edge // (8 * threads), edge % (4 * threads)
     return _counted(piece % blocks * threads + within // 128 * 32 + within % 32, blocks * threads)
 
 
 def expand_gather(degrees, blocks, threads):
-    """Tiles of 8 edges a thread in turn; a block's threads side by side."""
+    """Deal out tiles of 8 · ``threads`` edges per block, cyclically; its threads walk them side by side."""
     edge = np.arange(int(degrees.sum()))
     return _counted(edge // (8 * threads) % blocks * threads + edge % threads, blocks * threads)
 
 
 def expand_balanced(degrees, blocks, threads):
-    """Tiles of 8 entries a thread of the merged list of edges and ends of vertices; its edges side by side."""
+    """Deal out tiles of 8 · ``threads`` entries of the merged list of edges and vertex ends, cyclically.
+
+    A block's threads walk the edges of its tile side by side.
+    """
     place = _edges_in_merged_list(degrees)
     tile = place // (8 * threads)
     within = np.arange(place.size) - np.searchsorted(tile, tile)
@@ -194,13 +198,13 @@ def expand_balanced(degrees, blocks, threads):
 
 
 def expand_hybrid(degrees, blocks, threads, factor=10):
-    """Balanced redistribution above so many edges a vertex, else balanced gathering."""
+    """Use expand_balanced above ``factor`` edges per vertex, else expand_gather."""
     balanced = degrees.sum() > factor * len(degrees)
     return (expand_balanced if balanced else expand_gather)(degrees, blocks, threads)
 
 
 def steal(degrees, blocks, threads, takers=None):
-    """Tasks of a thread a vertex; ``takers``: the block that took each, by default the one that was given it."""
+    """Take tasks of ``threads`` vertices, one per thread; ``takers``: block of each task, by default its owner."""
     tasks = -(-len(degrees) // threads)
     if takers is None:
         takers = np.searchsorted(tasks * np.arange(1, blocks + 1) // blocks, np.arange(tasks), side="right")
@@ -218,7 +222,7 @@ def _counted(owner: np.ndarray, size: int) -> np.ndarray:
 
 
 def _edges_in_merged_list(degrees: np.ndarray) -> np.ndarray:
-    """Where edges stand in the list that has each vertex's edges and then its end."""
+    """Return the positions of edges in the list that has each vertex's edges, followed by an entry for its end."""
     ends = np.repeat(np.arange(len(degrees)), degrees)
     return np.arange(ends.size) + ends
 

@@ -1,4 +1,4 @@
-"""Ranks as threads of one process, and small blocks from plain edge arrays: any P without a launcher."""
+"""Ranks as threads of one process, and small blocks from plain edge arrays: any number of ranks without a launcher."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dgraph.graph.block import EdgeBlock, gid_type
 from dgraph.graph.ids import ConsecutiveIds
 
 TIMEOUT = 10
-"""Seconds that ranks wait for one that failed alone."""
+"""Seconds after which ranks give up waiting for a rank that failed."""
 
 
 class ThreadComm(Comm):
-    """One of ``size`` threads that meet at a barrier and read each other's arrays."""
+    """Communicator of one of ``size`` threads, which share arrays between barriers."""
 
     transport, in_threads = "threads", True
 
@@ -65,7 +65,7 @@ class ThreadComm(Comm):
         return Message(self._lane(peer, self.rank), 1, address, size)
 
     def _lane(self, sender, receiver):
-        """Sends and receives from one rank to another that have not met."""
+        """Return the queues of sends and receives from one rank to another that are not matched yet."""
         with LOCK:
             lanes = vars(self.meeting).setdefault("lanes", defaultdict(lambda: (deque(), deque())))
             return lanes[sender, receiver]
@@ -78,7 +78,7 @@ LOCK = threading.Lock()
 
 
 class Message:
-    """One side of a message: its bytes are moved when both sides have come, and one of them looks."""
+    """One side of a message; the first ``done`` after both sides were posted copies the bytes."""
 
     def __init__(self, lane, side, address, size):
         self.lane, self.address, self.size, self.met = lane, address, size, False
@@ -100,7 +100,7 @@ class Message:
 
 
 def on_ranks(size: int, work) -> list:
-    """``work(comm)`` on every one of ``size`` ranks: what each returned, or the error that each raised."""
+    """Run ``work(comm)`` on each of ``size`` ranks; return each rank's result, or the error that it raised."""
     table, meeting = [None] * size, threading.Barrier(size)
     results = [None] * size
 
@@ -119,7 +119,7 @@ def on_ranks(size: int, work) -> list:
 
 
 def succeed(size: int, work) -> list:
-    """As :func:`on_ranks`; raises what any rank raised."""
+    """Run ``work(comm)`` as :func:`on_ranks`; raise the first rank's error, if any."""
     results = on_ranks(size, work)
     for result in results:
         if isinstance(result, Exception):
@@ -129,7 +129,7 @@ def succeed(size: int, work) -> list:
 
 @dataclass
 class Graph:
-    """All arcs of a small graph, as every rank of a test is given them; undirected ones stand here once an edge."""
+    """All arcs of a small graph, given to every rank of a test; an undirected edge is listed once."""
 
     n: int
     src: np.ndarray
@@ -138,7 +138,7 @@ class Graph:
     weights: np.ndarray | None = None
 
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Sources, targets and weights with both arcs of undirected edges, sorted."""
+        """Return sources, targets and weights, sorted, with both arcs of undirected edges."""
         src, dst, weights = self.src, self.dst, self.weights
         if not self.directed:
             back = src != dst
@@ -148,7 +148,7 @@ class Graph:
         return src[order], dst[order], None if weights is None else weights[order]
 
     def block(self, comm, bounds=None, dtype=None) -> EdgeBlock:
-        """This rank's rows; ``bounds`` (P + 1,) says where they begin (by default evenly), ``dtype`` is of targets."""
+        """Return this rank's rows, split at ``bounds`` (P + 1,), by default evenly; ``dtype`` is that of targets."""
         src, dst, weights = self.arcs()
         bounds = np.arange(comm.size + 1) * self.n // comm.size if bounds is None else np.asarray(bounds)
         first, stop = int(bounds[comm.rank]), int(bounds[comm.rank + 1])
@@ -172,7 +172,7 @@ def graph(n, src, dst, directed=True) -> Graph:
 
 
 def grid(side: int, seed: int | None = None) -> Graph:
-    """An undirected ``side`` × ``side`` mesh: ids row by row, or scrambled by ``seed``."""
+    """Return an undirected ``side`` × ``side`` mesh with ids row by row, or shuffled by ``seed``."""
     ids = np.arange(side * side).reshape(side, side)
     if seed is not None:
         ids = np.random.default_rng(seed).permutation(side * side).reshape(side, side)
@@ -181,12 +181,12 @@ def grid(side: int, seed: int | None = None) -> Graph:
 
 
 def star(leaves: int, directed: bool) -> Graph:
-    """A hub, vertex 0, and its leaves; directed: from the hub."""
+    """Return a hub, vertex 0, and its leaves; directed arcs leave the hub."""
     return graph(leaves + 1, np.zeros(leaves), np.arange(1, leaves + 1), directed)
 
 
 def skewed(n: int, m: int, directed: bool, seed: int = 7) -> Graph:
-    """Random edges, far more of them at small ids, as in an R-MAT graph; loops occur, parallel edges do not."""
+    """Return random edges, denser at small ids as in an R-MAT graph, with loops but without parallel edges."""
     rng = np.random.default_rng(seed)
     src, dst = (n * rng.random((2, m)) ** 3).astype(np.int64)
     if not directed:
@@ -196,7 +196,7 @@ def skewed(n: int, m: int, directed: bool, seed: int = 7) -> Graph:
 
 
 def battery() -> dict[str, Graph]:
-    """Small graphs, each with something that an index goes wrong at."""
+    """Return small graphs, each of which can expose an indexing error."""
     chain = np.arange(40)
     made = {
         "directed": skewed(90, 700, directed=True),

@@ -1,4 +1,4 @@
-"""A Slurm of two nodes for tests, on loopback, in a folder of its own: a controller and two node daemons as children.
+"""A Slurm cluster of two nodes for tests, on loopback in a folder of its own: a controller and two node daemons.
 
 Debian: apt-get install --no-install-recommends slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 """
@@ -17,10 +17,10 @@ from children import environment
 DAEMONS = ("slurmctld", "slurmd")
 NODES = ("n1", "n2")
 CPUS = 4
-"""Of a node, whatever the machine has: ranks take turns."""
+"""CPUs of a node, regardless of the machine: ranks share its cores."""
 
 GRACE = 60
-"""Seconds that a job of the default partition has when one of ``urgent`` takes its nodes."""
+"""Grace period, in seconds, of a job of the default partition that a job of ``urgent`` preempts."""
 
 CONF = """\
 ClusterName=test
@@ -56,7 +56,7 @@ PartitionName=urgent Nodes=ALL MaxTime=1-0 State=UP PriorityTier=9 PreemptMode=O
 
 
 def missing() -> str:
-    """Why Slurm cannot be run here; nothing where it can."""
+    """Return the reason that Slurm cannot run here, or ""."""
     absent = [name for name in (*DAEMONS, "sbatch", "srun", "scontrol") if shutil.which(name) is None]
     if absent:
         return f"no {', '.join(absent)} here"
@@ -64,9 +64,9 @@ def missing() -> str:
 
 
 class Slurm:
-    """Use it as a context; ``folder`` gets configuration, state and logs. ``more``: lines of configuration.
+    """Context manager of the cluster; ``folder`` gets configuration, state and logs, ``more`` is added configuration.
 
-    Jobs' numbers are drawn: MPICH's shared memory is named by them, and that of a killed test may still be there.
+    Job numbers start at a random one: they name MPICH's shared memory, and that of a killed test may still exist.
     """
 
     def __init__(self, folder: Path, more: str = ""):
@@ -114,12 +114,12 @@ class Slurm:
             daemon.wait(20)
 
     def ask(self, *argv: str) -> str:
-        """What a Slurm command prints."""
+        """Return the output of a Slurm command."""
         done = subprocess.run(argv, env=self.env, capture_output=True, text=True, timeout=30, cwd=self.folder)
         return done.stdout + done.stderr
 
     def submit(self, *argv: str | Path, **variables: str) -> str:
-        """``sbatch argv`` in the folder; the job's number."""
+        """Run ``sbatch argv`` in the folder; return the job's number."""
         done = subprocess.run(
             ["sbatch", "--parsable", *map(str, argv)], env=self.env | variables, cwd=self.folder,
             capture_output=True, text=True, timeout=30,
@@ -128,12 +128,12 @@ class Slurm:
         return done.stdout.strip()
 
     def states(self, job: str) -> list[dict[str, str]]:
-        """What the controller knows of a job, of each task of an array."""
+        """Return the controller's record of a job, or of each task of an array."""
         text = self.ask("scontrol", "show", "job", job, "--oneliner")
         return [dict(word.partition("=")[::2] for word in line.split()) for line in text.splitlines() if "=" in line]
 
     def ended(self, job: str, timeout: float) -> list[dict[str, str]]:
-        """Wait until a job has ended; its states."""
+        """Wait until a job has ended; return its states."""
 
         def over() -> bool:
             states = {one["JobState"] for one in self.states(job)}
@@ -143,13 +143,13 @@ class Slurm:
         return self.states(job)
 
     def start_again(self, job: str) -> None:
-        """Start a job that was queued again, which Slurm would do after two minutes."""
+        """Start a requeued job at once; Slurm would start it after two minutes."""
         self.until(lambda: {state["JobState"] for state in self.states(job)} == {"PENDING"}, 90, "the end of the run")
-        time.sleep(2)  # slurmd does not launch in the second in which it killed: "already killed"
+        time.sleep(2)  # slurmd refuses to launch a job in the second in which it killed it ("already killed")
         self.ask("scontrol", "update", f"JobId={job}", "StartTime=now")
 
     def until(self, true, timeout: float, what: str) -> None:
-        """Wait for something."""
+        """Wait until ``true()``; raise TimeoutError after ``timeout`` seconds."""
         end = time.monotonic() + timeout
         while not true():
             if time.monotonic() > end:
@@ -157,7 +157,7 @@ class Slurm:
             time.sleep(0.3)
 
     def told(self) -> str:
-        """Every log, for a failed test."""
+        """Return every log, for a failed test."""
         logs = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.out")])
         return "\n".join(f"── {log.name} ──\n{log.read_text(errors='replace')[-4000:]}" for log in logs)
 

@@ -79,7 +79,7 @@ def test_the_command_prints_a_line_a_finding_and_its_cure(capsys, monkeypatch):
 
 @pytest.mark.starts_children
 def test_ranks_that_cannot_find_each_other_are_a_finding(tmp_path):
-    """Without PMI every process that srun starts is alone; only one of them reports it."""
+    """Check srun without PMI, where every process is alone: only one of them reports it."""
     extra = {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "0"}
     done = run([sys.executable, "-m", "dgraph", "doctor"], tmp_path / "0", timeout=110, extra=extra)
     assert done.code == 1, done.story()

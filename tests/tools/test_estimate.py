@@ -11,7 +11,7 @@ from children import run
 from flat_run import flat_run
 
 import dgraph
-from dgraph._support.byte_sizes import parse_bytes
+from dgraph._support.sizes import parse_size
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend.cpu.backend import CpuBackend
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
@@ -71,7 +71,7 @@ def test_more_ranks_need_less_each_and_policies_differ():
 
 @pytest.mark.parametrize(("ranks", "policy"), [(4, "oec"), (6, "cvc"), (4, "hash")])
 def test_mirrors_are_counted_as_a_graph_without_structure_has_them(ranks, policy):
-    """For uniform random edges the estimate is within 10 % of the counted mirrors."""
+    """Check that the estimate for uniform random edges is within 10 % of the counted mirrors."""
     n, edges = 3000, 12_000
     src, dst = np.random.default_rng(1).integers(0, n, (2, edges))
     counted = mirrors(n, src, dst, ranks, policy)
@@ -134,7 +134,7 @@ def test_the_command(capsys):
 
 
 def test_sizes_are_read():
-    assert [parse_bytes(text) for text in ("5", "1K", "16GiB", "1.5MB", "2e3")] == [5, 1024, 16 << 30, 3 << 19, 2000]
+    assert [parse_size(text) for text in ("5", "1K", "16GiB", "1.5MB", "2e3")] == [5, 1024, 16 << 30, 3 << 19, 2000]
 
 
 def test_a_gpu_is_reckoned_as_it_will_plan(capsys):
@@ -230,7 +230,10 @@ def test_what_takes_long_is_told(tmp_path, capsys):
     ("pagerank", 4, "oec", False), ("cc", 4, "oec", False),
 ])  # fmt: skip
 def test_rounds_in_two_parts_take_edges_once_more(name, ranks, policy, more):
-    """Only if a rank pushes into mirrors and adds no floats: targets, weights, and the starts of the second parts."""
+    """Check the plan of a second copy of edges: targets, weights, and starts of the second parts.
+
+    There is one only if a rank pushes into mirrors and adds no floats.
+    """
     shape = shape_of("rmat:20", weights="1..9" if name == "sssp" else None, directed=name != "cc")
     without, cut = (
         estimate(name, shape, ranks, policy, parameters={"source": 0} if name == "sssp" else {}, overlap=overlap)
@@ -272,7 +275,7 @@ OF_GPUS = [("bfs", "contract-expand"), ("bfs", "two-phase"), ("kcore", "estimate
 
 @pytest.mark.parametrize(("name", "variant"), OF_GPUS)
 def test_variants_take_of_a_gpu_what_their_own_arrays_take(name, variant):
-    """They cannot run on a host, so the host's plan is that of the program's own rounds."""
+    """Check GPU-only variants: more GPU state, while the host's plan is that of the program's own rounds."""
     shape = shape_of("rmat:16,symmetric")
     known = {"source": 0} if name == "bfs" else {}
     ways = [{}, {"variant": variant}]

@@ -108,7 +108,7 @@ def test_wrong_answers_are_refused_as_by_rows(name, options, ranks):
 
 
 def test_an_unsupported_distance_is_refused():
-    """Without predecessors, a vertex with a distance that no path has is refused."""
+    """Check that a distance that no path has is refused, without predecessors."""
     whole, columns = solved("bfs", "rmat:6,edge_factor=3", {}, return_predecessors=False)
     lost = np.flatnonzero(columns["distance"] == FAR)[0]
     columns["distance"][lost] = 9

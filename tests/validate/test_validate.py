@@ -103,7 +103,7 @@ def test_right_answers_pass(name, chunk, monkeypatch):
         ("pagerank", {"precision": "single", "tol": 0, "max_iter": 5}),
     ]
     for algorithm, parameters in runs:
-        result = run(algorithm, graph, validate=True, policy="hash", **parameters)
+        result = run(algorithm, graph.on(policy="hash"), validate=True, **parameters)
         told = result.report["outcome"]["validation"]
         assert told["passed"] is True, (algorithm, parameters)
         assert told["checked"]
@@ -194,7 +194,7 @@ def test_every_rule_catches_its_kind(algorithm, parameters, changes, rule, culpr
 
 @pytest.mark.mpi
 def test_ranks_without_weights_are_wrong_where_there_are_some():
-    """And vice versa: the certificate takes weights from the graph, not from the run."""
+    """Check that the certificate takes weights from the graph, not from the run, with and without weights."""
     weighted, unweighted = one_way(), make([0, 1, 2, 2, 0, 4], [1, 2, 1, 3, 3, 0], n=6)
     for parameters in ({}, {"tol": 0, "max_iter": 4}):
         for graph, other in ((weighted, unweighted), (unweighted, weighted)):
@@ -269,8 +269,9 @@ def test_the_peel_and_the_joins_cross_ranks():
 
 
 @pytest.mark.mpi
+@pytest.mark.filterwarnings("ignore::dgraph.errors.ConvergenceWarning")
 def test_what_a_limit_ended_has_no_proof():
-    result = run("bfs", "path:50", source=0, max_rounds=3, validate=True)
+    result = run("bfs", "path:50", source=0, options=dgraph.Options(max_rounds=3), validate=True)
     told = result.report["outcome"]["validation"]
     assert told["passed"] is None
     assert "a limit ended bfs" in told["failure"]

@@ -52,7 +52,6 @@ class CudaBackend(Backend):
         options: options of the run.
         device: device to run on; None: the GPU that ``gpus`` names for ``place``, or the next in turn.
         gpus: "0,1,2,3": the GPU of each rank of the node, by place.
-        allocator: as of :class:`~dgraph.Cuda`.
 
     Attributes:
         links: transports between GPUs, once :meth:`connect` ran; None on one rank, and where a rank has no GPU.
@@ -66,10 +65,9 @@ class CudaBackend(Backend):
         self, place: int, ranks_here: int, alone: bool, options: Options, device=None, gpus: str | None = None,
         allocator: str = "pool",
     ):  # fmt: skip
-        self.allocator = allocator
         self.alone, self.options, self.warning = alone, options, ""
         self.how = "given"
-        self.device = device or self._gpu(place, ranks_here, gpus)
+        self.device = device or self._gpu(place, ranks_here, gpus, allocator)
         self.reason = f"{self.device.name}, {self.device.architecture}"
         self._graphs = GraphCache()
         self.device.ranged |= options.ranges
@@ -79,7 +77,7 @@ class CudaBackend(Backend):
 
     def choosing(self, options: Options) -> CudaBackend:
         """Return a backend of other options that shares this GPU and its graphs; the memory peak restarts."""
-        other = CudaBackend(0, 1, self.alone, options, self.device, allocator=self.allocator)
+        other = CudaBackend(0, 1, self.alone, options, self.device)
         other._graphs, other.why, other.how = self._graphs, self.why, self.how
         other._shares_graphs = True
         other.device.forget_peak()
@@ -89,10 +87,12 @@ class CudaBackend(Backend):
         """Register a graph that is on the GPU already as the device graph of ``local``."""
         self._graphs.keep(local, graph)
 
-    def has(self, gpus: str | None, place: int, ranks_here: int) -> bool:
-        """Return True if ``gpus`` names this backend's GPU for this rank, or is None."""
+    def has(self, gpus: str | None, place: int, ranks_here: int, allocator: str = "pool") -> bool:
+        """Return True if ``gpus`` names this backend's GPU for this rank, or is None, and the allocator is this one."""
         from dgraph.backend.cuda.device.device import visible_gpus
 
+        if getattr(self.device, "allocator", allocator) != allocator:
+            return False
         return gpus is None or gpu_assignment.number(gpus, place, ranks_here, visible_gpus())[0] == self.device.number
 
     def release(self) -> None:
@@ -127,11 +127,22 @@ class CudaBackend(Backend):
             "taken_bytes": device.taken(),
         }
 
-    def _gpu(self, place: int, ranks_here: int, gpus: str | None):
+    def _gpu(self, place: int, ranks_here: int, gpus: str | None, allocator: str):
         from dgraph.backend.cuda.device.device import CudaDevice, visible_gpus
 
         number, self.how = gpu_assignment.number(gpus, place, ranks_here, visible_gpus())
-        return CudaDevice(number, self.allocator)
+        return CudaDevice(number, allocator)
+
+    @property
+    def put(self) -> Callable[[np.ndarray], Any]:
+        """Function that copies an array to the GPU; it holds the device, but no graph."""
+        device = self.device
+
+        def copied(array: np.ndarray) -> Any:
+            device.use()
+            return device.put(array)
+
+        return copied
 
     @property
     def local_rounds(self) -> bool:

@@ -19,7 +19,7 @@ from dgraph.engine.checkpoint.checkpoint_file import manifests, read, write
 from dgraph.engine.checkpoint.redistribute import redistribute
 from dgraph.engine.checkpoint.signals import StopSignals
 from dgraph.engine.rounds.progress import Progress
-from dgraph.engine.rounds.state import State
+from dgraph.engine.rounds.return_state import State
 from dgraph.engine.rounds.timings import Trace, plain
 from dgraph.errors import Checkpointed, DataError, OutputError, UsageError
 from dgraph.graph.local import LocalGraph

@@ -16,7 +16,7 @@ from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.backend.interface import Backend, Machine
 from dgraph.comm import Comm
 from dgraph.engine.rounds.driver import Checkpoints, Rounds
-from dgraph.engine.rounds.state import State
+from dgraph.engine.rounds.return_state import State
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program, trace

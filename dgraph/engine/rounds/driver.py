@@ -17,7 +17,7 @@ import numpy as np
 from dgraph._support import interrupts
 from dgraph.backend.interface import Machine, SharedMachine
 from dgraph.comm import Comm
-from dgraph.engine.rounds.state import State
+from dgraph.engine.rounds.return_state import State
 from dgraph.errors import PeerLost
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program

@@ -67,7 +67,7 @@ def as_weights(values, name: str, before: int = 0) -> np.ndarray:
 
 def rounds_weights(values, weights: np.ndarray | None) -> bool:
     """Return True if :func:`as_weights` converted integers to floats because one exceeds 2^63 - 1."""
-    return weights is not None and weights.dtype == np.float64 and np.asarray(values).dtype.kind == "u"
+    return weights is not None and weights.dtype == np.float64 and host_array(values).dtype.kind == "u"
 
 
 def check_weights(weights: np.ndarray, name: str, before: int = 0) -> None:
@@ -88,8 +88,25 @@ def check_range(values: np.ndarray, low: int, high: int, name: str, before: int 
         raise DataError(f"{name}[{before + at}] is {values[at]}; it must be within {low} .. {high}; correct it")
 
 
+def host_array(values) -> np.ndarray:
+    """Return values as a NumPy array in host memory, through DLPack where there is no other way.
+
+    Arrays on the host are not copied; those of a GPU (CuPy, PyTorch) are.
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "detach"):  # a tensor of PyTorch that may carry a gradient
+        values = values.detach().cpu()
+    if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):
+        return values.get()
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        host = values.__dlpack_device__()[0] == 1
+        return np.from_dlpack(values) if host else np.from_dlpack(values, device="cpu")
+    return np.asarray(values)
+
+
 def _vector(values, name: str) -> np.ndarray:
-    array = np.asarray(values)
+    array = host_array(values)
     if array.ndim != 1:
         raise UsageError(f"{name}: got shape {array.shape}; it is one value an edge; pass a 1-D array")
     return np.ascontiguousarray(array)

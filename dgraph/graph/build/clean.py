@@ -4,7 +4,7 @@
 rank of its row, sorts rows and merges parallel edges. All counts are over the whole graph.
 
 With ``keep_parallel`` every listed edge is an edge: an undirected input that lists both ``u v`` and ``v u`` then has
-two. Otherwise they merge, and count as one duplicate.
+two. Otherwise they merge, and count as one duplicate. ``parallel_edges.py`` has the rules beside the smallest weight.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dgraph.comm.base import Comm
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
 from dgraph.graph.build.id_compaction import number_ids, to_gids
+from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.rows import count_rows, merge_parallel, place_rows, sort_rows
@@ -41,6 +42,7 @@ class RawEdges:
         n: vertices, with ids ``base .. base + n - 1``; None: the ids that occur are the vertices.
         base: smallest original id, if ``n`` is given.
         vertices: this rank's share of the vertices, if the input lists them apart from the edges.
+        extra: this rank's share of further vertices beside those that occur, if ``n`` is None.
         mirrored: True if the graph is undirected and both arcs of every edge are listed (``directed`` is False).
         disposable: True if the arrays may be overwritten.
         parallel: True if parallel edges are part of the graph, and are kept regardless of the options.
@@ -58,6 +60,7 @@ class RawEdges:
     n: int | None = None
     base: int = 0
     vertices: np.ndarray | None = None
+    extra: np.ndarray | None = None
     mirrored: bool = False
     disposable: bool = False
     parallel: bool = False
@@ -75,15 +78,16 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     becomes directed with both arcs of every edge.
 
     Raises:
-        DataError: an id below the base or beyond n, a negative id, a weight that is NaN.
+        DataError: an id below the base or beyond n, a negative id, a weight that is NaN, a sum that does not fit.
     """
     facts = replace(raw.facts, notes=list(raw.facts.notes))
     src, dst, weights = raw.src, raw.dst, raw.weights
-    n, base, vertices = None if options.sparse_ids else raw.n, raw.base, raw.vertices
+    n, base, vertices = None if options.sparse_ids and raw.ids is None else raw.n, raw.base, raw.vertices
     directed = raw.directed if options.directed is None else options.directed
     both = raw.mirrored or not (raw.directed and directed)
     doubled, disposable = both and not raw.mirrored, raw.disposable
-    keep_parallel, known = options.keep_parallel or raw.parallel, raw.ids
+    rule, known, extra = options.merge, raw.ids, raw.extra
+    keep_parallel = options.keep_parallel or (raw.parallel and rule == "min")
     vertices_at, edges_at = raw.vertices_at or (lambda _: facts.name), raw.edges_at or (lambda _: facts.name)
     why = raw.why if directed == raw.directed else "asked for"
     if why:
@@ -98,12 +102,18 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
             check_weights(weights, f"{facts.name}: weight", before)
     ids: VertexIds
     if n is None:
-        ids = number_ids([src, dst], vertices, vertices_at, comm)
+        ids = number_ids([src, dst] if extra is None else [src, dst, extra], vertices, vertices_at, comm)
         n, base = int(ids.starts[-1]), 0
         src = to_gids(ids, src, edges_at, comm, disposable)
         dst = to_gids(ids, dst, edges_at, comm, disposable)
     else:
         ids = known or ConsecutiveIds(n, base)
+    edges = None
+    if rule != "min":
+        edges = prepare(src, dst, weights, rule, doubled, both and not doubled, comm)
+        if edges.halved and doubled:
+            facts.notes.append(HALVED)
+        src, dst, weights, doubled = edges.src, edges.dst, edges.carried, doubled or edges.halved
     listed = _Listed(src, dst, weights, base, gid_type(n), doubled, options.keep_loops)
     del src, dst, weights
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
@@ -111,7 +121,13 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     del listed
     first = int(cuts[comm.rank])
     sort_rows(offsets, targets, weights)
-    targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, keep_parallel)
+    if edges is None:
+        targets, weights, equal, equal_loops = merge_parallel(offsets, targets, weights, first, keep_parallel)
+    else:
+        equal, equal_loops = targets.size, count_loops(offsets, targets, first)
+        offsets, targets, weights = merge(offsets, targets, weights, rule, edges, comm)
+        equal, equal_loops = equal - targets.size, equal_loops - count_loops(offsets, targets, first)
+    facts.merge = rule
     note_found(facts, loops, equal, equal_loops, 2 if both else 1, comm)
     facts.loops_kept, facts.duplicates_kept = options.keep_loops, keep_parallel
     block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ids, facts)

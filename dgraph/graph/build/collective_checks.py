@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dgraph._support.compiled import njit
@@ -33,8 +35,8 @@ def unify_weights(weights: np.ndarray | None, edges: int, comm: Comm) -> np.ndar
     return weights
 
 
-def count_vertices(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) -> int:
-    """Return the number of vertices: ``n`` if given, else one more than the largest id; collective.
+def count_vertices(n: int | None, columns: Sequence[np.ndarray], comm: Comm) -> int:
+    """Return the number of vertices: ``n`` if given, else one more than the largest id in ``columns``; collective.
 
     Raises:
         UsageError: ranks passed different n, n is below 1, or n is None and no rank has an edge.
@@ -47,8 +49,8 @@ def count_vertices(n: int | None, src: np.ndarray, dst: np.ndarray, comm: Comm) 
         if n < 1:
             raise UsageError(f"n is {n}; a graph has at least one vertex")
         return int(n)
-    largest = comm.largest(max(int(array.max()) if array.size else -1 for array in (src, dst)))
-    edges = comm.total(src.size)
+    largest = comm.largest(max(int(array.max()) if array.size else -1 for array in columns))
+    edges = comm.total(max(array.size for array in columns))
     if largest < 0:
         raise UsageError("no edge on any rank, so the number of vertices is unknown; pass n")
     if largest + 1 > 1000 * edges + 10**6:

@@ -69,6 +69,19 @@ def arc_sums(offsets, targets, bits, first):
 
 
 @njit(cache=True)
+def pair_sums(sources, targets, bits):
+    """Return the sums that :func:`arc_sums` returns, of arcs in any order but without loops."""
+    there, back = np.uint64(0), np.uint64(0)
+    for i in range(sources.size):
+        u, v = np.uint64(sources[i]), np.uint64(targets[i])
+        if u != v:
+            weight = bits[i] if bits.size > 1 else bits[0]
+            there += _hash(u, v, weight)
+            back += _hash(v, u, weight)
+    return there, back
+
+
+@njit(cache=True)
 def _sum_by_lid(offsets, neighbours, bits, gids):
     there = np.uint64(0)
     for row in range(offsets.size - 1):

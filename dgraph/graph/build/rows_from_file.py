@@ -64,7 +64,7 @@ def build_from_rows(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock
         if raw.weights is not None:
             check_weights(raw.weights, f"{name}: weight", before)
     directed = raw.directed if options.directed is None else options.directed
-    if options.sparse_ids or (raw.directed and not directed):
+    if options.sparse_ids or options.merge != "min" or (raw.directed and not directed):
         block = assemble(_edges(raw), comm, options)
         if not (raw.directed or directed):
             check_mirrored(block, comm, name)

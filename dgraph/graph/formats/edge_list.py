@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.formats.column_names import are_names, named_columns
 from dgraph.graph.formats.counted_header import check_size, set_direction
 from dgraph.graph.formats.first_line import (
     LARGEST,
@@ -24,7 +26,9 @@ from dgraph.graph.formats.first_line import (
     most_columns,
     names_in,
 )
+from dgraph.graph.formats.named_edges import read_named, split_columns
 from dgraph.graph.formats.packed import split_packing
+from dgraph.graph.formats.quoted import split_quoted
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET, WHOLE
 from dgraph.graph.formats.sniff import FileHead, read_head, words_of
 from dgraph.graph.formats.text import Layout, Table, columns_read, fault_of, read_table, refuse_most
@@ -46,6 +50,10 @@ def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     """
     form = edge_form(options)
     head = read_head(path, form.comments, comm, sample=True)
+    if options.columns is not None and are_names(options.columns):
+        with comm.together():
+            form = replace(form, columns=_kinds(_named_places(path, head, form, options)))
+        options = replace(options, header=True)
     if options.ids == "string":
         return _read_named(path, head, form, comm, options)
     layout = form.layout(most_columns(head, form.words, options.header))
@@ -55,12 +63,9 @@ def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 
 def _read_named(path: str, head: FileHead, form: EdgeForm, comm: Comm, options: LoadOptions) -> RawEdges:
-    from dgraph.graph.formats.named_edges import read_named, split_columns
-
-    separator = {".csv": ",", ".tsv": "\t"}.get(_suffix(path), "") if options.separator is None else options.separator
-    separator = separator.strip(" ")
-    if options.columns:
-        places = [int(place) - 1 for place in options.columns.split(",")]
+    separator = _separator(path, options)
+    if form.columns:
+        places = [form.columns.index(kind) for kind in (SOURCE, TARGET, NUMBER) if kind in form.columns]
     else:
         columns = most_columns(head, lambda line: split_columns(line, separator), options.header)
         places = list(range(columns))
@@ -118,7 +123,7 @@ def _read_lines(path: str, head: FileHead, layout: Layout, comm: Comm, options: 
     counts = counts_of(words) if options.header is None else None
     skip = named or bool(options.header) or (counts is not None and bool(fault_of(head.raw, layout)))
     with comm.together():
-        if skip and counts is None:
+        if skip and counts is None and not (options.columns is not None and are_names(options.columns)):
             check_names(path, head, names, [layout.columns.index(kind) for kind in (SOURCE, TARGET)])
     table = read_table(path, layout, head.below if skip else head.here, comm, options.lenient)
     raw = RawEdges(table.src, table.dst, table.weights)
@@ -186,7 +191,7 @@ class EdgeForm:
         names = {SOURCE: "SOURCE", TARGET: "TARGET", NUMBER: "WEIGHT", ANY: "-", REST: "…"}
         example = " ".join(names[kind] for kind in columns)
         columns = columns_read(columns, self.weighs)
-        return Layout(columns, example, "", self.comments, self.delimiters, advice=ADVICE, first=FIRST)
+        return Layout(columns, example, "", self.comments, self.delimiters, advice=ADVICE, first=FIRST, quoted=True)
 
 
 def edge_form(options: LoadOptions) -> EdgeForm:
@@ -204,18 +209,37 @@ def edge_form(options: LoadOptions) -> EdgeForm:
 
 
 def _columns(text: str | None) -> tuple[int, ...]:
-    if text is None:
+    if text is None or are_names(text):
         return ()
     places = text.split(",")
     right = all(place.isascii() and place.isdigit() and 1 <= int(place) <= 999 for place in places)
     if not right or len(places) not in (2, 3) or len(set(places)) != len(places):
         raise UsageError(f"columns {text!r}: write SOURCE,TARGET or SOURCE,TARGET,WEIGHT, each a number from 1, once")
-    at = {int(place): kind for place, kind in zip(places, (SOURCE, TARGET, NUMBER), strict=False)}
-    return (*(at.get(place, ANY) for place in range(1, max(at) + 1)), REST)
+    return _kinds([int(place) - 1 for place in places])
+
+
+def _kinds(places: Sequence[int]) -> tuple[int, ...]:
+    """Return the kinds of the columns up to the last of ``places``, from 0, and of the rest."""
+    at = dict(zip(places, (SOURCE, TARGET, NUMBER), strict=False))
+    return (*(at.get(place, ANY) for place in range(max(at) + 1)), REST)
+
+
+def _named_places(path: str, head: FileHead, form: EdgeForm, options: LoadOptions) -> list[int]:
+    """Return the positions of the columns that ``columns`` names in the header."""
+    if options.header is False:
+        raise UsageError(f"columns {options.columns!r} are names, and header=False says there are none; give numbers")
+    named = options.ids == "string"
+    names = split_columns(head.line, _separator(path, options)) if named else names_in(head.line, form.delimiters)
+    return named_columns(options.columns or "", names, f"line {head.number} of {path}")
+
+
+def _separator(path: str, options: LoadOptions) -> str:
+    """Return the character between names, or "" for blanks."""
+    given = {".csv": ",", ".tsv": "\t"}.get(_suffix(path), "") if options.separator is None else options.separator
+    return given.strip(" ")
 
 
 def words_in(line: str, delimiters: str) -> list[str]:
     """Split a line at blanks and delimiters."""
-    for delimiter in delimiters:
-        line = line.replace(delimiter, " ")
-    return words_of(line)
+    blanks = str.maketrans(delimiters, " " * len(delimiters))
+    return split_quoted(line, delimiters, lambda text: words_of(text.translate(blanks)))

@@ -1,7 +1,7 @@
 """Classify the first line of an edge list: an edge, names of columns, or counts of vertices and edges.
 
 :func:`most_columns` finds the number of columns, the other functions classify the first line. ``--header`` and
-``--no-header`` override them. ``docs/formats.md`` has the rules.
+``--no-header`` override them. ``docs/guide/data.md`` has the rules.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dgraph.errors import DataError
+from dgraph.graph.formats.quoted import split_quoted
 from dgraph.graph.formats.sniff import FileHead, words_of
 
 OTHERWISE = "say --header (header=True) to pass over the line, or --no-header (header=False) to read it as an edge"
@@ -38,8 +39,9 @@ def most_columns(head: FileHead, split: Callable[[str], Sequence[str]], header: 
 def names_in(line: str, delimiters: str) -> list[str]:
     """Split a line into names of columns: at delimiters or tabs if it has any, else at blanks."""
     if not any(mark in line for mark in (*delimiters, "\t")):
-        return words_of(line)
-    return [name.strip(" ") for name in re.split(f"[{re.escape(delimiters)}\t]", line)]
+        return split_quoted(line, "", words_of)
+    pattern = f"[{re.escape(delimiters)}\t]"
+    return split_quoted(line, delimiters, lambda text: [name.strip(" ") for name in re.split(pattern, text)])
 
 
 def names_ends(words: Sequence[str], places: Sequence[int]) -> bool:
@@ -94,7 +96,7 @@ def counts_of(words: Sequence[str]) -> Counts | None:
 
 def begins_number(word: str) -> bool:
     """Return True if the word begins like a number, so that it cannot be the name of a column."""
-    return word[0] in "0123456789+-."
+    return bool(word) and word[0] in "0123456789+-."
 
 
 def is_number(word: str) -> bool:

@@ -18,6 +18,7 @@ from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import WEIGHTS, Column
+from dgraph.graph.formats.column_names import are_names
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.first_line import (
     OTHERWISE,
@@ -30,6 +31,7 @@ from dgraph.graph.formats.first_line import (
     names_ends,
 )
 from dgraph.graph.formats.lines import lines_of_range, scattered_lines
+from dgraph.graph.formats.quoted import FAULT, QUOTE, split_quoted
 from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, DataStart, FileHead, file_size, words_of
 from dgraph.graph.formats.text import refuse_most
 from dgraph.graph.named_ids import NamedIds
@@ -41,12 +43,14 @@ if TYPE_CHECKING:
 WIDEST = 255
 """Bytes in a name at most."""
 OR_HEADER = "; or, if it names columns or counts, say --header (header=True)"
-FEW, MANY, LONG, NUMBER, QUOTED, EMPTY = range(1, 7)
+FEW, MANY, LONG, NUMBER, QUOTED, EMPTY, OPEN = range(1, 8)
 
 
 def split_columns(line: str, separator: str) -> list[str]:
     """Split a line at the separator, stripping blanks around columns; at blanks if the separator is ""."""
-    return [word.strip(" \t") for word in line.split(separator)] if separator else words_of(line)
+    if not separator:
+        return split_quoted(line, "", words_of)
+    return split_quoted(line, separator, lambda text: [word.strip(" \t") for word in text.split(separator)])
 
 
 def read_named(
@@ -145,7 +149,8 @@ class _FirstLine:
         weight = self.words[places[2]] if len(places) > 2 and len(self.words) > places[2] else ""
         self.titled = bool(weight) and not (begins_number(weight) or is_number(weight))
         self.counts = counts_of(self.words)
-        if options.header or (options.header is None and (self.named or self.titled)):
+        by_name = options.columns is not None and are_names(options.columns)
+        if not by_name and (options.header or (options.header is None and (self.named or self.titled))):
             check_names(path, head, self.words, places)
         if options.header is None and self.fault and not (self.named or self.titled or self.counts or self.lenient):
             raise DataError(f"{path}:{head.number}: {self.fault}{OR_HEADER}")
@@ -220,9 +225,10 @@ class _NameReader:
             return
         spans, reals = np.empty((2 * capacity, 2), np.int64), np.empty(capacity)
         integers, late = np.empty(capacity, np.int64), np.empty((capacity, 2), np.int64)
+        doubled = np.zeros(2 * capacity, bool)
         edges, lines, dropped, whole, wrong, at = _find(
             text, self.classes, self.separator, self.places, self.last, self.strict, self.lenient, spans, integers,
-            reals, late,
+            reals, late, doubled,
         )  # fmt: skip
         self.lines, self.dropped = self.lines + lines, self.dropped + dropped
         if wrong:
@@ -244,6 +250,9 @@ class _NameReader:
         if not kept.size:
             return
         flat = scan.tokens(text, spans[: 2 * edges].reshape(-1, 4)[kept].reshape(-1, 2))
+        marks = doubled[: 2 * edges].reshape(-1, 2)[kept].reshape(-1)
+        if marks.any():
+            flat[marks] = np.char.replace(flat[marks], b'""', b'"')
         words, which = np.unique(flat, return_inverse=True)
         self.words.append(words)
         self.ends.append((which + self.held).astype(np.int64).reshape(-1, 2))
@@ -271,13 +280,22 @@ _REASONS = {
     MANY: "it goes on after the last column; say which columns to read with --columns (columns=)",
     LONG: f"a name has more than {WIDEST} bytes",
     NUMBER: "the weight is not a number",
-    QUOTED: "a name begins with a quotation mark or holds a zero byte; quotation is not read: remove it",
+    QUOTED: "a name begins with an apostrophe or holds a zero byte; only double quotation marks quote: remove it",
+    OPEN: FAULT,
     EMPTY: "a name is empty",
 }
 
 
 @njit(cache=True)
-def _find(text, classes, separator, places, last, strict, lenient, spans, integers, reals, late):
+def _gap_end(text, at, end, separator):
+    """Return the position of the first byte from ``at`` on that is neither a blank nor a tab, or is the separator."""
+    while at < end and (text[at] == 32 or text[at] == 9) and text[at] != separator:
+        at += 1
+    return at
+
+
+@njit(cache=True)
+def _find(text, classes, separator, places, last, strict, lenient, spans, integers, reals, late, doubled):
     """Find the words of every line. A line must have a column ``last``, and with ``strict`` none after it.
 
     Returns:
@@ -300,29 +318,47 @@ def _find(text, classes, separator, places, last, strict, lenient, spans, intege
         here = begin if not separator else line
         while wrong == 0:
             start = here
-            if separator:
+            quoted = separator != QUOTE
+            low = _gap_end(text, here, end, separator) if quoted else here
+            quoted = quoted and low < end and text[low] == QUOTE
+            twice = False
+            if quoted:
+                low += 1
+                high = low
+                while high < end and (text[high] != QUOTE or (high + 1 < end and text[high + 1] == QUOTE)):
+                    twice = twice or text[high] == QUOTE
+                    high += 1 + (text[high] == QUOTE)
+                here = high + 1
+                gap = _gap_end(text, here, end, separator)
+                ends = gap >= end or (text[gap] == separator if separator else gap > here)
+                here = gap if separator else here
+                if high >= end or not ends:
+                    wrong = OPEN
+                    break
+            elif separator:
                 while here < end and text[here] != separator:
                     here += 1
             else:
                 while here < end and text[here] != 32 and text[here] != 9:
                     here += 1
-            low, high = start, here
-            while low < high and (text[low] == 32 or text[low] == 9):
-                low += 1
-            while high > low and (text[high - 1] == 32 or text[high - 1] == 9):
-                high -= 1
+            if not quoted:
+                low, high = start, here
+                while low < high and (text[low] == 32 or text[low] == 9):
+                    low += 1
+                while high > low and (text[high - 1] == 32 or text[high - 1] == 9):
+                    high -= 1
             if column == places[0] or column == places[1]:
                 if low == high:
                     wrong = EMPTY
                 elif high - low > WIDEST:
                     wrong = LONG
-                elif text[low] == 34 or text[low] == 39:
+                elif text[low] == 39 and not quoted:
                     wrong = QUOTED
                 for i in range(low, high):
                     if text[i] == 0:
                         wrong = QUOTED
                 slot = 2 * edges + (column == places[1])
-                spans[slot, 0], spans[slot, 1] = low, high
+                spans[slot, 0], spans[slot, 1], doubled[slot] = low, high, twice
             elif column == places[2]:
                 integral, integer, value, exact, stop = scan.number(text, low)
                 if low == high or stop != high:

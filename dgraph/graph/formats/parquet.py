@@ -13,6 +13,7 @@ from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import ROUNDED, WEIGHTS, as_ids, as_weights
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.formats.column import IDS
+from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.sniff import file_size
 
@@ -21,18 +22,14 @@ if TYPE_CHECKING:
 
 ROWS = 1 << 18
 """Rows read at a time."""
-SOURCES = ("source", "src", "from", "u")
-TARGETS = ("target", "destination", "dst", "to", "v")
 KINDS = ("id", "id", "weight")
-VALUES = ("weight", "wgt", "w", "value", "cost", "distance", "length")
-"""Recognised names of columns, in any letter case."""
 
 
 def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     """Read a table with columns of sources, targets and optionally weights; the vertices are the ids that occur.
 
     Columns are found by name (source, src, from, u; target, destination, dst, to, v; weight, w, cost, …), else the
-    first two or three are taken; ``columns`` selects them by number.
+    first two or three are taken; ``columns`` selects them by name or number.
     """
     return _read(path, comm, options, _parquet)
 
@@ -83,21 +80,15 @@ def at_of(chosen: list[str], names: list[str]) -> list[int]:
 def _columns(path: str, names: list[str], given: str | None) -> list[str]:
     if len(set(names)) != len(names):
         raise DataError(f"{path}: two columns have one name ({', '.join(names)}); rename one")
-    if given is not None:
-        places = given.split(",")
-        if len(places) not in (2, 3) or not all(p.isdigit() and 1 <= int(p) <= len(names) for p in places):
+    if given is None:
+        at = edge_columns(names, path)
+    elif are_names(given):
+        at = named_columns(given, names, path)
+    else:
+        at = [int(place) - 1 for place in given.split(",")]
+        if len(at) not in (2, 3) or not all(0 <= place < len(names) for place in at):
             raise UsageError(f"columns {given!r}: write SOURCE,TARGET[,WEIGHT], each from 1 to {len(names)}")
-        return [names[int(place) - 1] for place in places]
-    small = {name.lower(): name for name in names}
-    found = [next((small[name] for name in known if name in small), None) for known in (SOURCES, TARGETS, VALUES)]
-    if found[0] is not None and found[1] is not None:
-        return [name for name in found if name is not None]
-    if len(names) not in (2, 3):
-        raise DataError(
-            f"{path}: columns {', '.join(names)}: which are the ends of an edge? name them source and target, or say "
-            "their numbers with --columns (columns=)"
-        )
-    return names
+    return [names[place] for place in at]
 
 
 class _Part:

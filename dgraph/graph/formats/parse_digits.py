@@ -20,7 +20,7 @@ _BY_10, _BY_100, _BY_10000 = np.uint64(2561), np.uint64(6553601), np.uint64(4294
 
 
 @intrinsic
-def _word(typingctx, text, at):
+def word_at(typingctx, text, at):
     """Load the eight bytes from ``text[at]`` on, as a uint64."""
 
     def generate(context, builder, signature, arguments):
@@ -44,7 +44,7 @@ def _zero_bits_below(typingctx, word):
 @njit(forceinline=True)
 def _parse_word(text, at):
     """Return (value, count) of the digits from ``at`` on, eight at most."""
-    word = _word(text, at) ^ _ZEROS
+    word = word_at(text, at) ^ _ZEROS
     count = _zero_bits_below((word | (word + _SIX)) & _HIGH) >> np.uint64(3)
     if count == 0:
         return np.int64(0), np.int64(0)

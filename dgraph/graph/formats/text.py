@@ -15,6 +15,8 @@ from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, Column
 from dgraph.graph.formats.lines import lines_of_range, scattered_lines
+from dgraph.graph.formats.quoted import FAULT as QUOTES
+from dgraph.graph.formats.quoted import unquoted
 from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, DataStart, file_size
 
 GROWTH = 1.5
@@ -37,6 +39,7 @@ class Layout:
         limit: for messages, the reason for ``highest``.
         advice: for messages, other possible causes of a wrong line.
         first: for messages, other possible causes if the wrong line is the first one read.
+        quoted: True if fields may be quoted, as in CSV.
     """
 
     columns: tuple[int, ...]
@@ -49,6 +52,7 @@ class Layout:
     limit: str = "ids fit 63 bits"
     advice: str = ""
     first: str = ""
+    quoted: bool = False
 
 
 @dataclass
@@ -182,7 +186,11 @@ class _Reader:
             return False
         if self.buffers.lines < needed:
             self.buffers = scan.ScanBuffers(needed + needed // 8, self.weighted)
-        buffers, layout = self.buffers, self.layout
+        buffers, layout, original = self.buffers, self.layout, text
+        whole, blanked = text.size, 0
+        if layout.quoted:
+            text, whole, blanked = unquoted(text, self.classes, self.lenient)
+            text = text[:whole]
         edges, lines, lates, integral, dropped, wrong, column, line, token = scan.scan(
             text, self.classes, ord(layout.tag or "\0"), self.columns, layout.lowest, layout.highest, self.lenient,
             buffers.src, buffers.dst, buffers.integers, buffers.reals, buffers.late,
@@ -203,8 +211,13 @@ class _Reader:
                 return False
         self.lines += lines
         if wrong != scan.OK:
-            self.fault = _reason(wrong, column, text, line, token, layout)
+            self.fault = _reason(wrong, column, original, line, token, layout)
             return False
+        if whole < original.size:
+            self.lines += 1
+            self.fault = f"got {_quote(original, whole, whole=True)}; {QUOTES}; correct or remove this line"
+            return False
+        dropped += blanked
         kept: np.ndarray | slice = slice(0, edges)
         if finite is not None:
             kept = np.delete(np.arange(edges), buffers.late[:lates, 0][~finite])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
-from dgraph.errors import UsageError
+from dgraph._support.extras import extra
 from dgraph.graph.block import EdgeBlock
+from dgraph.result.arrow_tables import arrow_table
 from dgraph.result.files.shared_file import SharedFile
+from dgraph.result.files.table_file import TableFile
 from partitioning.arrays import arcs
 
 
@@ -21,7 +22,8 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
     comm, writer = file.comm, None
     with comm.together():
         if comm.rank == 0:
-            writer = _Writer(file, block)
+            names, schema = _schema(block)
+            writer = TableFile(file, ".parquet", schema)
     try:
         for number in range(arcs.rounds(block, comm)):
             start, stop = arcs.span(block, number)
@@ -37,36 +39,19 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
             with comm.together():
                 if writer is not None:
                     for parts in zip(*gathered, strict=True):
-                        writer.add(parts)
+                        table = arrow_table(dict(zip(names, parts, strict=True)), ())
+                        writer.add(table.replace_schema_metadata(schema.metadata))
     finally:
         with comm.together():
             if writer is not None:
                 writer.end()
 
 
-class _Writer:
-    """Parquet writer on the draft of ``file``."""
-
-    def __init__(self, file: SharedFile, block: EdgeBlock):
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise UsageError("writing Parquet needs pyarrow: pip install 'dgraph-analytics[parquet]'") from None
-        self.arrow: Any = pyarrow
-        fields = [("source", pyarrow.int64()), ("target", pyarrow.int64())]
-        if block.weights is not None:
-            fields.append(("weight", pyarrow.from_numpy_dtype(block.weights.dtype)))
-        self.schema = pyarrow.schema(fields, metadata={"dgraph.directed": str(int(block.directed))})
-        self.sink = os.fdopen(os.dup(file.descriptor), "wb")
-        self.table = parquet.ParquetWriter(self.sink, self.schema)
-
-    def add(self, parts: tuple[np.ndarray, ...]) -> None:
-        """Append a batch of rows, one array a column."""
-        if parts[0].size:
-            self.table.write_batch(self.arrow.record_batch([self.arrow.array(part) for part in parts], self.schema))
-
-    def end(self) -> None:
-        """Write the footer and close the file."""
-        self.table.close()
-        self.sink.close()
+def _schema(block: EdgeBlock) -> tuple[list[str], Any]:
+    """Return the names of the columns, and the schema with the direction."""
+    pyarrow = extra("pyarrow", "a .parquet file")
+    fields = [("source", pyarrow.int64()), ("target", pyarrow.int64())]
+    if block.weights is not None:
+        fields.append(("weight", pyarrow.from_numpy_dtype(block.weights.dtype)))
+    names = [name for name, _ in fields]
+    return names, pyarrow.schema(fields, metadata={"dgraph.directed": str(int(block.directed))})

@@ -7,36 +7,80 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from dgraph._support.extras import extra
 from dgraph.comm import Comm
 from dgraph.errors import OutputError, UsageError, unknown
 from dgraph.graph.names import decoded_chunks
-from dgraph.result.files import npz, vertex_text
+from dgraph.result.files import csv_text, npz, vertex_text
 from dgraph.result.files.sample_sort import SampleSort
 from dgraph.result.files.shared_file import SharedFile, shared_file
+from dgraph.result.files.table_file import save_table
 
 
-def save_text(file: SharedFile, order: SampleSort, rows: Mapping[str, np.ndarray], infinity: bytes) -> None:
+@dataclass(frozen=True)
+class Rows:
+    """This rank's rows of a file.
+
+    Attributes:
+        columns: arrays by name, ``vertex`` first; names as bytes.
+        first: number of the first row in the file.
+        total: rows over all ranks.
+        infinity: text for an unreached vertex in a text file; b"" writes the number.
+        nullable: columns whose missing values a table shows as null.
+    """
+
+    columns: Mapping[str, np.ndarray]
+    first: int
+    total: int
+    infinity: bytes
+    nullable: Collection[str]
+
+
+def save_text(file: SharedFile, rows: Rows) -> None:
     """Write LDBC Graphalytics' ``vertex value`` lines of the first column."""
-    vertex, values, *_ = rows.values()
-    blocks: list[bytes] = []
+    vertex, values, *_ = rows.columns.values()
+    _write_text(file, lambda: vertex_text.lines(vertex, values, rows.infinity))
+
+
+def save_csv(file: SharedFile, rows: Rows) -> None:
+    """Write every column as CSV below a line of column names; names are quoted if needed, missing values empty."""
+    head = csv_text.header(rows.columns) if file.comm.rank == 0 else b""
+    _write_text(file, lambda: csv_text.rows(rows.columns, rows.nullable), head)
+
+
+def _write_text(file: SharedFile, made: Callable[[], Iterator[bytes]], head: bytes = b"") -> None:
+    """Write the text of all ranks in the order of ranks; collective."""
+    blocks = [head]
     with file.comm.together():
-        blocks += vertex_text.lines(vertex, values, infinity)
+        blocks += made()
     file.write(file.comm.before(sum(map(len, blocks))), blocks)
 
 
-def save_npz(file: SharedFile, order: SampleSort, rows: Mapping[str, np.ndarray], infinity: bytes) -> None:
+def save_parquet(file: SharedFile, rows: Rows) -> None:
+    """Write every column as a Parquet table; missing values are null."""
+    save_table(file, ".parquet", rows.columns, rows.nullable)
+
+
+def save_arrow(file: SharedFile, rows: Rows) -> None:
+    """Write every column as an Arrow IPC file (Feather version 2); missing values are null."""
+    save_table(file, ".arrow", rows.columns, rows.nullable)
+
+
+def save_npz(file: SharedFile, rows: Rows) -> None:
     """Write every column for ``np.load``; names as text of one width (dtype U)."""
-    dtypes = {name: _file_dtype(values, file.comm) for name, values in rows.items()}
-    archive = npz.members(dtypes, order.total)
+    dtypes = {name: _file_dtype(values, file.comm) for name, values in rows.columns.items()}
+    archive = npz.members(dtypes, rows.total)
     checksums = []
     for member in archive:
         dtype, mine = dtypes[member.name], np.zeros(2, np.int64)
-        file.write(member.data + order.first * dtype.itemsize, _checksummed(rows[member.name], dtype, mine))
+        pieces = _checksummed(rows.columns[member.name], dtype, mine)
+        file.write(member.data + rows.first * dtype.itemsize, pieces)
         checksums.append(npz.combined_checksum(member.head, file.comm.allgather(mine).tolist()))
     first = file.comm.rank == 0
     for member, checksum in zip(archive, checksums, strict=True):
@@ -61,8 +105,8 @@ def _checksummed(values: np.ndarray, dtype: np.dtype, mine: np.ndarray) -> Itera
         yield raw
 
 
-WRITERS = {".txt": save_text, ".npz": save_npz}
-"""Writers by suffix: ``writer(file, order, rows, infinity)``, collective."""
+WRITERS = {".txt": save_text, ".csv": save_csv, ".npz": save_npz, ".parquet": save_parquet, ".arrow": save_arrow}
+"""Writers by suffix: ``writer(file, rows)``, collective."""
 
 
 Columns = Mapping[str, np.ndarray]
@@ -74,6 +118,7 @@ def save(
     comm: Comm,
     infinity: bytes = b"",
     to_names: Callable[[Columns], Columns] = lambda columns: columns,
+    nullable: Collection[str] = (),
 ) -> None:
     """Write columns by ascending ``vertex`` into one file; collective.
 
@@ -84,9 +129,10 @@ def save(
         comm: communicator of the ranks.
         infinity: text for the integer distance of an unreached vertex; b"" writes the number.
         to_names: collective; converts columns for the file, such as numbers to names.
+        nullable: columns whose missing values are null in tables (``arrow_tables.missing``).
 
     Raises:
-        UsageError: an unknown suffix.
+        UsageError: an unknown suffix, or one whose writer is not installed.
         OutputError: the system refused on some rank; the incomplete file is removed.
     """
     path = Path(path)
@@ -94,10 +140,11 @@ def save(
         if comm.rank == 0:
             check(path)
     order = SampleSort(columns["vertex"], comm)
-    rows = {name: order.column(np.ascontiguousarray(values)) for name, values in columns.items() if name != "vertex"}
-    rows = dict(to_names({"vertex": order.vertex, **rows}))
+    sorted_ = {name: order.column(np.ascontiguousarray(values)) for name, values in columns.items() if name != "vertex"}
+    named = dict(to_names({"vertex": order.vertex, **sorted_}))
+    rows = Rows(named, order.first, order.total, infinity, nullable)
     with shared_file(path, comm) as file:
-        WRITERS[path.suffix](file, order, rows, infinity)
+        WRITERS[path.suffix](file, rows)
 
 
 def check(path: str | os.PathLike) -> None:
@@ -105,6 +152,8 @@ def check(path: str | os.PathLike) -> None:
     path = Path(path)
     if path.suffix not in WRITERS and not path.is_dir():
         raise unknown("output format", path.suffix or path.name, WRITERS)
+    if path.suffix in (".parquet", ".arrow"):
+        extra("pyarrow", f"a {path.suffix} file")
     check_writable(path)
 
 
@@ -115,4 +164,4 @@ def check_writable(path: Path) -> None:
     if not path.parent.is_dir():
         raise OutputError(f"{path} cannot be written: there is no folder {path.parent}; make it first")
     if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"{path} cannot be written: the folder {path.parent} is not check_writable; choose another")
+        raise OutputError(f"{path} cannot be written: the folder {path.parent} is not writable; choose another")

@@ -47,21 +47,21 @@ def _float_lines(vertex: np.ndarray, values: np.ndarray) -> bytes:
 
 
 def _integer_lines(vertex: np.ndarray, values: np.ndarray, infinity: bytes) -> bytes:
-    keys, used_keys = _digits(vertex)
+    keys, used_keys = digits(vertex)
     if infinity:
         unreached = values == UNREACHED
-        cells, used = _digits(np.where(unreached, 0, values), len(infinity))
+        cells, used = digits(np.where(unreached, 0, values), len(infinity))
         cells[unreached, -len(infinity) :] = np.frombuffer(infinity, np.uint8)
         used[unreached, -len(infinity) :] = True
     else:
-        cells, used = _digits(values)
+        cells, used = digits(values)
     one = np.ones((vertex.size, 1), np.uint8)
     block = np.hstack([keys, one * ord(" "), cells, one * ord("\n")])
     keep = np.hstack([used_keys, one.view(bool), used, one.view(bool)])
     return block[keep].tobytes()
 
 
-def _digits(values: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def digits(values: np.ndarray, least: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return integers as right-aligned ASCII in a byte matrix (rows, width ≥ least), and a mask of the used cells."""
     negative = values < 0
     rest = np.abs(values).view(np.uint64)

@@ -1,7 +1,7 @@
 """Team: Python threads that run compiled rounds in SPMD style.
 
-Compiled code releases the interpreter lock, so Numba's threading layers are not needed (``docs/decisions.md``). Waking
-a thread costs about 25 µs; ``tuner.py`` keeps small rounds on one thread.
+Compiled code releases the interpreter lock, so Numba's threading layers are not needed
+(``docs/internals/decisions.md``). Waking a thread costs about 25 µs; ``tuner.py`` keeps small rounds on one thread.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from dgraph.backend.cuda.device.compiled_module import Module
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
 from dgraph.comm.forks import began
 from dgraph.errors import UsageError
-from dgraph.graph.devices import Memory, bytes_allowed
+from dgraph.graph.devices import memory_limit
 
 LARGE = 2 << 30
 """Bytes from which on an upload bypasses CuPy's pinned copy, so that the host does not hold an array twice."""
@@ -106,13 +106,12 @@ class CudaDevice:
         blocks: number of multiprocessors.
         xp: module whose functions work on its arrays: CuPy.
         threads: threads of a block.
+        allocator: "pool" or "cupy", see :class:`dgraph.Cuda`.
+        limit: most bytes that the arrays and messages of this process' graphs may take; None: no limit.
         raw: memory that other processes may access.
         peak: largest number of bytes that our arrays took at once.
         ranged: True if rounds and phases get names for a profiler.
-        limit: most bytes that our arrays and messages may take; None: no limit.
     """
-
-    limit: int | None = None
 
     def __init__(self, number: int, allocator: str = "pool"):
         self.xp: Any = cupy()
@@ -123,6 +122,8 @@ class CudaDevice:
         self.name, self.blocks = facts["name"].decode(), int(facts["multiProcessorCount"])
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
+        self.allocator = allocator
+        self.limit: int | None = None
         self.pool = pools.pool_of(self, allocator)
         self.raw = IpcMemory(self.xp, number, nccl, partial(pools.drop_caches, self.xp, number, weakref.ref(self)))
         self.peak, self.ranged = 0, profiled()
@@ -148,9 +149,9 @@ class CudaDevice:
         """Set CuPy's allocator back to the process' own."""
         pools.leave(self.xp)
 
-    def limit_memory(self, memory: Memory) -> None:
-        """Set ``limit``, for all GPU memory that this process' graphs take here."""
-        self.limit = bytes_allowed(memory, int(self._device.mem_info[1]))
+    def cap(self, memory: float | str | None) -> None:
+        """Set the most memory of this process' graphs and runs, see :class:`dgraph.Cuda`; None: no limit."""
+        self.limit = None if memory is None else memory_limit(memory, int(self._device.mem_info[1]))
         if self.limit is None:
             self.pool.set_limit(size=0)
 
@@ -178,8 +179,8 @@ class CudaDevice:
 
     def _free(self) -> int:
         allowed = None if self.limit is None else self.limit - self.elsewhere() - self.used() - self.raw.held()
-        if allowed is not None and isinstance(self.pool, pools.ProcessMemory):
-            return max(allowed, 0)  # its allocator may have a pool, of which the driver says nothing
+        if allowed is not None and self.allocator == "cupy":
+            return max(allowed, 0)  # the allocator may have a pool, of which the driver says nothing
         free = int(self._device.mem_info[0]) + self.pool.free_bytes()
         return free if allowed is None else max(min(free, allowed), 0)
 

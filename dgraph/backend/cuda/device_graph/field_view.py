@@ -42,6 +42,11 @@ class FieldView:
         """Return the values on the device, by position; only for slices that hold all masters."""
         return self.values[self.first : self.stop]
 
+    def on_device(self):
+        """Return a copy of the values on the device, by lid."""
+        found = self.values[self._positions(slice(None))]
+        return found.copy() if self.place is None else found
+
     def fetched(self) -> np.ndarray:
         """Return the values by lid on the host; they are reordered there, which takes no GPU memory."""
         if self.place is None:

@@ -56,6 +56,14 @@ class LazyFields(Mapping[str, np.ndarray]):
         """Return a field where it lies, for another program that starts from it."""
         return self._on_device.get(name, self._on_host.get(name))
 
+    def on_device(self, name: str) -> Any:
+        """Return a field by lid as an array of the GPU that is the caller's own; None if it is on the host."""
+        column = self._on_device.get(name)
+        if column is None:
+            return None
+        self.device.use()
+        return column.on_device()
+
     def reached(self, name: str) -> tuple[int, float, int] | None:
         """Return figures of distances: reached vertices, the largest distance, edges that leave those vertices.
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from dgraph.result.columns import FieldColumn, same
+
+
+def as_int64(values: Any) -> Any:
+    """Return an array of NumPy or CuPy as int64."""
+    return values.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,10 @@ class State:
         """
         count = getattr(self.fields, what, None)
         return count(name) if count else None
+
+    def column(self, name: str, convert: Callable[[Any], Any] = same) -> FieldColumn:
+        """Return the column of a result that ``convert`` makes of a field, at first access."""
+        return FieldColumn(self.fields, name, convert)
 
     def raw(self, name: str) -> Any:
         """Return a field in the memory that holds it, as the ``given`` field of another program."""

@@ -16,20 +16,23 @@ from dgraph.comm.watchdog import LIMIT, OFF
 from dgraph.engine.checkpoint import RESUME
 from dgraph.errors import UsageError
 from dgraph.graph.devices import DEVICES
-from dgraph.graph.load_options import EDGE_DATA, IDS, ORDERS
+from dgraph.graph.load_options import EDGE_DATA, IDS, MERGES, ORDERS
 from dgraph.report import STYLES
 from dgraph.testing import Options
 from launch.once import Switch
 
 RUN = (
     "policy", "build", "backend", "threads", "schedule", "gpus", "gpu_memory", "allow_gpu_sharing", "transport",
-    "record", "rounds", "direction", "sync", "max_rounds", "watchdog", "validate", "checkpoint", "checkpoint_every",
-    "resume",
+    "record", "rounds", "direction", "sync", "max_rounds", "watchdog", "validate",
+    "checkpoint", "checkpoint_every", "resume",
 )  # fmt: skip
 """Options of a run beside the graph's and the algorithm's, by destination."""
 
 METAVARS = {int: "N", float: "X", str: "WORD", "vertices": "IDS"}
 """Value of a parameter in help, by the parameter's type."""
+
+WITH_PATHS = ("bfs", "sssp")
+"""Algorithms with ``--target``."""
 
 WIDEST_CHOICES = 40
 """Characters of choices that help shows in place of a metavar; longer lists go into the text."""
@@ -48,8 +51,12 @@ def add_load_options(graph: Any) -> None:
     )
     graph.add_argument("--seed", type=int, metavar="N", help="seed of the weights that --weights makes (default 1)")
     graph.add_argument("--keep-loops", **flag(), help="keep self-loops (default: dropped and counted)")
+    graph.add_argument("--keep-parallel", **flag(), help="keep parallel edges (default: they are merged and counted)")
     graph.add_argument(
-        "--keep-parallel", **flag(), help="keep parallel edges (default: the lightest; the others are counted)"
+        "--merge",
+        choices=MERGES,
+        help="weight of the edge that stands for parallel ones: the min (default), max, sum or first of theirs, or "
+        "their count",
     )
     graph.add_argument("--sparse-ids", **flag(), help="vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument(
@@ -73,7 +80,7 @@ def add_load_options(graph: Any) -> None:
     )
     names.add_argument("--no-header", **flag(False, "header"), help="the first line of an edge list is an edge")
     graph.add_argument(
-        "--columns", metavar="S,T[,W]", help="columns of source, target and weight, from 1 (default 1,2[,3])"
+        "--columns", metavar="S,T[,W]", help="columns of source, target and weight: names, or from 1 (default 1,2[,3])"
     )
     graph.add_argument("--edge-data", choices=EDGE_DATA, help="type of the edge data in a Galois graph")
     graph.add_argument("--no-verify", **flag(False, "verify"), help="do not check a store against its checksums")
@@ -91,6 +98,12 @@ def add_parameters(group: Any, algorithm: Any) -> None:
             metavar="ID",
             help="start vertex, by its id in the input; 1,2,3 or @FILE: one run each, on a graph loaded once "
             f"(default: {default})",
+        )
+    if algorithm.name in WITH_PATHS:
+        group.add_argument(
+            "--target",
+            metavar="ID",
+            help="also print a shortest path from the source to this vertex, and its length",
         )
     for parameter in algorithm.parameters.values():
         if parameter.name != "source" or not algorithm.needs_source:
@@ -196,8 +209,7 @@ def _add_device(group: Any) -> None:
     group.add_argument(
         "--gpu-memory",
         metavar="SIZE",
-        help="most memory of a rank's GPU for arrays and messages, such as 20GiB; a run that needs more is refused "
-        "(default: what is free)",
+        help="most memory of a rank on its GPU, such as 20GiB (default: all that is free)",
     )
     group.add_argument("--allow-gpu-sharing", **flag(), help="let several ranks use one GPU")
     group.add_argument(
@@ -242,8 +254,8 @@ def _add_output(group: Any) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="result by vertex id: .txt ('vertex value' lines) or .npz (every column); with several sources "
-        "FILE.SOURCE.txt",
+        help="result by vertex id: .csv, .parquet, .arrow, .npz (every column) or .txt ('vertex value' lines); with "
+        "several sources FILE.SOURCE.csv",
     )
     group.add_argument("--report", type=Path, metavar="FILE", help="seconds and bytes of each rank and round, as JSON")
     group.add_argument(

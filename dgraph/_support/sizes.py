@@ -1,4 +1,4 @@
-"""Sizes of memory as users write them."""
+"""Sizes in bytes, as people write them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import re
 from dgraph.errors import UsageError
 
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+"""Prefix → power of two."""
 
 
-def parse_bytes(text: str) -> int:
-    """Return ``139GiB``, ``64G`` or ``1e9`` in bytes; units are powers of 1,024.
+def parse_size(text: str) -> int:
+    """Return ``139GiB``, ``64G`` or ``1e9`` in bytes.
 
     Raises:
         UsageError: not a size.

@@ -1,0 +1,138 @@
+"""Merge parallel edges by a rule other than the smallest weight: ``max``, ``sum``, ``first`` or ``count``.
+
+:func:`prepare` readies listed edges before they become arcs, :func:`merge` merges the entries of sorted rows. Between
+them, entries carry the weights, or for ``first`` the positions in the input, of which the smallest survives.
+
+Each edge of an undirected graph counts once. An input lists both arcs of every edge if its format does so, or if every
+arc has its reverse of the same weight, equally often; then the arcs from the smaller to the larger id are the edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+from dgraph.graph.build.array_input import check_weights
+from dgraph.graph.build.fingerprint import pair_sums, weight_bits
+from dgraph.graph.ids import remote_look_up
+from dgraph.graph.rows import merge_parallel
+
+LARGEST_SUM = 2.0**63 * (1 - 2.0**-20)
+"""Sum of magnitudes above which a sum of integers may not fit 63 bits; it is computed in floats."""
+HALVED = "every arc has its reverse, so both arcs of each edge are listed: each edge counts once"
+
+
+@dataclass
+class ListedEdges:
+    """This rank's edges, of which parallel ones will be merged.
+
+    Attributes:
+        src, dst: ids, shape (edges here,).
+        carried: what their entries carry: weights or positions, or None.
+        weights: their weights, or None.
+        halved: True if both arcs of every edge were listed, and one of them is left.
+    """
+
+    src: np.ndarray
+    dst: np.ndarray
+    carried: np.ndarray | None
+    weights: np.ndarray | None
+    halved: bool
+
+
+def prepare(
+    src: np.ndarray, dst: np.ndarray, weights: np.ndarray | None, rule: str, doubled: bool, mirrored: bool, comm: Comm
+) -> ListedEdges:
+    """Return one listing of each edge, with what its entries carry; collective.
+
+    Args:
+        src: ids, on this rank.
+        dst: as ``src``.
+        weights: in the order of ``src``, or None.
+        rule: as :attr:`LoadOptions.merge`.
+        doubled: True if each listed edge becomes two arcs.
+        mirrored: True if the format lists both arcs of every edge.
+        comm: communicator of the ranks.
+
+    Raises:
+        DataError: ``mirrored``, and some arc lacks its reverse.
+    """
+    halved = mirrored
+    if mirrored or (doubled and rule in ("sum", "count")):
+        sums = np.array(pair_sums(src, dst, weight_bits(weights)), np.uint64)
+        there, back = comm.allgather(sums).sum(axis=0, dtype=np.uint64)
+        if mirrored and there != back:
+            raise DataError(
+                "some arc lacks its reverse of the same weight, so the graph is not undirected; read it as directed "
+                "(directed=True, --directed), or add the reverses"
+            )
+        halved = bool(there == back) and comm.total(int(np.count_nonzero(src != dst))) > 0
+    if halved:
+        kept = src <= dst
+        src, dst, weights = src[kept], dst[kept], None if weights is None else weights[kept]
+    carried = weights
+    if rule == "first" and weights is not None:
+        carried = comm.before(src.size) + np.arange(src.size)
+    elif rule == "sum" and weights is not None:
+        carried = weights.astype(np.int64 if weights.dtype.kind == "i" else np.float64, copy=False)
+    elif rule == "count":
+        carried = None
+    return ListedEdges(src, dst, carried, weights, halved)
+
+
+def merge(
+    offsets: np.ndarray, targets: np.ndarray, carried: np.ndarray | None, rule: str, edges: ListedEdges, comm: Comm
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return offsets, targets and weights of sorted rows without repeated targets; collective.
+
+    Sums and counts are int64, or float64 where weights are floats; an edge without a weight weighs 1.
+
+    Raises:
+        DataError: a sum that does not fit, or of opposite infinities.
+    """
+    new = np.ones(targets.size, bool)
+    np.not_equal(targets[1:], targets[:-1], out=new[1:])
+    new[offsets[:-1][np.diff(offsets) > 0]] = True
+    starts = np.flatnonzero(new)
+    weights: np.ndarray | None
+    if rule == "count" or (rule == "sum" and carried is None):
+        weights = np.diff(starts, append=targets.size)
+    elif carried is None:
+        weights = None
+    elif rule == "sum":
+        merge_parallel(offsets, targets, carried, 0, keep=True)  # sorted, so float sums are equal on any ranks
+        with comm.together():
+            weights = _sums(carried, starts)
+    else:
+        extreme = np.minimum if rule == "first" else np.maximum
+        weights = extreme.reduceat(carried, starts) if starts.size else carried
+        if rule == "first" and edges.weights is not None:
+            weights = _weights_at(weights, edges.weights, comm)
+    return np.searchsorted(starts, offsets).astype(np.int64), targets[starts], weights
+
+
+def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    if not starts.size:
+        return values
+    if values.dtype.kind == "i" and np.add.reduceat(np.abs(values.astype(np.float64)), starts).max() > LARGEST_SUM:
+        raise DataError("a sum of parallel edges' weights does not fit 63 bits; give the weights as floats")
+    with np.errstate(invalid="ignore"):
+        sums = np.add.reduceat(values, starts)
+    check_weights(sums, "sum of parallel edges")
+    return sums
+
+
+def _weights_at(positions: np.ndarray, weights: np.ndarray, comm: Comm) -> np.ndarray:
+    """Return the weights of edges by their positions in the input; collective."""
+    bits = weights.view(f"i{weights.itemsize}").astype(np.int64, copy=False)
+    starts = comm.allgather(np.array([comm.before(weights.size)], np.int64))[:, 0]
+    found = remote_look_up(
+        positions,
+        lambda at: np.searchsorted(starts, at, side="right") - 1,
+        lambda at: bits[at - starts[comm.rank]],
+        comm,
+    )
+    return found.astype(f"i{weights.itemsize}", copy=False).view(weights.dtype)

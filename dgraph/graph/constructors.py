@@ -1,0 +1,392 @@
+"""Graphs of data in memory: the class methods of ``Graph`` that begin with ``from_``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from dgraph.comm import Comm, collective, communicator
+from dgraph.errors import DataError, UsageError
+from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
+from dgraph.graph.build.array_input import ROUNDED, as_ids, as_weights, check_range, host_array, rounds_weights
+from dgraph.graph.build.clean import RawEdges, assemble, count_loops, note_found, tally
+from dgraph.graph.build.collective_checks import is_clean, unify_weights
+from dgraph.graph.build.rows_from_file import check_mirrored
+from dgraph.graph.devices import Device
+from dgraph.graph.ids import ConsecutiveIds
+from dgraph.graph.inputs.edge_arrays import NAMES, edges_of
+from dgraph.graph.inputs.edge_tables import table_columns
+from dgraph.graph.inputs.matrices import matrix_rows
+from dgraph.graph.inputs.networkx_graphs import list_graph
+from dgraph.graph.inputs.vertex_columns import weight_column
+from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.rows import merge_parallel
+
+
+class Constructors:
+    """Class methods of :class:`Graph` that make graphs of data in memory. All are collective.
+
+    On several ranks each rank passes its own part of the edges; a rank without a part passes None, or no rows. The
+    order of the edges is that of the ranks.
+    """
+
+    @classmethod
+    def _handle(cls, block: EdgeBlock, comm: Comm, policy: str, device: Device) -> Self:
+        return cls(block, comm).on(policy, device)  # type: ignore[call-arg, attr-defined]
+
+    @classmethod
+    @collective
+    def from_edges(
+        cls,
+        src,
+        dst,
+        weights=None,
+        *,
+        n: int | None = None,
+        directed: bool = True,
+        policy: str = "auto",
+        device: Device = "auto",
+        comm=None,
+        keep_loops: bool = False,
+        keep_parallel: bool = False,
+        sparse_ids: bool = False,
+        merge: str = "min",
+        vertices=None,
+    ) -> Self:
+        """Make the graph of edges ``src[i] → dst[i]``; each rank passes its share, in any order.
+
+        Arrays of NumPy, lists, Series, Arrow arrays, and anything with DLPack (CuPy, PyTorch) are read without a copy
+        where they are on the host and their layout allows.
+
+        Args:
+            src: vertices, integers from 0 or non-empty strings, shape (edges here,).
+            dst: as ``src``.
+            weights: real numbers, shape (edges here,), on all ranks that have edges; None: every edge weighs 1.
+            n: vertices, with ids 0 .. n-1; None: 0 .. the largest id. Not for strings.
+            directed: False: each edge goes both ways.
+            policy: as of :meth:`load`.
+            device: as of :meth:`load`.
+            comm: as of :meth:`load`.
+            keep_loops: keep self-loops.
+            keep_parallel: keep parallel edges.
+            sparse_ids: the vertices are the ids that occur, and ``n`` is not needed; always so for strings.
+            merge: weight of the edge that stands for parallel ones: "min", "max", "sum", "first" or "count", see
+                :class:`~dgraph.graph.load_options.LoadOptions`.
+            vertices: further vertices, such as isolated ones; as ``src``, of any shape (k,).
+
+        Raises:
+            UsageError: shapes or dtypes that are none of the above, such as floats as ids; integers on one side and
+                strings on the other.
+            DataError: an id that is missing, negative or not below n, a name that is empty or has more than 255 bytes,
+                a weight that is missing or NaN, with its index.
+        """
+        comm = communicator(comm)
+        options = LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel, sparse_ids=sparse_ids, merge=merge)
+        raw = edges_of(src, dst, weights, vertices, n=n, directed=directed, sparse_ids=sparse_ids, comm=comm)
+        return cls._handle(_assembled(raw, comm, options), comm, policy, device)
+
+    @classmethod
+    @collective
+    def from_csr(
+        cls,
+        offsets,
+        targets,
+        weights=None,
+        *,
+        directed: bool = True,
+        policy: str = "auto",
+        device: Device = "auto",
+        comm=None,
+        keep_loops: bool = False,
+        keep_parallel: bool = False,
+        merge: str = "min",
+    ) -> Self:
+        """Make the graph of rows of targets; each rank passes consecutive rows, rank 0 the first.
+
+        Without a copy where offsets are int64, targets int32 or uint32, every row ascends (equal targets by their
+        weights) and has no loop or repetition that is not kept, on any rank; else loops are dropped, parallel edges
+        merged, rows sorted and spread anew.
+
+        Args:
+            offsets: shape (rows here + 1,), from 0.
+            targets: shape (arcs here,), ids in the whole graph.
+            weights: shape (arcs here,), real numbers, or None on every rank.
+            directed: False: both arcs of every edge are among the rows, with the same weight (this is checked).
+            policy: as of :meth:`load`.
+            device: as of :meth:`load`.
+            comm: as of :meth:`load`.
+            keep_loops: keep self-loops.
+            keep_parallel: keep parallel edges.
+            merge: as of :meth:`from_edges`.
+        """
+        comm = communicator(comm)
+        options = LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel, merge=merge)
+        with comm.together():
+            offsets = host_array(offsets)
+            if offsets.ndim != 1 or offsets.size == 0 or offsets.dtype.kind not in "iu":
+                raise UsageError("offsets: pass a 1-D array of integers, one more than there are rows")
+            offsets = np.ascontiguousarray(offsets, np.int64)
+            targets = as_ids(targets, "targets")
+            given = weight_column(weights, "weights")
+            weights = None if given is None else as_weights(given, "weights")
+            if weights is not None and weights.size != targets.size:
+                raise UsageError(f"weights has {weights.size} values, targets {targets.size}; pass one an arc")
+            if offsets[0] != 0 or offsets[-1] != targets.size or (np.diff(offsets) < 0).any():
+                raise DataError(
+                    f"offsets go from {offsets[0]} to {offsets[-1]} over {targets.size} targets; "
+                    "they ascend from 0 to the number of targets; correct them"
+                )
+        facts = LoadFacts("csr", notes=[ROUNDED] if comm.total(rounds_weights(given, weights)) else [])
+        weights = unify_weights(weights, targets.size, comm)
+        first, n = comm.before(offsets.size - 1), comm.total(offsets.size - 1)
+        with comm.together():
+            if n == 0:
+                raise UsageError("offsets: no row on any rank; a graph has at least one vertex")
+            check_range(targets, 0, n - 1, "targets")
+            clean = merge == "min" and is_clean(offsets, targets, weights, first, keep_loops, keep_parallel)
+        targets = targets.astype(gid_type(n), copy=False)
+        block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ConsecutiveIds(n), facts)
+        if comm.total(not clean):
+            raw = RawEdges(block.sources(), targets, weights, directed, n, mirrored=not directed, facts=facts)
+            block = assemble(raw, comm, options)
+        else:
+            tally(block, comm)
+            *_, equal, equal_loops = merge_parallel(offsets, targets, None, first, keep=True)
+            loops = count_loops(offsets, targets, first)
+            note_found(block.facts, loops, equal, equal_loops, 1 if directed else 2, comm)
+            block.facts.loops_kept, block.facts.duplicates_kept = keep_loops, keep_parallel
+        if not directed:
+            check_mirrored(block, comm, "csr")
+        return cls._handle(block, comm, policy, device)
+
+    @classmethod
+    @collective
+    def from_pandas(
+        cls,
+        df,
+        source: str | int = "source",
+        target: str | int = "target",
+        weight: str | int | None = None,
+        *,
+        directed: bool = True,
+        policy: str = "auto",
+        device: Device = "auto",
+        comm=None,
+        **options: Any,
+    ) -> Self:
+        """Make the graph of a table with one edge a row; its vertices are the ids or names that occur.
+
+        :meth:`from_pandas`, :meth:`from_polars` and :meth:`from_arrow` take the same tables: data frames, and anything
+        with ``__arrow_c_stream__`` or ``__arrow_c_array__``, such as pyarrow's tables and DuckDB's relations. All but
+        numbers of pandas and Polars needs pyarrow (``pip install 'dgraph-analytics[tables]'``).
+
+        Args:
+            df: the table; None on a rank without rows.
+            source: name of the column of sources, or its position from 0.
+            target: as ``source``.
+            weight: as ``source``; None: every edge weighs 1.
+            directed: as of :meth:`from_edges`.
+            policy: as of :meth:`load`.
+            device: as of :meth:`load`.
+            comm: as of :meth:`load`.
+            options: ``keep_loops``, ``keep_parallel``, ``merge``, ``vertices`` and ``n`` of :meth:`from_edges`.
+
+        Raises:
+            UsageError: no such column, or one of another type.
+            DataError: a value that is missing or wrong; the text names column and row.
+        """
+        columns = (source, target, weight)
+        return cls._of_table(df, columns, directed, policy, device, communicator(comm), options)
+
+    @classmethod
+    @collective
+    def from_polars(
+        cls,
+        df,
+        source: str | int = "source",
+        target: str | int = "target",
+        weight: str | int | None = None,
+        *,
+        directed: bool = True,
+        policy: str = "auto",
+        device: Device = "auto",
+        comm=None,
+        **options: Any,
+    ) -> Self:
+        """Make the graph of a Polars data frame or lazy frame: see :meth:`from_pandas`."""
+        columns = (source, target, weight)
+        return cls._of_table(df, columns, directed, policy, device, communicator(comm), options)
+
+    @classmethod
+    @collective
+    def from_arrow(
+        cls,
+        table,
+        source: str | int = "source",
+        target: str | int = "target",
+        weight: str | int | None = None,
+        *,
+        directed: bool = True,
+        policy: str = "auto",
+        device: Device = "auto",
+        comm=None,
+        **options: Any,
+    ) -> Self:
+        """Make the graph of a table with Arrow's C interface, read batch by batch: see :meth:`from_pandas`."""
+        columns = (source, target, weight)
+        return cls._of_table(table, columns, directed, policy, device, communicator(comm), options)
+
+    @classmethod
+    @collective
+    def from_table(
+        cls, table, *, directed: bool = True, policy: str = "auto", device: Device = "auto", comm=None, **options: Any
+    ) -> Self:
+        """Make the graph of a table whose columns are found by name: source and target, src and dst, and so on.
+
+        Without such names its two or three columns are source, target and weight. See :meth:`from_pandas`.
+        """
+        return cls._of_table(table, None, directed, policy, device, communicator(comm), options)
+
+    @classmethod
+    def _of_table(
+        cls,
+        table: Any,
+        columns: Sequence[str | int | None] | None,
+        directed: bool,
+        policy: str,
+        device: Device,
+        comm: Comm,
+        given: dict[str, Any],
+    ) -> Self:
+        """Make the graph of a table; ``columns`` None: found by name (``formats/column_names.py``)."""
+        n, vertices = given.pop("n", None), given.pop("vertices", None)
+        options = LoadOptions(sparse_ids=n is None, **given)
+        with comm.together():
+            found = table_columns(table, columns)
+        names = (*found.names, NAMES[3])
+        raw = edges_of(
+            found.src, found.dst, found.weights, vertices,
+            n=n, directed=directed, sparse_ids=n is None, comm=comm, names=names,
+        )  # fmt: skip
+        raw.facts.name = "table"
+        raw.facts.notes.append(f"columns {', '.join(found.names[: 3 if found.weights is not None else 2])}")
+        return cls._handle(_assembled(raw, comm, options), comm, policy, device)
+
+    @classmethod
+    @collective
+    def from_networkx(
+        cls,
+        graph,
+        weight: str | None = "weight",
+        *,
+        policy: str = "auto",
+        device: Device = "auto",
+        comm=None,
+        **options: Any,
+    ) -> Self:
+        """Make the graph of a NetworkX graph, with its direction, its nodes, its loops and its parallel edges.
+
+        Args:
+            graph: a Graph, DiGraph, MultiGraph or MultiDiGraph whose nodes are all integers from 0 or all strings; None
+                on a rank without a part.
+            weight: edge attribute with the weight; an edge without it weighs 1, and so do all if it is None.
+            policy: as of :meth:`load`.
+            device: as of :meth:`load`.
+            comm: as of :meth:`load`.
+            options: ``keep_loops``, ``keep_parallel`` and ``merge`` of :meth:`from_edges`; loops and parallel edges are
+                kept by default, parallel ones unless ``merge`` is given.
+
+        Raises:
+            UsageError: nodes of other types, or weights that are not numbers.
+        """
+        comm = communicator(comm)
+        given = {"keep_loops": True, "keep_parallel": "merge" not in options} | options
+        with comm.together():
+            found = None if graph is None else list_graph(graph, weight)
+        directed = _direction(found, comm)
+        given["keep_parallel"] = given["keep_parallel"] and comm.total(found is not None and found.parallel) > 0
+        src, dst, weights, vertices = (None,) * 4 if found is None else found[:4]
+        dense = comm.size == 1 and isinstance(vertices, np.ndarray) and _dense(vertices)
+        sparse = not dense
+        raw = edges_of(
+            src, dst, weights, vertices, n=len(graph) if dense else None,
+            directed=directed, sparse_ids=sparse, comm=comm, names=("source", "target", "weight", "node"),
+            mirrored=not directed,
+        )  # fmt: skip
+        raw.facts.name = "networkx"
+        return cls._handle(_assembled(raw, comm, LoadOptions(sparse_ids=sparse, **given)), comm, policy, device)
+
+    @classmethod
+    @collective
+    def from_scipy(
+        cls,
+        matrix,
+        *,
+        directed: bool = True,
+        policy: str = "auto",
+        device: Device = "auto",
+        comm=None,
+        **options: Any,
+    ) -> Self:
+        """Make the graph of a square sparse matrix: entry (i, j) is the arc i → j, and its value the weight.
+
+        A matrix of booleans has no weights. A CSR matrix that is clean (see :meth:`from_csr`) is not copied.
+
+        Args:
+            matrix: a matrix or array of ``scipy.sparse``; on several ranks each rank's has the whole shape and its part
+                of the entries, or is None.
+            directed: False: the matrix is symmetric (this is checked), and holds each edge twice.
+            policy: as of :meth:`load`.
+            device: as of :meth:`load`.
+            comm: as of :meth:`load`.
+            options: ``keep_loops``, ``keep_parallel`` and ``merge`` of :meth:`from_edges`.
+
+        Raises:
+            UsageError: not a square sparse matrix.
+            DataError: ``directed=False``, and the matrix is not symmetric.
+        """
+        comm = communicator(comm)
+        with comm.together():
+            found = None if matrix is None else matrix_rows(matrix, rows=comm.size == 1)
+        if comm.size == 1 and found is not None and found.offsets is not None:
+            return cls.from_csr(
+                found.offsets, found.targets, found.weights,
+                directed=directed, policy=policy, device=device, comm=comm, **options,
+            )  # fmt: skip
+        n = comm.largest(0 if found is None else found.n)
+        with comm.together():
+            if found is not None and found.n != n:
+                raise UsageError(f"a matrix of {found.n} rows here, of {n} on another rank; pass matrices of one shape")
+            if n == 0:
+                raise UsageError("the matrix has no row; a graph has at least one vertex")
+        src, dst, weights = (None,) * 3 if found is None else (found.sources, found.targets, found.weights)
+        raw = edges_of(
+            src, dst, weights, None, n=n, directed=directed, sparse_ids=False, comm=comm, mirrored=not directed
+        )
+        raw.facts.name = "matrix"
+        return cls._handle(_assembled(raw, comm, LoadOptions(**options)), comm, policy, device)
+
+
+def _assembled(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
+    """Build the block; collective. Inputs that claim to list both arcs of every edge are checked."""
+    mirrored, name = raw.mirrored, raw.facts.name
+    block = assemble(raw, comm, options)
+    if mirrored:
+        check_mirrored(block, comm, name)
+    return block
+
+
+def _direction(found: Any, comm: Comm) -> bool:
+    """Return True if the ranks' NetworkX graphs are directed; collective."""
+    every = {each for each in comm.allgather_json(None if found is None else found.directed) if each is not None}
+    if len(every) != 1:
+        cause = "some ranks pass directed graphs, others undirected ones" if every else "no rank passes a graph"
+        raise UsageError(f"from_networkx: {cause}; pass parts of one graph, or all of it on one rank")
+    return every.pop()
+
+
+def _dense(nodes: np.ndarray) -> bool:
+    """Return True if distinct integers are 0 .. n-1."""
+    return bool(nodes.size) and int(nodes.min()) == 0 and int(nodes.max()) == nodes.size - 1

@@ -1,0 +1,90 @@
+"""Quoted fields of CSV as RFC 4180 has them: ``"a, b"`` is one field, and ``""`` in it stands for one quotation mark.
+
+A quotation mark that is not the first character of a field is an ordinary character. A field ends on its line: ranks
+read from any line on, so they cannot know whether a line break is inside quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.graph.formats.scan import BLANK, COMMENT, DELIMITER, OTHER, blank_end, ends_token
+
+QUOTE = 34
+FAULT = (
+    "a quotation mark is not closed on its line, or its field goes on after it (line breaks inside quotes are not read)"
+)
+
+
+def split_quoted(line: str, separators: str, split: Callable[[str], Sequence[str]]) -> list[str]:
+    """Split a line by ``split``, which knows no quotes, at blanks and ``separators``; quoted fields stay whole."""
+    if '"' not in line or "\0" in line:
+        return list(split(line))
+    fields: list[str] = []
+
+    def put(match: re.Match) -> str:
+        fields.append(match[2].replace('""', '"'))
+        return f"{match[1]}\0{len(fields) - 1}\0"
+
+    ends = f"[{re.escape(separators)} \t]"
+    masked = re.sub(rf'(^|{ends})"((?:[^"]|"")*)"(?={ends}|$)', put, line)
+    return [re.sub("\0([0-9]+)\0", lambda match: fields[int(match[1])], word) for word in split(masked)]
+
+
+def unquoted(text: np.ndarray, classes: np.ndarray, lenient: bool) -> tuple[np.ndarray, int, int]:
+    """Return text in which quoted fields are words: marks become blanks, blanks and delimiters within become ``_``.
+
+    Args:
+        text: whole lines, uint8.
+        classes: of bytes, as ``byte_classes`` returns them.
+        lenient: blank wrong lines and count them.
+
+    Returns:
+        The text, of equal length; the start of the first wrong line, or the length; and the number of blanked lines.
+    """
+    if not (text == QUOTE).any():
+        return text, text.size, 0
+    out = text.copy()
+    return out, *_unquote(text, classes, lenient, out)
+
+
+@njit(cache=True)
+def _unquote(text, classes, lenient, out):
+    at, blanked = 0, 0
+    while at < text.size:
+        line, here = at, blank_end(text, classes, at)
+        skip = here < text.size and classes[text[here]] == COMMENT
+        inside, begins, wrong, start = False, True, False, here
+        while here < text.size and text[here] != 10:
+            kind = classes[text[here]]
+            if skip:
+                pass
+            elif inside and text[here] == QUOTE:
+                if here + 1 < text.size and text[here + 1] == QUOTE:
+                    out[here], out[here + 1] = 95, 95
+                    here += 1
+                else:
+                    inside, begins = False, False
+                    out[here] = 32
+                    if here == start + 1:  # an empty field stays a column
+                        out[start], out[here] = 95, 95
+                    wrong = wrong or not ends_token(text, classes, here + 1)
+            elif inside:
+                if kind != OTHER:
+                    out[here] = 95
+            elif text[here] == QUOTE and begins:
+                inside, start, out[here] = True, here, 32
+            else:
+                begins = kind in (BLANK, DELIMITER)
+            here += 1
+        if inside or wrong:
+            if not lenient:
+                return line, blanked
+            out[line:here] = 32
+            blanked += 1
+        at = here + 1
+    return text.size, blanked

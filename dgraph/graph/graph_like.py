@@ -1,0 +1,61 @@
+"""``as_graph``: whatever names or holds a graph becomes a :class:`Graph`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from dgraph.comm import Comm
+from dgraph.errors import UsageError
+from dgraph.graph.inputs.edge_tables import is_table
+from dgraph.graph.inputs.matrices import is_matrix
+from dgraph.graph.inputs.networkx_graphs import is_networkx
+from dgraph.graph.stored_graph import Graph
+
+
+def as_graph(value: Any, comm: Comm) -> Graph:
+    """Return the graph of a value, with the defaults of the class method that takes it; collective.
+
+    Args:
+        value: a :class:`Graph`; a file, store or generator; a NetworkX graph; a sparse matrix; or a table, whose
+            columns are found by their names (source and target, src and dst, from and to, u and v), else the first two
+            or three. None on a rank without a part.
+        comm: communicator of the ranks.
+
+    Raises:
+        UsageError: anything else, or different kinds on the ranks.
+    """
+    if isinstance(value, Graph):
+        return value
+    kinds = {kind for kind in comm.allgather_json(_kind(value)) if kind}
+    if len(kinds) > 1:
+        raise UsageError(
+            f"graph is {' and '.join(sorted(kinds))} on the ranks; pass parts of one kind, or all on one rank"
+        )
+    kind = next(iter(kinds), "no graph")
+    if kind == "name":
+        return Graph.load(value, comm=comm)
+    if kind == "networkx":
+        return Graph.from_networkx(value, comm=comm)
+    if kind == "matrix":
+        return Graph.from_scipy(value, comm=comm)
+    if kind == "table":
+        return Graph.from_table(value, comm=comm)
+    raise UsageError(
+        f"graph={value!r:.60} is not a graph; give a file, a generator NAME:SIZE, or a dgraph.Graph, a data frame, an "
+        "Arrow table, a NetworkX graph or a sparse matrix"
+    )
+
+
+def name_of_input(value: Any) -> str:
+    """Return the name of a graph's value in the report: the file or generator, or the type."""
+    return os.fsdecode(value) if isinstance(value, (str, os.PathLike)) else type(value).__name__
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (str, os.PathLike)):
+        return "name"
+    known = {"networkx": is_networkx, "matrix": is_matrix, "table": is_table}
+    return next((kind for kind, fits in known.items() if fits(value)), "no graph")

@@ -1,0 +1,114 @@
+"""Columns of edges on all ranks become ``RawEdges``: one kind of ids, one dtype, names numbered over all ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import UsageError
+from dgraph.graph.block import LoadFacts
+from dgraph.graph.build.array_input import ROUNDED, as_weights, check_range, rounds_weights
+from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.collective_checks import count_vertices, unify_weights
+from dgraph.graph.inputs.vertex_columns import VertexColumn, vertex_column, weight_column
+from dgraph.graph.inputs.word_codes import code_words
+from dgraph.graph.named_ids import NamedIds
+from dgraph.graph.names import number_names
+
+NAMES = ("src", "dst", "weights", "vertices")
+
+
+def edges_of(
+    src: Any,
+    dst: Any,
+    weights: Any,
+    vertices: Any,
+    *,
+    n: int | None,
+    directed: bool,
+    sparse_ids: bool,
+    comm: Comm,
+    names: tuple[str, str, str, str] = NAMES,
+    mirrored: bool = False,
+) -> RawEdges:
+    """Return the raw edges of all ranks' columns; collective.
+
+    Args:
+        src: as of :meth:`Graph.from_edges`, None on a rank without edges.
+        dst: as ``src``.
+        weights: as of :meth:`Graph.from_edges`.
+        vertices: as of :meth:`Graph.from_edges`.
+        n: vertices, if ids are 0 .. n-1.
+        directed: False if edges go both ways.
+        sparse_ids: True if the ids that occur are the vertices.
+        comm: communicator of the ranks.
+        names: of the four columns, in messages.
+        mirrored: True if both arcs of every edge are listed.
+
+    Raises:
+        UsageError: columns of different lengths or kinds.
+        DataError: a value that is missing or wrong, with its row.
+    """
+    with comm.together():
+        ends = {names[0]: src, names[1]: dst, names[3]: vertices}
+        columns = [vertex_column(each, name) for name, each in ends.items()]
+        given = weight_column(weights, names[2])
+        weights = None if given is None else as_weights(given, names[2])
+        size = columns[0].size
+        for name, found in ((names[1], columns[1].size), (names[2], size if weights is None else weights.size)):
+            if found != size:
+                raise UsageError(f"{name} has {found} values, {names[0]} {size}; pass one value an edge in each")
+    strings = _kind(columns, comm) == "strings"
+    facts = LoadFacts("edges", notes=[ROUNDED] if comm.total(rounds_weights(given, weights)) else [])
+    weights = unify_weights(weights, size, comm)
+    del given
+    if strings:
+        if n is not None:
+            raise UsageError("n is for integer ids; the names that occur are the vertices; add others with vertices=")
+        return _named(columns, weights, directed, mirrored, facts, comm)
+    ids = [np.empty(0, np.uint32) if column.ids is None else column.ids for column in columns]
+    wide = np.dtype(np.int64 if comm.largest(max(each.itemsize for each in ids)) == 8 else np.uint32)
+    numbers = [each.astype(wide, copy=False) for each in ids]
+    if sparse_ids:
+        n = None
+        if not comm.total(sum(each.size for each in numbers)):
+            raise UsageError("no edge and no vertex on any rank; a graph has at least one vertex")
+    else:
+        n = count_vertices(n, numbers, comm)
+        with comm.together():
+            check_range(numbers[2], 0, n - 1, names[3])
+    extra = numbers[2] if sparse_ids else None
+    return RawEdges(numbers[0], numbers[1], weights, directed, n, extra=extra, mirrored=mirrored, facts=facts)
+
+
+def _kind(columns: list[VertexColumn], comm: Comm) -> str:
+    """Return "integers" or "strings", whichever all columns of all ranks hold; collective."""
+    found: dict[str, str] = {}
+    for rank, kinds in enumerate(comm.allgather_json([[column.name, column.kind] for column in columns])):
+        for name, kind in kinds:
+            if kind:
+                found.setdefault(kind, name if comm.size == 1 else f"{name} on rank {rank}")
+    if len(found) > 1:
+        one, other = found.items()
+        raise UsageError(f"{one[1]} holds {one[0]}, {other[1]} {other[0]}; a vertex has one kind of id; convert one")
+    return next(iter(found), "integers")
+
+
+def _named(
+    columns: list[VertexColumn],
+    weights: np.ndarray | None,
+    directed: bool,
+    mirrored: bool,
+    facts: LoadFacts,
+    comm: Comm,
+) -> RawEdges:
+    with comm.together():
+        codes, words = code_words(columns)
+    table, numbers = number_names(words, comm)
+    n = int(table.starts[-1])
+    if comm.size > 1:  # on one rank a code is the number
+        codes = [numbers.astype(np.uint32 if n <= 1 << 32 else np.int64)[each] for each in codes[:2]]
+    facts.notes.append(f"ids are names, {n} of them, {table.here.itemsize} bytes at most")
+    return RawEdges(codes[0], codes[1], weights, directed, n, ids=NamedIds(table), mirrored=mirrored, facts=facts)

@@ -1,0 +1,274 @@
+"""Number the names in columns of strings: equal names get equal codes, ascending by their UTF-8 bytes.
+
+:func:`code_words` hashes every name to 64 bits, splits the rows by their hashes so that each table fits a cache
+(radix-partitioned hash join, Manegold et al., 2002), and sorts the distinct names only. Each row is then compared with
+the name of its code, byte by byte; if two names share a hash, another hash is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.errors import DataError, UsageError
+from dgraph.graph.formats.parse_digits import word_at
+from dgraph.graph.generators.counter import mix
+from dgraph.graph.inputs.vertex_columns import VertexColumn
+from dgraph.graph.names import ENCODING
+
+WIDEST = 255
+"""Bytes in a name at most."""
+MOST_BYTES = 1 << 31
+"""Bytes of names that pyarrow's type ``string`` can hold."""
+ROWS = 1 << 12
+"""Rows of a partition, about: their table fits the second-level cache."""
+PARTITIONS = 1 << 12
+"""Partitions at most: each is written as a stream of its own."""
+
+
+class Texts(NamedTuple):
+    """Names as Arrow stores them: name i is ``data[offsets[i]:offsets[i + 1]]``."""
+
+    offsets: np.ndarray
+    data: np.ndarray
+
+
+def code_words(columns: Sequence[VertexColumn]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return every column's codes, and the distinct names.
+
+    Returns:
+        Codes, uint32 or int64, of the columns' lengths; and the names that occur, bytes (dtype S), ascending: a name's
+        code is its position.
+
+    Raises:
+        DataError: a name that is empty, has more than :data:`WIDEST` bytes or holds a zero byte, with its row.
+    """
+    pieces = [piece for column in columns for piece in column.words or ()]
+    texts = [_texts(piece.values) for piece in pieces]
+    codes, words, lengths = _distinct(texts)
+    codes = [own if piece.indices is None else own[piece.indices] for piece, own in zip(pieces, codes, strict=True)]
+    spread, at = [], 0
+    for column in columns:
+        parts = codes[at : at + len(column.words or ())]
+        spread.append(parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts]))
+        at += len(parts)
+    used = np.ones(words.size, bool)
+    if any(piece.indices is not None for piece in pieces):  # a dictionary may hold names that do not occur
+        used = np.zeros(words.size, bool)
+        for own in spread:
+            used[own] = True
+    _refuse_wrong(columns, spread, words, lengths, used)
+    kept = np.flatnonzero(used)
+    order = kept[_order(words[kept])]
+    places = np.zeros(words.size, np.uint32 if words.size < 1 << 32 else np.int64)
+    places[order] = np.arange(order.size, dtype=places.dtype)
+    longest = int(lengths[order].max(initial=1))
+    return [places[own] for own in spread], words[order].astype(f"S{longest}")
+
+
+def _texts(values: Any) -> Texts:
+    try:
+        import pyarrow
+    except ImportError:
+        listed = [text if isinstance(text, bytes) else text.encode(*ENCODING) for text in values.tolist()]
+        lengths = np.fromiter(map(len, listed), np.int64, len(listed))
+        return Texts(np.concatenate([[0], np.cumsum(lengths)]), np.frombuffer(b"".join(listed), np.uint8))
+    if isinstance(values, np.ndarray):
+        values = np.char.decode(values, *ENCODING) if values.dtype.kind == "S" else values
+        kind = pyarrow.large_string() if values.nbytes >= MOST_BYTES else pyarrow.string()
+        try:
+            values = pyarrow.array(values, kind)
+        except (pyarrow.ArrowException, UnicodeEncodeError) as wrong:
+            raise UsageError(f"pyarrow cannot read names as UTF-8 ({str(wrong)[:120]}); correct them") from wrong
+    if values.type not in (pyarrow.string(), pyarrow.large_string()):
+        values = values.cast(pyarrow.large_string())
+    _, places, data = values.buffers()
+    dtype = np.dtype(np.int64 if values.type == pyarrow.large_string() else np.int32)
+    offsets = np.frombuffer(places, dtype, len(values) + 1, values.offset * dtype.itemsize) if len(values) else [0]
+    return Texts(np.asarray(offsets, dtype), np.frombuffer(data or b"", np.uint8))
+
+
+def _distinct(texts: list[Texts]) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Return the codes of every text's names; and the distinct names in the order of their codes, and their lengths."""
+    cuts = np.concatenate([[0], np.cumsum([text.offsets.size - 1 for text in texts])]).astype(np.int64)
+    rows = int(cuts[-1])
+    bits = min(max(rows // ROWS, 1).bit_length() - 1, PARTITIONS.bit_length() - 1)
+    seed = 0
+    while True:
+        hashes = np.empty(rows, np.uint64)
+        for text, low, high in zip(texts, cuts[:-1], cuts[1:], strict=True):
+            _hash(text.offsets, text.data, np.uint64(seed), hashes[low:high])
+        codes, firsts = _coded(hashes, bits, np.uint32 if rows < 1 << 32 else np.int64)
+        del hashes
+        lengths = np.empty(firsts.size, np.int64)
+        for text, low, high in zip(texts, cuts[:-1], cuts[1:], strict=True):
+            here = np.flatnonzero((firsts >= low) & (firsts < high))
+            lengths[here] = _lengths(text, firsts[here] - low)
+        width = -(-int(min(lengths.max(initial=1), WIDEST + 1)) // 8) * 8
+        words = np.zeros((firsts.size, width), np.uint8)
+        for text, low, high in zip(texts, cuts[:-1], cuts[1:], strict=True):
+            here = np.flatnonzero((firsts >= low) & (firsts < high))
+            _copy(text.offsets, text.data, firsts[here] - low, here, words)
+        parts = np.split(codes, cuts[1:-1])[: len(texts)]
+        stored, short = words.view(np.uint64), np.minimum(lengths, WIDEST + 1).astype(np.uint16)
+        if all(_same(*text, own, stored, short) for text, own in zip(texts, parts, strict=True)):
+            return parts, words.view(f"S{width}")[:, 0], lengths
+        seed += 1
+
+
+def _lengths(text: Texts, rows: np.ndarray) -> np.ndarray:
+    return text.offsets[rows + 1].astype(np.int64) - text.offsets[rows]
+
+
+def _coded(hashes: np.ndarray, bits: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return a code for every hash, equal for equal ones, and the row in which each code occurs first."""
+    shift = np.uint64(64 - bits)
+    starts = np.zeros((1 << bits) + 1, np.int64)
+    if bits:
+        _count(hashes, shift, starts)
+        np.cumsum(starts, out=starts)
+        grouped, rows = np.empty_like(hashes), np.empty(hashes.size, dtype)
+        _scatter(hashes, shift, starts[:-1].copy(), grouped, rows)
+    else:
+        starts[1] = hashes.size
+        grouped, rows = hashes, np.arange(hashes.size, dtype=dtype)
+    longest = int(np.diff(starts).max())
+    size = 1 << max(1, 2 * longest - 1).bit_length()
+    codes, firsts = np.empty(hashes.size, dtype), np.empty(hashes.size, np.int64)
+    count = _number(grouped, rows, starts, np.empty(size, np.uint64), np.zeros(size, np.int64), codes, firsts)
+    return codes, firsts[:count].copy()
+
+
+def _refuse_wrong(
+    columns: Sequence[VertexColumn], codes: list[np.ndarray], words: np.ndarray, lengths: np.ndarray, used: np.ndarray
+) -> None:
+    """Refuse names that a table of names cannot hold."""
+    wrong = (
+        (lengths == 0) | (lengths > WIDEST) | _zeros(words.view(np.uint8).reshape(words.size, words.itemsize), lengths)
+    ) & used
+    if not wrong.any():
+        return
+    column, own = next(pair for pair in zip(columns, codes, strict=True) if wrong[pair[1]].any())
+    row = int(np.argmax(wrong[own]))
+    length, text = lengths[own[row]], words[own[row]][:40].decode(errors="replace")
+    reason = "is empty" if length == 0 else "holds a zero byte" if length <= WIDEST else f"has {length} bytes"
+    raise DataError(f"{column.name}[{row}] {reason} ({text!r}); a name has 1 to {WIDEST} bytes, none zero; correct it")
+
+
+def _order(words: np.ndarray) -> np.ndarray:
+    """Return the order of distinct names by their bytes, eight at a time, ties by the next eight."""
+    columns = words.view(">u8").reshape(words.size, words.itemsize // 8).T
+    keys = [column.astype(np.uint64) for column in columns if words.size and (column != column[0]).any()]
+    if not keys:
+        return np.arange(words.size)
+    order = np.argsort(keys[0])
+    if len(keys) > 1:
+        first = keys[0][order]
+        same = first[1:] == first[:-1]
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        rows = order[tied]
+        order[tied] = rows[np.lexsort([key[rows] for key in keys[::-1]])]
+    return order
+
+
+@njit(inline="always")
+def _word(data, at, end):
+    """Return the bytes from ``at`` to ``end`` as an integer, eight at most, by one load where that is in bounds."""
+    if end - at >= 8:
+        return word_at(data, at)
+    if end >= 8:
+        return word_at(data, end - 8) >> np.uint64(8 * (8 - (end - at)))
+    word = np.uint64(0)
+    for j in range(end - at):
+        word |= np.uint64(data[at + j]) << np.uint64(8 * j)
+    return word
+
+
+@njit(cache=True)
+def _hash(offsets, data, seed, out):
+    for i in range(out.size):
+        at, end = np.int64(offsets[i]), np.int64(offsets[i + 1])
+        value = mix(seed + np.uint64(end - at))
+        while at < end:
+            value = mix(value + _word(data, at, end))
+            at += 8
+        out[i] = value
+
+
+@njit(cache=True)
+def _count(hashes, shift, starts):
+    for i in range(hashes.size):
+        starts[np.int64(hashes[i] >> shift) + 1] += 1
+
+
+@njit(cache=True)
+def _scatter(hashes, shift, cursor, grouped, rows):
+    for i in range(hashes.size):
+        part = np.int64(hashes[i] >> shift)
+        at = cursor[part]
+        cursor[part] = at + 1
+        grouped[at], rows[at] = hashes[i], i
+
+
+@njit(cache=True)
+def _number(grouped, rows, starts, keys, values, codes, firsts):
+    """Assign codes to the distinct hashes, one partition at a time, and return the number of codes.
+
+    The table of a partition has open addresses; ``values`` holds one more than a code in a used slot, and 0 in others.
+    """
+    count = 0
+    for part in range(starts.size - 1):
+        low, high = starts[part], starts[part + 1]
+        size = 2
+        while size < 2 * (high - low):
+            size *= 2
+        mask = np.uint64(size - 1)
+        values[:size] = 0
+        for i in range(low, high):
+            key = grouped[i]
+            slot = np.int64(key & mask)
+            while values[slot] != 0 and keys[slot] != key:
+                slot = (slot + 1) & (size - 1)
+            if values[slot] == 0:
+                firsts[count] = rows[i]
+                count += 1
+                keys[slot], values[slot] = key, count
+            codes[rows[i]] = values[slot] - 1
+    return count
+
+
+@njit(cache=True)
+def _copy(offsets, data, rows, at, out):
+    for i in range(rows.size):
+        low = np.int64(offsets[rows[i]])
+        for j in range(min(np.int64(offsets[rows[i] + 1]) - low, out.shape[1])):
+            out[at[i], j] = data[low + j]
+
+
+@njit(cache=True)
+def _same(offsets, data, codes, words, lengths):
+    """Return True if every name is that of its code, as far as the rows of ``words`` (uint64) go."""
+    for i in range(codes.size):
+        code, at, end = codes[i], np.int64(offsets[i]), np.int64(offsets[i + 1])
+        if lengths[code] != min(end - at, WIDEST + 1):
+            return False
+        for j in range(words.shape[1]):
+            if at >= end:
+                break
+            if _word(data, at, end) != words[code, j]:
+                return False
+            at += 8
+    return True
+
+
+@njit(cache=True)
+def _zeros(words, lengths):
+    """Return True for each name that holds a zero byte."""
+    out = np.zeros(lengths.size, np.bool_)
+    for i in range(lengths.size):
+        for j in range(min(lengths[i], words.shape[1])):
+            out[i] |= words[i, j] == 0
+    return out

@@ -1,0 +1,347 @@
+"""ConvertedGraph: a NetworkX graph as arrays, and the engine graphs that are made from them.
+
+Nodes are numbered in the order of the NetworkX graph, and a row has its neighbours in NetworkX's order, so that results
+can follow both. NetworkX keeps converted graphs in ``G.__networkx_cache__`` and drops them when ``G`` changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import chain, repeat
+from operator import methodcaller
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from dgraph.comm.serial import SerialComm
+from dgraph.graph.devices import Cpu
+from dgraph.graph.stored_graph import Graph
+
+SMALL = 20_000
+"""Arcs below which one CPU thread runs the rounds, unless ``nx.config.backends.dgraph.device`` names a device."""
+
+EXACT = 2.0**53
+"""From this size on a float64 cannot hold every integer."""
+
+MOST_NODES = 2**32 - 2
+
+_comm = SerialComm()
+
+
+class ConvertedGraph:
+    """A graph of dgraph's NetworkX backend.
+
+    Attributes:
+        nodes: the nodes, in NetworkX's order.
+        offsets: int64 (nodes + 1,), the rows.
+        targets: uint32 (arcs,), neighbours by position; parallel edges are repeated.
+        values: edge attribute → numbers, shape (arcs,).
+        source: the NetworkX graph, where all its attributes were asked for; else None.
+    """
+
+    __networkx_backend__ = "dgraph"
+
+    def __init__(
+        self,
+        nodes: list,
+        offsets: np.ndarray,
+        targets: np.ndarray,
+        values: Mapping[str, np.ndarray],
+        *,
+        directed: bool,
+        multigraph: bool,
+        source: nx.Graph | None = None,
+    ):
+        self.__networkx_cache__: dict = {}
+        self.nodes, self.offsets, self.targets, self.values = nodes, offsets, targets, dict(values)
+        self.source, self._directed, self._multigraph = source, directed, multigraph
+        self._engines: dict[tuple, Graph] = {}
+
+    def is_directed(self) -> bool:
+        """Return True if edges have a direction."""
+        return self._directed
+
+    def is_multigraph(self) -> bool:
+        """Return True if edges may be parallel."""
+        return self._multigraph
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator:
+        return iter(self.nodes)
+
+    def __contains__(self, node) -> bool:
+        try:
+            return node in self.index
+        except TypeError:  # not hashable, and so not a node
+            return False
+
+    def __str__(self) -> str:
+        kind = f"{'Multi' if self._multigraph else ''}{'Di' if self._directed else ''}Graph"
+        return f"{kind} with {len(self)} nodes and {self.number_of_edges()} edges"
+
+    def __repr__(self) -> str:
+        return f"<{self}, converted for dgraph>"
+
+    @cached_property
+    def index(self) -> dict:
+        """Node → its position."""
+        return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+
+    @cached_property
+    def numbered(self) -> bool:
+        """True if a position is its node."""
+        return _are_positions(self.nodes)
+
+    def names(self, positions: np.ndarray) -> list:
+        """Return the nodes at positions."""
+        found = positions.tolist()
+        return found if self.numbered else list(map(self.nodes.__getitem__, found))
+
+    @cached_property
+    def sources(self) -> np.ndarray:
+        """Source of every arc by position, int64 (arcs,)."""
+        return np.repeat(np.arange(len(self.nodes)), np.diff(self.offsets))
+
+    @cached_property
+    def loops(self) -> int:
+        """Number of self-loops."""
+        return int(np.count_nonzero(self.sources == self.targets))
+
+    def number_of_edges(self) -> int:
+        """Return the number of edges; parallel edges count each."""
+        arcs = len(self.targets)
+        return arcs if self._directed else (arcs + self.loops) // 2
+
+    def weights(self, attribute: str | None) -> np.ndarray | None:
+        """Return the numbers of an edge attribute, 1 where an edge has none; None if every arc weighs 1.
+
+        Raises:
+            NotImplementedError: values that are not numbers, that an array cannot hold exactly, or not converted.
+        """
+        if attribute is None:
+            return None
+        if attribute not in self.values:
+            if self.source is None:
+                raise NotImplementedError(
+                    f"the graph was converted without the edge attribute {attribute!r}; give weight={attribute!r} to "
+                    "from_networkx, or weight=None to the function"
+                )
+            self.values[attribute] = _numbers(_attribute(_adjacency(self.source), self._multigraph, attribute, 1))
+        found = self.values[attribute]
+        return None if found.dtype.kind == "i" and np.all(found == 1) else found
+
+    def lengths(self, attribute: str | None) -> np.ndarray | None:
+        """Return :meth:`weights` as lengths of edges.
+
+        Raises:
+            NotImplementedError: a weight that is negative or not finite.
+        """
+        found = self.weights(attribute)
+        if found is not None and not (np.isfinite(found).all() and found.min() >= 0):
+            raise NotImplementedError("a weight is negative or not finite, which the engine's shortest paths refuse")
+        return found
+
+    def engine(self, attribute: str | None = None, *, backwards: bool = False, parallel: bool = False) -> Graph:
+        """Return the graph on which the engine runs, made at first use.
+
+        Args:
+            attribute: the edge attribute that gives weights; None: no weights.
+            backwards: every edge of a directed graph turned round.
+            parallel: keep parallel edges; else the smallest weight stays.
+        """
+        backwards, parallel = backwards and self._directed, parallel and self._multigraph
+        weights = self.weights(attribute)
+        key = (None if weights is None else attribute, backwards, parallel)
+        if key not in self._engines:
+            rows = self.rows(weights, backwards)
+            self._engines[key] = engine_graph(*rows, directed=self._directed, parallel=parallel)
+        return self._engines[key]
+
+    def rows(
+        self, weights: np.ndarray | None, backwards: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return offsets, targets and weights; of the reversed graph if ``backwards``."""
+        if backwards and self._directed:
+            return reversed_rows(self.offsets, self.targets, weights)
+        return self.offsets, self.targets, weights
+
+    def as_networkx(self) -> nx.Graph:
+        """Return the graph as a NetworkX graph; attributes are those that were converted."""
+        if self.source is not None:
+            return self.source
+        kinds = {(False, False): nx.Graph, (True, False): nx.DiGraph,
+                 (False, True): nx.MultiGraph, (True, True): nx.MultiDiGraph}  # fmt: skip
+        made = kinds[self._directed, self._multigraph]()
+        made.add_nodes_from(self.nodes)
+        once = np.ones(len(self.targets), bool) if self._directed else self._once()
+        ends = self.names(self.sources[once]), self.names(self.targets[once])
+        names = list(self.values)
+        data = zip(*(self.values[name][once].tolist() for name in names), strict=True) if names else repeat(())
+        made.add_edges_from((u, v, dict(zip(names, row, strict=True))) for u, v, row in zip(*ends, data, strict=False))
+        return made
+
+    def _once(self) -> np.ndarray:
+        """Return a mask of one arc for each undirected edge, where it comes first in NetworkX's order."""
+        return self.sources <= self.targets
+
+    def __getattr__(self, name: str) -> Any:
+        """Give the rest of a NetworkX graph's attributes from a frozen copy."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._frozen, name)
+
+    @cached_property
+    def _frozen(self) -> nx.Graph:
+        return nx.freeze(self.as_networkx().copy())
+
+
+def engine_graph(offsets, targets, weights, *, directed: bool, parallel: bool) -> Graph:
+    """Return an engine graph of rows, with its loops, for this process alone."""
+    device = nx.config.backends.dgraph.device
+    if device == "auto" and len(targets) < SMALL:
+        device = Cpu(threads=1)
+    return Graph.from_csr(
+        offsets, targets, weights, directed=directed, device=device, comm=_comm, keep_loops=True, keep_parallel=parallel
+    )
+
+
+def reversed_rows(offsets, targets, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return the rows of the graph whose arcs are turned round; a row's sources ascend by position."""
+    n = len(offsets) - 1
+    order = np.argsort(targets, kind="stable")
+    sources = np.repeat(np.arange(n, dtype=np.uint32), np.diff(offsets))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(targets, minlength=n))]).astype(np.int64)
+    return starts, sources[order], None if weights is None else weights[order]
+
+
+def both_ways(graph: ConvertedGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Return offsets and targets with every arc of a directed graph in both directions; an undirected graph's rows."""
+    if not graph.is_directed():
+        return graph.offsets, graph.targets
+    offsets, sources, _ = reversed_rows(graph.offsets, graph.targets, None)
+    rows = np.concatenate([graph.sources, np.repeat(np.arange(len(graph)), np.diff(offsets))])
+    return graph.offsets + offsets, np.concatenate([graph.targets, sources])[np.argsort(rows, kind="stable")]
+
+
+def convert_from_nx(
+    graph,
+    *,
+    edge_attrs: Mapping[str, Any] | None = None,
+    node_attrs: Mapping[str, Any] | None = None,
+    preserve_edge_attrs: bool = False,
+    preserve_node_attrs: bool = False,
+    preserve_graph_attrs: bool = False,
+    name: str | None = None,
+    graph_name: str | None = None,
+    **_: Any,
+) -> ConvertedGraph:
+    """Convert a NetworkX graph; NetworkX calls it with the attributes that a function reads.
+
+    Raises:
+        NotImplementedError: more nodes than 32-bit positions, or an attribute that does not hold numbers.
+    """
+    if isinstance(graph, ConvertedGraph):
+        return graph
+    nodes, adjacency = list(graph), _adjacency(graph)
+    n = len(nodes)
+    if n > MOST_NODES:
+        raise NotImplementedError(f"{n} nodes; the backend takes at most {MOST_NODES}")
+    degrees = np.fromiter(map(len, adjacency.values()), np.int64, n)
+    offsets = np.zeros(n + 1, np.int64)
+    np.cumsum(degrees, out=offsets[1:])
+    ends: Iterable = chain.from_iterable(adjacency.values())
+    numbered = _are_positions(nodes)
+    if not numbered:
+        index = dict(zip(nodes, range(n), strict=True))
+        ends = map(index.__getitem__, ends)
+    targets = np.fromiter(ends, np.uint32, int(offsets[-1]))
+    multigraph = graph.is_multigraph()
+    if multigraph:
+        bundles = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
+        copies = np.fromiter(map(len, bundles), np.int64, len(targets))
+        offsets = np.concatenate([[0], np.cumsum(copies)])[offsets]
+        targets = np.repeat(targets, copies)
+    values = {}
+    for attribute, default in (edge_attrs or {}).items():
+        values[attribute] = _numbers(_attribute(adjacency, multigraph, attribute, default))
+    made = ConvertedGraph(
+        nodes, offsets, targets, values, directed=graph.is_directed(), multigraph=multigraph,
+        source=graph if preserve_edge_attrs or preserve_node_attrs else None,
+    )  # fmt: skip
+    made.numbered = numbered
+    if not numbered:
+        made.index = index
+    return made
+
+
+def _are_positions(nodes: list) -> bool:
+    """Return True if the nodes are 0, 1, 2, … in this order, so that a node is its position."""
+    return all(type(node) is int for node in nodes) and nodes == list(range(len(nodes)))
+
+
+def convert_to_nx(value: Any, *, name: str | None = None) -> Any:
+    """Return a result with a converted graph as a NetworkX graph; other results as they are."""
+    return value.as_networkx() if isinstance(value, ConvertedGraph) else value
+
+
+def from_networkx(graph: nx.Graph, weight: str | None = "weight") -> ConvertedGraph:
+    """Convert a NetworkX graph once, to pass the result to several functions.
+
+    Args:
+        graph: any NetworkX graph; later changes to it do not reach the converted graph.
+        weight: edge attribute to convert, 1 where an edge has none; None: no attribute.
+
+    Raises:
+        NotImplementedError: as :func:`convert_from_nx`.
+    """
+    return convert_from_nx(graph, edge_attrs=None if weight is None else {weight: 1})
+
+
+def _adjacency(graph: nx.Graph) -> Mapping:
+    """Return node → neighbour → attributes, or key → attributes; a copy of a view, whose lengths may be wrong.
+
+    Raises:
+        NotImplementedError: the graph's class has neighbours of its own making.
+    """
+    base = nx.DiGraph if graph.is_directed() else nx.Graph
+    if any(getattr(type(graph), name) is not getattr(base, name) for name in ("adjacency", "neighbors")):
+        raise NotImplementedError(f"{type(graph).__name__} computes its neighbours, which are not converted")
+    if isinstance(graph._adj, dict):
+        return graph._adj
+    if graph.is_multigraph():
+        return {u: {v: dict(keys.items()) for v, keys in row.items()} for u, row in graph._adj.items()}
+    return {u: dict(row.items()) for u, row in graph._adj.items()}
+
+
+def _attribute(adjacency: Mapping, multigraph: bool, attribute: str, default: Any) -> list:
+    """Return an edge attribute arc by arc."""
+    data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
+    if multigraph:
+        data = chain.from_iterable(map(methodcaller("values"), data))
+    return [each.get(attribute, default) for each in data]
+
+
+def _numbers(values: list) -> np.ndarray:
+    """Return numbers as int64 or float64.
+
+    Raises:
+        NotImplementedError: other objects, or integers that the array would round.
+    """
+    try:
+        array = np.array(values) if values else np.ones(0, np.int64)
+    except (ValueError, OverflowError) as wrong:
+        raise NotImplementedError(f"edge attributes that are not numbers: {wrong}") from wrong
+    if array.ndim != 1 or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise NotImplementedError("edge attributes that are not integers or floats")
+    if array.dtype.kind in "bi":
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind == "u" and array.max() >= 2**63:
+        raise NotImplementedError("an edge attribute above 63 bits")
+    large = array.dtype.kind == "f" and (np.abs(array) >= EXACT).any()
+    if large and any(isinstance(value, int) for value in values):
+        raise NotImplementedError("integers above 2^53 beside floats would be rounded")
+    return array.astype(np.int64 if array.dtype.kind == "u" else np.float64, copy=False)

@@ -1,0 +1,59 @@
+"""The object that NetworkX calls: one attribute for each function, conversions, and when to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import networkx as nx
+
+from dgraph.networkx_backend import (  # noqa: F401 - each registers its functions
+    generic_paths,
+    nx_components,
+    nx_cores,
+    nx_measures,
+    nx_pagerank,
+    nx_traversal,
+    unweighted_paths,
+    weighted_paths,
+)
+from dgraph.networkx_backend.answers import FUNCTIONS, can_run
+from dgraph.networkx_backend.converted_graph import ConvertedGraph, convert_from_nx, convert_to_nx
+
+
+def should_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
+    """Return True if the graph is worth a conversion, else the reason; not asked if a call names the backend."""
+    graph = args[0] if args else kwargs["G"]
+    if isinstance(graph, ConvertedGraph):
+        return True
+    least = nx.config.backends.dgraph.min_edges
+    if graph.number_of_edges() < least:
+        return f"graph too small: fewer than nx.config.backends.dgraph.min_edges = {least} edges"
+    return True
+
+
+TIES = "another shortest path than NetworkX's two-sided search finds gives another cycle of equal weight"
+
+XFAIL = {
+    "TestMinimumCycleBasis::test_weighted_diamond": TIES,
+    "TestMinimumCycleBasis::test_gh6787_and_edge_attribute_names": TIES,
+}
+"""End of the name of a test of NetworkX → why the answer is right and the test fails."""
+
+
+def on_start_tests(items: list) -> None:
+    """Mark the tests of NetworkX that are expected to fail; NetworkX's ``conftest.py`` calls it."""
+    import pytest
+
+    for item in items:
+        for name, reason in XFAIL.items():
+            if item.nodeid.endswith(name):
+                item.add_marker(pytest.mark.xfail(reason=reason))
+
+
+backend = SimpleNamespace(
+    **FUNCTIONS, convert_from_nx=convert_from_nx, convert_to_nx=convert_to_nx, can_run=can_run, should_run=should_run,
+    on_start_tests=on_start_tests,
+)  # fmt: skip
+"""Entry point ``networkx.backends``."""

@@ -1,0 +1,169 @@
+"""Runs of dgraph's algorithms for the backend. Every answer comes through :func:`solve`, which counts the runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dgraph.errors import DataError, UsageError
+from dgraph.graph.stored_graph import Graph
+from dgraph.networkx_backend import calls
+from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, engine_graph
+from dgraph.networkx_backend.visit_order import visit_order
+from dgraph.result.columns import UNREACHED
+from dgraph.result.result import Result
+from dgraph.run import run
+
+
+class Distances(NamedTuple):
+    """Distances from a source or several.
+
+    Attributes:
+        values: int64 or float64 (nodes,), by position; -1 if unreached.
+        reached: positions by rising distance, at equal distance by position.
+    """
+
+    values: np.ndarray
+    reached: np.ndarray
+
+    def total(self):
+        """Return the sum of the distances, a Python number."""
+        return self.values[self.reached].sum().item()
+
+    def largest(self):
+        """Return the largest distance, a Python number."""
+        return self.values[self.reached[-1]].item()
+
+
+class Search(NamedTuple):
+    """Distances and the tree that NetworkX finds.
+
+    Attributes:
+        values: as of :class:`Distances`.
+        reached: positions in the order in which NetworkX visits the nodes.
+        parent: int64 (nodes,), -1 if none.
+    """
+
+    values: np.ndarray
+    reached: np.ndarray
+    parent: np.ndarray
+
+
+def solve(algorithm: str, graph: Graph, **parameters: Any) -> Result:
+    """Run an algorithm of the engine and count the run.
+
+    Raises:
+        NotImplementedError: the engine refuses the data or the parameters; NetworkX then turns to the next backend.
+    """
+    calls[algorithm] += 1
+    try:
+        return run(algorithm, graph, **parameters)
+    except (DataError, UsageError) as refused:
+        raise NotImplementedError(str(refused)) from refused
+
+
+def depth(cutoff: float | None) -> int | None:
+    """Return NetworkX's cutoff of a search, which goes on while a level is below it, as a number of levels."""
+    return None if cutoff is None or cutoff == math.inf else max(math.ceil(cutoff), 0)
+
+
+def hops(
+    graph: ConvertedGraph, sources: Sequence[int], *, cutoff: float | None = None, backwards: bool = False
+) -> Distances:
+    """Return the hops from the nearest of the sources.
+
+    Args:
+        graph: at least one node.
+        sources: positions.
+        cutoff: as :func:`depth` reads it.
+        backwards: walk edges from target to source.
+    """
+    limit = depth(cutoff)
+    if len(sources) == 1:
+        engine, first = graph.engine(backwards=backwards), 0
+        found = solve("bfs", engine, source=sources[0], depth_limit=limit, return_predecessors=False)
+    else:
+        engine, first = _rooted(*graph.rows(None, backwards), sources), 1
+        limit = None if limit is None else limit + 1
+        found = solve("bfs", engine, source=len(graph), depth_limit=limit, return_predecessors=False)
+    return _ordered(_levels(found, len(graph), first))
+
+
+def hops_both_ways(graph: ConvertedGraph, sources: Sequence[int]) -> np.ndarray:
+    """Return the hops from the nearest of the sources along edges in either direction, -1 if unreached."""
+    engine = _rooted(*both_ways(graph), None, sources)
+    return _levels(solve("bfs", engine, source=len(graph), return_predecessors=False), len(graph), 1)
+
+
+def _levels(found: Result, n: int, first: int) -> np.ndarray:
+    values = found.columns["distance"][:n]
+    return np.where(values == UNREACHED, -1, values - first)
+
+
+def distances(
+    graph: ConvertedGraph,
+    sources: Sequence[int],
+    weight: str | None,
+    *,
+    cutoff: float | None = None,
+    backwards: bool = False,
+) -> Distances:
+    """Return the distances from the nearest of the sources, by hops where every edge weighs 1.
+
+    Args:
+        graph: at least one node.
+        sources: positions.
+        weight: edge attribute; None: every edge weighs 1.
+        cutoff: largest distance to find; a negative one finds the sources only.
+        backwards: walk edges from target to source.
+    """
+    weights = graph.lengths(weight)
+    limit = None if cutoff is None or cutoff == math.inf else max(cutoff, 0)
+    if weights is None:
+        return hops(graph, sources, cutoff=None if limit is None else math.floor(limit), backwards=backwards)
+    if len(sources) == 1:
+        engine, root = graph.engine(weight, backwards=backwards), sources[0]
+    else:
+        engine, root = _rooted(*graph.rows(weights, backwards), sources), len(graph)
+    answer = solve("sssp", engine, source=root, cutoff=limit, return_predecessors=False)
+    values = answer.columns["distance"][: len(graph)]
+    values = np.where(values == (UNREACHED if values.dtype.kind == "i" else np.inf), -1, values)
+    if limit is not None:
+        values[values > limit] = -1
+    return _ordered(values)
+
+
+def search(
+    graph: ConvertedGraph,
+    sources: Sequence[int],
+    weight: str | None = None,
+    *,
+    cutoff: float | None = None,
+    backwards: bool = False,
+) -> Search:
+    """Return distances and NetworkX's tree; arguments as of :func:`distances`."""
+    values = distances(graph, sources, weight, cutoff=cutoff, backwards=backwards).values
+    rows = graph.rows(graph.lengths(weight), backwards)
+    return Search(values, *visit_order(*rows, values, np.asarray(sources, np.int64)))
+
+
+def components(graph: ConvertedGraph) -> np.ndarray:
+    """Return the position of each node's first node in its component, weak in a directed graph; int64 (nodes,)."""
+    return solve("cc", graph.engine()).columns["labels"]
+
+
+def _ordered(values: np.ndarray) -> Distances:
+    reached = np.flatnonzero(values >= 0)
+    return Distances(values, reached[np.argsort(values[reached], kind="stable")])
+
+
+def _rooted(offsets, targets, weights, sources: Sequence[int]) -> Graph:
+    """Return the directed graph with one more vertex, the last, that has an edge of weight 0 to each of the sources."""
+    offsets = np.concatenate([offsets, [offsets[-1] + len(sources)]])
+    targets = np.concatenate([targets, np.array(sources, targets.dtype)])
+    if weights is not None:
+        weights = np.concatenate([weights, np.zeros(len(sources), weights.dtype)])
+    return engine_graph(offsets, targets, weights, directed=True, parallel=False)

@@ -1,0 +1,75 @@
+"""Core numbers and the subgraphs that they define."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import networkx as nx
+import numpy as np
+
+from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, engine_graph
+from dgraph.networkx_backend.engine_runs import solve
+
+LOOPS = (
+    "Input graph has self loops which is not permitted; "
+    "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
+)  # fmt: skip
+
+
+def _cores_given(given) -> str | None:
+    if given.get("core_number") is not None:
+        return "core_number= is given, so the engine has nothing to compute"
+    return "parallel edges" if given["G"].is_multigraph() else None
+
+
+@answers
+def core_number(G: ConvertedGraph) -> dict:
+    """Return node → core number; edges in both directions of a directed graph count each."""
+    return dict(zip(G.nodes, _cores(G).tolist(), strict=True))
+
+
+@answers(declines=_cores_given)
+def k_core(G: ConvertedGraph, k=None, core_number: Mapping | None = None) -> nx.Graph:
+    """Return the subgraph of nodes with core number ``k`` or more."""
+    cores = _cores(G)
+    return _subgraph(G, cores >= _level(cores, k))
+
+
+@answers(declines=_cores_given)
+def k_shell(G: ConvertedGraph, k=None, core_number: Mapping | None = None) -> nx.Graph:
+    """Return the subgraph of nodes with core number ``k``."""
+    cores = _cores(G)
+    return _subgraph(G, cores == _level(cores, k))
+
+
+@answers(declines=_cores_given)
+def k_crust(G: ConvertedGraph, k=None, core_number: Mapping | None = None) -> nx.Graph:
+    """Return the subgraph of nodes with core number ``k`` or less."""
+    cores = _cores(G)
+    return _subgraph(G, cores <= (_level(cores, None) - 1 if k is None else k))
+
+
+@answers(declines=_cores_given)
+def k_corona(G: ConvertedGraph, k, core_number: Mapping | None = None) -> nx.Graph:
+    """Return the subgraph of nodes with core number ``k`` and exactly ``k`` neighbours in the k-core."""
+    cores = _cores(G)
+    inside = np.bincount(G.sources[cores[G.targets] >= k], minlength=len(G))
+    return _subgraph(G, (cores == k) & (inside == k))
+
+
+def _cores(G: ConvertedGraph) -> np.ndarray:
+    if G.loops:
+        raise nx.NetworkXNotImplemented(LOOPS)
+    if not len(G):
+        return np.zeros(0, np.int64)
+    graph = engine_graph(*both_ways(G), None, directed=False, parallel=True) if G.is_directed() else G.engine()
+    return solve("kcore", graph).columns["core_number"]
+
+
+def _level(cores: np.ndarray, k) -> int:
+    return max(cores.tolist()) if k is None else k
+
+
+def _subgraph(G: ConvertedGraph, chosen: np.ndarray) -> nx.Graph:
+    return G.as_networkx().subgraph(G.names(np.flatnonzero(chosen))).copy()

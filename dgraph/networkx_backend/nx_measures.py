@@ -1,0 +1,222 @@
+"""Measures over the distances from every node, or from those asked for: one run of the engine for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import networkx as nx
+import numpy as np
+
+from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.converted_graph import ConvertedGraph
+from dgraph.networkx_backend.engine_runs import Distances, distances
+from dgraph.networkx_backend.generic_paths import shortest_path_length
+
+
+def _given(name: str):
+    """Return a check that declines if the argument, which leaves the engine nothing to compute, is given."""
+    return lambda given: None if given.get(name) is None else f"{name}= is given, so the engine has nothing to compute"
+
+
+@answers(declines=_given("sp"))
+def eccentricity(G: ConvertedGraph, v=None, sp=None, weight=None):
+    """Return node → largest distance from it, or that of one node."""
+    one = v in G
+    chosen = G.nodes if v is None else _bunch(G, v)
+    found = dict(zip(chosen, _farthest(G, [G.index[node] for node in chosen], weight), strict=True))
+    return found[v] if one else found
+
+
+@answers(declines=_given("e"))
+def diameter(G: ConvertedGraph, e=None, usebounds=False, weight=None):
+    """Return the largest eccentricity."""
+    return max(_farthest(G, range(len(G)), weight))
+
+
+@answers(declines=_given("e"))
+def radius(G: ConvertedGraph, e=None, usebounds=False, weight=None):
+    """Return the smallest eccentricity."""
+    return min(_farthest(G, range(len(G)), weight))
+
+
+@answers(declines=_given("e"))
+def periphery(G: ConvertedGraph, e=None, usebounds=False, weight=None) -> list:
+    """Return the nodes of largest eccentricity."""
+    return _where(G, list(_farthest(G, range(len(G)), weight)), max)
+
+
+@answers(declines=_given("e"))
+def center(G: ConvertedGraph, e=None, usebounds=False, weight=None) -> list:
+    """Return the nodes of smallest eccentricity."""
+    return _where(G, list(_farthest(G, range(len(G)), weight)), min)
+
+
+@answers(declines=lambda given: _given("sp")(given) or _given("attr")(given))
+def barycenter(G: ConvertedGraph, weight=None, attr=None, sp=None) -> list:
+    """Return the nodes with the smallest sum of distances."""
+    sums = []
+    for found in _everywhere(G, weight):
+        if found.reached.size < len(G):
+            raise nx.NetworkXNoPath(
+                f"Input graph {G} is disconnected, so every induced subgraph has infinite barycentricity."
+            )
+        sums.append(found.total())
+    return _where(G, sums, min)
+
+
+@answers(declines=_given("sp"))
+def harmonic_diameter(G: ConvertedGraph, sp=None, *, weight=None) -> float:
+    """Return the number of ordered pairs over the sum of inverse distances."""
+    total = sum(_inverses(found) for found in _everywhere(G, weight))
+    if total:
+        return len(G) * (len(G) - 1) / total
+    return math.inf if len(G) > 1 else math.nan
+
+
+@answers
+def wiener_index(G: ConvertedGraph, weight=None) -> float:
+    """Return the sum of the distances of all pairs."""
+    total = _sum(G, weight, Distances.total)
+    return total if G.is_directed() or total == math.inf else total / 2
+
+
+@answers
+def hyper_wiener_index(G: ConvertedGraph, weight=None) -> float:
+    """Return the sum of distances and their squares over all pairs."""
+
+    def term(found: Distances):
+        values = found.values[found.reached]
+        return (values + values * values).sum().item()
+
+    return _sum(G, weight, term) / 2
+
+
+@answers
+def schultz_index(G: ConvertedGraph, weight=None) -> float:
+    """Return the sum over all pairs of their distance times the sum of their degrees."""
+    return _sum_by_degree(G, weight, lambda distance, here, there: (distance * (here + there)).sum().item())
+
+
+@answers
+def gutman_index(G: ConvertedGraph, weight=None) -> float:
+    """Return the sum over all pairs of their distance times the product of their degrees."""
+    return _sum_by_degree(G, weight, lambda distance, here, there: (distance * here * there).sum().item())
+
+
+@answers
+def floyd_warshall(G: ConvertedGraph, weight="weight") -> dict:
+    """Return node → node → distance, infinite where no path leads."""
+    found = {}
+    for node, row in zip(G.nodes, _everywhere(G, weight), strict=True):
+        found[node] = dict(zip(G.nodes, _with_infinity(row), strict=True))
+    return found
+
+
+@answers
+def closeness_centrality(G: ConvertedGraph, u=None, distance=None, wf_improved=True):
+    """Return node → inverse mean distance to it, or that of one node."""
+    if u is not None and u not in G:
+        raise nx.NodeNotFound(f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph")
+    n, scores = len(G), []
+    for k in range(n) if u is None else [G.index[u]]:
+        found = distances(G, [k], distance, backwards=True)
+        total, others = found.total(), found.reached.size - 1.0
+        score = others / total if total > 0.0 and n > 1 else 0.0
+        scores.append(score * (others / (n - 1)) if wf_improved and n > 1 else score)
+    return dict(zip(G.nodes, scores, strict=True)) if u is None else scores[0]
+
+
+@answers(declines=_given("sources"))
+def harmonic_centrality(G: ConvertedGraph, nbunch=None, distance=None, sources=None) -> dict:
+    """Return node → sum of inverse distances to it."""
+    chosen = G.nodes if nbunch is None else list(dict.fromkeys(_bunch(G, nbunch)))
+    return {node: _inverses(distances(G, [G.index[node]], distance, backwards=True)) for node in chosen}
+
+
+@answers
+def efficiency(G: ConvertedGraph, u, v) -> float:
+    """Return the inverse of the hops between two nodes, 0 without a path."""
+    try:
+        return 1 / shortest_path_length(G, u, v)
+    except nx.NetworkXNoPath:
+        return 0
+
+
+@answers
+def global_efficiency(G: ConvertedGraph) -> float:
+    """Return the mean efficiency of all pairs."""
+    pairs = len(G) * (len(G) - 1)
+    return sum(_inverses(found) for found in _everywhere(G, None)) / pairs if pairs else 0
+
+
+def _bunch(G: ConvertedGraph, nbunch) -> list:
+    """Return the nodes of a node or of an iterable of nodes; others are left out, as NetworkX does."""
+    if nbunch in G:
+        return [nbunch]
+    try:
+        return [node for node in nbunch if node in G.index]
+    except TypeError as wrong:
+        raise nx.NetworkXError(
+            f"Node {nbunch} is not in the graph, nor is it an iterable of hashable nodes."
+        ) from wrong
+
+
+def _everywhere(G: ConvertedGraph, weight) -> Iterator[Distances]:
+    return (distances(G, [k], weight) for k in range(len(G)))
+
+
+def _farthest(G: ConvertedGraph, positions: Iterable[int], weight) -> Iterator:
+    """Yield eccentricities.
+
+    Raises:
+        NetworkXError: some node is not reached.
+    """
+    for k in positions:
+        found = distances(G, [k], weight)
+        if found.reached.size < len(G):
+            why = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
+            raise nx.NetworkXError(f"Found infinite path length because the {why}")
+        yield found.largest()
+
+
+def _where(G: ConvertedGraph, values: list, best) -> list:
+    wanted = best(values)
+    return [node for node, value in zip(G.nodes, values, strict=True) if value == wanted]
+
+
+def _inverses(found: Distances) -> float:
+    values = found.values[found.reached]
+    return (1.0 / values[values != 0]).sum().item()
+
+
+def _with_infinity(found: Distances) -> list:
+    if found.reached.size == len(found.values):
+        return found.values.tolist()
+    return [value if value >= 0 else math.inf for value in found.values.tolist()]
+
+
+def _sum_by_degree(G: ConvertedGraph, weight, term) -> float:
+    """Return half the sum of ``term`` of distances, a node's degree and the degrees of the others.
+
+    Degrees count edges, as NetworkX's functions do for every ``weight``; a loop counts twice.
+    """
+    degrees = np.diff(G.offsets) + np.bincount(G.sources[G.sources == G.targets], minlength=len(G))
+    total: float = 0
+    for k, found in enumerate(_everywhere(G, weight)):
+        if found.reached.size < len(G):
+            return math.inf
+        total += term(found.values, degrees[k], degrees)
+    return total / 2
+
+
+def _sum(G: ConvertedGraph, weight, term):
+    """Return the sum of ``term`` over the distances from every node; infinity if a node is not reached."""
+    if not len(G):
+        raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
+    total = 0
+    for found in _everywhere(G, weight):
+        if found.reached.size < len(G):
+            return math.inf
+        total += term(found)
+    return total

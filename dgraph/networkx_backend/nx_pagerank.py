@@ -1,0 +1,59 @@
+"""PageRank with NetworkX's parameters and its rule to stop: an L1 change below ``N * tol``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+
+from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.converted_graph import ConvertedGraph
+from dgraph.networkx_backend.engine_runs import solve
+
+
+def _declined(given) -> str | None:
+    if given.get("nstart") is not None:
+        return "nstart= is given; the engine starts from equal ranks"
+    dangling = given.get("dangling")
+    if dangling is not None and dangling != given.get("personalization"):
+        return "dangling= differs from personalization=, which the engine uses for both"
+    return None
+
+
+@answers(declines=_declined)
+def pagerank(
+    G: ConvertedGraph,
+    alpha=0.85,
+    personalization=None,
+    max_iter=100,
+    tol=1.0e-6,
+    nstart=None,
+    weight="weight",
+    dangling=None,
+    *,
+    precision: str = "double",
+) -> dict:
+    """Return node → rank; ``precision="single"`` halves the memory of ranks, and the other parameters are NetworkX's.
+
+    Raises:
+        ZeroDivisionError: the personalization sums to 0 over the nodes of the graph.
+        PowerIterationFailedConvergence: the tolerance was not met.
+    """
+    n = len(G)
+    if not n:
+        return {}
+    jumps: dict[str, Any] = {}
+    if personalization is not None:
+        found = {G.index[node]: float(value) for node, value in personalization.items() if node in G}
+        if sum(found.values()) == 0:
+            raise ZeroDivisionError
+        jumps["personalization"] = {at: value for at, value in found.items() if value}
+    if tol <= 0 or max_iter < 1:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    answer = solve(
+        "pagerank", G.engine(weight, parallel=True),
+        alpha=float(alpha), max_iter=int(max_iter), tol=float(n * tol), precision=precision, **jumps,
+    )  # fmt: skip
+    if not answer.converged:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    return dict(zip(G.nodes, answer.columns["pagerank"].tolist(), strict=True))

@@ -1,0 +1,120 @@
+"""Breadth-first search in NetworkX's order, and reachability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import networkx as nx
+import numpy as np
+
+from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.converted_graph import ConvertedGraph
+from dgraph.networkx_backend.engine_runs import depth, hops, search
+from dgraph.networkx_backend.nodes_given import position
+from dgraph.networkx_backend.unweighted_paths import BEFORE_3_5
+
+ABSENT = "The node {} is not in the graph."
+
+
+def _unordered(given) -> str | None:
+    if given.get("sort_neighbors") is not None:
+        return "sort_neighbors= is a function"
+    if given.get("reverse") and given["G"].is_directed():
+        return "the order of predecessors is not converted"
+    return None
+
+
+def _neighbors(given) -> str | None:
+    return None if given.get("neighbors") is None else "neighbors= is a function"
+
+
+@answers(declines=_neighbors)
+def generic_bfs_edges(G: ConvertedGraph, source, neighbors=None, depth_limit=None) -> Iterator:
+    """Return an iterator over the edges of the search tree."""
+    return zip(*_tree(G, source, depth_limit), strict=True)
+
+
+@answers(declines=_unordered)
+def bfs_edges(G: ConvertedGraph, source, reverse=False, depth_limit=None, sort_neighbors=None) -> Iterator:
+    """Return an iterator over the edges of the search tree."""
+    return zip(*_tree(G, source, depth_limit), strict=True)
+
+
+@answers(declines=_unordered)
+def bfs_tree(G: ConvertedGraph, source, reverse=False, depth_limit=None, sort_neighbors=None) -> nx.DiGraph:
+    """Return the search tree."""
+    tree = nx.DiGraph()
+    tree.add_node(source)
+    tree.add_edges_from(bfs_edges(G, source, depth_limit=depth_limit))
+    return tree
+
+
+@answers(declines=_unordered)
+def bfs_predecessors(G: ConvertedGraph, source, depth_limit=None, sort_neighbors=None) -> Iterator:
+    """Return an iterator over nodes with their predecessors."""
+    above, below = _tree(G, source, depth_limit)
+    return zip(below, above, strict=True)
+
+
+@answers(declines=_unordered)
+def bfs_successors(G: ConvertedGraph, source, depth_limit=None, sort_neighbors=None) -> Iterator:
+    """Return an iterator over nodes with the list of their successors."""
+    found = _search(G, source, depth_limit)
+    below = found.reached[1:]
+    if not below.size:
+        return iter([(source, [])])
+    above = found.parent[below]
+    starts = np.flatnonzero(np.diff(above, prepend=-1))
+    names, ends = G.names(below), [*starts.tolist(), below.size]
+    return ((u, names[a:b]) for u, a, b in zip(G.names(above[starts]), ends, ends[1:], strict=False))
+
+
+@answers
+def bfs_layers(G: ConvertedGraph, sources) -> Iterator[list]:
+    """Return an iterator over the lists of nodes at each distance from the sources."""
+    if sources in G:
+        sources = [sources]
+    starts = dict.fromkeys(sources) if BEFORE_3_5 else set(sources)
+    first = [position(G, source, ABSENT, nx.NetworkXError) for source in starts]
+    if not first:
+        return iter(())
+    found = search(G, first)
+    levels = found.values[found.reached]
+    cuts = np.flatnonzero(np.diff(levels)) + 1
+    return (G.names(layer) for layer in np.split(found.reached, cuts))
+
+
+@answers
+def descendants_at_distance(G: ConvertedGraph, source, distance) -> set:
+    """Return the nodes at a distance from the source."""
+    first = position(G, source, ABSENT, nx.NetworkXError)
+    found = hops(G, [first]).values if distance != 0 else hops(G, [first], cutoff=0).values
+    return set(G.names(np.flatnonzero((found == distance) & (found >= 0))))
+
+
+@answers
+def descendants(G: ConvertedGraph, source) -> set:
+    """Return the nodes that can be reached from the source, without it."""
+    return _reachable(G, source, False)
+
+
+@answers
+def ancestors(G: ConvertedGraph, source) -> set:
+    """Return the nodes from which the source can be reached, without it."""
+    return _reachable(G, source, True)
+
+
+def _reachable(G: ConvertedGraph, source, backwards: bool) -> set:
+    first = position(G, source, ABSENT, nx.NetworkXError)
+    return set(G.names(hops(G, [first], backwards=backwards).reached[1:]))
+
+
+def _search(G: ConvertedGraph, source, depth_limit):
+    return search(G, [position(G, source, ABSENT, nx.NetworkXError)], cutoff=depth(depth_limit))
+
+
+def _tree(G: ConvertedGraph, source, depth_limit) -> tuple[list, list]:
+    """Return parents and nodes of the search tree in the order of the search, without the source."""
+    found = _search(G, source, depth_limit)
+    below = found.reached[1:]
+    return G.names(found.parent[below]), G.names(below)

@@ -1,0 +1,195 @@
+"""Shortest paths by weights ≥ 0; Bellman-Ford's functions return the same, and negative weights are declined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+
+import networkx as nx
+
+from dgraph.networkx_backend.answers import answers
+from dgraph.networkx_backend.converted_graph import ConvertedGraph
+from dgraph.networkx_backend.engine_runs import distances, search
+from dgraph.networkx_backend.nodes_given import position
+from dgraph.networkx_backend.path_lists import all_paths, all_predecessors, lengths, path_to
+
+MISSING, BELLMAN = "Node {} not found in graph", "Source {} not in G"
+
+
+@answers
+def multi_source_dijkstra_path_length(G: ConvertedGraph, sources, cutoff=None, weight="weight") -> dict:
+    """Return node → distance from the nearest source."""
+    return lengths(G, distances(G, _sources(G, sources), weight, cutoff=cutoff))
+
+
+@answers
+def multi_source_dijkstra(G: ConvertedGraph, sources, target=None, cutoff=None, weight="weight"):
+    """Return distances and paths from the nearest source, or those of the target."""
+    first = _sources(G, sources)
+    if target in sources:
+        return 0, [target]
+    if target is None:
+        return _both(G, first, cutoff, weight)
+    return _pair(G, first, target, cutoff, weight, "No path to {}.")
+
+
+@answers
+def multi_source_dijkstra_path(G: ConvertedGraph, sources, cutoff=None, weight="weight") -> dict:
+    """Return node → path from the nearest source."""
+    return _both(G, _sources(G, sources), cutoff, weight)[1]
+
+
+@answers
+def single_source_dijkstra(G: ConvertedGraph, source, target=None, cutoff=None, weight="weight"):
+    """Return distances and paths from the source, or those of the target."""
+    return multi_source_dijkstra(G, {source}, cutoff=cutoff, target=target, weight=weight)
+
+
+@answers
+def single_source_dijkstra_path(G: ConvertedGraph, source, cutoff=None, weight="weight") -> dict:
+    """Return node → path from the source."""
+    return multi_source_dijkstra_path(G, {source}, cutoff=cutoff, weight=weight)
+
+
+@answers
+def single_source_dijkstra_path_length(G: ConvertedGraph, source, cutoff=None, weight="weight") -> dict:
+    """Return node → distance from the source."""
+    return multi_source_dijkstra_path_length(G, {source}, cutoff=cutoff, weight=weight)
+
+
+@answers
+def dijkstra_path(G: ConvertedGraph, source, target, weight="weight") -> list:
+    """Return a shortest path from source to target."""
+    return single_source_dijkstra(G, source, target=target, weight=weight)[1]
+
+
+@answers
+def dijkstra_path_length(G: ConvertedGraph, source, target, weight="weight"):
+    """Return the distance from source to target."""
+    return _length(G, source, target, weight, MISSING, "Node {} not reachable from {}")
+
+
+@answers
+def bidirectional_dijkstra(G: ConvertedGraph, source, target, weight="weight") -> tuple:
+    """Return the distance and a shortest path from source to target."""
+    first = position(G, source, "Source {} is not in G")
+    position(G, target, "Target {} is not in G")
+    if source == target:
+        return 0, [source]
+    return _pair(G, [first], target, None, weight, f"No path between {source} and {{}}.")
+
+
+@answers
+def dijkstra_predecessor_and_distance(G: ConvertedGraph, source, cutoff=None, weight="weight") -> tuple[dict, dict]:
+    """Return node → all its predecessors on shortest paths, and node → distance."""
+    first = position(G, source, "Node {} is not found in the graph")
+    found = search(G, [first], weight, cutoff=cutoff)
+    return all_predecessors(G, found, G.lengths(weight)), lengths(G, found)
+
+
+@answers
+def all_pairs_dijkstra(G: ConvertedGraph, cutoff=None, weight="weight") -> Iterator:
+    """Return an iterator over nodes with distances and paths."""
+    return _pairs(G, weight, lambda k: _both(G, [k], cutoff, weight))
+
+
+@answers
+def all_pairs_dijkstra_path(G: ConvertedGraph, cutoff=None, weight="weight") -> Iterator:
+    """Return an iterator over nodes with node → path."""
+    return _pairs(G, weight, lambda k: _both(G, [k], cutoff, weight)[1])
+
+
+@answers
+def all_pairs_dijkstra_path_length(G: ConvertedGraph, cutoff=None, weight="weight") -> Iterator:
+    """Return an iterator over nodes with node → distance."""
+    return _pairs(G, weight, lambda k: lengths(G, distances(G, [k], weight, cutoff=cutoff)))
+
+
+@answers
+def johnson(G: ConvertedGraph, weight="weight") -> dict:
+    """Return node → node → path."""
+    return dict(all_pairs_dijkstra_path(G, weight=weight))
+
+
+@answers
+def bellman_ford_path(G: ConvertedGraph, source, target, weight="weight") -> list:
+    """Return a shortest path from source to target."""
+    return single_source_bellman_ford(G, source, target=target, weight=weight)[1]
+
+
+@answers
+def bellman_ford_path_length(G: ConvertedGraph, source, target, weight="weight"):
+    """Return the distance from source to target."""
+    text = MISSING if source == target else BELLMAN
+    return _length(G, source, target, weight, text, "node {} not reachable from {}")
+
+
+@answers
+def single_source_bellman_ford(G: ConvertedGraph, source, target=None, weight="weight"):
+    """Return distances and paths from the source, or those of the target."""
+    if source == target:
+        position(G, source, "Node {} is not found in the graph")
+        return 0, [source]
+    first = position(G, source, BELLMAN)
+    if target is None:
+        return _both(G, [first], None, weight)
+    return _pair(G, [first], target, None, weight, "Target {} cannot be reached from given sources")
+
+
+@answers
+def single_source_bellman_ford_path(G: ConvertedGraph, source, weight="weight") -> dict:
+    """Return node → path from the source."""
+    return single_source_bellman_ford(G, source, weight=weight)[1]
+
+
+@answers
+def single_source_bellman_ford_path_length(G: ConvertedGraph, source, weight="weight") -> dict:
+    """Return node → distance from the source."""
+    return lengths(G, distances(G, [position(G, source, BELLMAN)], weight))
+
+
+@answers
+def all_pairs_bellman_ford_path(G: ConvertedGraph, weight="weight") -> Iterator:
+    """Return an iterator over nodes with node → path."""
+    return all_pairs_dijkstra_path(G, weight=weight)
+
+
+@answers
+def all_pairs_bellman_ford_path_length(G: ConvertedGraph, weight="weight") -> Iterator:
+    """Return an iterator over nodes with node → distance."""
+    return all_pairs_dijkstra_path_length(G, weight=weight)
+
+
+def _sources(G: ConvertedGraph, sources) -> list[int]:
+    if not sources:
+        raise ValueError("sources must not be empty")
+    return [position(G, source, MISSING) for source in sources]
+
+
+def _both(G: ConvertedGraph, sources: list[int], cutoff, weight) -> tuple[dict, dict]:
+    found = search(G, sources, weight, cutoff=cutoff)
+    return lengths(G, found), all_paths(G, found)
+
+
+def _pair(G: ConvertedGraph, sources: list[int], target: Hashable, cutoff, weight, text: str) -> tuple:
+    """Return distance and path of the target; ``text`` is NetworkX's message if there is no path."""
+    found = search(G, sources, weight, cutoff=cutoff)
+    last = G.index.get(target)
+    if last is None or found.values[last] < 0:
+        raise nx.NetworkXNoPath(text.format(target))
+    return found.values[last].item(), path_to(G, found.parent, last)
+
+
+def _length(G: ConvertedGraph, source, target, weight, missing: str, text: str):
+    first = position(G, source, missing)
+    if source == target:
+        return 0
+    found, last = distances(G, [first], weight), G.index.get(target)
+    if last is None or found.values[last] < 0:
+        raise nx.NetworkXNoPath(text.format(target, source))
+    return found.values[last].item()
+
+
+def _pairs(G: ConvertedGraph, weight, one: Callable[[int], object]) -> Iterator:
+    """Check the weights now, where NetworkX can still turn to another backend; then compute node by node."""
+    G.lengths(weight)
+    return ((node, one(k)) for k, node in enumerate(G.nodes))

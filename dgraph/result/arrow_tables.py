@@ -1,0 +1,131 @@
+"""Columns as Arrow arrays, and Arrow tables as DataFrames.
+
+:func:`arrow_table` takes numeric columns without a copy. Names, which are bytes of one width (dtype S), become UTF-8
+strings in C. Missing values become null: see :func:`missing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.extras import extra
+from dgraph.errors import DataError
+from dgraph.result.columns import UNREACHED
+
+CHUNK_BYTES = 1 << 22
+"""Bytes of fixed width that one Arrow array of names is made from: more than a cache holds takes twice as long."""
+
+
+def missing(values: np.ndarray, nullable: bool) -> np.ndarray | None:
+    """Return a mask of the values that a table shows as null; None where there are none.
+
+    Names are missing if empty. In a ``nullable`` column, floats are missing if infinite or not a number, integers if
+    negative or ``UNREACHED``.
+    """
+    if values.dtype.kind == "S":
+        mask = values == b""
+    elif not nullable:
+        return None
+    elif values.dtype.kind == "f":
+        mask = ~np.isfinite(values)
+    elif values.dtype.kind == "i":
+        mask = (values < 0) | (values == UNREACHED)
+    else:
+        return None
+    return mask if mask.any() else None
+
+
+def arrow_arrays(values: np.ndarray, nullable: bool) -> Iterator[Any]:
+    """Yield a column as Arrow arrays: one, or several of names.
+
+    Raises:
+        UsageError: pyarrow is not installed.
+        DataError: a name is not UTF-8.
+    """
+    pyarrow = extra("pyarrow", "an Arrow table")
+    rows = values.size if values.dtype.kind != "S" else max(1, CHUNK_BYTES // values.itemsize)
+    for begin in range(0, max(values.size, 1), max(rows, 1)):
+        part = values[begin : begin + rows]
+        made = pyarrow.array(part, mask=missing(part, nullable))
+        yield made if values.dtype.kind != "S" else _strings(pyarrow, made)
+
+
+def _strings(pyarrow: Any, words: Any) -> Any:
+    try:
+        return words.cast(pyarrow.string())
+    except pyarrow.ArrowInvalid as wrong:
+        name = next(each for each in words.to_pylist() if each is not None and not _is_text(each))
+        raise DataError(
+            f"the vertex {name!r} has a name that is not UTF-8, and tables hold UTF-8 only; recode the input (iconv "
+            "-t UTF-8), or take gather(), .txt or .csv, which keep its bytes"
+        ) from wrong
+
+
+def _is_text(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def arrow_type(dtype: np.dtype) -> Any:
+    """Return the Arrow type of a column."""
+    pyarrow = extra("pyarrow", "an Arrow table")
+    return pyarrow.string() if dtype.kind == "S" else pyarrow.from_numpy_dtype(dtype)
+
+
+def arrow_table(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> Any:
+    """Return a ``pyarrow.Table``; raises the errors of :func:`arrow_arrays`.
+
+    Args:
+        columns: arrays of one length; names as bytes.
+        nullable: columns in which :func:`missing` values are null.
+    """
+    pyarrow = extra("pyarrow", "an Arrow table")
+    made = {
+        name: pyarrow.chunked_array(list(arrow_arrays(values, name in nullable)), arrow_type(values.dtype))
+        for name, values in columns.items()
+    }
+    return pyarrow.table(made)
+
+
+def pandas_frame(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> Any:
+    """Return a ``pandas.DataFrame``; its memory is its own.
+
+    Nullable integers are pandas' ``Int64``, nullable floats float64 with NaN, names pandas' string dtype.
+
+    Args:
+        columns: arrays of one length; names as bytes.
+        nullable: columns in which :func:`missing` values are null.
+
+    Raises:
+        UsageError: pandas, or for names pyarrow, is not installed.
+    """
+    pandas = extra("pandas", "a DataFrame")
+    return pandas.DataFrame(
+        {name: _pandas_column(pandas, values, name in nullable) for name, values in columns.items()}, copy=False
+    )
+
+
+def _pandas_column(pandas: Any, values: np.ndarray, nullable: bool) -> Any:
+    if values.dtype.kind == "S":
+        pyarrow = extra("pyarrow", "a DataFrame with names of vertices")
+        strings = pyarrow.chunked_array(list(arrow_arrays(values, nullable)), pyarrow.string())
+        kind = pandas.Series([""]).dtype
+        return (kind if hasattr(kind, "__from_arrow__") else pandas.StringDtype("pyarrow")).__from_arrow__(strings)
+    values, mask = values.copy(), missing(values, nullable)
+    if nullable and values.dtype.kind == "i":
+        return pandas.arrays.IntegerArray(values, np.zeros(values.size, bool) if mask is None else mask)
+    if mask is not None:
+        values[mask] = np.nan
+    return values
+
+
+def polars_frame(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> Any:
+    """Return a ``polars.DataFrame``; raises the errors of :func:`arrow_table`."""
+    polars = extra("polars", "a polars.DataFrame")
+    return polars.from_arrow(arrow_table(columns, nullable))

@@ -1,0 +1,62 @@
+"""Rows of a CSV file (RFC 4180, lines end with LF), formatted by NumPy a block of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import numpy as np
+
+from dgraph.result.arrow_tables import missing
+from dgraph.result.files.vertex_text import ROWS, digits
+
+SPECIAL = b'",\r\n'
+"""Bytes that make a field need quotes."""
+
+
+def header(names: Collection[str]) -> bytes:
+    """Return the first line: the names of the columns."""
+    return b",".join(_quoted(np.array([name.encode() for name in names])).tolist()) + b"\n"
+
+
+def rows(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> Iterator[bytes]:
+    """Yield the text of the rows, in blocks. Floats read back equal; a missing value is an empty field.
+
+    Args:
+        columns: integers, floats, or names as bytes, of one length.
+        nullable: columns in which integers and floats may be missing.
+    """
+    size = len(next(iter(columns.values())))
+    for begin in range(0, size, ROWS):
+        cells: list[np.ndarray] = []
+        used: list[np.ndarray] = []
+        for name, values in columns.items():
+            part = values[begin : begin + ROWS]
+            text, kept = _cells(part)
+            mask = missing(part, name in nullable)
+            if mask is not None:
+                kept[mask] = False
+            cells += [text, np.full((part.size, 1), ord(","), np.uint8)]
+            used += [kept, np.ones((part.size, 1), bool)]
+        cells[-1][:] = ord("\n")
+        yield np.hstack(cells)[np.hstack(used)].tobytes()
+
+
+def _cells(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return values as text in a byte matrix (rows, width), and a mask of the used cells."""
+    if values.dtype.kind in "iub":
+        return digits(values.astype(np.int64))
+    words = _quoted(values) if values.dtype.kind == "S" else np.array(list(map(str, values.tolist())), "S")
+    text = np.ascontiguousarray(words).view(np.uint8).reshape(words.size, words.itemsize)
+    return text, np.arange(words.itemsize) < np.char.str_len(words)[:, None]
+
+
+def _quoted(words: np.ndarray) -> np.ndarray:
+    """Return names, in quotes where they need them."""
+    raw = np.ascontiguousarray(words).view(np.uint8).reshape(words.size, words.itemsize)
+    special = np.flatnonzero(np.isin(raw, np.frombuffer(SPECIAL, np.uint8)).any(axis=1))
+    if not special.size:
+        return words
+    quoted = np.char.add(np.char.add(b'"', np.char.replace(words[special], b'"', b'""')), b'"')
+    out = words.astype(f"S{max(words.itemsize, quoted.itemsize)}")
+    out[special] = quoted
+    return out

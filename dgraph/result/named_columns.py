@@ -1,0 +1,48 @@
+"""``NamedColumns``: numeric columns of an answer beside the names of its vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from dgraph.comm import Comm
+from dgraph.graph.names import Names, decode_names
+from dgraph.result.columns import Column, Columns
+
+
+@dataclass(frozen=True, eq=False)
+class NamedColumns:
+    """Numeric columns of an answer whose vertices have names.
+
+    Attributes:
+        names: table of names that numbers of vertices index.
+        columns: arrays by name.
+        words: names (dtype S, ``b""`` for -1) in place of the columns that hold vertices.
+    """
+
+    names: Names
+    columns: Mapping[str, np.ndarray]
+    words: Mapping[str, np.ndarray]
+
+    @classmethod
+    def fetched(
+        cls, names: Names, columns: Mapping[str, np.ndarray], vertices: tuple[str, ...], comm: Comm
+    ) -> NamedColumns:
+        """Fetch the names of the columns ``vertices``; collective."""
+        return cls(names, columns, {key: names.words(columns[key], comm) for key in vertices})
+
+    def here(self) -> dict[str, np.ndarray]:
+        """Return this rank's columns with names as bytes; not collective."""
+        return {key: self.words.get(key, self.columns[key]) for key in self.columns}
+
+    def with_names(self, columns: Mapping[str, np.ndarray], comm: Comm) -> dict[str, np.ndarray]:
+        """Return columns of other rows with names as bytes in place of numbers of vertices; collective."""
+        return {key: self.names.words(each, comm) if key in self.words else each for key, each in columns.items()}
+
+    def decoded(self) -> Columns:
+        """Return the columns with names as str, decoded at first access."""
+        made: dict[str, Column] = {name: partial(self.columns.__getitem__, name) for name in self.columns}
+        return Columns(made | {name: partial(decode_names, each) for name, each in self.words.items()})

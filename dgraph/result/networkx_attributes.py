@@ -1,0 +1,55 @@
+"""Results as attributes of NetworkX nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.extras import extra
+from dgraph.errors import UsageError
+from dgraph.graph.names import decode_names
+from dgraph.result.arrow_tables import missing
+
+
+def with_attributes(columns: Mapping[str, np.ndarray], nullable: Collection[str], given: Any = None) -> Any:
+    """Set each column as an attribute of the nodes of ``given``, or of a new graph, and return that graph.
+
+    A new graph is a ``networkx.DiGraph`` of all vertices; its edges lead from predecessors to their vertices.
+    Missing values set no attribute.
+
+    Args:
+        columns: ``vertex`` and others, of one length; names as bytes.
+        nullable: columns in which values may be missing.
+        given: a NetworkX graph whose nodes are the vertices; None: a new one.
+
+    Raises:
+        UsageError: NetworkX is not installed, or a vertex is not a node of ``given``.
+    """
+    networkx = extra("networkx", "a NetworkX graph")
+    nodes = _listed(columns["vertex"])
+    graph = networkx.DiGraph() if given is None else given
+    if given is None:
+        graph.add_nodes_from(nodes)
+    else:
+        unknown = set(nodes).difference(graph)
+        if unknown:
+            raise UsageError(
+                f"{len(unknown)} of {len(nodes)} vertices of the result are not nodes of the graph, such as "
+                f"{next(iter(unknown))!r}; pass the graph of the run, with the same ids, or none for a new graph"
+            )
+    for name, values in columns.items():
+        if name == "vertex":
+            continue
+        mask = missing(values, name in nullable)
+        rows = nodes if mask is None else _listed(columns["vertex"][~mask])
+        cells = _listed(values if mask is None else values[~mask])
+        networkx.set_node_attributes(graph, dict(zip(rows, cells, strict=True)), name)
+        if given is None and name == "predecessor":
+            graph.add_edges_from(zip(cells, rows, strict=True))
+    return graph
+
+
+def _listed(values: np.ndarray) -> list:
+    return (decode_names(values) if values.dtype.kind == "S" else values).tolist()

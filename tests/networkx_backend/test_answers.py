@@ -1,0 +1,223 @@
+"""Answers of the backend against NetworkX itself, and proof that the engine ran for each."""
+
+import random
+from collections.abc import Iterator
+
+import networkx as nx
+import numpy as np
+import pytest
+from cases import CASES, A, B
+
+import dgraph.networkx_backend as ours
+
+VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
+SINCE = {"harmonic_diameter": (3, 5), "hyper_wiener_index": (3, 6)}
+ROUNDED = {"pagerank", "closeness_centrality", "harmonic_centrality", "harmonic_diameter", "global_efficiency"}
+SUMS = {"average_shortest_path_length", "wiener_index", "hyper_wiener_index", "schultz_index", "gutman_index"}
+ANY_PATH = {"bidirectional_shortest_path", "bidirectional_dijkstra", "bellman_ford_path", "shortest_path"}
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    if "dgraph" not in nx.utils.backends.backends:
+        pytest.fail("NetworkX does not know the backend; install the checkout again: pip install -e .")
+    nx.config.warnings_to_ignore.add("cache")
+
+
+def made(kind, seed, weights, connected):
+    """A graph with nodes of several types in a mixed order, loops where ``connected`` is False, isolated nodes."""
+    draw = random.Random(seed)
+    graph, nodes = getattr(nx, kind)(), [3, "a", (1, 2), 0, "b", 7, 2.5, "c", 1]
+    draw.shuffle(nodes)
+    graph.add_nodes_from(nodes, colour="red")
+    pairs = [(draw.choice(nodes), draw.choice(nodes)) for _ in range(14)]
+    if connected:
+        pairs += list(zip(nodes, nodes[1:] + nodes[:1], strict=True))
+    kinds = {
+        "none": lambda: {},
+        "int": lambda: {"weight": draw.randint(0, 3)},
+        "float": lambda: {"weight": draw.random()},
+    }
+    for u, v in pairs:
+        if u != v or not connected:
+            graph.add_edge(u, v, **kinds[weights]())
+    return graph
+
+
+def plain(value):
+    """A value without iterators and graphs, and with its order; fails on a NumPy scalar, as NetworkX's tests do."""
+    assert not isinstance(value, np.generic), value
+    if isinstance(value, nx.Graph):
+        return value.graph, list(value.nodes(data=True)), [*value.edges(data=True)]
+    if isinstance(value, Iterator):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return [(key, plain(each)) for key, each in value.items()]
+    if isinstance(value, (list, tuple)):
+        return type(value)(plain(each) for each in value)
+    return value
+
+
+def outcome(call):
+    try:
+        return plain(call())
+    except nx.NetworkXException as error:
+        return type(error), str(error)
+
+
+def filled(value, nodes):
+    if isinstance(value, list):
+        return [filled(each, nodes) for each in value]
+    if isinstance(value, dict):
+        return {filled(key, nodes): each for key, each in value.items()}
+    return nodes[0] if value is A else nodes[-1] if value is B else value
+
+
+def same(name, graph, arguments, got, want):
+    if isinstance(want, tuple) and want and isinstance(want[0], type):
+        return got == want
+    if name == "floyd_warshall":
+        return all(
+            dict(ours_) == pytest.approx(dict(theirs))
+            for ours_, theirs in zip(by_name(got), by_name(want), strict=True)
+        )
+    if name in ROUNDED:
+        ours_, theirs = (dict(each) if isinstance(each, list) else {0: each} for each in (got, want))
+        return ours_ == pytest.approx(theirs, abs=1e-6, nan_ok=True) and (
+            name == "harmonic_centrality" or list(ours_) == list(theirs)  # NetworkX goes through a set
+        )
+    if name in ANY_PATH and "target" in arguments and "source" in arguments:
+        ours_, theirs = (each[1] if isinstance(each, tuple) else each for each in (got, want))
+        weight = arguments.get("weight", "weight" if name in ("bidirectional_dijkstra", "bellman_ford_path") else None)
+        length = lambda path: nx.path_weight(simple(graph), path, "w") if weight else len(path)  # noqa: E731
+        return ours_[0] == theirs[0] and ours_[-1] == theirs[-1] and length(ours_) == pytest.approx(length(theirs))
+    if "bellman_ford" in name or name in ("johnson", "all_shortest_paths") or "all_shortest" in name:
+        return sizes(got) == sizes(want)
+    if isinstance(want, float) or name in (
+        "average_shortest_path_length",
+        "wiener_index",
+        "hyper_wiener_index",
+        "schultz_index",
+        "gutman_index",
+    ):
+        return got == pytest.approx(want)
+    return in_any_order(got) == in_any_order(want)
+
+
+def by_name(rows):
+    """Rows by node, in the order of names."""
+    return [row for _, row in sorted(rows, key=lambda row: str(row[0]))]
+
+
+def simple(graph):
+    """The graph with the smallest of parallel weights as ``w``."""
+    flat = nx.DiGraph() if graph.is_directed() else nx.Graph()
+    for u, v, weight in graph.edges(data="weight", default=1):
+        flat.add_edge(u, v, w=min(weight, flat[u][v]["w"]) if flat.has_edge(u, v) else weight)
+    return flat
+
+
+def in_any_order(value):
+    """Pairs of node and length, or list of nodes with equal distance, have no order that NetworkX promises."""
+    if isinstance(value, list) and value and all(isinstance(each, tuple) and len(each) == 2 for each in value):
+        return sorted(([str(key), in_any_order(each)] for key, each in value), key=str)
+    if isinstance(value, tuple):
+        return tuple(in_any_order(each) for each in value)
+    return value
+
+
+def sizes(value):
+    """Lengths of paths in place of the paths, by node."""
+    if isinstance(value, tuple):
+        return tuple(sizes(each) for each in value)
+    if isinstance(value, list) and value and all(isinstance(each, tuple) and len(each) == 2 for each in value):
+        return {key: sizes(each) for key, each in value}
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return sorted(map(str, value))
+    return None if isinstance(value, list) else value
+
+
+def sorted_by_node(pairs):
+    """Pairs in the order of names: some dicts of NetworkX keep the order in which it first saw the nodes."""
+    return tuple(map(sorted_by_node, pairs)) if isinstance(pairs, tuple) else sorted(pairs, key=str)
+
+
+def given():
+    for name, (kinds, variants) in CASES.items():
+        if SINCE.get(name, VERSION) <= VERSION:
+            yield pytest.param(name, kinds, variants, id=name)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning:networkx")
+@pytest.mark.parametrize(("name", "kinds", "variants"), list(given()))
+def test_answers_equal_networkx(name, kinds, variants):
+    loops = name not in ("core_number", "k_core", "k_shell", "k_crust", "k_corona")
+    tried = 0
+    for kind in kinds:
+        for seed, weights in enumerate(("int", "float")):
+            for connected in (True, False) if loops else (True,):
+                graph = made(kind, seed, weights, connected)
+                for variant in variants:
+                    arguments = {key: filled(value, list(graph)) for key, value in variant.items()}
+                    function = getattr(nx if hasattr(nx, name) else nx.bipartite, name)
+                    want = outcome(lambda: function(graph, **arguments))  # noqa: B023
+                    before = ours.calls.total()
+                    got = outcome(lambda: function(graph, **arguments, backend="dgraph"))  # noqa: B023
+                    assert ours.calls.total() > before, "the engine did not run"
+                    assert same(name, graph, arguments, got, want), (kind, weights, connected, arguments, got, want)
+                    tried += 1
+    assert tried >= 3
+
+
+def test_every_function_has_a_case_and_a_line():
+    from dgraph.networkx_backend.answers import FUNCTIONS
+    from dgraph.networkx_backend.backend_info import ENGINE
+
+    assert set(CASES) == set(FUNCTIONS) == set(ENGINE)
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_bipartite_graphs_are_coloured_as_networkx_does(kind):
+    for graph in (
+        nx.path_graph(5),
+        nx.cycle_graph(6),
+        nx.star_graph(3),
+        nx.disjoint_union(nx.path_graph(3), nx.path_graph(2)),
+    ):
+        graph = kind(graph) if kind is nx.Graph else kind(list(graph.edges)[::-1])
+        graph.add_node("alone")
+        assert nx.bipartite.color(graph, backend="dgraph") == nx.bipartite.color(graph)
+        graph.remove_node("alone")
+        if nx.is_connected(graph.to_undirected()):
+            assert nx.bipartite.sets(graph, backend="dgraph") == nx.bipartite.sets(graph)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("single_source_shortest_path", {}),
+        ("single_source_dijkstra_path", {"weight": "weight"}),
+        ("dijkstra_predecessor_and_distance", {"weight": "weight"}),
+        ("bfs_edges", {}),
+        ("bfs_successors", {}),
+        ("predecessor", {}),
+    ],
+)
+@pytest.mark.parametrize("weights", ["none", "int", "float"])
+def test_order_and_ties_are_networkx(name, arguments, weights):
+    for seed in range(3):
+        graph = made("Graph", seed, weights, False)
+        call = getattr(nx, name)
+        source = next(iter(graph))
+        got, want = (plain(call(graph, source, **arguments, **more)) for more in ({"backend": "dgraph"}, {}))
+        if isinstance(got, tuple) or (arguments and VERSION < (3, 6)):
+            got, want = sorted_by_node(got), sorted_by_node(want)
+        assert got == want
+
+
+def test_the_order_of_levels_is_checked_against_the_distances():
+    from dgraph.networkx_backend.visit_order import visit_order
+
+    offsets, targets = np.array([0, 1, 2]), np.array([1, 0], np.uint32)
+    with pytest.raises(AssertionError, match="no shortest path"):
+        visit_order(offsets, targets, None, np.array([0, 2]), np.array([0]))

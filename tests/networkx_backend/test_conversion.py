@@ -1,0 +1,148 @@
+"""Conversion, cache, configuration, and what the backend declines."""
+
+import subprocess
+import sys
+from decimal import Decimal
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import dgraph.networkx_backend as ours
+from dgraph.networkx_backend.converted_graph import convert_from_nx, convert_to_nx, from_networkx
+from dgraph.networkx_backend.dispatch import backend
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    nx.config.warnings_to_ignore.add("cache")
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_there_and_back(kind):
+    graph = kind([(3, 1), (1, "x"), (1, 1), (3, 1), ("x", 3)])
+    graph.add_node("alone")
+    nx.set_edge_attributes(graph, 2.5, "weight")
+    found = from_networkx(graph)
+    assert (len(found), found.number_of_edges()) == (len(graph), graph.number_of_edges())
+    assert nx.utils.graphs_equal(convert_to_nx(found), graph)
+    assert list(convert_to_nx(found)) == list(graph) == list(found)
+    assert 3 in found
+    assert [] not in found
+    assert found.degree[1] == graph.degree[1]
+    assert str(found) == str(graph)
+    with pytest.raises(nx.NetworkXError, match="Frozen"):
+        found.add_edge(1, 2)
+
+
+def test_rows_keep_loops_parallel_edges_and_order():
+    graph = nx.MultiDiGraph([("b", "a"), ("b", "b"), ("b", "a"), ("a", "c")])
+    found = convert_from_nx(graph, edge_attrs={"weight": 1})
+    assert found.nodes == ["b", "a", "c"]
+    assert found.offsets.tolist() == [0, 3, 4, 4]
+    assert found.targets.tolist() == [1, 1, 0, 2]
+
+
+def test_views_are_read_through_their_filters():
+    graph = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 3)])
+    view = graph.edge_subgraph([(0, 1, 0), (2, 3, 0)])
+    assert nx.number_connected_components(view, backend="dgraph") == 2
+    assert nx.descendants(nx.reverse_view(nx.DiGraph([(0, 1), (1, 2)])), 2, backend="dgraph") == {0, 1}
+
+
+def test_conversions_are_cached_until_the_graph_changes():
+    graph = nx.path_graph(4)
+    assert nx.is_connected(graph, backend="dgraph")
+    (kept,) = graph.__networkx_cache__["backends"]["dgraph"].values()
+    nx.number_connected_components(graph, backend="dgraph")
+    assert list(graph.__networkx_cache__["backends"]["dgraph"].values()) == [kept]
+    graph.add_node(9)
+    assert not nx.is_connected(graph, backend="dgraph")
+    nx.k_core(graph, backend="dgraph")
+    graph.add_edge(3, 9, weight=5)
+    nx.k_core(graph, backend="dgraph")  # keeps all attributes, so that the next call needs no conversion
+    assert nx.dijkstra_path_length(graph, 0, 9, backend="dgraph") == 8
+
+
+def test_a_converted_graph_takes_several_calls():
+    graph = nx.karate_club_graph()
+    found = from_networkx(graph, weight="weight")
+    assert nx.core_number(found) == nx.core_number(graph)
+    assert nx.pagerank(found) == pytest.approx(nx.pagerank(graph))
+    with pytest.raises(NotImplementedError) as refused:
+        nx.dijkstra_path(found, 0, 9, weight="cost", backend="dgraph")
+    assert "without the edge attribute 'cost'" in str(refused.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "why"),
+    [
+        ("single_source_dijkstra", {"source": 0, "weight": lambda u, v, d: 1}, "is a function"),
+        ("bfs_edges", {"source": 0, "sort_neighbors": sorted}, "is a function"),
+        ("pagerank", {"nstart": {0: 1}}, "nstart"),
+        ("pagerank", {"dangling": {0: 1}}, "dangling"),
+        ("all_shortest_paths", {"source": 0, "target": 1, "weight": "weight", "method": "bellman-ford"}, "Bellman"),
+        ("average_shortest_path_length", {"method": "floyd-warshall"}, "Floyd"),
+        ("diameter", {"e": {0: 1}}, "nothing to compute"),
+        ("k_core", {"core_number": {0: 1}}, "nothing to compute"),
+        ("triangles", {}, "dgraph has no triangles"),
+        ("is_connected", {"unknown": 1}, "other parameters"),
+    ],
+)
+def test_what_cannot_be_answered_is_declined(name, arguments, why):
+    assert why in backend.can_run(name, (nx.path_graph(3),), arguments)
+
+
+@pytest.mark.parametrize("weight", [-1, float("inf"), float("nan"), None, "heavy", Decimal(1), 2**64, 1j])
+@pytest.mark.parametrize(
+    "name", ["single_source_dijkstra_path_length", "all_pairs_dijkstra_path", "all_pairs_dijkstra"]
+)
+def test_weights_that_the_engine_refuses_are_declined_at_the_call(name, weight):
+    graph = nx.path_graph(3)
+    nx.set_edge_attributes(graph, weight, "weight")
+    arguments = {"source": 0} if name.startswith("single") else {}
+    with pytest.raises(NotImplementedError):
+        getattr(nx, name)(graph, **arguments, backend="dgraph")
+
+
+def test_integers_stay_exact():
+    graph = nx.Graph()
+    graph.add_edge(0, 1, weight=2**60 + 1)
+    graph.add_edge(1, 2, weight=True)
+    assert nx.dijkstra_path_length(graph, 0, 2, backend="dgraph") == 2**60 + 2
+    graph.add_edge(2, 3, weight=0.5)
+    with pytest.raises(NotImplementedError) as refused:
+        nx.dijkstra_path_length(graph, 0, 2, backend="dgraph")
+    assert "rounded" in str(refused.value.__cause__)
+
+
+def test_small_graphs_stay_with_networkx_unless_dgraph_is_named():
+    graph = nx.path_graph(50)
+    priority = nx.config.backend_priority
+    before = ours.calls.total()
+    with priority(algos=["dgraph"]):
+        nx.is_connected(graph)
+        assert ours.calls.total() == before
+        with nx.config.backends.dgraph(min_edges=10):
+            nx.is_connected(graph)
+    assert ours.calls.total() == before + 1
+
+
+def test_the_device_of_the_configuration_is_used():
+    with nx.config.backends.dgraph(device="cpu"):
+        assert from_networkx(nx.path_graph(3)).engine().device == "cpu"
+    with nx.config.backends.dgraph(device="tpu"), pytest.raises(Exception, match="device"):
+        nx.is_connected(nx.path_graph(3), backend="dgraph")
+
+
+def test_info_imports_nothing_heavy():
+    text = (
+        "import sys; from dgraph.networkx_backend.backend_info import get_info; get_info(); "
+        "print([m for m in ('numba', 'cupy', 'networkx', 'dgraph.run') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_documentation_of_networkx_names_the_backend():
+    assert "dgraph : Parallel CPU and GPU algorithms" in nx.pagerank.__doc__
+    assert np.all([name in nx.utils.backends.backend_info["dgraph"]["functions"] for name in ("pagerank", "bfs_tree")])
