@@ -89,3 +89,16 @@ def test_a_closed_graph_gives_its_memory_back(cupy):
         assert cupy.cuda.Device().mem_info[0] < free - (64 << 20)
     gc.collect()
     assert cupy.cuda.Device().mem_info[0] >= free - (8 << 20)
+
+
+@pytest.mark.gpu
+def test_the_allocator_of_the_process_is_set_back_and_limits_add_up(cupy):
+    before = cupy.cuda.get_allocator()
+    one = dgraph.Graph.load("rmat:16", device=dgraph.Cuda(memory="2GiB"))
+    held = dgraph.cc(one).report["ranks"][0]["gpu_memory"]["held_bytes"]
+    assert cupy.cuda.get_allocator() == before
+    other = dgraph.Graph.load("rmat:16", device=dgraph.Cuda(memory=held + (1 << 20)))
+    dgraph.cc(other)  # the first graph leaves the GPU: both do not fit in the second's limit
+    assert one.held.device.used() + other.held.device.used() <= held + (1 << 20)
+    one.close()
+    other.close()
