@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -53,8 +53,6 @@ class Traced:
         once: True if a vertex accepts at most one proposal in the whole run: ``cond`` is ``v.f == INF`` for the only
             proposed field, a MIN.
         flagged: True if a changed vertex needs a flag, because it may change again in the same round.
-        rendered: what a backend made of the operators, by its name; programs that differ in values of parameters share
-            it.
     """
 
     program: Program
@@ -73,7 +71,6 @@ class Traced:
     weighted: bool
     once: bool
     flagged: bool
-    rendered: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -206,27 +203,6 @@ def trace(program: Program, weight: np.dtype | None) -> Traced:
         TraceError: an operator that cannot give equal results on every backend; the message names the program, the
             operator and the value.
     """
-    if not type(program).__module__.startswith("dgraph.algorithms."):
-        return _traced(program, weight)  # a user's operators may read variables that change between runs
-    key = (
-        type(program), weight, tuple((name, each.dtype) for name, each in program.fields.items()),
-        tuple((name, type(value)) for name, value in program.parameters.items()),
-    )  # fmt: skip
-    if key not in _known or any(_wide(value) for value in program.parameters.values()):
-        _known[key] = _traced(program, weight)
-    return replace(_known[key], program=program)
-
-
-_known: dict[tuple, Traced] = {}
-"""Traces of dgraph's own programs, by what decides them; values of parameters do not."""
-
-
-def _wide(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and int(value).bit_length() > 63
-
-
-def _traced(program: Program, weight: np.dtype | None) -> Traced:
-    """Trace a program; see :func:`trace`."""
     name = type(program).__name__
     nodes: dict = {}
     fields = {k: f.dtype for k, f in program.fields.items()}
@@ -296,7 +272,7 @@ def _parameter(nodes: dict, owner: str, key: str, value: Any) -> Expr:
     if isinstance(value, (bool, np.bool_)):
         return load(nodes, "p", key, "bool", 0)
     if isinstance(value, (int, np.integer)):
-        if _wide(value):
+        if int(value).bit_length() > 63:
             raise TraceError(f"{owner}: parameter {key} = {value} does not fit 64 bits")
         return load(nodes, "p", key, "int", 63)
     if isinstance(value, (float, np.floating)):

@@ -265,31 +265,3 @@ def test_refused_declarations():
         Levels().retype(lvl="int64")
     with pytest.raises(TraceError, match="parameter source = 'home' is not a number"):
         traced(Levels(source="home"))
-
-
-def test_traces_of_own_programs_are_shared_and_keep_their_parameters():
-    from dgraph.algorithms.bfs import Levels
-
-    one, two = (trace(Levels(source=source), None) for source in (3, 7))
-    assert one.edge is two.edge
-    assert [traced.program.parameters["source"] for traced in (one, two)] == [3, 7]
-    assert trace(Levels().retype(level="int64"), None).edge is not one.edge
-    with pytest.raises(TraceError, match="does not fit 64 bits"):
-        trace(Levels(source=2**64), None)
-
-
-def test_operators_of_users_are_traced_at_every_run():
-    made = {"step": 1}
-
-    class Counts(Program):
-        level = Field("int64", reduce=MIN)
-
-        def init(self, v, g):
-            return {"level": 0, "active": True}
-
-        def edge(self, u, e, v):
-            return {"level": u.level + made["step"]}
-
-    first = trace(Counts(), None).signature
-    made["step"] = 2
-    assert trace(Counts(), None).signature != first
