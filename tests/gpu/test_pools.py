@@ -198,7 +198,7 @@ def test_memory_of_a_device_that_is_gone_is_nobody_elses(gpu):
 
 
 def test_a_limit_holds_for_all_graphs_of_the_process(gpu):
-    """Of 64 blocks 32 are allowed; another graph holds 10 as arrays and 4 as messages."""
+    """The limit is 32 of 64 blocks; another graph holds 10 blocks as arrays and 4 as messages."""
     other = using(gpu)
     array, address = gpu.alloc(10 * WHOLE), other.raw.malloc(4 * WHOLE)
     device = using(gpu, memory=0.5)
