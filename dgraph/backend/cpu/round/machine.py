@@ -50,6 +50,7 @@ class Machine(ProgramMachine):
         self.traced, self.local, self.team = traced, local, team
         self.module, self.minima = self._module(traced), len(traced.minima)
         self._tuner = ThreadTuner()
+        by_id = int(traced.smallest and local.by_id)  # first: it needs memory that the arrays below take later
         size, blocks = local.size, local.masters // at.BLOCK + 1
         fields = traced.fields
         self.state = {k: np.empty(size, NUMPY.get(f.dtype, f.dtype)) for k, f in fields.items()}
@@ -87,7 +88,7 @@ class Machine(ProgramMachine):
         self.words[at.FORCED] = {"auto": at.AUTO, "push": at.FORCE_PUSH, "pull": at.FORCE_PULL, "flip": at.FLIP}[forced]
         self.words[at.WHOLE] = int("whole" in (traced.step or {}))
         self.words[at.WHOLE_ROWS] = int(local.whole_rows)
-        self.words[at.BY_ID] = int(traced.smallest and local.by_id)
+        self.words[at.BY_ID] = by_id
         self.words[at.WIDTH] = int(traced.program.widens)
         self._push = self._graph(local.out)
         self._pull = self._graph(local.incoming if self.pulls and local.directed else local.out)
