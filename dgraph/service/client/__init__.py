@@ -1,0 +1,1 @@
+"""Client: graphs and results of a service as local objects, without MPI."""

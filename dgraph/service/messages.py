@@ -1,0 +1,102 @@
+"""Messages between the front process and rank 0, over one Unix socket.
+
+A frame is four bytes of length, little-endian, then that many bytes of JSON: an object. Rank 0 connects, and sends
+``{"hello": {"ranks": N, "pids": […], "hosts": […], "backend": …, "version": …}}``. After that:
+
+Front to rank 0: ``{"id": 7, "op": "run", …}``, a request; its other keys are the operation's. Requests run one after
+the other, in the order received, on all ranks. ``{"cancel": 7}`` ends request 7 within one round; if it is still
+waiting, before it starts.
+
+Rank 0 to the front: ``{"id": 7, "ok": {…}}`` or ``{"id": 7, "error": {"kind": …, "message": …}}``, once for each
+request. ``{"id": 7, "event": {"phase": "load"}}`` and ``{"id": 7, "event": {"round": 3, "active": 812, "seconds":
+0.012}}`` may come before it.
+
+Operations, with their keys → the keys of ``ok``. ``graph`` and ``version`` name a graph in all of them.
+
+==============  =======================================================================================================
+``load``        source, options, store → facts, bytes_by_rank. Loads a graph and writes it to the folder ``store``.
+``table``       path, format, options, store → as ``load``; the source is a file of edges that the front received.
+``open``        store → as ``load``. Opens a graph that ``load``, ``table`` or ``change`` wrote.
+``drop``        → {}. Without a version: all of them.
+``change``      new_version, path, store → as ``load``. ``path`` is an Arrow file: source, target, weight, remove.
+``estimate``    algorithm, parameters → bytes_by_rank, available_by_rank, fits
+``run``         job, algorithm, parameters, mode, top, keep, spool, column, write, timeout_s → summary, rounds,
+                converged, seconds, columns, rows, bytes, top, report. See ``Run``.
+``rows``        job, spool, columns, offset, limit → rows. Writes rows of a held result to an Arrow file.
+``lookup``      job, vertices → columns. Rows of some vertices, in the order asked.
+``release``     job → {}. Frees a held result.
+``path``        source, target, weighted → vertices, length
+``memory``      → by_rank: list of {device_used, device_total, host_used}
+``stop``        → {}. The ranks end.
+==============  =======================================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypedDict
+
+MOST_BYTES = 1 << 30
+"""Longest frame that is accepted."""
+
+HEADER = 4
+"""Bytes of a frame's length."""
+
+
+class Run(TypedDict, total=False):
+    """Keys of the operation ``run``.
+
+    Attributes:
+        job: the job's id; a held result is found by it.
+        graph: name of the graph.
+        version: its version.
+        algorithm: name in the register.
+        parameters: as of the Python function.
+        mode: "stream", "stats", "mutate" or "write".
+        top: number of first rows to return with the answer, by the result's own order; 0: none.
+        keep: True if the ranks shall hold the result, for ``rows``, ``lookup`` and ``release``.
+        spool: Arrow file to which all rows are written; None: none.
+        column: name of the column that mode "mutate" keeps with the graph.
+        write: file that mode "write" writes, by the suffixes of ``Result.save``.
+        timeout_s: seconds after which the run ends with error kind "TimedOut"; None: no limit.
+    """
+
+    job: str
+    graph: str
+    version: int
+    algorithm: str
+    parameters: dict[str, Any]
+    mode: str
+    top: int
+    keep: bool
+    spool: str | None
+    column: str | None
+    write: str | None
+    timeout_s: float | None
+
+
+KINDS = ("UsageError", "DataError", "OutputError", "OutOfMemory", "Cancelled", "TimedOut", "NotFound", "InternalError")
+"""Kinds of errors that rank 0 reports. A request that was under way when a rank died has kind "RanksDied"."""
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """Return the frame of a message."""
+    text = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    return len(text).to_bytes(HEADER, "little") + text
+
+
+def length(header: bytes) -> int:
+    """Return the bytes of the text that follows a header.
+
+    Raises:
+        ValueError: the frame is longer than ``MOST_BYTES``.
+    """
+    size = int.from_bytes(header, "little")
+    if size > MOST_BYTES:
+        raise ValueError(f"a frame of {size} bytes; the limit is {MOST_BYTES}: the other end is not a dgraph process")
+    return size
+
+
+def decode(text: bytes) -> dict[str, Any]:
+    """Return the message in the text of a frame."""
+    return json.loads(text)

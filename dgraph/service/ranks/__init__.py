@@ -1,0 +1,1 @@
+"""What the ranks of the service run: requests of the front, one after the other, on all ranks."""

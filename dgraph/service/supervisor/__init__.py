@@ -1,0 +1,1 @@
+"""Start, supervision and end of the MPI job, and the socket to its rank 0."""
