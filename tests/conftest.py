@@ -81,7 +81,7 @@ def exhaustive_only(config) -> bool:
 
 
 def mark_exhaustive(items, ranks: int, only: bool) -> None:
-    """Mark three quarters of the parameters of each test as exhaustive, selected by a hash of the test's name.
+    """Mark five sixths of the parameters of each test as exhaustive, selected by a hash of the test's name.
 
     On one rank the first parameters of a test are not marked, nor are those of a test that applies mutants. Of the
     tests that are not marked on one rank, each number of ranks above one leaves a third unmarked. Tests that stand for
@@ -95,8 +95,8 @@ def mark_exhaustive(items, ranks: int, only: bool) -> None:
             continue
         number, first = zlib.crc32(item.nodeid.encode()), item.function not in seen
         seen.add(item.function)
-        chosen = first or number % 4 == 0 or applies_mutants(item.function)
-        if not chosen or (ranks > 1 and number // 4 % 3 != ranks % 3):
+        chosen = first or number % 6 == 0 or applies_mutants(item.function)
+        if not chosen or (ranks > 1 and number // 6 % 3 != ranks % 3):
             item.add_marker("exhaustive")
 
 
