@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -131,8 +132,13 @@ def _takes_gpu(wanted: Auto | Cpu | Cuda, named: Mapping[str, str]) -> bool:
     return False
 
 
+@cache
+def _has_cupy() -> bool:
+    return find_spec("cupy") is not None
+
+
 def _has_gpu() -> bool:
-    if find_spec("cupy") is None:
+    if not _has_cupy():
         return False
     from dgraph.backend.cuda.device.device import count
 

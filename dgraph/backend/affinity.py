@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 LAUNCHERS = ("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted")
@@ -26,8 +27,9 @@ def cores() -> int:
     return mask().bit_count()
 
 
+@cache
 def quota() -> float | None:
-    """Return the CPU time limit of the control group (v2 or v1) in cores; None without a limit."""
+    """Return the CPU time limit of the control group (v2 or v1) in cores at the first call; None without a limit."""
     for path in ("/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us"):
         try:
             words = Path(path).read_text().split()

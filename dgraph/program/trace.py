@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -53,6 +53,7 @@ class Traced:
         once: True if a vertex accepts at most one proposal in the whole run: ``cond`` is ``v.f == INF`` for the only
             proposed field, a MIN.
         flagged: True if a changed vertex needs a flag, because it may change again in the same round.
+        rendered: backend → what it made of the operators. Traces that differ only in values of parameters share it.
     """
 
     program: Program
@@ -71,6 +72,7 @@ class Traced:
     weighted: bool
     once: bool
     flagged: bool
+    rendered: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -202,7 +204,35 @@ def trace(program: Program, weight: np.dtype | None) -> Traced:
     Raises:
         TraceError: an operator that cannot give equal results on every backend; the message names the program, the
             operator and the value.
+
+    Traces of dgraph's own programs are kept. A user's operators may read variables that change between runs, so they
+    are traced each time.
     """
+    key = _identity(program, weight)
+    if key is None:
+        return _traced(program, weight)
+    if key not in _kept:
+        _kept[key] = _traced(program, weight)
+    return replace(_kept[key], program=program)
+
+
+_kept: dict[tuple, Traced] = {}
+
+
+def _identity(program: Program, weight: np.dtype | None) -> tuple | None:
+    """Return what determines the trace of one of dgraph's own programs; None if a user's function may determine it."""
+    kind, parameters = type(program), program.parameters
+    apart = {"parameters", "fields", "globals", *parameters}
+    others = [(name, value) for name, value in vars(program).items() if name not in apart]
+    wide = any(isinstance(value, (int, np.integer)) and int(value).bit_length() > 63 for value in parameters.values())
+    if wide or not kind.__module__.startswith("dgraph.algorithms.") or any(callable(value) for _, value in others):
+        return None
+    dtypes = tuple((name, each.dtype) for name, each in program.fields.items())
+    return kind, weight, dtypes, tuple(type(value) for value in parameters.values()), tuple(sorted(others))
+
+
+def _traced(program: Program, weight: np.dtype | None) -> Traced:
+    """Trace a program; see :func:`trace`."""
     name = type(program).__name__
     nodes: dict = {}
     fields = {k: f.dtype for k, f in program.fields.items()}

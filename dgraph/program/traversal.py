@@ -30,7 +30,7 @@ class Traversal:
     name: str
     direction: str = "auto"
     schedule: str = "auto"
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict, hash=False)
     sweeps: bool = False
     emit_limit: int = 0
     culling: tuple[str, ...] = ()

@@ -265,3 +265,27 @@ def test_refused_declarations():
         Levels().retype(lvl="int64")
     with pytest.raises(TraceError, match="parameter source = 'home' is not a number"):
         traced(Levels(source="home"))
+
+
+def test_traces_of_own_programs_are_shared_and_keep_their_parameters():
+    from dgraph.algorithms.bfs import Levels
+    from dgraph.algorithms.bfs_variants import traversal
+
+    one, two = (trace(Levels(source=source), None) for source in (3, 7))
+    assert one.edge is two.edge
+    assert [traced.program.parameters["source"] for traced in (one, two)] == [3, 7]
+    assert trace(Levels().retype(level="int64"), None).edge is not one.edge
+    assert trace(Levels().with_traversal(traversal("queue", "")), None).rendered is not one.rendered
+    with pytest.raises(TraceError, match="does not fit 64 bits"):
+        trace(Levels(source=2**64), None)
+
+
+def test_functions_of_users_are_traced_at_every_run():
+    from dgraph.algorithms.color import DegreePhase
+
+    found = []
+    for end in (3, 4):
+        program = DegreePhase()
+        program.__dict__["over"] = lambda g, end=end: g.round >= end
+        found.append(trace(program, None).signature)
+    assert found[0] != found[1]

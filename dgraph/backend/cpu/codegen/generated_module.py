@@ -61,6 +61,8 @@ def text_of(traced: Traced, source: str = ATOMICS) -> str:
 
 def module_for(traced: Traced) -> ModuleType:
     """Return the module of a program, writing and importing its file if needed; Numba compiles at the first call."""
+    if "cpu" in traced.rendered:
+        return traced.rendered["cpu"]
     name = type(traced.program).__name__
     decides = "\n".join([name, str(constants(traced)), operators(traced), _salt()])
     stem = f"{name.lower()}_{hashlib.sha256(decides.encode()).hexdigest()[:16]}"
@@ -69,6 +71,7 @@ def module_for(traced: Traced) -> ModuleType:
         if not path.exists():
             publish(path, text_of(traced).encode())
         _modules[stem] = _imported(path)
+    traced.rendered["cpu"] = _modules[stem]
     return _modules[stem]
 
 
