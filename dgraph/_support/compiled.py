@@ -16,6 +16,7 @@ from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 from dgraph._support.cache import folder
 from dgraph.errors import OutputError
@@ -48,13 +49,19 @@ class _OneCompiles:
         return getattr(self._kept, name)
 
     def load_overload(self, signature, context):
-        found = self._kept.load_overload(signature, context)
+        found = self._load(signature, context)
         if found is None and _lock(self._place):
             self._locked = True
-            found = self._kept.load_overload(signature, context)
+            found = self._load(signature, context)
             if found is not None:
                 self._free()
         return found
+
+    def _load(self, signature, context):
+        """Load machine code; Numba's ``load_overload`` first imports what compilation needs, SciPy among it (0.2 s)."""
+        rtsys.initialize(context)
+        with self._kept._guard_against_spurious_io_errors():
+            return self._kept._load_overload(signature, context)
 
     def save_overload(self, signature, made):
         try:
