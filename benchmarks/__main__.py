@@ -18,6 +18,7 @@ from benchmarks import (
     networkx_suite,
     ranks,
     schedules,
+    service,
     sizes,
     store,
     tables,
@@ -72,6 +73,10 @@ WHAT = {
     "device-tables": (
         "on one GPU: networkx.pagerank by the backend, and a result of 20 million rows to Arrow and CuPy",
         lambda asked: device_tables.measure(asked.repeat, asked.results),
+    ),
+    "service": (
+        "the resident service: an open loop of queries, Arrow results, cancelled jobs, a killed rank",
+        lambda asked: service.measure(asked.repeat, asked.results),
     ),
     "networkx": (
         "NetworkX's own tests with dgraph as the backend",
