@@ -61,7 +61,7 @@ class _Parser(argparse.ArgumentParser):
     """Parser whose result omits options that were not given, so that :class:`Job` supplies the defaults."""
 
     def __init__(self, **options: Any):
-        super().__init__(argument_default=argparse.SUPPRESS, **options)
+        super().__init__(argument_default=argparse.SUPPRESS, allow_abbrev=False, **options)
         once(self)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.comm import Comm
-from dgraph.errors import ValidationFailed, unknown
+from dgraph.errors import UsageError, ValidationFailed
 from dgraph.graph.block import EdgeBlock
 from dgraph.validate.coloring import color
 from dgraph.validate.components import cc
@@ -68,7 +68,10 @@ def certificate(algorithm: str) -> Certificate:
         UsageError: there is none, for instance for a user's program.
     """
     if algorithm not in CERTIFICATES:
-        raise unknown("certificate, for the algorithm", algorithm, CERTIFICATES)
+        raise UsageError(
+            f"{algorithm} has no certificate, so its answer cannot be validated; leave validate out, or register one "
+            '("Your own" in docs/internals/validation.md)'
+        )
     return CERTIFICATES[algorithm]
 
 
@@ -98,6 +101,7 @@ def validate(
     began = time.perf_counter()
     check = certificate(algorithm)
     fixed = algorithm == "pagerank" and not (converged and parameters["tol"] > 0)
+    counted = rounds if fixed or algorithm != "pagerank" else 0
     checked: list[str] = []
     passed: bool | None = True
     failure = None
@@ -108,7 +112,7 @@ def validate(
             checked = _by_regeneration(algorithm, block, columns, comm, parameters)
             if not checked:
                 distributed = DistributedColumns(getattr(block, "whole", block), comm)
-                checked = check(distributed, distributed.align(columns), parameters, rounds if fixed else 0)
+                checked = check(distributed, distributed.align(columns), parameters, counted)
         except ValidationFailed as wrong:
             passed, failure = False, str(wrong)
     return Verdict(passed, tuple(checked), failure, time.perf_counter() - began)

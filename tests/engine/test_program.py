@@ -289,3 +289,21 @@ def test_functions_of_users_are_traced_at_every_run():
         program.__dict__["over"] = lambda g, end=end: g.round >= end
         found.append(trace(program, None).signature)
     assert found[0] != found[1]
+
+
+def test_a_limit_on_rounds_goes_with_values_that_cross_one_edge_a_round():
+    class Reach(Program):
+        hops: int = 1
+        best = Field("int64", reduce=MAX)
+
+        def init(self, v, g):
+            return {"best": v.id, "active": True}
+
+        def edge(self, u, e, v):
+            return {"best": u.best}
+
+        def step(self, g):
+            return {"done": (g.active == 0) | (g.round >= self.hops)}
+
+    with pytest.raises(TraceError, match=r"step reads g.round, but edge forwards 'best', which may cross several"):
+        trace(Reach(), None)

@@ -321,5 +321,5 @@ def test_the_command_line_says_what_was_proved(capsys):
 def test_a_program_of_ones_own_has_no_certificate():
     from dgraph.algorithms.cc import Labels
 
-    with pytest.raises(UsageError, match="unknown certificate, for the algorithm 'labels'"):
+    with pytest.raises(UsageError, match="labels has no certificate, so its answer cannot be validated"):
         run(Labels(), "path:6", validate=True)

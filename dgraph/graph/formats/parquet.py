@@ -35,7 +35,7 @@ def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 
 def read_arrow(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
-    """Read an Arrow IPC file (Feather version 2), as :func:`read_parquet` reads a Parquet file."""
+    """Read an Arrow IPC file (Feather version 2), as a Parquet file is read."""
     return _read(path, comm, options, _arrow)
 
 
