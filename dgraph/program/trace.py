@@ -346,8 +346,9 @@ def _check(t: Traced) -> None:
     forwarded = sorted(set(t.proposes) & t.reads_u)
     if forwarded and "round" in set().union(*(x.loads("g") for x in (t.step or {}).values())):
         raise TraceError(
-            f"{name}.step reads g.round, but edge forwards {forwarded[0]!r}, which may cross several edges in one round: "
-            "the answer would depend on direction and ranks. Count the edges in a field, or leave the limit to max_rounds"
+            f"{name}.step reads g.round, but edge forwards {forwarded[0]!r}, which may cross several edges in one "
+            "round: the answer would depend on direction and ranks. Count the edges in a field, or leave the limit to "
+            "max_rounds"
         )
     for operator, out, allowed in (
         ("init", t.init, {*t.fields, *t.sums, "active"}),

@@ -5,10 +5,12 @@ import fcntl
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 from children import environment
+from numba.core.registry import cpu_target
 
 from dgraph._support import compiled
 from dgraph.algorithms.bfs import Levels, Parents
@@ -100,9 +102,11 @@ def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, numbe
         raise OSError(number, "no locks here")
 
     monkeypatch.setattr(fcntl, "lockf", refuse)
-    kept = SimpleNamespace(load_overload=lambda *_: None, save_overload=lambda *_: None)
+    kept = SimpleNamespace(
+        _load_overload=lambda *_: None, save_overload=lambda *_: None, _guard_against_spurious_io_errors=nullcontext
+    )
     once = compiled._OneCompiles(kept, compiled.njit)
-    assert once.load_overload("(int64,)", None) is None
+    assert once.load_overload("(int64,)", cpu_target.target_context) is None
     once.save_overload("(int64,)", "code")
 
 
