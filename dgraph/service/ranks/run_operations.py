@@ -95,12 +95,15 @@ def _solved(state: RankState, request: Request, graph: Graph, observer: Progress
     with state.comm.together():
         work = _algorithm(request["algorithm"], request.get("parameters") or {}, graph)
         options = _options(request.get("options") or {})
+    more: dict[str, Any] = {"validate": bool(request.get("validate"))}
+    if request.get("previous") is not None:
+        more["previous"] = state.results.find(request["previous"])
     try:
-        return run_algorithm(work, graph, options=options, progress=observer, validate=bool(request.get("validate")))
+        return run_algorithm(work, graph, options=options, progress=observer, **more)
     except OutOfMemory:
         if not state.results.clear():
             raise
-    return run_algorithm(work, graph, options=options, progress=observer, validate=bool(request.get("validate")))
+    return run_algorithm(work, graph, options=options, progress=observer, **more)
 
 
 def _algorithm(name: str, parameters: dict[str, Any], graph: Graph) -> Algorithm:

@@ -49,6 +49,7 @@ OPERATIONS: dict[str, tuple[Operation, dict[str, Any]]] = {
     "load": (graph_operations.load, {**GRAPH, "source": str, "store": str}),
     "table": (graph_operations.table, {**GRAPH, "path": str, "format": str, "store": str}),
     "open": (graph_operations.reopen, {**GRAPH, "store": str}),
+    "change": (graph_operations.change, {**GRAPH, "new_version": int, "path": str, "store": str}),
     "drop": (graph_operations.drop, {"graph": str}),
     "estimate": (memory_operations.estimate, {}),
     "memory": (memory_operations.memory, {}),
