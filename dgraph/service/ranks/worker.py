@@ -104,8 +104,10 @@ def work(link: FrontLink | None, device: str, comm: Comm) -> int:
         kind, answer = _carried_out(state, request, observer)
         if link is not None:
             _send(link, request["id"], kind, answer)
-    if link is not None and "id" in request:
-        link.answer(request["id"], {})
+    if link is not None:
+        if "id" in request:
+            link.answer(request["id"], {})
+        link.close()
     return 0
 
 
