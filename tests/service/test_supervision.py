@@ -106,6 +106,7 @@ def test_all_ranks_end_when_the_front_is_killed(tmp_path, ranks):
     assert until(lambda: not any(map(alive, pids))) < 5
 
 
+@pytest.mark.exhaustive
 def test_ranks_of_another_launcher_serve_a_front_that_rank_0_starts(tmp_path):
     script, ranks = tmp_path / "front.py", tmp_path / "ranks.py"
     script.write_text(textwrap.dedent(FRONT))

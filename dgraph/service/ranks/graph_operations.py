@@ -14,6 +14,7 @@ from dgraph.engine.rounds.timings import Trace, plain
 from dgraph.graph.devices import Auto, Cpu
 from dgraph.graph.stored_graph import Graph
 from dgraph.service.ranks import graph_store
+from dgraph.service.ranks.memory_operations import refuse_large
 from dgraph.service.ranks.rank_state import RankState, Request
 
 ONE_THREAD = {"auto": Auto(threads=1), "cpu": Cpu(threads=1)}
@@ -27,6 +28,7 @@ def load(state: RankState, request: Request, observer: Progress) -> dict[str, An
     """Load a graph and write it to the folder ``store``."""
     observer.phase("load", request["source"])
     options = request.get("options") or {}
+    refuse_large(state, request["source"], options, observer)
     graph = graph_store.load(request["source"], options, state.device, state.comm)
     return _stored(state, request, graph, {"source": request["source"], "options": options}, observer)
 
