@@ -53,6 +53,8 @@ def test_the_top_rows_and_the_summary_are_those_of_a_run_here(served, local):
     assert (there["rows"], there["columns"]) == (local.n, ["vertex", "distance", "predecessor"])
     assert there["converged"]
     assert "report" not in there
+    report = served.run("web", "bfs", parameters={"source": 1}, report=True)["report"]
+    assert [len(report["ranks"]), report["algorithm"]["name"]] == [served.ranks.ranks, "bfs"]
 
 
 def test_the_spooled_file_has_all_rows_in_order(served, local):
