@@ -54,7 +54,7 @@ def take_table(path: Path, kind: str, store: Path, comm: Comm) -> Path:
     """Link or copy a received file of edges into the folder ``store``; collective.
 
     Args:
-        path: the file; it may be removed afterwards.
+        path: the file; it may be removed afterwards, but not written to.
         kind: a word of ``FORMATS``; an Arrow stream becomes an Arrow file.
         store: folder to make.
         comm: the ranks.
@@ -141,7 +141,7 @@ def keep_change(graph: Graph, base: Path, batch: Path, store: Path) -> Graph:
         if comm.rank == 0:
             shutil.rmtree(store, ignore_errors=True)
             shutil.copytree(base, store, copy_function=_link, ignore=shutil.ignore_patterns(RECORD))
-            _link(batch, store / f"change-{number}.arrow")
+            shutil.copyfile(batch, store / f"change-{number}.arrow")
     _record(store, record | {"changes": number}, comm)
     return graph
 
