@@ -86,6 +86,15 @@ def served_call_after_stop(served):
     asyncio.run(served.ranks.call("memory"))
 
 
+def test_the_front_imports_neither_numba_nor_mpi():
+    code = (
+        "import sys, dgraph.service.supervisor.supervisor\n"
+        "sys.exit(str({'numba', 'mpi4py', 'cupy', 'numpy', 'pyarrow'} & sys.modules.keys()))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=False)
+    assert ran.stderr.strip() == "set()"
+
+
 def test_a_start_that_fails_shows_the_log(tmp_path):
     with pytest.raises(RanksDied, match="Fatal Python error"):
         Served(tmp_path, 1, environment={"PYTHONHOME": "/nonexistent"})
