@@ -256,6 +256,18 @@ def test_names_weights_and_a_received_table_survive_a_reopening(served):
     assert served.call("path", graph="calls", version=1, source="ann", target="cy")["vertices"] == ["ann", "bob", "cy"]
 
 
+def test_a_table_that_is_refused_leaves_no_folder(served):
+    table, store = served.state / "upload", served.state / "graphs" / "bad" / "1"
+    table.write_text("1 2\n3 four\n")
+    fields = {"graph": "bad", "version": 1, "path": str(table), "options": {}, "store": str(store)}
+    refused(served, "DataError", "table.csv:2", op="table", format="csv", **fields)
+    assert not store.exists()
+    table.write_bytes(b"ARROW")
+    refused(served, "DataError", "not an Arrow", op="table", format="arrow", **fields)
+    refused(served, "UsageError", "yaml", op="table", format="yaml", **fields)
+    assert not store.exists()
+
+
 def test_reopened_graphs_have_the_same_edges(served, local):
     first = served.load("again", GRAPH, weights="1..9")["facts"]
     served.call("drop", graph="again", version=1)

@@ -90,7 +90,7 @@ class FrontLink:
             with self._socket.makefile("rb") as file:
                 while len(header := file.read(HEADER)) == HEADER:
                     self._take(decode(file.read(length(header))))
-        except (OSError, ValueError):
+        except (OSError, ValueError, KeyError, TypeError):  # not a front: take nothing more from it
             pass
         self._leave()
         time.sleep(GRACE)

@@ -37,10 +37,11 @@ def table(state: RankState, request: Request, observer: Progress) -> dict[str, A
     """Load a graph from a file of edges that the front received, and write it to the folder ``store``."""
     observer.phase("load", request["format"])
     options, store, comm = request.get("options") or {}, Path(request["store"]), state.comm
-    file = graph_store.take_table(Path(request["path"]), request["format"], store, comm)
-    graph = graph_store.load(str(file), options, state.device, comm)
-    source = {"source": file.name, "inside": True, "options": options}
-    answer = _stored(state, request, graph, source, observer)
+    with graph_store.whole_or_nothing(store, comm):
+        file = graph_store.take_table(Path(request["path"]), request["format"], store, comm)
+        graph = graph_store.load(str(file), options, state.device, comm)
+        source = {"source": file.name, "inside": True, "options": options}
+        answer = _stored(state, request, graph, source, observer)
     graph_store.forget_table(file, store, comm)
     return answer
 
@@ -52,7 +53,8 @@ def change(state: RankState, request: Request, observer: Progress) -> dict[str, 
     graph, store = state.graphs.find(name, base), Path(request["store"])
     changed = graph_store.changed(graph, Path(request["path"]))
     state.check(observer)
-    kept = graph_store.keep_change(changed, state.graphs.stores[name, base], Path(request["path"]), store)
+    with graph_store.whole_or_nothing(store, state.comm):
+        kept = graph_store.keep_change(changed, state.graphs.stores[name, base], Path(request["path"]), store)
     return _held(state, name, request["new_version"], kept, store, observer)
 
 
@@ -77,7 +79,8 @@ def _stored(
     state.check(observer)
     observer.phase("store", request["graph"])
     store = Path(request["store"])
-    graph = graph_store.keep(graph, source, store)
+    with graph_store.whole_or_nothing(store, state.comm):
+        graph = graph_store.keep(graph, source, store)
     return _held(state, request["graph"], request["version"], graph, store, observer)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import numpy as np
 
 from dgraph._support.extras import extra
 from dgraph.comm import Comm
-from dgraph.errors import DataError, UsageError, unknown
+from dgraph.errors import DataError, DgraphError, UsageError, unknown
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.stored_graph import Graph
 from dgraph.result.files.shared_file import output_errors
@@ -32,6 +34,17 @@ FORMATS = {"arrow": ".arrow", "parquet": ".parquet", "csv": ".csv"}
 
 FILE_MAGIC = b"ARROW1"
 """First bytes of an Arrow file; a stream begins otherwise."""
+
+
+@contextmanager
+def whole_or_nothing(store: Path, comm: Comm) -> Iterator[None]:
+    """Remove the folder ``store`` if an error of all ranks leaves it incomplete."""
+    try:
+        yield
+    except DgraphError:
+        if comm.rank == 0 and not (store / RECORD).exists():
+            shutil.rmtree(store, ignore_errors=True)
+        raise
 
 
 def load(source: str, options: dict[str, Any], device: str, comm: Comm) -> Graph:

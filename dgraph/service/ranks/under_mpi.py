@@ -41,8 +41,13 @@ def serve_under_mpi(argv: Sequence[str], comm: Comm, device: str = "auto", comma
         command: starts the front; ``argv`` follows.
     """
     fronts: list[subprocess.Popen] = []
+
+    def drain(*_: object) -> None:
+        for each in fronts:
+            each.terminate()
+
     for number in (signal.SIGINT, signal.SIGTERM):  # not SIG_IGN, which the front would inherit
-        signal.signal(number, lambda *_: [front.terminate() for front in fronts])
+        signal.signal(number, drain)
     folder = Path(tempfile.mkdtemp(prefix="dgraph-ranks-")) if comm.rank == 0 else None
     front, link, code = None, None, 0
     try:

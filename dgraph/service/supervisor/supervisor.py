@@ -38,6 +38,8 @@ LOG, LARGEST_LOG = "ranks.log", 16 << 20
 class Ticket:
     """Handle of one call, by which it can be cancelled at any time; after its end that has no effect.
 
+    For the thread of the event loop only.
+
     Attributes:
         id: the request's number; None before it is sent.
         cancelled: True once :meth:`cancel` was called.
