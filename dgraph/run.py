@@ -118,7 +118,8 @@ def run(
                 every=checkpoint.every, resume=checkpoint.resume, signals=signals,
             )  # fmt: skip
         ctx = Context(
-            local, comm, engine, trace, progress, options.direction, options.sync, options.max_rounds, place, manager
+            local, comm, engine, trace, progress, options.direction, options.sync, options.max_rounds, place, manager,
+            names,
         )
         watching = comm.watchdog.watching(allowed(options.watchdog))
         with trace("solve"), interrupts.deferred(), watching:
