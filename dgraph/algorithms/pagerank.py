@@ -205,8 +205,8 @@ class Pagerank(Algorithm):
         sums = out_weights(ctx.local, ctx.comm)
         low, high = SUMS[self.precision]
         outside = np.flatnonzero((sums != 0) & ~((sums >= low) & (sums <= high)))[:1]
-        mine = [[int(ctx.local.original[at]), float(sums[at])] for at in outside]
-        found = sum(ctx.comm.allgather_json(mine), [])
+        mine = [int(ctx.local.original[outside[0]]), float(sums[outside[0]])] if outside.size else None
+        found = [each for each in ctx.comm.allgather_json(mine) if each]
         if found:
             vertex, out = min(found)
             raise DataError(

@@ -143,11 +143,13 @@ class ConvertedGraph:
             NotImplementedError: another weight; the message names the first such edge.
         """
         found = self.weights(attribute)
-        wrong = [] if found is None else np.flatnonzero(~(np.isfinite(found) & (found >= 0)))[:1]
-        if len(wrong):
+        if found is None:
+            return None
+        wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))[:1]
+        if wrong.size:
             u, v = self.names(self.sources[wrong])[0], self.names(self.targets[wrong])[0]
             raise NotImplementedError(
-                f"the edge {u!r} → {v!r} has {attribute} {found[wrong[0]]}; dgraph takes finite weights of 0 or more"  # type: ignore[index]
+                f"the edge {u!r} → {v!r} has {attribute} {found[wrong[0]]}; dgraph takes finite weights of 0 or more"
             )
         return found
 
