@@ -118,7 +118,17 @@ def run(
                 every=checkpoint.every, resume=checkpoint.resume, signals=signals,
             )  # fmt: skip
         ctx = Context(
-            local, comm, engine, trace, progress, options.direction, options.sync, options.max_rounds, place, manager
+            local,
+            comm,
+            engine,
+            trace,
+            progress,
+            options.direction,
+            options.sync,
+            options.max_rounds,
+            place,
+            manager,
+            names,
         )
         watching = comm.watchdog.watching(allowed(options.watchdog))
         with trace("solve"), interrupts.deferred(), watching:
@@ -187,6 +197,8 @@ def _algorithm(algorithm: str | Algorithm | Program, parameters: dict[str, Any])
         raise unknown("algorithm", algorithm, ALGORITHMS)
     known = ALGORITHMS[algorithm].parameters if isinstance(algorithm, str) else {}
     for name in parameters.keys() - known:
+        if name in ("weight", "edge_attr"):
+            raise UsageError(f"{name}= is about the graph, which has its weights; to ignore them, make it without")
         if name in OF_A_GRAPH:
             raise UsageError(f"{name}= is about the graph; give it to Graph.load, or to graph.on(policy=, device=)")
         if name in OF_A_RUN:

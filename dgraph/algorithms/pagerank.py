@@ -155,7 +155,7 @@ PROGRAMS: dict[tuple[bool, bool], type[PageRank]] = {
     ),
 )
 class Pagerank(Algorithm):
-    """PageRank: the share of time that a random walk with jumps spends at each vertex.
+    """PageRank, by weights where the graph has them: the share of time that a random walk spends at each vertex.
 
     Column: ``pagerank`` (float64, or float32 in single precision), which sums to 1.
     """
@@ -204,15 +204,17 @@ class Pagerank(Algorithm):
         largest_and_mean(ctx, NEED)
         sums = out_weights(ctx.local, ctx.comm)
         low, high = SUMS[self.precision]
-        with ctx.comm.together():
-            outside = np.flatnonzero((sums != 0) & ~((sums >= low) & (sums <= high)))
-            if outside.size:
-                at = outside[0]
-                raise DataError(
-                    f"the weights of the edges that leave vertex {ctx.local.original[at]} sum to {sums[at]:g}; "
-                    f"pagerank divides by that sum, which in {self.precision} precision is 0 or lies between {low:.3g} "
-                    f"and {high:.3g}; multiply all weights by one number, which changes no rank, or give --weights unit"
-                )
+        outside = np.flatnonzero((sums != 0) & ~((sums >= low) & (sums <= high)))[:1]
+        mine = [int(ctx.local.original[outside[0]]), float(sums[outside[0]])] if outside.size else None
+        found = [each for each in ctx.comm.allgather_json(mine) if each]
+        if found:
+            vertex, out = min(found)
+            raise DataError(
+                f"the weights of the edges that leave vertex {ctx.called(vertex)} sum to {out:g}; "
+                f"pagerank divides by that sum, which in {self.precision} precision is 0 or lies between {low:.3g} "
+                f"and {high:.3g}; multiply all weights by one number, which changes no rank, or make the graph without "
+                "weights"
+            )
         return sums
 
     def _jumps(self, ctx) -> np.ndarray:

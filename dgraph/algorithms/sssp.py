@@ -454,7 +454,7 @@ def _refuse_overflow(ctx, dist: np.ndarray) -> None:
     via = ctx.run(Overflowed(), {"dist": dist})["via"]
     at = int(ctx.comm.allreduce(np.array([via.min(initial=UNREACHED)]), "min")[0])
     if at != UNREACHED:
-        raise DataError(f"a distance through vertex {at} passes 2**63 - 1; store the weights as floats")
+        raise DataError(f"a distance through vertex {ctx.called(at)} passes 2**63 - 1; store the weights as floats")
 
 
 def _nearer(ctx) -> Nearer:

@@ -254,8 +254,8 @@ def _add_output(group: Any) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="result by vertex id: .csv, .parquet, .arrow, .npz (every column) or .txt ('vertex value' lines); with "
-        "several sources FILE.SOURCE.csv",
+        help="result by vertex id: .csv, .parquet, .arrow, .feather, .npz (every column) or .txt ('vertex value' "
+        "lines); with several sources FILE.SOURCE.csv",
     )
     group.add_argument("--report", type=Path, metavar="FILE", help="seconds and bytes of each rank and round, as JSON")
     group.add_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,8 +22,13 @@ from dgraph.graph.inputs.edge_tables import table_columns
 from dgraph.graph.inputs.matrices import matrix_rows
 from dgraph.graph.inputs.networkx_graphs import list_graph
 from dgraph.graph.inputs.vertex_columns import weight_column
-from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.load_options import LoadOptions, options_of
 from dgraph.graph.rows import merge_parallel
+
+MERGING = ("keep_loops", "keep_parallel", "merge")
+"""Options of a load that every constructor takes."""
+TABLE = ("source", "target", "weight")
+"""Names of columns that the constructors of tables take."""
 
 
 class Constructors:
@@ -61,7 +67,7 @@ class Constructors:
         where they are on the host and their layout allows.
 
         Args:
-            src: vertices, integers from 0 or non-empty strings, shape (edges here,).
+            src: vertices, integers from 0 or non-empty strings, shape (edges here,): ``from_edges(*pairs.T)``.
             dst: as ``src``.
             weights: real numbers, shape (edges here,), on all ranks that have edges; None: every edge weighs 1.
             n: vertices, with ids 0 .. n-1; None: 0 .. the largest id. Not for strings.
@@ -262,7 +268,7 @@ class Constructors:
     ) -> Self:
         """Make the graph of a table; ``columns`` None: found by name (``formats/column_names.py``)."""
         n, vertices = given.pop("n", None), given.pop("vertices", None)
-        options = LoadOptions(sparse_ids=n is None, **given)
+        options = replace(options_of(given, MERGING, (*TABLE, "n", "vertices")), sparse_ids=n is None)
         with comm.together():
             found = table_columns(table, columns)
         names = (*found.names, NAMES[3])
@@ -302,6 +308,7 @@ class Constructors:
             UsageError: nodes of other types, or weights that are not numbers.
         """
         comm = communicator(comm)
+        options_of(options, MERGING, ("weight",))
         given = {"keep_loops": True, "keep_parallel": "merge" not in options} | options
         with comm.together():
             found = None if graph is None else list_graph(graph, weight)
@@ -347,7 +354,7 @@ class Constructors:
             UsageError: not a square sparse matrix.
             DataError: ``directed=False``, and the matrix is not symmetric.
         """
-        comm = communicator(comm)
+        comm, merging = communicator(comm), options_of(options, MERGING)
         with comm.together():
             found = None if matrix is None else matrix_rows(matrix, rows=comm.size == 1)
         if comm.size == 1 and found is not None and found.offsets is not None:
@@ -366,7 +373,7 @@ class Constructors:
             src, dst, weights, None, n=n, directed=directed, sparse_ids=False, comm=comm, mirrored=not directed
         )
         raw.facts.name = "matrix"
-        return cls._handle(_assembled(raw, comm, LoadOptions(**options)), comm, policy, device)
+        return cls._handle(_assembled(raw, comm, merging), comm, policy, device)
 
 
 def _assembled(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.inputs.edge_tables import is_table
@@ -41,6 +43,11 @@ def as_graph(value: Any, comm: Comm) -> Graph:
         return Graph.from_scipy(value, comm=comm)
     if kind == "table":
         return Graph.from_table(value, comm=comm)
+    if isinstance(value, (list, tuple, np.ndarray)):
+        raise UsageError(
+            f"graph={value!r:.60} is not a graph; make one by Graph.from_edges(sources, targets, weights), or, of an "
+            "array of edges of shape (m, 2), by Graph.from_edges(*array.T)"
+        )
     raise UsageError(
         f"graph={value!r:.60} is not a graph; give a file, a generator NAME:SIZE, or a dgraph.Graph, a data frame, an "
         "Arrow table, a NetworkX graph or a sparse matrix"

@@ -1,9 +1,9 @@
-"""Methods of a graph that return another graph: with columns of values, and subgraphs."""
+"""Columns of values, subgraphs, and the table of edges of a graph."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.rows_from_file import is_mirrored
+from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges
 from dgraph.graph.kept_columns import VertexColumns, gids_of, read_column
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_of, subgraph, within
@@ -21,7 +22,7 @@ VERTEX, OUT_DEGREE = "vertex", "out_degree"
 
 
 class GraphValues:
-    """Columns and subgraphs of a :class:`~dgraph.Graph`."""
+    """Columns, subgraphs and table of edges of a :class:`~dgraph.Graph`."""
 
     comm: Comm
     _columns = VertexColumns({})
@@ -55,16 +56,46 @@ class GraphValues:
         return numbers if names is None else names.of(numbers, self.comm)
 
     @collective
+    def to_arrow(self, root: int | None = 0) -> Any:
+        """Return the edges as a ``pyarrow.Table``: source, target and, if they have weights, weight; collective.
+
+        An undirected edge is one row, with the smaller id as source. Vertices without an edge are in :meth:`vertices`.
+
+        Args:
+            root: the rank that receives all rows; None: each rank gets its own.
+
+        Returns:
+            The table; None on ranks other than ``root``.
+
+        Raises:
+            UsageError: pyarrow is not installed.
+            DataError: a name is not UTF-8.
+        """
+        return self._edges_as(arrow_edges, root)
+
+    @collective
+    def to_pandas(self, root: int | None = 0) -> Any:
+        """Return the table of :meth:`to_arrow` as a ``pandas.DataFrame``; collective."""
+        return self._edges_as(pandas_edges, root)
+
+    def _edges_as(self, make: Callable[[dict[str, np.ndarray]], Any], root: int | None) -> Any:
+        columns, made = edge_columns(self.block, self.comm, root), None
+        with self.comm.together():
+            if root in (None, self.comm.rank):
+                made = make(columns)
+        return made
+
+    @collective
     def with_columns(self, **columns: Any) -> Self:
         """Return a handle of the same edges with more columns; subgraphs keep them for their vertices; collective.
 
         Args:
             columns: name → values of the vertices, numbers, bool or text: a ``Result`` (its column of that name, else
                 its first); an array by ascending id, of which each rank passes a share, rank 0 the first (rank 0 may
-                pass all); a pair (vertices, values) in any order, any share a rank; or a pandas Series with the
-                vertices as its index.
+                pass all); a pair (vertices, values) in any order, any share a rank; a dict vertex → value; or a pandas
+                Series, or the column of that name of a DataFrame, with the vertices as its index.
 
-        Vertices that a pair, a Series or a ``Result`` lacks have NaN, which makes integers float64, or None for text.
+        Vertices that have no value there have NaN, which makes integers float64, or None for text.
 
         Raises:
             UsageError: too few or too many values, values of another type, a vertex that the graph does not have.

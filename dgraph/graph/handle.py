@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,7 +22,7 @@ from dgraph.graph.graph_values import GraphValues
 from dgraph.graph.ids import VertexIds
 from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.load import describe, graph_spec, load
-from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.load_options import options_of
 from dgraph.graph.local import LocalGraph
 from partitioning.store import is_store
 
@@ -152,7 +153,7 @@ class Graph(Constructors, GraphValues):
         if comm.bcast_json(is_store(spec)):
             return cls.open(spec, policy=policy, device=device, comm=comm, **options)
         described(device)
-        return cls(load(spec, comm, LoadOptions(**options)), comm).on(policy, device)
+        return cls(load(spec, comm, options_of(options)), comm).on(policy, device)
 
     @classmethod
     @collective
@@ -172,7 +173,7 @@ class Graph(Constructors, GraphValues):
             DataError: the folder is not a store, or not as it was written: the text names the file and the block.
         """
         described(device)
-        return Graph.opener(path, communicator(comm), LoadOptions(**options)).on(policy, device)
+        return Graph.opener(path, communicator(comm), options_of(options)).on(policy, device)
 
     @collective
     def save_store(
@@ -309,3 +310,7 @@ class Graph(Constructors, GraphValues):
 
     def __repr__(self) -> str:
         return f"<Graph {describe(self)}>"
+
+    def _repr_html_(self) -> str:
+        name, *parts = describe(self).replace(": ", " · ", 1).split(" · ")
+        return f"<div><p>Graph {escape(name)}</p><ul>{''.join(f'<li>{escape(each)}</li>' for each in parts)}</ul></div>"

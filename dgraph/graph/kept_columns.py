@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.comm.base import Comm
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.names import ENCODING, Names, decode_names, exchange_bytes
 from dgraph.graph.subgraph import row_owner, row_starts
@@ -40,6 +40,10 @@ class VertexColumns(Mapping[str, np.ndarray]):
 
     def __len__(self) -> int:
         return len(self.stored)
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"{name} ({kind})" for name, kind in self.kinds().items())
+        return f"<columns of this rank's vertices: {listed or 'none'}>"
 
     def kinds(self) -> dict[str, np.dtype]:
         """Return the dtype of every column."""
@@ -72,7 +76,8 @@ def read_column(name: str, given: Any, block: EdgeBlock, comm: Comm) -> np.ndarr
     Args:
         name: the column's name; of a ``Result`` it selects the column, else the first is taken.
         given: an array with one value for each vertex by ascending original id, rank 0's share first; a pair (vertices,
-            values); a pandas Series, whose index has the vertices; or a ``Result``.
+            values); a dict vertex → value; a pandas Series, or a DataFrame with a column of that name, whose index has
+            the vertices; or a ``Result``.
         block: the graph.
         comm: communicator of the ranks.
 
@@ -142,8 +147,15 @@ def _parts(name: str, given: Any) -> tuple[np.ndarray | None, np.ndarray]:
     """Return vertices, or None, and values as arrays."""
     if isinstance(given, tuple) and len(given) == 2:
         return np.asarray(given[0]), np.asarray(given[1])
+    if isinstance(given, Mapping):
+        return np.array(list(given)), np.array(list(given.values()))
+    if hasattr(given, "index") and hasattr(given, "columns"):  # a DataFrame
+        if name not in given.columns:
+            raise unknown("column of the data frame", name, map(str, given.columns))
+        given = given[name]
     if hasattr(given, "index") and hasattr(given, "to_numpy"):
-        return given.index.to_numpy(), given.to_numpy()
+        nulls = given.dtype.kind in "iuf" and given.hasnans
+        return given.index.to_numpy(), given.to_numpy(np.float64, na_value=np.nan) if nulls else given.to_numpy()
     return None, np.asarray(given)
 
 

@@ -20,7 +20,7 @@ from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.clean import RawEdges, assemble
 from dgraph.graph.build.order import by_degree
 from dgraph.graph.build.rows_from_file import RawRows, build_from_rows, check_mirrored
-from dgraph.graph.formats import FORMATS, read_edge_list, suffix_of
+from dgraph.graph.formats import FORMATS, NAMING, suffix_of
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
 
@@ -73,8 +73,11 @@ def _read(spec: str, comm: Comm, options: LoadOptions) -> RawEdges | RawRows:
     from dgraph.graph.generate import generate, is_generator
 
     with comm.together():
-        if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec)) is not read_edge_list):
-            raise UsageError(f"{spec}: names of vertices are read only from edge lists (.txt, .csv, .tsv, …)")
+        if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec)) not in NAMING):
+            raise UsageError(
+                f"{spec}: names of vertices are read only from edge lists (.txt, .csv, .tsv, …) and tables (.parquet, "
+                ".arrow, .feather)"
+            )
     if options.weights is not None:
         check_rule(options.weights)
     raw: RawEdges | RawRows
@@ -153,7 +156,7 @@ def describe(graph: _Loaded) -> str:
     ids = (
         f"ids {graph.ids.base} .. {graph.ids.base + graph.n - 1} not remapped"
         if isinstance(graph.ids, ConsecutiveIds)
-        else "ids are names"
+        else f"ids are names of at most {graph.ids.names.here.itemsize} bytes"
         if graph.ids.names is not None
         else "sparse ids remapped"
     )

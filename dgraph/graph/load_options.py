@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -29,7 +29,8 @@ class LoadOptions:
             edge (``build/parallel_edges.py``): then each edge counts once.
         sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
         seed: seed of generated weights.
-        ids: "integer", or "string": the ends of an edge list are words (``names.py``).
+        ids: "integer", or "string": the ends of an edge list or table are words (``names.py``). Tables whose columns
+            hold text need no option.
         order: internal numbering of vertices: "original", by id, or "degree", the largest degree first. Results keep
             original ids.
         lenient: skip and count lines of text that violate their format; a file with mostly such lines is refused.
@@ -79,6 +80,23 @@ class LoadOptions:
 
 
 NAMES = tuple(field.name for field in fields(LoadOptions))
+
+
+def options_of(given: Mapping[str, Any], known: Sequence[str] = NAMES, more: Sequence[str] = ()) -> LoadOptions:
+    """Return the options of keyword arguments.
+
+    Args:
+        given: name → value.
+        known: names that the caller takes.
+        more: names that its signature has, for the message.
+
+    Raises:
+        UsageError: another name.
+    """
+    for name in given:
+        if name not in known:
+            raise unknown("option", name, [*known, *more])
+    return LoadOptions(**given)
 
 
 def load_options(given: Mapping[str, Any]) -> dict[str, Any]:

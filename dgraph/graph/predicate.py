@@ -78,6 +78,11 @@ def chosen(predicate: Predicate, rows: Rows, what: str) -> np.ndarray:
     except DgraphError:
         raise
     except Exception as error:
+        if isinstance(error, ValueError) and "truth value" in str(error):
+            raise UsageError(
+                "the predicate asks whether an array is true, as `and`, `or`, `not` and a < b < c do; combine "
+                "conditions by &, | and ~, each in parentheses: (a < b) & (b < c)"
+            ) from error
         raise UsageError(
             f"the predicate failed on {len(rows)} {what}: {type(error).__name__}: {error}; "
             "it receives arrays, also empty ones, and returns one bool for each of their values"

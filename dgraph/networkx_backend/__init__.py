@@ -5,8 +5,18 @@ answers one family of NetworkX functions; ``engine_runs.py`` is the only one tha
 """
 
 from collections import Counter
+from typing import Any
 
-__all__ = ["calls"]
+__all__ = ["calls", "from_networkx"]
 
 calls: Counter[str] = Counter()
 """Runs of the engine since the import, by algorithm."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import the conversion at first use: NetworkX imports this package when it is imported itself."""
+    if name != "from_networkx":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dgraph.networkx_backend.converted_graph import from_networkx
+
+    return from_networkx

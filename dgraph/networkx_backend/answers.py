@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 FUNCTIONS: dict[str, Callable] = {}
@@ -21,12 +22,21 @@ def answers(function: Callable | None = None, *, declines: Callable[[Mapping[str
 
     Args:
         function: the function, with the parameters of NetworkX's function of that name.
-        declines: arguments that were given, by name → the reason to decline them, or None.
+        declines: arguments that were given, by name → the reason to decline them, or None. NetworkX's call of the
+            function then raises ``NotImplementedError``.
     """
 
     def register(function: Callable) -> Callable:
         name = function.__name__
-        FUNCTIONS[name] = function
+
+        @wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            reason = declined(name, args, kwargs)
+            if reason:
+                raise NotImplementedError(reason)
+            return function(*args, **kwargs)
+
+        FUNCTIONS[name] = called
         _signatures[name] = inspect.signature(function)
         if declines is not None:
             _declines[name] = declines
@@ -35,10 +45,8 @@ def answers(function: Callable | None = None, *, declines: Callable[[Mapping[str
     return register if function is None else register(function)
 
 
-def can_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
-    """Return True if the backend answers this call, else the reason why not; NetworkX calls it."""
-    if name not in FUNCTIONS:
-        return f"dgraph has no {name}"
+def declined(name: str, args: tuple, kwargs: Mapping[str, Any]) -> str | None:
+    """Return the reason why the backend does not answer a call of one of its functions, or None."""
     try:
         given = _signatures[name].bind(*args, **kwargs).arguments
     except TypeError as wrong:
@@ -46,5 +54,4 @@ def can_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
     for key in WEIGHTS:
         if callable(given.get(key)):
             return f"{key}= is a function; the engine reads weights from an edge attribute"
-    reason = _declines[name](given) if name in _declines else None
-    return reason or True
+    return _declines[name](given) if name in _declines else None

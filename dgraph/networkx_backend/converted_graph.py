@@ -27,6 +27,8 @@ EXACT = 2.0**53
 
 MOST_NODES = 2**32 - 2
 
+BEYOND = "an edge attribute is an integer beyond 63 bits, which the engine's arrays cannot hold"
+
 _comm = SerialComm()
 
 
@@ -135,14 +137,20 @@ class ConvertedGraph:
         return None if found.dtype.kind == "i" and np.all(found == 1) else found
 
     def lengths(self, attribute: str | None) -> np.ndarray | None:
-        """Return :meth:`weights` as lengths of edges.
+        """Return :meth:`weights`, which must be finite and not negative.
 
         Raises:
-            NotImplementedError: a weight that is negative or not finite.
+            NotImplementedError: another weight; the message names the first such edge.
         """
         found = self.weights(attribute)
-        if found is not None and not (np.isfinite(found).all() and found.min() >= 0):
-            raise NotImplementedError("a weight is negative or not finite, which the engine's shortest paths refuse")
+        if found is None:
+            return None
+        wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))[:1]
+        if wrong.size:
+            u, v = self.names(self.sources[wrong])[0], self.names(self.targets[wrong])[0]
+            raise NotImplementedError(
+                f"the edge {u!r} → {v!r} has {attribute} {found[wrong[0]]}; dgraph takes finite weights of 0 or more"
+            )
         return found
 
     def engine(self, attribute: str | None = None, *, backwards: bool = False, parallel: bool = False) -> Graph:
@@ -336,11 +344,13 @@ def _numbers(values: list) -> np.ndarray:
     except (ValueError, OverflowError) as wrong:
         raise NotImplementedError(f"edge attributes that are not numbers: {wrong}") from wrong
     if array.ndim != 1 or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        if all(isinstance(value, (int, float)) for value in values):
+            raise NotImplementedError(BEYOND)
         raise NotImplementedError("edge attributes that are not integers or floats")
     if array.dtype.kind in "bi":
         return array.astype(np.int64, copy=False)
     if array.dtype.kind == "u" and array.max() >= 2**63:
-        raise NotImplementedError("an edge attribute above 63 bits")
+        raise NotImplementedError(BEYOND)
     large = array.dtype.kind == "f" and (np.abs(array) >= EXACT).any()
     if large and any(isinstance(value, int) for value in values):
         raise NotImplementedError("integers above 2^53 beside floats would be rounded")

@@ -18,12 +18,18 @@ from dgraph.networkx_backend import (  # noqa: F401 - each registers its functio
     unweighted_paths,
     weighted_paths,
 )
-from dgraph.networkx_backend.answers import FUNCTIONS, can_run
+from dgraph.networkx_backend.answers import FUNCTIONS, declined
 from dgraph.networkx_backend.converted_graph import ConvertedGraph, convert_from_nx, convert_to_nx
 
 
 def should_run(name: str, args: tuple, kwargs: Mapping[str, Any]) -> bool | str:
-    """Return True if the graph is worth a conversion, else the reason; not asked if a call names the backend."""
+    """Return True if dgraph answers the call and the graph is worth a conversion, else the reason.
+
+    NetworkX does not ask if a call names the backend. There is no ``can_run``: NetworkX drops its reasons.
+    """
+    reason = declined(name, args, kwargs)
+    if reason:
+        return reason
     graph = args[0] if args else kwargs["G"]
     if isinstance(graph, ConvertedGraph):
         return True
@@ -53,7 +59,7 @@ def on_start_tests(items: list) -> None:
 
 
 backend = SimpleNamespace(
-    **FUNCTIONS, convert_from_nx=convert_from_nx, convert_to_nx=convert_to_nx, can_run=can_run, should_run=should_run,
+    **FUNCTIONS, convert_from_nx=convert_from_nx, convert_to_nx=convert_to_nx, should_run=should_run,
     on_start_tests=on_start_tests,
 )  # fmt: skip
 """Entry point ``networkx.backends``."""

@@ -62,7 +62,7 @@ def solve(algorithm: str, graph: Graph, **parameters: Any) -> Result:
     try:
         return run(algorithm, graph, **parameters)
     except (DataError, UsageError) as refused:
-        raise NotImplementedError(str(refused)) from refused
+        raise NotImplementedError(f"{refused} (vertices are positions of nodes in the graph)") from refused
 
 
 def depth(cutoff: float | None) -> int | None:

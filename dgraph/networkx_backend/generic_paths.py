@@ -83,11 +83,11 @@ def shortest_path_length(G: ConvertedGraph, source=None, target=None, weight=Non
         return all_pairs_dijkstra_path_length(G, weight=weight)
     if source is None:
         text = "Source {} is not in G" if weight is None else _missing(method)
-        return lengths(G, distances(G, [position(G, target, text)], weight, backwards=True))
+        return lengths(G, search(G, [position(G, target, text)], weight, backwards=True))
     if target is None:
         if weight is None:
             return single_source_shortest_path_length(G, source)
-        return lengths(G, distances(G, [position(G, source, _missing(method))], weight))
+        return lengths(G, search(G, [position(G, source, _missing(method))], weight))
     if weight is None:
         first, last = position(G, source, "Source {} is not in G"), position(G, target, "Target {} is not in G")
         found = distances(G, [first], None)

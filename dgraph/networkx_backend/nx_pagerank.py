@@ -50,6 +50,7 @@ def pagerank(
         jumps["personalization"] = {at: value for at, value in found.items() if value}
     if tol <= 0 or max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
+    G.lengths(weight)
     answer = solve(
         "pagerank", G.engine(weight, parallel=True),
         alpha=float(alpha), max_iter=int(max_iter), tol=float(n * tol), precision=precision, **jumps,

@@ -8,7 +8,7 @@ import networkx as nx
 
 from dgraph.networkx_backend.answers import answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import depth, hops, search
+from dgraph.networkx_backend.engine_runs import depth, search
 from dgraph.networkx_backend.nodes_given import position
 from dgraph.networkx_backend.path_lists import all_paths, all_predecessors, lengths, path_to
 
@@ -82,7 +82,7 @@ def predecessor(G: ConvertedGraph, source, target=None, cutoff=None, return_seen
 
 
 def _lengths(G: ConvertedGraph, source: int, cutoff, backwards: bool) -> dict:
-    return lengths(G, hops(G, [source], cutoff=cutoff, backwards=backwards))
+    return lengths(G, search(G, [source], cutoff=depth(cutoff), backwards=backwards))
 
 
 def _paths(G: ConvertedGraph, source: int, cutoff, backwards: bool) -> dict:

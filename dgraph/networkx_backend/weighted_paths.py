@@ -18,7 +18,7 @@ MISSING, BELLMAN = "Node {} not found in graph", "Source {} not in G"
 @answers
 def multi_source_dijkstra_path_length(G: ConvertedGraph, sources, cutoff=None, weight="weight") -> dict:
     """Return node → distance from the nearest source."""
-    return lengths(G, distances(G, _sources(G, sources), weight, cutoff=cutoff))
+    return lengths(G, search(G, _sources(G, sources), weight, cutoff=cutoff))
 
 
 @answers
@@ -101,7 +101,7 @@ def all_pairs_dijkstra_path(G: ConvertedGraph, cutoff=None, weight="weight") -> 
 @answers
 def all_pairs_dijkstra_path_length(G: ConvertedGraph, cutoff=None, weight="weight") -> Iterator:
     """Return an iterator over nodes with node → distance."""
-    return _pairs(G, weight, lambda k: lengths(G, distances(G, [k], weight, cutoff=cutoff)))
+    return _pairs(G, weight, lambda k: lengths(G, search(G, [k], weight, cutoff=cutoff)))
 
 
 @answers

@@ -6,6 +6,7 @@ strings in C. Missing values become null: see :func:`missing`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -78,6 +79,23 @@ def arrow_type(dtype: np.dtype) -> Any:
     return pyarrow.string() if dtype.kind == "S" else pyarrow.from_numpy_dtype(dtype)
 
 
+def arrow_schema(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> Any:
+    """Return the ``pyarrow.Schema`` of columns.
+
+    Its metadata are pandas' own, so that pandas reads integers with nulls as ``Int64``, not as rounded floats.
+    """
+    pyarrow = extra("pyarrow", "an Arrow table")
+    schema = pyarrow.schema([(name, arrow_type(values.dtype)) for name, values in columns.items()])
+    described = [
+        {"name": name, "field_name": name, "pandas_type": str(values.dtype), "metadata": None,
+         "numpy_type": str(values.dtype).capitalize()}
+        for name, values in columns.items() if name in nullable and values.dtype.kind == "i"
+    ]  # fmt: skip
+    if not described:
+        return schema
+    return schema.with_metadata({"pandas": json.dumps({"index_columns": [], "columns": described})})
+
+
 def arrow_table(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> Any:
     """Return a ``pyarrow.Table``; raises the errors of :func:`arrow_arrays`.
 
@@ -90,7 +108,7 @@ def arrow_table(columns: Mapping[str, np.ndarray], nullable: Collection[str]) ->
         name: pyarrow.chunked_array(list(arrow_arrays(values, name in nullable)), arrow_type(values.dtype))
         for name, values in columns.items()
     }
-    return pyarrow.table(made)
+    return pyarrow.table(made, schema=arrow_schema(columns, nullable))
 
 
 def pandas_frame(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> Any:

@@ -18,11 +18,12 @@ STYLE = "text-align:right;padding:0.1em 0.8em"
 
 
 def headline(result: Any) -> str:
-    """Return one line: algorithm, graph, ranks, rounds, seconds of ``solve``, end of the run."""
+    """Return one line: algorithm, graph, figures of the answer, ranks, rounds, seconds of ``solve``, end of the run."""
     graph, ranks = result.report.get("graph", {}), result.report.get("ranks", [])
     parts = [f"{result.algorithm} of {graph['name']}" if "name" in graph else result.algorithm]
     if "n" in graph:
         parts.append(f"{graph['n']:,} vertices, {graph['m']:,} edges")
+    parts += [f"{name} {_cell(value)}" for name, value in result.summary.items() if np.isscalar(value)]
     parts.append(f"{result.comm.size} rank{'s'[: result.comm.size != 1]}")
     parts.append(f"{result.rounds:,} round{'s'[: result.rounds != 1]}")
     if ranks:

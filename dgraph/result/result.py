@@ -265,9 +265,9 @@ class Result:
         """Write the rows by ascending vertex into one file, all ranks at once.
 
         The suffix determines the format. ``.txt`` has LDBC Graphalytics' ``vertex value`` lines of one column:
-        ``column``, or else the first. ``.csv``, ``.parquet``, ``.arrow`` and ``.npz`` have every column, or ``vertex``
-        and ``column``. A missing value is an empty field in ``.csv`` and null in ``.parquet`` and ``.arrow``; in the
-        others it is the number that ``columns`` has.
+        ``column``, or else the first. ``.csv``, ``.parquet``, ``.arrow`` (or ``.feather``) and ``.npz`` have every
+        column, or ``vertex`` and ``column``. A missing value is an empty field in ``.csv`` and null in ``.parquet`` and
+        ``.arrow``; in the others it is the number that ``columns`` has.
 
         Names are text, and empty if there is no predecessor: no vertex has an empty name.
 

@@ -300,3 +300,75 @@ def test_a_closed_graph_has_neither_columns_nor_subgraphs():
         with pytest.raises(UsageError, match="the graph edges was closed; load it again"):
             call()
     assert part.columns["a"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("directed", [True, False])
+def test_edges_as_tables(directed, ranks):
+    oracle = nx.gnm_random_graph(30, 60, seed=3, directed=directed)
+    u, v = np.array(oracle.edges).T
+    oracle = nx.relabel_nodes(oracle, lambda node: node * SPREAD)
+    for k, (_, _, data) in enumerate(oracle.edges(data=True)):
+        data["weight"] = float(k)
+
+    def work(comm):
+        mine = slice(comm.rank, None, comm.size)
+        weights = np.arange(u.size, dtype=float)[mine]
+        how = {"sparse_ids": True, "directed": directed, "comm": comm}
+        graph = Graph.from_edges(u[mine] * SPREAD, v[mine] * SPREAD, weights, **how)
+        graph = Graph(by_degree(graph.block, comm), comm).filter_edges(lambda e: e.weight >= 20)
+        part = graph.to_pandas(root=None)
+        return graph.to_pandas(root=comm.size - 1), graph.to_arrow(root=comm.size - 1), part
+
+    tables = on_ranks(ranks, work)
+    frame, table, _ = tables[-1]
+    assert all(each[0] is None and each[1] is None for each in tables[:-1])
+    pd.testing.assert_frame_equal(frame, table.to_pandas())
+    pd.testing.assert_frame_equal(frame, pd.concat([part for *_, part in tables], ignore_index=True))
+    wanted = {(a, b): w for a, b, w in oracle.edges.data("weight") if w >= 20}
+    wanted = wanted if directed else {(min(pair), max(pair)): w for pair, w in wanted.items()}
+    assert dict(zip(zip(frame.source, frame.target, strict=True), frame.weight, strict=True)) == wanted
+    assert len(frame) == len(wanted)
+
+
+def test_columns_of_dictionaries_and_frames():
+    graph = Graph.from_edges(["a", "b"], ["b", "c"], comm=SerialComm())
+    people = pd.DataFrame({"age": pd.array([1, None, 3], "Int64"), "town": ["x", "y", "z"]}, index=["c", "a", "b"])
+    made = graph.with_columns(age=people, town=people, height={"a": 2, "c": 5}, first={"b": "bo"}).columns
+    np.testing.assert_array_equal(made["age"], [np.nan, 3, 1])
+    np.testing.assert_array_equal(made["height"], [2, np.nan, 5])
+    assert made["town"].tolist() == ["y", "z", "x"]
+    assert made["first"].tolist() == [None, "bo", None]
+    assert (
+        repr(made)
+        == "<columns of this rank's vertices: age (float64), town (object), height (float64), first (object)>"
+    )
+    with pytest.raises(UsageError, match="unknown column of the data frame 'size'"):
+        graph.with_columns(size=people)
+    with pytest.raises(UsageError, match=r"asks whether an array is true.*combine conditions by &"):
+        graph.filter_vertices(lambda v: v.out_degree > 0 and v.out_degree < 2)
+
+
+def test_a_graph_of_names_says_so_once():
+    graph = Graph.from_edges(["a", "<b>"], ["<b>", "c"], comm=SerialComm()).filter_vertices(lambda v: v.vertex != "c")
+    assert repr(graph).count("names") == 1
+    assert "2 vertices" in repr(graph)
+    assert "3 of them" not in repr(graph)
+    graph.facts.name = "<script>"
+    assert "Graph &lt;script&gt;" in graph._repr_html_()
+    assert "<li>2 vertices</li>" in graph._repr_html_()
+
+
+def test_unknown_options_of_constructors_are_named(tmp_path):
+    frame = pd.DataFrame({"source": ["x"], "target": ["y"]})
+    for call in (
+        lambda: Graph.from_pandas(frame, edge_attr="km"),
+        lambda: Graph.from_networkx(nx.path_graph(3), edge_attr="km"),
+        lambda: dgraph.Graph.load("path:3", edge_attr="km"),
+    ):
+        with pytest.raises(UsageError, match=r"unknown option 'edge_attr': .*known are .*keep_loops, .*merge"):
+            call()
+    with pytest.raises(UsageError, match="the vertices of table have names"):
+        Graph.from_pandas(frame).save_store(tmp_path / "store")
+    with pytest.raises(UsageError, match="weight= is about the graph, which has its weights"):
+        dgraph.pagerank(Graph.from_pandas(frame), weight="km")

@@ -13,7 +13,7 @@ from simulated import on_ranks
 
 import dgraph
 from dgraph.cli import main
-from dgraph.comm import world
+from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.load import load
 from dgraph.graph.load_options import LoadOptions
@@ -342,3 +342,63 @@ def test_the_command_line_calls_sources_by_name(tmp_path, capsys, monkeypatch):
     assert Path("out.d.txt").read_text() == "a/b 1\nc 2\nd 0\n"
     assert main(["info", "a.txt", "--ids", "string"]) == 0
     assert "diameter at least 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("kind", ["string", "large_string", "dictionary"])
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
+def test_tables_of_names(suffix, kind, ranks, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    edges = [("anna", "ben", 3), ("ben", "é", 5), ("anna", "x" * 40, 4), ("é", "ben", 1)]
+    columns = {
+        key: pyarrow.array(each) for key, each in zip(("who", "whom", "minutes"), zip(*edges, strict=True), strict=True)
+    }
+    for key in ("who", "whom"):
+        columns[key] = columns[key].dictionary_encode() if kind == "dictionary" else columns[key].cast(kind)
+    path = tmp_path / f"a{suffix}"
+    (parquet.write_table if suffix == ".parquet" else feather.write_feather)(pyarrow.table(columns), str(path))
+
+    def work(comm):
+        graph = Graph.load(path, comm=comm)
+        return graph.to_arrow(), graph.weight_type, Graph.load(path, ids="string", comm=comm).fingerprint()
+
+    tables, kinds, prints = zip(*on_ranks(ranks, work), strict=True)
+    assert sorted(zip(*tables[0].to_pydict().values(), strict=True)) == sorted(edges)
+    assert set(kinds) == {np.dtype(np.int64)}
+    oracle = Graph.from_edges(*zip(*edges, strict=True), comm=SerialComm())
+    assert set(prints) == {oracle.fingerprint()}
+
+
+def test_tables_of_names_that_cannot_be_read(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    for bad in ("", "x" * 256, "a\0b"):
+        parquet.write_table(pyarrow.table({"source": ["a", bad], "target": ["c", "d"]}), path)
+        with pytest.raises(DataError, match="a name of a vertex is empty"):
+            Graph.load(path, comm=SerialComm())
+    parquet.write_table(pyarrow.table({"source": ["a", "b"], "target": [1, 2]}), path)
+    with pytest.raises(DataError, match="--ids string"):
+        Graph.load(path, comm=SerialComm())
+    assert Graph.load(path, ids="string", comm=SerialComm()).vertices().tolist() == ["1", "2", "a", "b"]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("algorithm", "weight", "more", "text"),
+    [
+        ("sssp", -2, {"source": "x"}, "the edge y → z weighs -2"),
+        ("pagerank", -2, {}, "the edge y → z weighs -2"),
+        ("pagerank", 1e-320, {}, "leave vertex y sum to"),
+        ("sssp", 2**63 - 1, {"source": "x"}, "through vertex y passes"),
+    ],
+)
+def test_errors_about_weights_name_vertices(algorithm, weight, more, text):
+    comm = world()
+    columns = (["x", "y"], ["y", "z"], [1, weight]) if comm.rank == 0 else (None,) * 3
+    graph = Graph.from_edges(*columns, comm=comm, device="cpu")
+    with pytest.raises(DataError, match=text):
+        dgraph.run(algorithm, graph, **more)

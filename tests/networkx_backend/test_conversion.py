@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import dgraph
 import dgraph.networkx_backend as ours
 from dgraph.networkx_backend.converted_graph import convert_from_nx, convert_to_nx, from_networkx
 from dgraph.networkx_backend.dispatch import backend
@@ -85,12 +86,16 @@ def test_a_converted_graph_takes_several_calls():
         ("average_shortest_path_length", {"method": "floyd-warshall"}, "Floyd"),
         ("diameter", {"e": {0: 1}}, "nothing to compute"),
         ("k_core", {"core_number": {0: 1}}, "nothing to compute"),
-        ("triangles", {}, "dgraph has no triangles"),
         ("is_connected", {"unknown": 1}, "other parameters"),
     ],
 )
 def test_what_cannot_be_answered_is_declined(name, arguments, why):
-    assert why in backend.can_run(name, (nx.path_graph(3),), arguments)
+    graph = nx.path_graph(3)
+    assert why in backend.should_run(name, (graph,), arguments)
+    if name != "is_connected":  # NetworkX itself refuses an unknown argument
+        with pytest.raises(NotImplementedError) as refused:
+            getattr(nx, name)(graph, **arguments, backend="dgraph")
+        assert why in str(refused.value.__cause__)
 
 
 @pytest.mark.parametrize("weight", [-1, float("inf"), float("nan"), None, "heavy", Decimal(1), 2**64, 1j])
@@ -103,6 +108,44 @@ def test_weights_that_the_engine_refuses_are_declined_at_the_call(name, weight):
     arguments = {"source": 0} if name.startswith("single") else {}
     with pytest.raises(NotImplementedError):
         getattr(nx, name)(graph, **arguments, backend="dgraph")
+
+
+@pytest.mark.parametrize("call", [nx.pagerank, lambda G, **more: nx.dijkstra_path(G, "a", "b", **more)])
+@pytest.mark.parametrize("weight", [-1, float("inf")])
+def test_a_refused_weight_is_named_by_its_nodes(call, weight):
+    graph = nx.DiGraph([("z", "a"), ("a", "b", {"weight": weight})])
+    with pytest.raises(NotImplementedError) as refused:
+        call(graph, backend="dgraph")
+    assert f"the edge 'a' → 'b' has weight {weight}" in str(refused.value.__cause__)
+    assert "--" not in str(refused.value.__cause__)
+
+
+def test_an_integer_that_no_array_holds_is_called_too_large():
+    with pytest.raises(NotImplementedError) as refused:
+        nx.dijkstra_path_length(nx.Graph([("a", "b", {"weight": 2**70})]), "a", "b", backend="dgraph")
+    assert "beyond 63 bits" in str(refused.value.__cause__)
+
+
+def test_the_functions_of_dgraph_take_a_converted_graph():
+    graph = nx.Graph([("a", "b", {"weight": 2}), ("b", "c", {"weight": 3}), ("d", "d")])
+    found = dgraph.sssp(ours.from_networkx(graph), "a").to_pandas()
+    assert dict(zip(found.vertex, found.distance.fillna(-1), strict=True)) == {"a": 0, "b": 2, "c": 5, "d": -1}
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_lengths_list_nodes_in_the_order_of_networkx(kind):
+    graph = nx.gnm_random_graph(300, 1200, seed=1, directed=kind is nx.DiGraph)
+    for k, (_, _, data) in enumerate(graph.edges(data=True)):
+        data["weight"] = k * 7 % 3 + 1
+    for name, more in {
+        "single_source_shortest_path_length": {"cutoff": 3},
+        "single_source_dijkstra_path_length": {},
+        "shortest_path_length": {"weight": "weight"},
+        "multi_source_dijkstra_path_length": {},
+    }.items():
+        call = getattr(nx, name)
+        first = {4, 9} if name.startswith("multi") else 4
+        assert list(call(graph, first, **more, backend="dgraph").items()) == list(call(graph, first, **more).items())
 
 
 def test_integers_stay_exact():

@@ -36,9 +36,8 @@ def test_a_run_in_a_line_and_first_rows():
     found = dgraph.bfs(dgraph.Graph.load("path:9", comm=SerialComm()), source=7)
     head, names, first, *_, end = repr(found).splitlines()
     rounds = found.rounds
-    assert re.fullmatch(
-        rf"<bfs of path:9\S*; 9 vertices, 8 edges; 1 rank; {rounds} rounds; [\d.e-]+ m?s; converged>", head
-    )
+    figures = rf"source 7; reached 9; depth 7; 1 rank; {rounds} rounds"
+    assert re.fullmatch(rf"<bfs of path:9\S*; 9 vertices, 8 edges; {figures}; [\d.e-]+ m?s; converged>", head)
     assert names.split() == ["vertex", "distance", "predecessor"]
     assert first.split() == ["0", str(found.columns["distance"][0]), str(found.columns["predecessor"][0])]
     assert end == "[5 of 9 rows]"

@@ -233,3 +233,15 @@ def test_networkx_graphs_get_attributes():
     assert nx.get_node_attributes(ranks.to_networkx(), "pagerank")[2] == ranks.columns["pagerank"][2]
     with pytest.raises(UsageError, match="1 of 5 vertices of the result are not nodes of the graph, such as 4"):
         ranks.to_networkx(nx.path_graph(4))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
+def test_pandas_reads_integers_with_nulls_exactly(suffix, tmp_path):
+    low = 2**60
+    graph = dgraph.Graph.from_edges([low + 1, low + 3], [low + 3, low + 7], sparse_ids=True, comm=SerialComm())
+    found = dgraph.bfs(graph, low + 3)
+    found.save(tmp_path / f"r{suffix}")
+    read = (pd.read_parquet if suffix == ".parquet" else pd.read_feather)(tmp_path / f"r{suffix}")
+    for frame in (read, found.to_arrow().to_pandas()):
+        pd.testing.assert_frame_equal(frame, found.to_pandas())
+    assert read.predecessor.tolist() == [pd.NA, pd.NA, low + 3]

@@ -117,7 +117,7 @@ def expected(given: Input):
                 directed, vertices, edges = TEXT[kind](text, passed)
     except RefusedError:
         return None
-    names = vertices if kind in NAMED else None
+    names = vertices if kind in NAMED or (kind in TABLES[1:] and vertices) else None
     vertices = range(len(names)) if names else vertices
     mirrored = not directed and kind in ("a.sg", "a.wsg", "a.graph")
     once = [(u, v, w) for u, v, w in edges if u <= v] if mirrored else edges

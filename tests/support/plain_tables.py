@@ -295,7 +295,8 @@ def plain_table(content: bytes, suffix: str):
     names = chosen(schema.names)
     columns = [table.column(name) for name in names]
     kinds = pyarrow.types
-    for at, column in enumerate(columns):
+    named = all(kinds.is_string(column.type) for column in columns[:2])
+    for at, column in enumerate(columns[2:] if named else columns, 2 if named else 0):
         number = kinds.is_integer(column.type)
         if at == 2:
             number = number or kinds.is_floating(column.type) or kinds.is_boolean(column.type)
@@ -304,6 +305,11 @@ def plain_table(content: bytes, suffix: str):
     listed = [column.to_pylist() for column in columns]
     if any(value is None for column in listed for value in column) or not listed[0]:
         raise RefusedError
+    names = sorted({end.encode() for column in listed[:2] for end in column}) if named else None
+    if names:
+        if any(not 0 < len(name) < 256 or b"\0" in name for name in names):
+            raise RefusedError
+        listed[:2] = [[names.index(end.encode()) for end in column] for column in listed[:2]]
     if any(not 0 <= end < 1 << 63 for column in listed[:2] for end in column):
         raise RefusedError
     weights = listed[2] if len(listed) > 2 else [1] * len(listed[0])
@@ -312,7 +318,7 @@ def plain_table(content: bytes, suffix: str):
     if any(isinstance(w, int) and w >= 1 << 63 for w in weights):
         weights = [float(w) for w in weights]
     noted = (schema.metadata or {}).get(b"dgraph.directed")
-    return noted != b"0", None, list(zip(listed[0], listed[1], map(number_of, weights), strict=True))
+    return noted != b"0", names, list(zip(listed[0], listed[1], map(number_of, weights), strict=True))
 
 
 def number_of(weight):

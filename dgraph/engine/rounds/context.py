@@ -19,6 +19,7 @@ from dgraph.engine.rounds.driver import Checkpoints, Rounds
 from dgraph.engine.rounds.return_state import State
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.names import Names
 from dgraph.program import Program, trace
 
 
@@ -34,6 +35,7 @@ class Context:
         max_rounds: rounds after which a program is stopped; None: no limit.
         place: index of this rank among those of its node.
         checkpoints: None where the run writes none.
+        names: names of the vertices, where they have some.
         rounds: rounds run so far, of all programs.
         weighted: True if a program has read the edges' weights.
     """
@@ -41,12 +43,12 @@ class Context:
     def __init__(
         self, local: LocalGraph, comm: Comm, backend: Backend, record, progress,
         direction: str = "auto", sync: str = "auto", max_rounds: int | None = None, place: int = 0,
-        checkpoints: Checkpoints | None = None,
+        checkpoints: Checkpoints | None = None, names: Names | None = None,
     ):  # fmt: skip
         self.local, self.comm, self.backend = local, comm, backend
         self.record, self.progress = record, progress
         self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
-        self.place, self.checkpoints = place, checkpoints
+        self.place, self.checkpoints, self.names = place, checkpoints, names
         self.rounds, self.weighted = 0, False
         self._coming: list[Program] = []
         self._weights_checked = False
@@ -130,8 +132,13 @@ class Context:
             u, v, weight = edge
             name = self.record.facts["graph"].get("name", "graph")
             raise DataError(
-                f"{name}: the edge {u} → {v} weighs {weight}; {reason}; correct the data, or give --weights (weights=)"
+                f"{name}: the edge {self.called(u)} → {self.called(v)} weighs {weight}; {reason}; correct the data, or "
+                "give --weights (weights=)"
             )
+
+    def called(self, vertex: int) -> int | str:
+        """Return the name of a vertex, or its original id if vertices have no names; each rank passes the same id."""
+        return vertex if self.names is None else self.names.of(np.array([vertex]), self.comm)[0]
 
     def ahead(self, *programs: Program) -> None:
         """Name programs that are likely to follow the next one, to be compiled beside it."""

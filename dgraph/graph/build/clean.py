@@ -50,6 +50,7 @@ class RawEdges:
             that ends at an id.
         ids: the id map of the input, if ids are not integers of the input.
         why: reason for ``directed``, for the load line.
+        ends: names of ``src`` and ``dst`` in messages.
         facts: name, notes and defaults that the input gives; :func:`assemble` fills in the counts.
     """
 
@@ -68,6 +69,7 @@ class RawEdges:
     edges_at: Callable[[int], str] | None = None
     ids: VertexIds | None = None
     why: str = ""
+    ends: tuple[str, str] = ("source", "target")
     facts: LoadFacts = field(default_factory=LoadFacts)
 
 
@@ -92,12 +94,13 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     why = raw.why if directed == raw.directed else "asked for"
     if why:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
+    ends = raw.ends
     del raw
     before = comm.before(src.size)
     with comm.together():
         low, high = (0, LARGEST) if n is None else (base, base + n - 1)
-        check_range(src, low, high, f"{facts.name}: source", before)
-        check_range(dst, low, high, f"{facts.name}: target", before)
+        check_range(src, low, high, f"{facts.name}: {ends[0]}", before)
+        check_range(dst, low, high, f"{facts.name}: {ends[1]}", before)
         if weights is not None:
             check_weights(weights, f"{facts.name}: weight", before)
     ids: VertexIds

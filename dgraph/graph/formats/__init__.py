@@ -43,6 +43,9 @@ FORMATS = {
     ".wsg": read_wsg,
 }
 
+NAMING = (read_edge_list, read_parquet, read_arrow)
+"""Readers that read names of vertices."""
+
 
 def suffix_of(path: str) -> str:
     """Return the suffix that determines a file's format, in lower case, without that of a compression."""

@@ -89,7 +89,6 @@ def read_named(
     set_direction(raw, path, True, "the default for edge lists")
     if comm.total(reader.rounded):
         raw.facts.notes.append(ROUNDED)
-    raw.facts.notes.append(f"ids are names, {raw.n} of them, {names.here.itemsize} bytes at most")
     return raw
 
 

@@ -16,17 +16,19 @@ from dgraph.graph.formats.column import IDS
 from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.sniff import file_size
+from dgraph.graph.formats.table_names import is_text, named_edges
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
 ROWS = 1 << 18
 """Rows read at a time."""
-KINDS = ("id", "id", "weight")
 
 
 def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     """Read a table with columns of sources, targets and optionally weights; the vertices are the ids that occur.
+
+    Ids are names where both columns hold text, and with ``ids="string"``, which reads integers as text.
 
     Columns are found by name (source, src, from, u; target, destination, dst, to, v; weight, w, cost, …), else the
     first two or three are taken; ``columns`` selects them by name or number.
@@ -48,7 +50,9 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             chosen = chosen if options.weights is None else chosen[:2]
             unsigned = len(chosen) > 2 and str(schema.field(chosen[2]).type) == "uint64"
             lo, hi = (rows * rank // comm.size for rank in (comm.rank, comm.rank + 1))
-            columns = [_Part(path, name, kind, lo) for name, kind in zip(chosen, KINDS, strict=False)]
+            text = options.ids == "string" or all(is_text(schema.field(name).type) for name in chosen[:2])
+            kinds = ("name" if text else "id",) * 2 + ("weight",)
+            columns = [_Part(path, name, kind, lo) for name, kind in zip(chosen, kinds, strict=False)]
             for batch in batches([names[at] for at in at_of(chosen, names)], lo, hi):
                 for column, values in zip(columns, batch, strict=True):
                     column.take(values)
@@ -58,10 +62,13 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
                 )
         if not rows:
             raise DataError(f"{path}: no edge; is it the right table?")
-    src, dst, *weights = (column.whole(comm) for column in columns)
-    wide = comm.largest(max(src.itemsize, dst.itemsize))
-    ids = np.dtype(np.int64 if wide == 8 else np.uint32)
-    raw = RawEdges(src.astype(ids, copy=False), dst.astype(ids, copy=False), weights[0] if weights else None)
+    weights = columns[2].whole(comm) if len(columns) > 2 else None
+    if text:
+        raw = named_edges(path, (columns[0].pieces, columns[1].pieces), weights, comm)
+    else:
+        src, dst = (column.whole(comm) for column in columns[:2])
+        ids = np.dtype(np.int64 if comm.largest(max(src.itemsize, dst.itemsize)) == 8 else np.uint32)
+        raw = RawEdges(src.astype(ids, copy=False), dst.astype(ids, copy=False), weights)
     if noted in (b"0", b"1"):
         set_direction(raw, path, noted == b"1", f"the table says dgraph.directed = {int(noted)}")
     else:
@@ -96,7 +103,7 @@ class _Part:
 
     def __init__(self, path: str, name: str, kind: str, first: int):
         self.path, self.name, self.kind, self.at = path, name, kind, first
-        self.pieces: list[np.ndarray] = []
+        self.pieces: list[Any] = []
 
     def take(self, values: Any) -> None:
         """Append a batch of values, converted to ids or weights."""
@@ -106,10 +113,17 @@ class _Part:
             raise DataError(
                 f"{what}[{at}] is null; every edge has two ends and, where there are weights, one; fill it in"
             )
+        if self.kind == "name":
+            self.pieces.append(values.cast("large_string").cast("large_binary"))
+            self.at += len(values)
+            return
         array = values.to_numpy(zero_copy_only=False)
         if self.kind == "id":
             if array.dtype.kind not in "iu":
-                raise DataError(f"{what} holds {values.type}; ids are integers; convert the column")
+                raise DataError(
+                    f"{what} holds {values.type}; both ends are integers, or both names; convert the column, or read "
+                    "both as names (--ids string, ids='string')"
+                )
             self.pieces.append(as_ids(array, what, self.at).copy())
         else:
             if array.dtype.kind not in "biuf":

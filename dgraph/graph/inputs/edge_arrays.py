@@ -80,7 +80,10 @@ def edges_of(
         with comm.together():
             check_range(numbers[2], 0, n - 1, names[3])
     extra = numbers[2] if sparse_ids else None
-    return RawEdges(numbers[0], numbers[1], weights, directed, n, extra=extra, mirrored=mirrored, facts=facts)
+    return RawEdges(
+        numbers[0], numbers[1], weights, directed, n,
+        extra=extra, mirrored=mirrored, ends=(names[0], names[1]), facts=facts,
+    )  # fmt: skip
 
 
 def _kind(columns: list[VertexColumn], comm: Comm) -> str:
@@ -110,5 +113,4 @@ def _named(
     n = int(table.starts[-1])
     if comm.size > 1:  # on one rank a code is the number
         codes = [numbers.astype(np.uint32 if n <= 1 << 32 else np.int64)[each] for each in codes[:2]]
-    facts.notes.append(f"ids are names, {n} of them, {table.here.itemsize} bytes at most")
     return RawEdges(codes[0], codes[1], weights, directed, n, ids=NamedIds(table), mirrored=mirrored, facts=facts)

@@ -46,6 +46,8 @@ def list_graph(graph: Any, weight: str | None) -> ListedGraph:
     """
     if not is_networkx(graph):
         raise UsageError(f"got {type(graph).__name__}; from_networkx takes a networkx Graph, DiGraph or a multigraph")
+    if hasattr(graph, "as_networkx"):  # converted for the NetworkX backend
+        graph = graph.as_networkx()
     nodes = list(graph)
     kinds = set(map(type, nodes))
     strings = kinds == {str}

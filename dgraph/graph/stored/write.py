@@ -36,7 +36,12 @@ def write(
     """
     each = chunks_a_part(chunks, placement.parts)
     if not isinstance(block.ids, (ConsecutiveIds, SparseIds)):
-        raise UsageError(f"a store holds integer vertex ids only, and these are {type(block.ids).__name__}")
+        raise UsageError(
+            f"{path}: a store holds integer ids, and the vertices of {block.facts.name} have names; keep the table of "
+            "edges instead, or number its vertices"
+            if block.ids.names is not None
+            else f"{path}: a store holds vertices in the order of their ids, and these are by degree; leave order out"
+        )
     draft = _begin(path, overwrite, comm)
     try:
         local = build_parts(block, placement, comm)

@@ -105,7 +105,10 @@ def _checksummed(values: np.ndarray, dtype: np.dtype, mine: np.ndarray) -> Itera
         yield raw
 
 
-WRITERS = {".txt": save_text, ".csv": save_csv, ".npz": save_npz, ".parquet": save_parquet, ".arrow": save_arrow}
+WRITERS = {
+    ".txt": save_text, ".csv": save_csv, ".npz": save_npz, ".parquet": save_parquet, ".arrow": save_arrow,
+    ".feather": save_arrow,
+}  # fmt: skip
 """Writers by suffix: ``writer(file, rows)``, collective."""
 
 
@@ -152,7 +155,7 @@ def check(path: str | os.PathLike) -> None:
     path = Path(path)
     if path.suffix not in WRITERS and not path.is_dir():
         raise unknown("output format", path.suffix or path.name, WRITERS)
-    if path.suffix in (".parquet", ".arrow"):
+    if path.suffix in (".parquet", ".arrow", ".feather"):
         extra("pyarrow", f"a {path.suffix} file")
     check_writable(path)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dgraph._support.extras import extra
 from dgraph.graph.names import exchange_bytes
-from dgraph.result.arrow_tables import arrow_table, arrow_type
+from dgraph.result.arrow_tables import arrow_schema, arrow_table
 from dgraph.result.files.shared_file import SharedFile, output_errors
 
 ROWS = 1 << 20
@@ -48,9 +48,7 @@ def save_table(file: SharedFile, kind: str, columns: Mapping[str, np.ndarray], n
     comm, writer = file.comm, None
     with comm.together():
         if comm.rank == 0:
-            pyarrow = extra("pyarrow", f"a {kind} file")
-            schema = pyarrow.schema([(name, arrow_type(values.dtype)) for name, values in columns.items()])
-            writer = TableFile(file, kind, schema)
+            writer = TableFile(file, kind, arrow_schema(columns, nullable))
     sizes = comm.allgather(np.array([len(next(iter(columns.values())))]))[:, 0].tolist()
     try:
         for rank, size in enumerate(sizes):

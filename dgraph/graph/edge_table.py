@@ -1,0 +1,69 @@
+"""The edges of a graph as a table of original ids or names: what :meth:`Graph.to_arrow` and ``to_pandas`` return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph._support.extras import extra
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError
+from dgraph.graph.block import EdgeBlock
+from dgraph.graph.names import decode_names, exchange_bytes
+
+
+def edge_columns(block: EdgeBlock, comm: Comm, root: int | None) -> dict[str, np.ndarray]:
+    """Return ``source``, ``target`` and, if edges have weights, ``weight``; names as bytes (dtype S); collective.
+
+    Args:
+        block: the graph. An undirected edge is listed once, with the smaller id as ``source``.
+        comm: communicator of the ranks.
+        root: the rank that receives the edges of all; None: each rank keeps its own.
+    """
+    ends = [block.ids.to_original(gids, comm) for gids in (block.sources(), block.targets)]
+    kept = slice(None) if block.directed else np.flatnonzero(ends[0] <= ends[1])
+    columns = {"source": ends[0][kept], "target": ends[1][kept]}
+    if block.ids.names is not None:
+        columns = {key: block.ids.names.words(each, comm) for key, each in columns.items()}
+    if block.weights is not None:
+        columns["weight"] = block.weights[kept]
+    if root is None or comm.size == 1:
+        return columns
+    return {key: np.concatenate(_sent(each, root, comm)) for key, each in columns.items()}
+
+
+def _sent(values: np.ndarray, root: int, comm: Comm) -> list[np.ndarray]:
+    parts = [values if rank == root else values[:0] for rank in range(comm.size)]
+    return exchange_bytes(parts, values.dtype, comm) if values.dtype.kind == "S" else comm.alltoallv(parts)
+
+
+def arrow_edges(columns: dict[str, np.ndarray]) -> Any:
+    """Return columns of :func:`edge_columns` as a ``pyarrow.Table``.
+
+    Raises:
+        UsageError: pyarrow is not installed.
+        DataError: a name is not UTF-8.
+    """
+    pyarrow = extra("pyarrow", "an Arrow table")
+    try:
+        return pyarrow.table(
+            {
+                key: pyarrow.array(each).cast(pyarrow.string()) if each.dtype.kind == "S" else pyarrow.array(each)
+                for key, each in columns.items()
+            }
+        )
+    except pyarrow.ArrowInvalid as wrong:
+        raise DataError("a name is not UTF-8, and tables hold UTF-8 only; recode the input (iconv -t UTF-8)") from wrong
+
+
+def pandas_edges(columns: dict[str, np.ndarray]) -> Any:
+    """Return columns of :func:`edge_columns` as a ``pandas.DataFrame`` with memory of its own.
+
+    Raises:
+        UsageError: pandas is not installed.
+    """
+    pandas = extra("pandas", "a DataFrame")
+    return pandas.DataFrame(
+        {key: decode_names(each) if each.dtype.kind == "S" else each.copy() for key, each in columns.items()}
+    )
