@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +15,9 @@ from dgraph.comm import Comm, collective, communicator
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
 from dgraph.graph.build.clean import symmetrised
-from dgraph.graph.build.fingerprint import fingerprint
+from dgraph.graph.build.fingerprint import fingerprint, local_fingerprint
+from dgraph.graph.build.local_graph import build
+from dgraph.graph.build.rows_of_parts import rows_of
 from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
 from dgraph.graph.graph_values import GraphValues
@@ -23,6 +26,8 @@ from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.load import describe, graph_spec, load
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.version import Version
+from partitioning.placement import Placement
 from partitioning.store import is_store
 
 
@@ -74,18 +79,21 @@ class Graph(Constructors, GraphValues):
 
     held = SharedAttribute()
     """The backend that holds the graph on this rank's GPU since an earlier run; None: no backend does."""
+    version = SharedAttribute()
+    """:class:`Version`, the record of changes."""
+    _rows = SharedAttribute()
     _locals = SharedAttribute()
     _undirected = SharedAttribute()
     _fingerprint = SharedAttribute()
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.comm = comm
-        self._rows = block
         self._begin(block, None)
+        self._rows = block
 
     def _begin(self, known: EdgeBlock | GraphFacts, fingerprint: str | None) -> None:
         self._known = known
-        self._shared: dict[str, Any] = {"_locals": {}, "_fingerprint": fingerprint}
+        self._shared: dict[str, Any] = {"_locals": {}, "_fingerprint": fingerprint, "version": Version()}
 
     def on(self, policy: str | None = None, device: Device | None = None) -> Graph:
         """Return a handle of the same edges with another policy or device; partitions are made when a run needs them.
@@ -121,7 +129,7 @@ class Graph(Constructors, GraphValues):
 
     def _release(self) -> None:
         """Drop the rows of this handle."""
-        self.__dict__.pop("_rows", None)
+        self._shared.pop("_rows", None)
 
     def __enter__(self) -> Graph:
         return self
@@ -203,10 +211,7 @@ class Graph(Constructors, GraphValues):
         import partitioning
         from dgraph.graph.stored.write import write
 
-        try:
-            placement = partitioning.plan(policy or self.policy, self.block, parts or self.comm.size, self.comm)
-        except partitioning.PolicyError as refused:
-            raise UsageError(str(refused)) from refused
+        placement = self.planned(policy or self.policy, parts or self.comm.size)
         figures = partitioning.quality(self.block, placement, self.comm)
         write(
             Path(path), self.block, placement, self.comm,
@@ -216,8 +221,9 @@ class Graph(Constructors, GraphValues):
 
     @property
     def block(self) -> EdgeBlock:
-        """This rank's rows."""
-        self._check_open()
+        """This rank's rows; those of a changed graph are assembled from the partition at first use, collective then."""
+        if self._rows is None:
+            self._rows = rows_of(self._known, next(iter(self._locals.values())).local, self.comm)
         return self._rows
 
     def _check_open(self) -> None:
@@ -226,6 +232,34 @@ class Graph(Constructors, GraphValues):
 
     def _made(self, block: EdgeBlock) -> Graph:
         return Graph(block, self.comm).on(self.policy, self.device)
+
+    def _partition(self) -> Partitioned:
+        """Return this rank's partition under the graph's policy, which is opened or made at first use; collective."""
+        if self.policy not in self._locals:
+            found = self.opened(self.policy) if self.stored else None
+            if found is None:
+                placement = self.planned(self.policy, self.comm.size)
+                local = build(self.block, placement, self.comm)
+                found = Partitioned(placement.policy, placement.reason, placement.warning, local)
+            self._locals[self.policy] = found
+        return self._locals[self.policy]
+
+    def planned(self, policy: str, parts: int) -> Placement:
+        """Return the placement of a policy; collective. Raises a :class:`UsageError` if it cannot place the graph."""
+        import partitioning
+
+        try:
+            return partitioning.plan(policy, self.block, parts, self.comm)
+        except partitioning.PolicyError as refused:
+            raise UsageError(str(refused)) from refused
+
+    def _changed(self, known: GraphFacts, partition: Partitioned, version: Version) -> Graph:
+        """Return the graph of a changed partition, with this handle's policy and device."""
+        made = Graph.__new__(Graph)
+        made.comm = self.comm
+        made._begin(known, None)
+        made.version, made._locals[self.policy] = version, partition
+        return made.on(self.policy, self.device)
 
     @property
     def evidence(self) -> Any:
@@ -282,6 +316,11 @@ class Graph(Constructors, GraphValues):
         return None
 
     def _hashed(self) -> str:
+        if self._rows is None and self._locals:
+            local, ids = next(iter(self._locals.values())).local, self.ids
+            if not ids.ascending:
+                local = replace(local, gids=ids.base.to_gid(local.original, self.comm))  # type: ignore[attr-defined]
+            return local_fingerprint(local, self.comm)
         return fingerprint(self.block, self.comm)
 
     @collective

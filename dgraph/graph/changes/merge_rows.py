@@ -1,0 +1,158 @@
+"""Copy the rows of a CSR with some arcs removed and some inserted, in one pass and without sorting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dgraph._support.compiled import njit
+from dgraph.graph.changes.local_numbers import Numbers
+from dgraph.graph.local import Csr
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """Arcs of a change that one rank holds, by gid of the changed graph.
+
+    Attributes:
+        src, dst: int64 (k,).
+        weights: in the dtype of the graph's weights, or None.
+    """
+
+    src: np.ndarray
+    dst: np.ndarray
+    weights: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __getitem__(self, chosen) -> Arcs:
+        return Arcs(self.src[chosen], self.dst[chosen], None if self.weights is None else self.weights[chosen])
+
+    def reversed(self) -> Arcs:
+        """Return the reverses."""
+        return Arcs(self.dst, self.src, self.weights)
+
+
+def find(csr: Csr, gids: np.ndarray, rows: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the last position (exclusive) of arcs in a CSR: int64 (k,) each.
+
+    Args:
+        csr: rows in which gids ascend.
+        gids: gid of every lid.
+        rows: lids of the sources, -1 for vertices that are not here.
+        targets: gids of the targets.
+
+    Positions of an arc that is not there are equal: the place where it would be inserted.
+    """
+    low, high = np.zeros((2, rows.size), np.int64)
+    _find(csr.offsets, csr.neighbours, gids, rows, targets, low, high)
+    return low, high
+
+
+def merged(csr: Csr, gids: np.ndarray, numbers: Numbers, cut: tuple, put: tuple) -> Csr:
+    """Return a CSR without some arcs and with others.
+
+    Args:
+        csr: the former rows; they are not changed.
+        gids: gids in the changed graph, by former lid.
+        numbers: lids after the change.
+        cut: arcs to remove: (former lids of rows, lids of rows, gids of neighbours), all parallel ones of each.
+        put: arcs to insert: (former lids of rows or -1, lids of rows, gids of neighbours, lids of neighbours, weights
+            or None). Equal ones stand by their weights.
+    """
+    cut_from, cut_rows, cut_gids = cut
+    put_from, put_rows, put_gids, put_lids, put_weights = put
+    low, high = find(csr, gids, cut_from, cut_gids)
+    order = np.lexsort((low, cut_rows))
+    cuts = cut_rows[order], low[order], high[order]
+    first, at = find(csr, gids, put_from, put_gids)
+    weighed = csr.weights is not None
+    if weighed:
+        _among_equals(csr.weights, put_weights, first, at)
+    order = np.lexsort((put_weights, put_gids, put_rows)) if weighed else np.lexsort((put_gids, put_rows))
+    puts = put_rows[order], at[order], put_lids[order].astype(np.uint32)
+    inserted = put_weights[order].astype(csr.weights.dtype, copy=False) if weighed else None
+    size = csr.arcs - int((high - low).sum()) + len(put_rows)
+    former = np.arange(len(csr.offsets) - 1) if numbers.former is None else numbers.former
+    offsets, neighbours = np.empty(len(former) + 1, np.int64), np.empty(size, np.uint32)
+    weights = np.empty(size, csr.weights.dtype) if weighed else None  # type: ignore[union-attr]
+    old = csr.offsets, csr.neighbours, csr.weights
+    _merge(former, *old, numbers.lids, *cuts, *puts, inserted, offsets, neighbours, weights)
+    return Csr(offsets, neighbours, weights)
+
+
+@njit(cache=True)
+def _find(offsets, neighbours, gids, rows, targets, first, last):
+    for i in range(rows.size):
+        if rows[i] < 0:
+            continue
+        for turn in range(2):
+            low, high = offsets[rows[i]], offsets[rows[i] + 1]
+            while low < high:
+                middle = (low + high) >> 1
+                gid = gids[neighbours[middle]]
+                if gid < targets[i] or (turn == 1 and gid == targets[i]):
+                    low = middle + 1
+                else:
+                    high = middle
+            if turn == 0:
+                first[i] = low
+            else:
+                last[i] = low
+
+
+@njit(cache=True)
+def _among_equals(weights, new, first, at):
+    """Move ``at`` back from the end of the equal arcs to the place of the weight."""
+    for i in range(at.size):
+        while at[i] > first[i] and weights[at[i] - 1] > new[i]:
+            at[i] -= 1
+
+
+@njit(cache=True)
+def _merge(
+    former, offsets, neighbours, weights, lids, cut_rows, cut_low, cut_high, put_rows, put_at, put_lids, put_weights,
+    out_offsets, out, out_weights,
+):  # fmt: skip
+    c, p, end = 0, 0, np.int64(0)
+    for row in range(former.size):
+        out_offsets[row] = end
+        at, stop = np.int64(0), np.int64(0)
+        if former[row] >= 0:
+            at, stop = offsets[former[row]], offsets[former[row] + 1]
+        while True:
+            cutting = c < cut_rows.size and cut_rows[c] == row
+            putting = p < put_rows.size and put_rows[p] == row
+            if putting and cutting:
+                putting = put_at[p] <= cut_low[c]
+            last = stop
+            if putting:
+                last = put_at[p]
+            elif cutting:
+                last = cut_low[c]
+            if lids is None:
+                for i in range(at, last):
+                    out[end + i - at] = neighbours[i]
+            else:
+                for i in range(at, last):
+                    out[end + i - at] = lids[neighbours[i]]
+            if weights is not None:
+                for i in range(at, last):
+                    out_weights[end + i - at] = weights[i]
+            if last > at:
+                end += last - at
+                at = last
+            if putting:
+                out[end] = put_lids[p]
+                if weights is not None:
+                    out_weights[end] = put_weights[p]
+                end += 1
+                p += 1
+            elif cutting:
+                at = cut_high[c]
+                c += 1
+            else:
+                break
+    out_offsets[former.size] = end
