@@ -316,8 +316,9 @@ class Graph(Constructors, GraphValues):
         return None
 
     def _hashed(self) -> str:
-        if self._rows is None and self._locals:
-            local, ids = next(iter(self._locals.values())).local, self.ids
+        rows, ids = self._rows, self.ids
+        if self._locals and (rows is None or not (ids.ascending or rows.fingerprint)):  # a changed graph
+            local = next(iter(self._locals.values())).local
             if not ids.ascending:
                 local = replace(local, gids=ids.base.to_gid(local.original, self.comm))  # type: ignore[attr-defined]
             return local_fingerprint(local, self.comm)
