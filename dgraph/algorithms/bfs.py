@@ -94,6 +94,10 @@ class CloserHops(Hops):
         """Activate the reached sources of added edges."""
         return {"active": v.touched & (v.level < self.limit)}
 
+    def priority(self, v):
+        """Process vertices by level, so that few levels fall twice."""
+        return v.level
+
 
 class ParentSearch(OnePass):
     """Smallest original id among the in-neighbours one level up, in one round.

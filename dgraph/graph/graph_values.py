@@ -15,6 +15,7 @@ from dgraph.graph.build.rows_from_file import is_mirrored
 from dgraph.graph.changes.change import change
 from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
+from dgraph.graph.changes.undirected_change import undirected_change
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_of, subgraph, within
@@ -29,6 +30,7 @@ class GraphValues:
 
     comm: Comm
     version: Any
+    _undirected: Any
     _columns = VertexColumns({})
 
     @property
@@ -125,6 +127,12 @@ class GraphValues:
         ends = what.ids.to_original(np.concatenate([what.add.src, what.add.dst]), comm)
         version = self.version.after(ends.reshape(2, -1).T, len(what.remove) > 0, made.raised, shift)
         other = source._changed(made.known, partition._replace(local=made.local), version)
+        both = self._undirected
+        if both is not None:
+            both, of_both = both._on_host(), undirected_change(what, made.local, comm)
+            partition = both._partition()
+            made = change(both._known, partition.local, of_both, comm, lenient=True)
+            other._undirected = both._changed(made.known, partition._replace(local=made.local), version)
         if self._columns:
             gids = shifted(np.arange(self.block.first, self.block.first + self.block.rows), what.below)
             stored = self._columns.stored.items()

@@ -1,0 +1,43 @@
+"""The change of a graph's undirected form that follows from a change of the graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.graph.changes.local_numbers import lids_of
+from dgraph.graph.changes.merge_rows import Arcs, find
+from dgraph.graph.changes.numbered_batch import NumberedChange
+from dgraph.graph.local import LocalGraph
+
+
+def undirected_change(what: NumberedChange, local: LocalGraph, comm: Comm) -> NumberedChange:
+    """Return the change of the undirected form; collective.
+
+    Every pair of vertices that the change names is removed, and added again if an arc is there in either direction,
+    with the smaller weight.
+
+    Args:
+        what: the change of the directed graph.
+        local: this rank's part of the directed graph after it.
+        comm: communicator of the ranks.
+    """
+    ends = np.stack(
+        [np.concatenate([what.add.src, what.remove.src]), np.concatenate([what.add.dst, what.remove.dst])]
+    )  # fmt: skip
+    pairs = np.unique(np.sort(ends, axis=0), axis=1)
+    arcs = Arcs(np.concatenate([pairs[0], pairs[1]]), np.concatenate([pairs[1], pairs[0]]))
+    rows = lids_of(local.masters, local.gids, local.own_mirrors, arcs.src)
+    low, high = find(local.out, local.gids, rows, arcs.dst)
+    here = (high > low).reshape(2, -1)
+    there = comm.allreduce(here.any(axis=0).astype(np.int64), "max") > 0
+    weights, kind = None, local.out.weight_type
+    if kind is not None:
+        wide = np.dtype(np.int64 if kind.kind == "i" else np.float64)
+        least = np.full(low.size, np.iinfo(wide).max if kind.kind == "i" else np.inf, wide)
+        least[here.ravel()] = local.out.weights[low[here.ravel()]]  # type: ignore[index]
+        weights = comm.allreduce(least.reshape(2, -1).min(axis=0), "min")[there].astype(kind)
+    add = Arcs(pairs[0][there], pairs[1][there], weights)
+    return replace(what, remove=Arcs(pairs[0], pairs[1]), add=add)
