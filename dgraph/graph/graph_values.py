@@ -31,6 +31,7 @@ class GraphValues:
     comm: Comm
     version: Any
     _undirected: Any
+    _arc_sum: int | None
     _columns = VertexColumns({})
 
     @property
@@ -120,19 +121,23 @@ class GraphValues:
         gone = read_batch("remove", remove, None, named, comm)
         with comm.together():
             fitted = fitted_weights(batch, known.weight_type, facts.merge == "count")
-        what = numbered(ids, known.arcs, facts.name, batch, fitted, gone, comm)
-        partition = source._partition()
-        made = change(known, partition.local, what, comm)
-        shift = what.below if named else None
+        what = numbered(ids, known.n, known.arcs, facts.name, batch, fitted, gone, comm)
+        made = change(known, source._partition().local, what, comm)
         ends = what.ids.to_original(np.concatenate([what.add.src, what.add.dst]), comm)
-        version = self.version.after(ends.reshape(2, -1).T, len(what.remove) > 0, made.raised, shift)
-        other = source._changed(made.known, partition._replace(local=made.local), version)
+        version = self.version.after(
+            ends.reshape(2, -1).T, len(what.remove) > 0, made.raised, what.below if named else None
+        )  # fmt: skip
+        hashed = self._arc_sum if ids.ascending and not what.shifts else None
+        other = source._changed(made, version, None if hashed is None else made.arc_sum(hashed, comm))
         both = self._undirected
-        if both is not None:
-            both, of_both = both._on_host(), undirected_change(what, made.local, comm)
-            partition = both._partition()
-            made = change(both._known, partition.local, of_both, comm, lenient=True)
-            other._undirected = both._changed(made.known, partition._replace(local=made.local), version)
+        if both is not None and self.policy in both._locals:
+            before = both._known, both._locals[self.policy].local
+
+            def make() -> Any:
+                of_both = undirected_change(what, made.local, comm)
+                return both._changed(change(*before, of_both, comm, lenient=True), version, None)
+
+            other._undirected_from = make
         if self._columns:
             gids = shifted(np.arange(self.block.first, self.block.first + self.block.rows), what.below)
             stored = self._columns.stored.items()

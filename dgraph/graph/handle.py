@@ -15,9 +15,10 @@ from dgraph.comm import Comm, collective, communicator
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
 from dgraph.graph.build.clean import symmetrised
-from dgraph.graph.build.fingerprint import fingerprint, local_fingerprint
+from dgraph.graph.build.fingerprint import block_sum, local_sum, text
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.build.rows_of_parts import rows_of
+from dgraph.graph.changes.change import Changed
 from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
 from dgraph.graph.graph_values import GraphValues
@@ -85,6 +86,9 @@ class Graph(Constructors, GraphValues):
     _locals = SharedAttribute()
     _undirected = SharedAttribute()
     _fingerprint = SharedAttribute()
+    _arc_sum = SharedAttribute()
+    _undirected_from = SharedAttribute()
+    """Makes the undirected form from that of the graph before a change; None: there is none."""
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.comm = comm
@@ -130,6 +134,7 @@ class Graph(Constructors, GraphValues):
     def _release(self) -> None:
         """Drop the rows of this handle."""
         self._shared.pop("_rows", None)
+        self._shared.pop("_undirected_from", None)
 
     def __enter__(self) -> Graph:
         return self
@@ -253,13 +258,14 @@ class Graph(Constructors, GraphValues):
         except partitioning.PolicyError as refused:
             raise UsageError(str(refused)) from refused
 
-    def _changed(self, known: GraphFacts, partition: Partitioned, version: Version) -> Graph:
+    def _changed(self, made: Changed, version: Version, arc_sum: int | None) -> Graph:
         """Return the graph of a changed partition, with this handle's policy and device."""
-        made = Graph.__new__(Graph)
-        made.comm = self.comm
-        made._begin(known, None)
-        made.version, made._locals[self.policy] = version, partition
-        return made.on(self.policy, self.device)
+        other = Graph.__new__(Graph)
+        other.comm = self.comm
+        other._begin(made.known, None)
+        other.version, other._arc_sum = version, arc_sum
+        other._locals[self.policy] = self._locals[self.policy]._replace(local=made.local)
+        return other.on(self.policy, self.device)
 
     @property
     def evidence(self) -> Any:
@@ -316,13 +322,22 @@ class Graph(Constructors, GraphValues):
         return None
 
     def _hashed(self) -> str:
-        rows, ids = self._rows, self.ids
-        if self._locals and (rows is None or not (ids.ascending or rows.fingerprint)):  # a changed graph
-            local = next(iter(self._locals.values())).local
-            if not ids.ascending:
-                local = replace(local, gids=ids.base.to_gid(local.original, self.comm))  # type: ignore[attr-defined]
-            return local_fingerprint(local, self.comm)
-        return fingerprint(self.block, self.comm)
+        rows = self._rows
+        if rows is not None and rows.fingerprint:
+            return rows.fingerprint
+        return text(self.n, self.directed, self.arc_sum())
+
+    def arc_sum(self) -> int:
+        """Return the sum of arcs' hashes that the fingerprint is made of; collective."""
+        if self._arc_sum is None:
+            rows, ids = self._rows, self.ids
+            if self._locals and (rows is None or not ids.ascending):  # a changed graph
+                local = next(iter(self._locals.values())).local
+                gids = local.gids if ids.ascending else ids.base.to_gid(local.original, self.comm)  # type: ignore[attr-defined]
+                self._arc_sum = local_sum(local, gids, self.comm)
+            else:
+                self._arc_sum = block_sum(self.block, self.comm)
+        return self._arc_sum
 
     @collective
     def fingerprint(self) -> str:
@@ -337,7 +352,8 @@ class Graph(Constructors, GraphValues):
         if not self.directed:
             return self
         if self._undirected is None:
-            self._undirected = self._symmetrised()
+            make, self._undirected_from = self._undirected_from, None
+            self._undirected = make() if make else self._symmetrised()
         other = self._undirected.on(self.policy, self.device)
         if self._columns:
             gids = np.arange(self.block.first, self.block.first + self.block.rows)

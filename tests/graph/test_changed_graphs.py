@@ -165,7 +165,7 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
         ids_, before = graph.vertices(), graph.fingerprint()
         graph = graph.with_columns(text=(ids_, [str(each) for each in ids_]))
         first = graph
-        graph._partition().local.incoming
+        graph._partition().local.incoming  # noqa: B018
         for more, gone in steps:
             u, v, w = columns(more)
             pairs = np.stack([u, v], axis=1) if len(u) else None

@@ -14,15 +14,15 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import GraphFacts
+from dgraph.graph.build.fingerprint import changed_sum
 from dgraph.graph.build.local_graph import check_size, mirror_degrees, mirrors_of_peers
 from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.build.shuffle import Masters
 from dgraph.graph.changes.local_numbers import Numbers, lids_of, numbers_after
-from dgraph.graph.changes.merge_rows import Arcs, find, merged
+from dgraph.graph.changes.merge_rows import Arcs, count_some, find, merged
 from dgraph.graph.changes.new_edges import distinct, merged_weights
-from dgraph.graph.changes.numbered_batch import NumberedChange, both_ways
+from dgraph.graph.changes.numbered_batch import NumberedChange, both_ways, distinct_pairs, pair_numbers
 from dgraph.graph.local import Csr, LocalGraph
-from dgraph.graph.rows import count_columns
 from dgraph.graph.version import shifted
 
 
@@ -34,11 +34,19 @@ class Changed:
         local: this rank's part.
         known: size and facts of the graph.
         raised: True if the weight of an edge rose.
+        gone, came: arcs that this rank removed and inserted; one whose weight changed is in both.
     """
 
     local: LocalGraph
     known: GraphFacts
     raised: bool
+    gone: Arcs
+    came: Arcs
+
+    def arc_sum(self, before: int, comm: Comm) -> int:
+        """Return the sum of arcs' hashes from that of the graph before, if gids did not change; collective."""
+        gone, came = ((arcs.src, arcs.dst, arcs.weights) for arcs in (self.gone, self.came))
+        return changed_sum(before, gone, came, comm)
 
 
 @dataclass(frozen=True)
@@ -80,13 +88,13 @@ def change(known: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Com
             add = add[add.src != add.dst]
         if not known.directed:
             add, remove = both_ways(add), both_ways(remove)
-        remove = Arcs(*np.unique(np.stack([remove.src, remove.dst]), axis=1))
+            remove = distinct_pairs(remove, what.n)
         add = distinct(add, facts.merge, facts.duplicates_kept)
     gone = _find(local, gids, remove, comm)
     if not lenient:
         _refuse_missing(what, remove, gone, known, comm)
     held = _find(local, gids, add, comm)
-    there = (held.copies > 0) & ~_among(add, remove)
+    there = (held.copies > 0) & ~np.isin(pair_numbers(add, what.n), pair_numbers(remove, what.n))
     replaced, raised = _replaced(local, add, held, there, known, comm)
     fresh = np.ones(len(add), bool) if facts.duplicates_kept else ~there
     add, held = add[fresh], held[fresh]
@@ -104,14 +112,23 @@ def change(known: GraphFacts, local: LocalGraph, what: NumberedChange, comm: Com
     out = _merged(local.out, local, gids, numbers, cut, put)
     more = _Sums((remove, add), (-gone.copies, np.ones(len(add), np.int64)))
     made = _assembled(known, local, numbers, out, more, what, comm)
-    if "incoming" in local.__dict__:
-        made.__dict__["incoming"] = _merged(local.incoming, local, gids, numbers, cut.reversed(), put.reversed())
+    if known.directed and "incoming" in local.__dict__:
+        before = local.incoming
+        made.incoming_from = lambda: _merged(before, local, gids, numbers, cut.reversed(), put.reversed())
     notes = [*facts.notes, f"changed: {len(what.add):,} edges to add, {len(what.remove):,} to remove"]
-    facts = replace(
-        facts, notes=notes, isolated=_isolated(made, comm), largest_degree=comm.largest(made.largest_degree)
-    )
+    isolated = facts.isolated + what.below.size + _isolated(made, more, comm)
+    facts = replace(facts, notes=notes, isolated=isolated, largest_degree=comm.largest(made.largest_degree))
     size = GraphFacts(made.n, made.m, made.arcs, known.directed, known.weight_type, what.ids, facts)
-    return Changed(made, size, raised)
+    return Changed(made, size, raised, _removed(local, gids, cut), put)
+
+
+def _removed(local: LocalGraph, gids: np.ndarray, cut: Arcs) -> Arcs:
+    """Return the copies here of the arcs that go, with their weights."""
+    low, high = find(local.out, gids, lids_of(local.masters, gids, local.own_mirrors, cut.src), cut.dst)
+    copies = high - low
+    arcs = np.repeat(np.arange(len(cut)), copies)
+    at = np.arange(copies.sum()) + np.repeat(low - np.cumsum(copies) + copies, copies)
+    return Arcs(cut.src[arcs], cut.dst[arcs], None if local.out.weights is None else local.out.weights[at])
 
 
 @dataclass(frozen=True)
@@ -155,14 +172,6 @@ def _refuse_missing(what: NumberedChange, remove: Arcs, gone: _Found, known: Gra
     raise UsageError(
         f"remove: the graph {known.facts.name} has no edge {names[0]} {arrow} {names[1]}; leave it out"
     )
-
-
-def _among(some: Arcs, others: Arcs) -> np.ndarray:
-    """Return True for the arcs of ``some`` whose ends are those of one of ``others``."""
-    both = np.stack([np.concatenate([some.src, others.src]), np.concatenate([some.dst, others.dst])])
-    _, number = np.unique(both, axis=1, return_inverse=True)
-    number = number.ravel()
-    return np.isin(number[: len(some)], number[len(some) :])
 
 
 def _replaced(
@@ -222,7 +231,7 @@ def _assembled(
 ) -> LocalGraph:
     """Put the parts together; collective."""
     masters, gids, copies = numbers.masters, numbers.gids, int(more.copies.sum())
-    degrees = _carried(local.out_degree[: local.masters], numbers, masters)
+    degrees = np.array(_carried(local.out_degree[: local.masters], numbers, masters))
     at = lids_of(masters, gids, {}, more.sources)
     np.add.at(degrees, at[at >= 0], more.copies[at >= 0])
     peers = local.peer_mirrors
@@ -236,7 +245,9 @@ def _assembled(
     else:
         original = _carried(local.original, numbers, len(gids))
         new = np.flatnonzero(numbers.former < 0) if numbers.former is not None else np.zeros(0, np.int64)
-        original[new] = what.ids.to_original(gids[new], comm)
+        fresh = what.ids.to_original(gids[new], comm)
+        if new.size:
+            original[new] = fresh
     edges = copies if known.directed else (copies - more.loops) // 2 + more.loops
     return LocalGraph(
         n=known.n + what.below.size, m=known.m + edges, arcs=known.arcs + copies, masters=masters, gids=gids,
@@ -248,29 +259,33 @@ def _assembled(
 def _carried(values: np.ndarray, numbers: Numbers, size: int) -> np.ndarray:
     """Return values by lid after a change, 0 for new vertices."""
     if numbers.former is None:
-        return np.array(values)
+        return values
     old = np.flatnonzero(numbers.former[:size] >= 0)
     carried = np.zeros(size, values.dtype)
     carried[old] = values[numbers.former[old]]
     return carried
 
 
-def _isolated(local: LocalGraph, comm: Comm) -> int:
-    """Return the number of vertices without an arc; collective."""
-    alone = local.out_degree[: local.masters] == 0
-    if local.directed and comm.total(int(np.count_nonzero(alone))):
-        if "incoming" in local.__dict__:
-            entered = np.diff(local.incoming.offsets) > 0
-        else:
-            entered = count_columns(local.out.neighbours, 0, local.size) > 0
-        alone &= ~entered[: local.masters]
-        if comm.size > 1:
-            sent = [np.zeros(0, np.uint8)] * comm.size
-            for peer, side in local.own_mirrors.items():
-                low, high = side.span("column")
-                sent[peer] = entered[side.first + low : side.first + high].astype(np.uint8)
-            for peer, came in enumerate(comm.alltoallv(sent)):
-                if came.size:
-                    side = local.peer_mirrors[peer]
-                    alone[side.lids[slice(*side.span("column"))][came > 0]] = False  # type: ignore[index]
-    return comm.total(int(np.count_nonzero(alone)))
+def _isolated(local: LocalGraph, more: _Sums, comm: Comm) -> int:
+    """Return how many more vertices have no arc; new vertices had none; collective."""
+    targets = np.concatenate([each.dst for each in more.arcs])
+    ends, at = np.unique(np.concatenate([more.sources, targets]), return_inverse=True)
+    out, into = (np.zeros(ends.size, np.int64) for _ in range(2))
+    np.add.at(out, at.ravel()[: targets.size], more.copies)
+    np.add.at(into, at.ravel()[targets.size :], more.copies)
+    lids = lids_of(local.masters, local.gids, local.own_mirrors, ends)
+    mine = np.flatnonzero((lids >= 0) & (lids < local.masters))
+    leave = np.zeros(ends.size, np.int64)
+    leave[mine] = local.out_degree[lids[mine]]
+    leave = comm.allreduce(leave)
+    asked = (leave == 0) | (leave == out)
+    if not local.directed or not asked.any():
+        return int(np.count_nonzero(leave == 0)) - int(np.count_nonzero(leave == out))
+    enter, here = np.zeros(ends.size, np.int64), np.flatnonzero(asked & (lids >= 0))
+    counted, counts = np.zeros(local.size, np.bool_), np.zeros(local.size, np.int32)
+    counted[lids[here]] = True
+    count_some(local.out.neighbours, counted, counts)
+    enter[here] = counts[lids[here]]
+    enter = comm.allreduce(enter)
+    now, before = (leave == 0) & (enter == 0), (leave == out) & (enter == into)
+    return int(np.count_nonzero(now)) - int(np.count_nonzero(before))

@@ -44,11 +44,13 @@ def lids_of(masters: int, gids: np.ndarray, own_mirrors: dict[int, Mirrors], wan
         own_mirrors: groups of the mirrors.
         wanted: gids.
     """
-    spans = [(0, masters)]
+    found, spans = np.full(wanted.size, -1, np.int64), [(0, masters)]
+    if masters and gids[masters - 1] - gids[0] == masters - 1:  # consecutive, as on one rank and in blocks
+        here = (wanted >= gids[0]) & (wanted <= gids[masters - 1])
+        found[here], spans = wanted[here] - gids[0], []
     for side in own_mirrors.values():
         cuts = [side.first + cut for cut in (0, side.rows, side.columns, side.count)]
         spans += zip(cuts[:-1], cuts[1:], strict=True)
-    found = np.full(wanted.size, -1, np.int64)
     for first, last in spans:
         if first < last:
             at = np.minimum(np.searchsorted(gids[first:last], wanted), last - first - 1) + first

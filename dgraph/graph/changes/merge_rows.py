@@ -75,11 +75,19 @@ def merged(csr: Csr, gids: np.ndarray, numbers: Numbers, cut: tuple, put: tuple)
     puts = put_rows[order], at[order], put_lids[order].astype(np.uint32)
     inserted = put_weights[order].astype(csr.weights.dtype, copy=False) if weighed else None
     size = csr.arcs - int((high - low).sum()) + len(put_rows)
-    former = np.arange(len(csr.offsets) - 1) if numbers.former is None else numbers.former
-    offsets, neighbours = np.empty(len(former) + 1, np.int64), np.empty(size, np.uint32)
+    neighbours = np.empty(size, np.uint32)
     weights = np.empty(size, csr.weights.dtype) if weighed else None  # type: ignore[union-attr]
-    old = csr.offsets, csr.neighbours, csr.weights
-    _merge(former, *old, numbers.lids, *cuts, *puts, inserted, offsets, neighbours, weights)
+    if numbers.former is None:
+        more = np.zeros(len(csr.offsets), np.int64)
+        np.add.at(more, cuts[0] + 1, cuts[1] - cuts[2])
+        np.add.at(more, puts[0] + 1, 1)
+        offsets = np.cumsum(more, out=more)
+        offsets += csr.offsets
+        _merge_in_place(csr.neighbours, csr.weights, *cuts[1:], *puts[1:], inserted, neighbours, weights)
+    else:
+        offsets = np.empty(len(numbers.former) + 1, np.int64)
+        old = csr.offsets, csr.neighbours, csr.weights
+        _merge(numbers.former, *old, numbers.lids, *cuts, *puts, inserted, offsets, neighbours, weights)
     return Csr(offsets, neighbours, weights)
 
 
@@ -112,6 +120,39 @@ def _among_equals(weights, new, first, at):
 
 
 @njit(cache=True)
+def _merge_in_place(
+    neighbours, weights, cut_low, cut_high, put_at, put_lids, put_weights, out, out_weights
+):  # fmt: skip
+    """Merge where lids stay: positions ascend over all rows, and what lies between them is copied at once."""
+    c, p, at, end = 0, 0, np.int64(0), np.int64(0)
+    while True:
+        putting = p < put_at.size and (c == cut_low.size or put_at[p] <= cut_low[c])
+        cutting = not putting and c < cut_low.size
+        last = np.int64(neighbours.size)
+        if putting:
+            last = put_at[p]
+        elif cutting:
+            last = cut_low[c]
+        if last > at:
+            out[end : end + last - at] = neighbours[at:last]
+            if weights is not None:
+                out_weights[end : end + last - at] = weights[at:last]
+            end += last - at
+            at = last
+        if putting:
+            out[end] = put_lids[p]
+            if weights is not None:
+                out_weights[end] = put_weights[p]
+            end += 1
+            p += 1
+        elif cutting:
+            at = cut_high[c]
+            c += 1
+        else:
+            break
+
+
+@njit(cache=True)
 def _merge(
     former, offsets, neighbours, weights, lids, cut_rows, cut_low, cut_high, put_rows, put_at, put_lids, put_weights,
     out_offsets, out, out_weights,
@@ -132,12 +173,8 @@ def _merge(
                 last = put_at[p]
             elif cutting:
                 last = cut_low[c]
-            if lids is None:
-                for i in range(at, last):
-                    out[end + i - at] = neighbours[i]
-            else:
-                for i in range(at, last):
-                    out[end + i - at] = lids[neighbours[i]]
+            for i in range(at, last):
+                out[end + i - at] = lids[neighbours[i]]
             if weights is not None:
                 for i in range(at, last):
                     out_weights[end + i - at] = weights[i]
@@ -156,3 +193,11 @@ def _merge(
             else:
                 break
     out_offsets[former.size] = end
+
+
+@njit(cache=True)
+def count_some(neighbours, counted, counts):
+    """Count how often lids occur, of those that ``counted`` marks."""
+    for i in range(neighbours.size):
+        if counted[neighbours[i]]:
+            counts[neighbours[i]] += 1

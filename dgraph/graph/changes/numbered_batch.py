@@ -24,12 +24,14 @@ class NumberedChange:
 
     Attributes:
         ids: map of the changed graph.
+        n: number of its vertices.
         below: for each new vertex the number of former gids below its gid, ascending, int64.
         remove: edges to remove, distinct.
         add: edges to add, as listed.
     """
 
     ids: VertexIds
+    n: int
     below: np.ndarray
     remove: Arcs
     add: Arcs
@@ -39,14 +41,20 @@ class NumberedChange:
         """Gids of the new vertices, ascending."""
         return self.below + np.arange(self.below.size)
 
+    @property
+    def shifts(self) -> bool:
+        """True if former vertices have other gids."""
+        return bool(self.below.size) and int(self.below[0]) + self.below.size < self.n
+
 
 def numbered(
-    ids: VertexIds, arcs: int, name: str, add: EdgeBatch, weights: np.ndarray | None, remove: EdgeBatch, comm: Comm
+    ids: VertexIds, n: int, arcs: int, name: str, add: EdgeBatch, weights: np.ndarray | None, remove: EdgeBatch, comm: Comm
 ) -> NumberedChange:
     """Number the vertices of a change; collective.
 
     Args:
         ids: the graph's map.
+        n: the graph's vertices.
         arcs: the graph's arcs.
         name: the graph's name, for messages.
         add: edges to add; their ends become vertices.
@@ -72,8 +80,8 @@ def numbered(
         ids, below = ids.grown(fresh, comm)
         came = _gids(ids, ends, comm)  # type: ignore[arg-type]
     gone = shifted(gone, below)
-    both = np.unique(gone.reshape(2, -1), axis=1)
-    return NumberedChange(ids, below, Arcs(both[0], both[1]), Arcs(*came.reshape(2, -1), weights))
+    n += below.size
+    return NumberedChange(ids, n, below, distinct_pairs(Arcs(*gone.reshape(2, -1)), n), Arcs(*came.reshape(2, -1), weights))
 
 
 def _gids(ids: VertexIds, vertices: np.ndarray, comm: Comm) -> np.ndarray:
@@ -99,6 +107,18 @@ def _check_range(ids: VertexIds, fresh: np.ndarray, edges: int, name: str) -> No
 
 def _text(vertex) -> str:
     return str(decode_names(np.array([vertex]))[0]) if isinstance(vertex, bytes) else str(vertex)
+
+
+def pair_numbers(arcs: Arcs, n: int) -> np.ndarray:
+    """Return a number for each arc, the same for equal ends and ascending by source, then target: (k,)."""
+    if n <= 1 << 32:
+        return arcs.src.astype(np.uint64) * np.uint64(n) + arcs.dst.astype(np.uint64)
+    return np.unique(np.stack([arcs.src, arcs.dst]), axis=1, return_inverse=True)[1].ravel()
+
+
+def distinct_pairs(arcs: Arcs, n: int) -> Arcs:
+    """Return one arc of each pair of ends, in their order."""
+    return arcs[np.unique(pair_numbers(arcs, n), return_index=True)[1]]
 
 
 def both_ways(edges: Arcs) -> Arcs:

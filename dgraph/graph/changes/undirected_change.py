@@ -9,7 +9,7 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.graph.changes.local_numbers import lids_of
 from dgraph.graph.changes.merge_rows import Arcs, find
-from dgraph.graph.changes.numbered_batch import NumberedChange
+from dgraph.graph.changes.numbered_batch import NumberedChange, distinct_pairs
 from dgraph.graph.local import LocalGraph
 
 
@@ -24,11 +24,9 @@ def undirected_change(what: NumberedChange, local: LocalGraph, comm: Comm) -> Nu
         local: this rank's part of the directed graph after it.
         comm: communicator of the ranks.
     """
-    ends = np.stack(
-        [np.concatenate([what.add.src, what.remove.src]), np.concatenate([what.add.dst, what.remove.dst])]
-    )  # fmt: skip
-    pairs = np.unique(np.sort(ends, axis=0), axis=1)
-    arcs = Arcs(np.concatenate([pairs[0], pairs[1]]), np.concatenate([pairs[1], pairs[0]]))
+    ends = np.stack([what.add.src, what.add.dst]), np.stack([what.remove.src, what.remove.dst])
+    pairs = distinct_pairs(Arcs(*np.sort(np.concatenate(ends, axis=1), axis=0)), what.n)
+    arcs = Arcs(np.concatenate([pairs.src, pairs.dst]), np.concatenate([pairs.dst, pairs.src]))
     rows = lids_of(local.masters, local.gids, local.own_mirrors, arcs.src)
     low, high = find(local.out, local.gids, rows, arcs.dst)
     here = (high > low).reshape(2, -1)
@@ -39,5 +37,4 @@ def undirected_change(what: NumberedChange, local: LocalGraph, comm: Comm) -> Nu
         least = np.full(low.size, np.iinfo(wide).max if kind.kind == "i" else np.inf, wide)
         least[here.ravel()] = local.out.weights[low[here.ravel()]]  # type: ignore[index]
         weights = comm.allreduce(least.reshape(2, -1).min(axis=0), "min")[there].astype(kind)
-    add = Arcs(pairs[0][there], pairs[1][there], weights)
-    return replace(what, remove=Arcs(pairs[0], pairs[1]), add=add)
+    return replace(what, remove=pairs, add=Arcs(pairs.src[there], pairs.dst[there], weights))
