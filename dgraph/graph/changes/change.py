@@ -19,7 +19,7 @@ from dgraph.graph.build.local_graph import check_size, mirror_degrees, mirrors_o
 from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.build.shuffle import Masters
 from dgraph.graph.changes.local_numbers import Numbers, lids_of, numbers_after
-from dgraph.graph.changes.merge_rows import Arcs, count_some, find, merged
+from dgraph.graph.changes.merge_rows import Arcs, carry, count_some, find, merged
 from dgraph.graph.changes.new_edges import distinct, merged_weights
 from dgraph.graph.changes.numbered_batch import NumberedChange, both_ways, distinct_pairs, pair_numbers
 from dgraph.graph.local import Csr, LocalGraph
@@ -244,7 +244,7 @@ def _assembled(
         original = what.ids.to_original(gids, comm)
     else:
         original = _carried(local.original, numbers, len(gids))
-        new = np.flatnonzero(numbers.former < 0) if numbers.former is not None else np.zeros(0, np.int64)
+        new = np.zeros(0, np.int64) if numbers.former is None else np.flatnonzero(numbers.former < 0)
         fresh = what.ids.to_original(gids[new], comm)
         if new.size:
             original[new] = fresh
@@ -260,9 +260,8 @@ def _carried(values: np.ndarray, numbers: Numbers, size: int) -> np.ndarray:
     """Return values by lid after a change, 0 for new vertices."""
     if numbers.former is None:
         return values
-    old = np.flatnonzero(numbers.former[:size] >= 0)
     carried = np.zeros(size, values.dtype)
-    carried[old] = values[numbers.former[old]]
+    carry(values, numbers.former, carried)
     return carried
 
 

@@ -66,6 +66,7 @@ def merged(csr: Csr, gids: np.ndarray, numbers: Numbers, cut: tuple, put: tuple)
     put_from, put_rows, put_gids, put_lids, put_weights = put
     low, high = find(csr, gids, cut_from, cut_gids)
     order = np.lexsort((low, cut_rows))
+    order = order[low[order] < high[order]]
     cuts = cut_rows[order], low[order], high[order]
     first, at = find(csr, gids, put_from, put_gids)
     weighed = csr.weights is not None
@@ -77,17 +78,22 @@ def merged(csr: Csr, gids: np.ndarray, numbers: Numbers, cut: tuple, put: tuple)
     size = csr.arcs - int((high - low).sum()) + len(put_rows)
     neighbours = np.empty(size, np.uint32)
     weights = np.empty(size, csr.weights.dtype) if weighed else None  # type: ignore[union-attr]
-    if numbers.former is None:
-        more = np.zeros(len(csr.offsets), np.int64)
-        np.add.at(more, cuts[0] + 1, cuts[1] - cuts[2])
-        np.add.at(more, puts[0] + 1, 1)
-        offsets = np.cumsum(more, out=more)
-        offsets += csr.offsets
-        _merge_in_place(csr.neighbours, csr.weights, *cuts[1:], *puts[1:], inserted, neighbours, weights)
+    former, lids = numbers.former, numbers.lids
+    counts = np.diff(csr.offsets)
+    if lids is None or _in_order(counts, lids):
+        offsets = np.zeros((len(counts) if former is None else len(former)) + 1, np.int64)
+        offsets[slice(1, None) if lids is None else lids.astype(np.int64) + 1] = counts
+        if lids is not None:  # a row that was empty or new has its place after the rows that are before it now
+            starts = np.where(put_from < 0, 0, csr.offsets[np.maximum(put_from, 0)])
+            puts = puts[0], puts[1] + (np.cumsum(offsets)[put_rows] - starts)[order], puts[2]
+        np.subtract.at(offsets, cuts[0] + 1, cuts[2] - cuts[1])
+        np.add.at(offsets, puts[0] + 1, 1)
+        np.cumsum(offsets, out=offsets)
+        _merge(csr.neighbours, csr.weights, lids, *cuts[1:], *puts[1:], inserted, neighbours, weights)
     else:
-        offsets = np.empty(len(numbers.former) + 1, np.int64)
+        offsets = np.empty(len(former) + 1, np.int64)  # type: ignore[arg-type]
         old = csr.offsets, csr.neighbours, csr.weights
-        _merge(numbers.former, *old, numbers.lids, *cuts, *puts, inserted, offsets, neighbours, weights)
+        _merge_by_row(former, *old, lids, *cuts, *puts, inserted, offsets, neighbours, weights)
     return Csr(offsets, neighbours, weights)
 
 
@@ -112,6 +118,26 @@ def _find(offsets, neighbours, gids, rows, targets, first, last):
 
 
 @njit(cache=True)
+def _in_order(counts, lids):
+    """Return True if rows that are not empty keep their order."""
+    last = np.int64(-1)
+    for row in range(counts.size):
+        if counts[row]:
+            if np.int64(lids[row]) < last:
+                return False
+            last = np.int64(lids[row])
+    return True
+
+
+@njit(cache=True)
+def carry(values, former, out):
+    """Copy values by former lid to ``out`` by lid; new vertices keep what ``out`` has."""
+    for i in range(out.size):
+        if former[i] >= 0:
+            out[i] = values[former[i]]
+
+
+@njit(cache=True)
 def _among_equals(weights, new, first, at):
     """Move ``at`` back from the end of the equal arcs to the place of the weight."""
     for i in range(at.size):
@@ -120,10 +146,10 @@ def _among_equals(weights, new, first, at):
 
 
 @njit(cache=True)
-def _merge_in_place(
-    neighbours, weights, cut_low, cut_high, put_at, put_lids, put_weights, out, out_weights
+def _merge(
+    neighbours, weights, lids, cut_low, cut_high, put_at, put_lids, put_weights, out, out_weights
 ):  # fmt: skip
-    """Merge where lids stay: positions ascend over all rows, and what lies between them is copied at once."""
+    """Merge where rows keep their order: positions ascend over all rows, and what lies between is copied at once."""
     c, p, at, end = 0, 0, np.int64(0), np.int64(0)
     while True:
         putting = p < put_at.size and (c == cut_low.size or put_at[p] <= cut_low[c])
@@ -134,7 +160,12 @@ def _merge_in_place(
         elif cutting:
             last = cut_low[c]
         if last > at:
-            out[end : end + last - at] = neighbours[at:last]
+            if lids is None:
+                out[end : end + last - at] = neighbours[at:last]
+            else:
+                piece, renamed = neighbours[at:last], out[end : end + last - at]
+                for i in range(last - at):
+                    renamed[i] = lids[piece[i]]
             if weights is not None:
                 out_weights[end : end + last - at] = weights[at:last]
             end += last - at
@@ -153,7 +184,7 @@ def _merge_in_place(
 
 
 @njit(cache=True)
-def _merge(
+def _merge_by_row(
     former, offsets, neighbours, weights, lids, cut_rows, cut_low, cut_high, put_rows, put_at, put_lids, put_weights,
     out_offsets, out, out_weights,
 ):  # fmt: skip
