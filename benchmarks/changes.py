@@ -15,7 +15,7 @@ import numpy as np
 import dgraph
 from benchmarks import record
 
-GRAPHS = {"rmat20": "rmat:20", "rmat20sym": "rmat:20,symmetric", "uniform20": "uniform:20"}
+GRAPHS = {"rmat20": "rmat:20", "uniform20": "uniform:20"}
 WEIGHTS, SHARE = "1..255", 1000
 """Weights; a batch has one edge for this many of the graph."""
 
@@ -53,11 +53,11 @@ class Timer:
     def __init__(self, comm) -> None:
         self.comm = comm
 
-    def __call__(self, call):
-        """Return the result of ``call``, and [wall, CPU] seconds."""
+    def __call__(self, call, *words, **settings):
+        """Return the result of a call, and [wall, CPU] seconds."""
         self.comm.barrier()
         wall, cpu = time.perf_counter(), time.process_time()
-        result = call()
+        result = call(*words, **settings)
         spent = np.array([time.perf_counter() - wall, time.process_time() - cpu])
         return result, self.comm.allreduce(spent, "max").tolist()
 
@@ -65,38 +65,36 @@ class Timer:
 def _rank(name: str, repeat: int, told: Path) -> None:
     """Run as a rank; rank 0 writes the rows: ``before`` is the graph built anew, or the run from scratch."""
     comm = dgraph.communicator()
-    timed, rows = Timer(comm), []
+    timed, rows, rng = Timer(comm), [], np.random.default_rng(1)
     graph = dgraph.Graph.load(GRAPHS[name], weights=WEIGHTS)
-    answers = {each: dgraph.run(each, graph, **settings) for each, settings in ALGORITHMS.items()}
-    rng = np.random.default_rng(1)
-    size = graph.m // SHARE
+    dgraph.bfs(graph, **START)
+    size, block = graph.m // SHARE, graph.block
     add, weights = rng.integers(0, graph.n, (size, 2)), rng.integers(1, 256, size)
-    block = graph.block
-    first = block.sources()[: size // comm.size], block.targets[: size // comm.size]
-    batches = {"insertions": (add, None), "insertions and deletions": (add, np.stack(first, axis=1).astype(np.int64))}
-    for what, (more, gone) in batches.items():
-        rebuilt, change, alone, made = [], [], [], graph
+    first = np.stack([block.sources()[: size // comm.size], block.targets[: size // comm.size]], axis=1)
+    for what, gone in (("insertions", None), ("insertions and deletions", first.astype(np.int64))):
+        rebuilt, started, alone, made = [], [], [], graph
         for _ in range(repeat + 1):
-            made, spent = timed(lambda: _changed(comm, graph, more, gone, weights))
-            _, rest = timed(lambda: dgraph.bfs(made, **START))
+            made, spent = timed(_changed, comm, graph, add, gone, weights)
+            _, rest = timed(dgraph.bfs, made, **START)
             alone.append(spent)
-            change.append([one + other for one, other in zip(spent, rest, strict=True)])
-        src, dst, carried = made.block.sources(), made.block.targets, made.block.weights
-        for _ in range(repeat + 1):
-            rebuilt.append(timed(lambda: _built(src, dst, carried, graph))[1])
-        rows.append({"what": f"{what}, to the first run", "before": rebuilt[1:], "after": change[1:]})
+            started.append([one + other for one, other in zip(spent, rest, strict=True)])
+        order = rng.permutation(made.block.targets.size)
+        listed = [each[order] for each in (made.block.sources(), made.block.targets, made.block.weights)]
+        rebuilt = [timed(_built, graph, *listed)[1] for _ in range(repeat + 1)]
+        rows.append({"what": f"{what}, to the first run", "before": rebuilt[1:], "after": started[1:]})
         rows.append({"what": f"{what}, with_edges alone", "before": rebuilt[1:], "after": alone[1:]})
+    answers = {each: dgraph.run(each, graph, **settings) for each, settings in ALGORITHMS.items()}
     made = _changed(comm, graph, add, None, weights)
     for each, settings in ALGORITHMS.items():
-        cold, warm, edges = [], [], [0, 0]
+        pairs, runs = [], []
         for _ in range(repeat + 1):
-            result, spent = timed(lambda: dgraph.run(each, made, **settings))
-            cold.append(spent)
-            again, spent = timed(lambda: dgraph.run(each, made, previous=answers[each], **settings))
-            warm.append(spent)
-            edges = [run.report["rounds"]["frontier_edges"] for run in (result, again)]
-        row = {"what": each, "before": cold[1:], "after": warm[1:], "edges": edges}
-        rows.append(row | {"rounds": [result.rounds, again.rounds], "started": again.summary["started"]})
+            runs = [timed(dgraph.run, each, made, previous=old, **settings) for old in (None, answers[each])]
+            pairs.append([spent for _, spent in runs])
+        cold, warm = zip(*pairs[1:], strict=True)
+        results = [result for result, _ in runs]
+        edges = [result.report["rounds"]["frontier_edges"] for result in results]
+        row = {"what": each, "before": cold, "after": warm, "edges": edges, "started": results[1].summary["started"]}
+        rows.append(row | {"rounds": [result.rounds for result in results]})
     if comm.rank == 0:
         told.write_text(json.dumps([{"graph": name, "ranks": comm.size, "edges_changed": size, **row} for row in rows]))
 
@@ -107,11 +105,10 @@ def _changed(comm, graph, add, remove, weights):
     return graph.with_edges(add if here else None, remove, weights=weights if here else None)
 
 
-def _built(src, dst, weights, graph):
-    """Build a graph of each rank's arcs, partition it and start a run."""
-    made = dgraph.Graph.from_edges(src, dst, weights, n=graph.n, directed=graph.directed)
+def _built(graph, src, dst, weights):
+    """Build a graph of each rank's arcs, which are in no order; partition it and start a run."""
+    made = dgraph.Graph.from_edges(src, dst, weights, n=graph.n, directed=True)
     dgraph.bfs(made, **START)
-    return made
 
 
 def _least(times: list[list[float]]) -> tuple[float, float]:

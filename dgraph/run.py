@@ -130,7 +130,16 @@ def run(
                 every=checkpoint.every, resume=checkpoint.resume, signals=signals,
             )  # fmt: skip
         ctx = Context(
-            local, comm, engine, trace, progress, options.direction, options.sync, options.max_rounds, place, manager,
+            local,
+            comm,
+            engine,
+            trace,
+            progress,
+            options.direction,
+            options.sync,
+            options.max_rounds,
+            place,
+            manager,
             started,
         )
         watching = comm.watchdog.watching(allowed(options.watchdog))
@@ -233,7 +242,9 @@ def _another_search(previous: Result, work: Algorithm) -> str:
     """Return the text of the error for a previous answer to another question."""
     earlier, now = previous.report["algorithm"]["parameters"], work.settings()
     apart = [f"{name}={earlier[name]!r}" for name in now if name in earlier and earlier[name] != now[name]]
-    return f"previous is the answer with {', '.join(apart)}; give one with this call's parameters, or leave previous out"
+    return (
+        f"previous is the answer with {', '.join(apart)}; give one with this call's parameters, or leave previous out"
+    )
 
 
 def _opened(graph: Graph, options: Options, trace: Trace, progress: Progress) -> tuple[Backend, int]:

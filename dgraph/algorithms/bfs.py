@@ -236,7 +236,6 @@ class Bfs(Algorithm):
         summary = {"source": source, "reached": reached, "depth": depth}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
-
     def same_search(self, earlier):
         """Return True if source and depth limit are the same."""
         return all(earlier.get(name) == getattr(self, name) for name in ("source", "depth_limit"))

@@ -149,7 +149,7 @@ class Continued:
 
     def init(self, v, g):
         """Start from the given ranks."""
-        return self.state(v, v.start)  # type: ignore[attr-defined]
+        return self.state(v, v.start)
 
 
 class ContinuedPageRank(Continued, PageRank):

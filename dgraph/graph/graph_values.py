@@ -29,6 +29,7 @@ class GraphValues:
     """Columns and subgraphs of a :class:`~dgraph.Graph`."""
 
     comm: Comm
+    policy: str
     version: Any
     _undirected: Any
     _arc_sum: int | None
@@ -131,6 +132,7 @@ class GraphValues:
         other = source._changed(made, version, None if hashed is None else made.arc_sum(hashed, comm))
         both = self._undirected
         if both is not None and self.policy in both._locals:
+            both = both.on(self.policy)
             before = both._known, both._locals[self.policy].local
 
             def make() -> Any:

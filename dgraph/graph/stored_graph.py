@@ -103,7 +103,7 @@ class StoredGraph(Graph):
     def _assembled(self) -> EdgeBlock:
         with self.comm.together(), reading():
             src, dst, weight = _arcs(self.store, self.comm)
-        block = rows_of_arcs(self._known, src, dst, weight, self.comm)  # type: ignore[arg-type]
+        block = rows_of_arcs(self._known, src, dst, weight, self.comm)
         if self.rule is not None:
             reweigh(block, self.rule, self.seed)
         return block

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loading import agreed, joined, share
@@ -85,7 +84,9 @@ def check_partition(graph, comm) -> list:
         np.add.at(degrees, rows, 1)
     assert local.out_degree.tolist() == degrees[local.gids].tolist()
     at = local.masters
-    lists = comm.allgather_json({peer: [local.gids[m.lids].tolist(), m.columns, m.rows] for peer, m in local.peer_mirrors.items()})
+    lists = comm.allgather_json(
+        {peer: [local.gids[m.lids].tolist(), m.columns, m.rows] for peer, m in local.peer_mirrors.items()}
+    )
     for peer in sorted(local.own_mirrors):
         side = local.own_mirrors[peer]
         assert side.first == at
@@ -150,7 +151,8 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
         mine = slice(comm.rank, None, comm.size)
 
         def columns(rows):
-            rows = rows if kinds["merge"] == "first" and comm.rank == 0 else [] if kinds["merge"] == "first" else rows[mine]
+            in_order = kinds["merge"] == "first"  # rank 0 gives all
+            rows = rows[slice(None if comm.rank == 0 else 0)] if in_order else rows[mine]
             u, v, w = (list(each) for each in zip(*rows, strict=True)) if rows else ([], [], [])
             return ids.of(u), ids.of(v), np.array(w, np.int64)
 
@@ -171,7 +173,9 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
             pairs = np.stack([u, v], axis=1) if len(u) else None
             ends = [ids.of([pair[side] for pair in gone]) for side in (0, 1)]
             graph = graph.with_edges(
-                pairs, np.stack(ends, axis=1) if gone and comm.rank == 0 else None, weights=w if weighted and len(u) else None
+                pairs,
+                np.stack(ends, axis=1) if gone and comm.rank == 0 else None,
+                weights=w if weighted and len(u) else None,
             )
             here = check_partition(graph, comm)
         assert "incoming" in graph._locals[graph.policy].local.__dict__
@@ -209,3 +213,43 @@ def test_changed_graphs_equal_their_edges(edges, changes, kinds):
     assert found.facts.isolated == len(model.vertices - touched)
     degrees = Counter(u for u, _, _ in wanted.elements())
     assert found.facts.largest_degree == max(degrees.values(), default=0)
+
+
+def test_refusals(tmp_path):
+    graph = Graph.from_edges([0, 1], [1, 2], comm=SerialComm())
+    heavy = Graph.from_edges([0, 1], [1, 2], np.array([1, 2], np.int32), comm=SerialComm())
+    named = Graph.from_edges(["a"], ["b"], comm=SerialComm())
+    for call, error, text in (
+        (lambda: graph.with_edges(remove=[[2, 1]]), UsageError, "has no edge 2 → 1"),
+        (lambda: graph.with_edges(remove=[[0, 9]]), UsageError, "9 is not a vertex"),
+        (lambda: graph.with_edges([[0, 2, 1]]), UsageError, r"shape \(1, 3\)"),
+        (lambda: graph.with_edges([["a", "b"]]), UsageError, "holds strings"),
+        (lambda: graph.with_edges([[0, 10**9]]), DataError, "sparse_ids=True"),
+        (lambda: graph.with_edges([[0, 2]], weights=[1]), UsageError, "have no weights"),
+        (lambda: heavy.with_edges([[0, 2]]), UsageError, "give one for every new edge"),
+        (lambda: heavy.with_edges([[0, 2]], weights=[1.5]), DataError, "does not fit"),
+        (lambda: heavy.with_edges([[0, 2]], weights=[1, 2]), UsageError, "different lengths"),
+        (lambda: named.with_edges([[0, 1]]), UsageError, "strings"),
+        (lambda: named.with_edges(remove=[["b", "a"]]), UsageError, "no edge b → a"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
+
+
+def test_tables_counts_and_stores(tmp_path):
+    """A table of edges; weights that count; a changed graph in a store, changed again after it was opened."""
+    comm = SerialComm()
+    graph = Graph.from_edges([5, 5, 9], [9, 9, 7], sparse_ids=True, merge="count", comm=comm)
+    table = pd.DataFrame({"source": [5, 2], "target": [9, 7]})
+    grown = graph.with_edges(table, remove=pd.DataFrame({"src": [9], "dst": [7]}))
+    assert (grown.n, grown.m, grown.vertices().tolist()) == (4, 2, [2, 5, 7, 9])
+    assert sorted(share(grown.block, comm)[0].weights.tolist()) == [1, 3]
+    grown.save_store(tmp_path / "store")
+    opened = Graph.open(tmp_path / "store", comm=comm)
+    assert opened.fingerprint() == grown.fingerprint()
+    again = opened.with_edges([[6, 5]], weights=[4])
+    twin = grown.with_edges([[6, 5]], weights=[4])
+    assert again.fingerprint() == twin.fingerprint()
+    assert again.vertices().tolist() == [2, 5, 6, 7, 9]
+    graph.close()
+    assert grown.m == 2

@@ -104,7 +104,9 @@ def previous_answer(
         UsageError: a result of another algorithm or of another graph.
     """
     if not isinstance(given, Result):
-        raise UsageError(f"previous={type(given).__name__} is not a result; give what an earlier run of {name} returned")
+        raise UsageError(
+            f"previous={type(given).__name__} is not a result; give what an earlier run of {name} returned"
+        )
     if given.algorithm != name:
         raise UsageError(f"previous is a result of {given.algorithm}, and this is {name}; give one of {name}")
     if given.version is None or given.version.lineage is not version.lineage or given.comm is not comm:

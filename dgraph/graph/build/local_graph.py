@@ -170,7 +170,9 @@ def mirrors_of_peers(
     return peer_mirrors
 
 
-def mirror_degrees(masters: list[Masters], peer_mirrors: list[dict[int, Mirrors]], layout: PartLayout) -> list[np.ndarray]:
+def mirror_degrees(
+    masters: list[Masters], peer_mirrors: list[dict[int, Mirrors]], layout: PartLayout
+) -> list[np.ndarray]:
     """Return out-degrees by lid: each owner sends its peers the degrees of their mirrors; collective."""
     sent = [
         [owned.degrees[peers[peer].lids if peer in peers else slice(0)] for peer in range(layout.count)]
@@ -187,7 +189,8 @@ def _originals(whole, gids: list[np.ndarray], comm: Comm) -> list[np.ndarray]:
     return np.split(found, np.cumsum([len(part) for part in gids])[:-1]) if gids else []
 
 
-def check_size(vertices: int):
+def check_size(vertices: int) -> None:
+    """Refuse more vertices on one rank than lids can number."""
     if vertices > 1 << 32:
         raise UsageError(f"one rank would hold {vertices} vertices, more than 32-bit lids can number: use more ranks")
 

@@ -11,7 +11,7 @@ from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
 
 
-def rows_of(known: GraphFacts, local: LocalGraph, comm: Comm) -> EdgeBlock:
+def rows_of(known: EdgeBlock | GraphFacts, local: LocalGraph, comm: Comm) -> EdgeBlock:
     """Return this rank's rows of a partitioned graph; collective. On one rank they are the partition's own arrays."""
     out = local.out
     if comm.size == 1:
@@ -23,7 +23,7 @@ def rows_of(known: GraphFacts, local: LocalGraph, comm: Comm) -> EdgeBlock:
     return rows_of_arcs(known, np.repeat(gids, np.diff(out.offsets)), gids[out.neighbours], out.weights, comm)
 
 
-def rows_of_arcs(known: GraphFacts, src: np.ndarray, dst: np.ndarray, weights, comm: Comm) -> EdgeBlock:
+def rows_of_arcs(known: EdgeBlock | GraphFacts, src: np.ndarray, dst: np.ndarray, weights, comm: Comm) -> EdgeBlock:
     """Return this rank's rows of a clean graph's arcs, by gid and on any ranks; collective."""
     raw = RawEdges(src, dst, weights, known.directed, known.n, mirrored=not known.directed)
     block = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=True))

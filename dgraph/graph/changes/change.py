@@ -169,9 +169,7 @@ def _refuse_missing(what: NumberedChange, remove: Arcs, gone: _Found, known: Gra
     original = what.ids.to_original(ends, comm)
     names = original if what.ids.names is None else what.ids.names.of(original, comm)
     arrow = "→" if known.directed else "–"
-    raise UsageError(
-        f"remove: the graph {known.facts.name} has no edge {names[0]} {arrow} {names[1]}; leave it out"
-    )
+    raise UsageError(f"remove: the graph {known.facts.name} has no edge {names[0]} {arrow} {names[1]}; leave it out")
 
 
 def _replaced(

@@ -69,7 +69,8 @@ def read_batch(what: str, given: Any, weights: Any, named: bool, comm: Comm) -> 
         gathered = [np.concatenate(exchange_bytes([each] * comm.size, each.dtype, comm)) for each in pairs]
     else:
         gathered = [np.concatenate(comm.allgatherv(each)) for each in pairs]
-    return EdgeBatch(*gathered, None if numbers is None else np.concatenate(comm.allgatherv(numbers)))
+    every = None if numbers is None else np.concatenate(comm.allgatherv(numbers))
+    return EdgeBatch(gathered[0], gathered[1], every)
 
 
 def fitted_weights(batch: EdgeBatch, kind: np.dtype | None, counts: bool) -> np.ndarray | None:

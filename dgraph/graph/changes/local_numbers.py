@@ -6,6 +6,7 @@ No array of all vertices is sorted: the few that come or change their group are 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def lids_of(masters: int, gids: np.ndarray, own_mirrors: dict[int, Mirrors], wan
         found[here], spans = wanted[here] - gids[0], []
     for side in own_mirrors.values():
         cuts = [side.first + cut for cut in (0, side.rows, side.columns, side.count)]
-        spans += zip(cuts[:-1], cuts[1:], strict=True)
+        spans += pairwise(cuts)
     for first, last in spans:
         if first < last:
             at = np.minimum(np.searchsorted(gids[first:last], wanted), last - first - 1) + first

@@ -74,7 +74,7 @@ def merged(csr: Csr, gids: np.ndarray, numbers: Numbers, cut: tuple, put: tuple)
         _among_equals(csr.weights, put_weights, first, at)
     order = np.lexsort((put_weights, put_gids, put_rows)) if weighed else np.lexsort((put_gids, put_rows))
     puts = put_rows[order], at[order], put_lids[order].astype(np.uint32)
-    inserted = put_weights[order].astype(csr.weights.dtype, copy=False) if weighed else None
+    inserted = put_weights[order].astype(csr.weights.dtype, copy=False) if weighed else None  # type: ignore[union-attr]
     size = csr.arcs - int((high - low).sum()) + len(put_rows)
     neighbours = np.empty(size, np.uint32)
     weights = np.empty(size, csr.weights.dtype) if weighed else None  # type: ignore[union-attr]

@@ -42,5 +42,7 @@ def merged_weights(old: np.ndarray, new: np.ndarray, rule: str) -> np.ndarray:
 def _within(sums: np.ndarray, exact: np.ndarray) -> np.ndarray:
     """Refuse sums of integers that do not fit their dtype."""
     if sums.dtype.kind == "i" and sums.size and np.abs(exact).max() > np.iinfo(sums.dtype).max * (1 - 2.0**-20):
-        raise DataError(f"a sum of parallel edges' weights does not fit {sums.dtype}; load the graph with float weights")
+        raise DataError(
+            f"a sum of parallel edges' weights does not fit {sums.dtype}; load the graph with float weights"
+        )
     return sums

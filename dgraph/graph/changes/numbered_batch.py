@@ -48,9 +48,16 @@ class NumberedChange:
 
 
 def numbered(
-    ids: VertexIds, n: int, arcs: int, name: str, add: EdgeBatch, weights: np.ndarray | None, remove: EdgeBatch, comm: Comm
+    ids: VertexIds,
+    n: int,
+    arcs: int,
+    name: str,
+    add: EdgeBatch,
+    weights: np.ndarray | None,
+    remove: EdgeBatch,
+    comm: Comm,
 ) -> NumberedChange:
-    """Number the vertices of a change; collective.
+    """Give the vertices of a change their gids; collective.
 
     Args:
         ids: the graph's map.
@@ -81,7 +88,8 @@ def numbered(
         came = _gids(ids, ends, comm)  # type: ignore[arg-type]
     gone = shifted(gone, below)
     n += below.size
-    return NumberedChange(ids, n, below, distinct_pairs(Arcs(*gone.reshape(2, -1)), n), Arcs(*came.reshape(2, -1), weights))
+    src, dst = came.reshape(2, -1)
+    return NumberedChange(ids, n, below, distinct_pairs(Arcs(*gone.reshape(2, -1)), n), Arcs(src, dst, weights))
 
 
 def _gids(ids: VertexIds, vertices: np.ndarray, comm: Comm) -> np.ndarray:
@@ -125,7 +133,7 @@ def both_ways(edges: Arcs) -> Arcs:
     """Return the arcs of undirected edges: each in both directions, a loop once."""
     other = edges.src != edges.dst
     back = edges.reversed()[other]
-    weights = None if edges.weights is None else np.concatenate([edges.weights, back.weights])  # type: ignore[list-item]
+    weights = None if edges.weights is None else np.concatenate([edges.weights, back.weights])
     return replace(
         edges, src=np.concatenate([edges.src, back.src]), dst=np.concatenate([edges.dst, back.dst]), weights=weights
     )

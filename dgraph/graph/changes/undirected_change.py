@@ -29,12 +29,12 @@ def undirected_change(what: NumberedChange, local: LocalGraph, comm: Comm) -> Nu
     arcs = Arcs(np.concatenate([pairs.src, pairs.dst]), np.concatenate([pairs.dst, pairs.src]))
     rows = lids_of(local.masters, local.gids, local.own_mirrors, arcs.src)
     low, high = find(local.out, local.gids, rows, arcs.dst)
-    here = (high > low).reshape(2, -1)
-    there = comm.allreduce(here.any(axis=0).astype(np.int64), "max") > 0
+    here = (high > low).astype(np.int64).reshape(2, -1)
+    there = comm.allreduce(here.sum(axis=0)) > 0
     weights, kind = None, local.out.weight_type
     if kind is not None:
         wide = np.dtype(np.int64 if kind.kind == "i" else np.float64)
-        least = np.full(low.size, np.iinfo(wide).max if kind.kind == "i" else np.inf, wide)
-        least[here.ravel()] = local.out.weights[low[here.ravel()]]  # type: ignore[index]
+        least = np.full(low.size, np.iinfo(np.int64).max if kind.kind == "i" else np.inf, wide)
+        least[high > low] = local.out.weights[low[high > low]]  # type: ignore[index]
         weights = comm.allreduce(least.reshape(2, -1).min(axis=0), "min")[there].astype(kind)
     return replace(what, remove=pairs, add=Arcs(pairs.src[there], pairs.dst[there], weights))
