@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loading import agreed, joined, share
@@ -124,7 +125,7 @@ class Named:
         return np.array(vertices, np.int64) * (SPREAD if self.ids == "sparse" else 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(EDGES, CHANGES, st.fixed_dictionaries(KINDS))
 def test_changed_graphs_equal_their_edges(edges, changes, kinds):
     if kinds["parallel"]:
