@@ -12,6 +12,7 @@ from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.rows_from_file import is_mirrored
+from dgraph.graph.change_record import shifted
 from dgraph.graph.changes.change import change
 from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
 from dgraph.graph.changes.numbered_batch import numbered
@@ -19,7 +20,6 @@ from dgraph.graph.changes.undirected_change import undirected_change
 from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_of, subgraph, within
-from dgraph.graph.version import shifted
 
 VERTEX, OUT_DEGREE = "vertex", "out_degree"
 """Columns that the vertices of every graph have."""

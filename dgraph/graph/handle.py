@@ -17,6 +17,7 @@ from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.build.fingerprint import block_sum, local_sum, text
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.build.rows_of_parts import rows_of
+from dgraph.graph.change_record import Version
 from dgraph.graph.changes.change import Changed
 from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
@@ -26,7 +27,6 @@ from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.load import describe, graph_spec, load
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.version import Version
 from partitioning.placement import Placement
 from partitioning.store import is_store
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
+from dgraph.graph.change_record import Version, shifted
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.version import Version, shifted
 from dgraph.result.result import Result
 
 

@@ -14,9 +14,9 @@ from dgraph.comm.base import Comm
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.clean import RawEdges, assemble
 from dgraph.graph.build.fingerprint import fingerprint
+from dgraph.graph.change_record import shifted
 from dgraph.graph.ids import VertexIds, remote_look_up
 from dgraph.graph.load_options import LoadOptions
-from dgraph.graph.version import shifted
 
 
 def by_degree(block: EdgeBlock, comm: Comm) -> EdgeBlock:

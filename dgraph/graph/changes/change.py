@@ -18,12 +18,12 @@ from dgraph.graph.build.fingerprint import changed_sum
 from dgraph.graph.build.local_graph import check_size, mirror_degrees, mirrors_of_peers
 from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.build.shuffle import Masters
+from dgraph.graph.change_record import shifted
 from dgraph.graph.changes.local_numbers import Numbers, lids_of, numbers_after
 from dgraph.graph.changes.merge_rows import Arcs, carry, count_some, find, merged
 from dgraph.graph.changes.new_edges import distinct, merged_weights
 from dgraph.graph.changes.numbered_batch import NumberedChange, both_ways, distinct_pairs, pair_numbers
 from dgraph.graph.local import Csr, LocalGraph
-from dgraph.graph.version import shifted
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
+from dgraph.graph.change_record import shifted
 from dgraph.graph.changes.edge_batch import EdgeBatch
 from dgraph.graph.changes.merge_rows import Arcs
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.kept_columns import name_numbers
 from dgraph.graph.names import decode_names
-from dgraph.graph.version import shifted
 
 EMPTY = np.zeros(0, np.int64)
 
