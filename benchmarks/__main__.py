@@ -8,6 +8,7 @@ from benchmarks import (
     across,
     anchors,
     building,
+    changes,
     coloring,
     contention,
     cpu,
@@ -120,6 +121,10 @@ WHAT = {
     "merge": (
         "rows of across, building and gpu that were measured on another machine, in place of older ones",
         lambda asked: _merge(asked.measured, asked.results),
+    ),
+    "changes": (
+        "a batch of edges against a graph built anew, and runs from a previous answer, on 1 and 2 ranks",
+        lambda asked: changes.measure(_named(asked.graphs, changes.GRAPHS), asked.repeat, asked.results),
     ),
     "store": (
         "a partitioned graph, written and opened",

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         options: Options | None = None,
         validate: bool = False,
         checkpoint: Checkpoint | str | None = None,
+        previous: Result | None = None,
     ) -> Result: ...
     def cc(
         graph: GraphLike,
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
         options: Options | None = None,
         validate: bool = False,
         checkpoint: Checkpoint | str | None = None,
+        previous: Result | None = None,
     ) -> Result: ...
     def color(
         graph: GraphLike,
@@ -124,6 +126,7 @@ if TYPE_CHECKING:
         options: Options | None = None,
         validate: bool = False,
         checkpoint: Checkpoint | str | None = None,
+        previous: Result | None = None,
     ) -> Result: ...
     def sssp(
         graph: GraphLike,
@@ -136,6 +139,7 @@ if TYPE_CHECKING:
         options: Options | None = None,
         validate: bool = False,
         checkpoint: Checkpoint | str | None = None,
+        previous: Result | None = None,
     ) -> Result: ...
 
 

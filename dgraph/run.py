@@ -24,6 +24,7 @@ from dgraph.comm.watchdog import allowed
 from dgraph.engine.checkpoint import Checkpoint, CheckpointManager, listening
 from dgraph.engine.placement import local_graph
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.previous import previous_answer
 from dgraph.engine.run_options import Options
 from dgraph.errors import ConvergenceWarning, UsageError, ValidationFailed, unknown
 from dgraph.graph.devices import described
@@ -57,6 +58,7 @@ def run(
     options: Options | None = None,
     validate: bool = False,
     checkpoint: Checkpoint | str | PathLike | None = None,
+    previous: Result | None = None,
     trace: Trace | None = None,
     progress: Progress | None = None,
     **parameters: Any,
@@ -73,6 +75,9 @@ def run(
         options: how the rounds go; None: defaults.
         validate: True checks the answer by a certificate that shares no code with the run.
         checkpoint: folder and times of checkpoints; a folder alone: SIGUSR1 ends the run with a checkpoint there.
+        previous: a result of the same call on this graph, or on one that this graph was made from by ``with_edges``.
+            bfs, cc and sssp start from it if edges were only added since, pagerank always; ``summary["started"]`` says
+            "previous answer" or "from scratch". Answers are those of a run from scratch (pagerank: within ``tol``).
         trace: receiver of timings.
         progress: receiver of phases and rounds while they happen.
         parameters: the algorithm's, by cuGraph's and NetworkX's names.
@@ -92,6 +97,8 @@ def run(
             work = _algorithm(algorithm, parameters)
             if validate:
                 certificate(work.name)
+            if previous is not None:
+                _check_continues(work, checkpoint)
         if not isinstance(graph, Graph):
             with trace("load"):
                 progress.phase("load", name_of_input(graph))
@@ -101,14 +108,19 @@ def run(
             engine, place = _opened(graph, options, trace, progress)
             ending.callback(engine.leave)
         with trace("load"):
-            names, given = graph.ids.names, work
+            names, given, changed = graph.ids.names, work, graph
             work = work if names is None else work.numbered(names, comm)
             if work.undirected and graph.directed:
                 graph = graph.undirected()
                 progress.line(f"{work.name} ignores directions: the graph was made undirected")
         local = local_graph(graph, trace, progress)
+        version, started, why = changed.version, None, ""
+        if previous is not None:
+            started, why = previous_answer(previous, work.name, version, local, changed.directed, comm)
+            if started is not None and not given.same_search(previous.report["algorithm"]["parameters"]):
+                raise UsageError(_another_search(previous, given))
         checked = graph if validate else None
-        del graph  # a graph loaded here is held twice now, as rows and as this rank's part: let the rows go
+        del graph, changed  # a graph loaded here is held twice now, as rows and as this rank's part: let the rows go
         manager = None
         if checkpoint is not None:
             fingerprint = trace.facts["graph"]["fingerprint"]
@@ -129,6 +141,7 @@ def run(
             place,
             manager,
             names,
+            started,
         )
         watching = comm.watchdog.watching(allowed(options.watchdog))
         with trace("solve"), interrupts.deferred(), watching:
@@ -142,6 +155,10 @@ def run(
         if names is not None and work.needs_source:
             source = {"source": names.of(np.array([work.settings()["source"]]), comm)[0]}
             settings, summary = settings | source, summary | source
+        if previous is not None:
+            used = started is not None and started.used
+            summary = summary | {"started": "previous answer" if used else "from scratch"}
+            trace.choose("start", summary["started"], "" if used else why or "edges were removed, or weights rose")
         _describe(work, answer, ctx, settings, summary, trace)
         if checked is not None:
             _validated(work, checked, columns, answer, ctx.rounds, trace, progress)
@@ -154,6 +171,7 @@ def run(
         result = Result(
             algorithm=work.name, columns=columns, comm=comm, named=numbered, summary=summary, nullable=answer.nullable,
             converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, report=trace.collect(),
+            version=version,
         )  # fmt: skip
     if not result.converged and comm.rank == 0:
         advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"
@@ -212,6 +230,24 @@ def _algorithm(algorithm: str | Algorithm | Program, parameters: dict[str, Any])
     if parameters:
         raise UsageError(f"{next(iter(parameters))}= belongs to an algorithm's name; this one was given its parameters")
     return ProgramAlgorithm(algorithm) if isinstance(algorithm, Program) else algorithm
+
+
+def _check_continues(work: Algorithm, checkpoint: object) -> None:
+    """Refuse ``previous`` where it cannot be used."""
+    if not work.continues:
+        able = ", ".join(sorted(name for name, each in ALGORITHMS.items() if each.continues))
+        raise UsageError(f"{work.name} cannot start from a previous answer ({able} can); leave previous out")
+    if checkpoint is not None:
+        raise UsageError("a run that starts from a previous answer writes no checkpoints; leave one of the two out")
+
+
+def _another_search(previous: Result, work: Algorithm) -> str:
+    """Return the text of the error for a previous answer to another question."""
+    earlier, now = previous.report["algorithm"]["parameters"], work.settings()
+    apart = [f"{name}={earlier[name]!r}" for name in now if name in earlier and earlier[name] != now[name]]
+    return (
+        f"previous is the answer with {', '.join(apart)}; give one with this call's parameters, or leave previous out"
+    )
 
 
 def _opened(graph: Graph, options: Options, trace: Trace, progress: Progress) -> tuple[Backend, int]:

@@ -104,6 +104,7 @@ class Algorithm(ABC):
         wants_weights: True if it is of little use without weights. The command line then draws weights for generated
             graphs, and warns about a named graph that has none.
         undirected: True if it needs an undirected graph; a directed one is symmetrised.
+        continues: True if a run may start from an earlier answer (``ctx.previous``).
 
     Raises:
         UsageError: from the constructor, for an unknown parameter or a value that it cannot have.
@@ -115,6 +116,7 @@ class Algorithm(ABC):
     weighted: ClassVar[bool] = False
     wants_weights: ClassVar[bool] = False
     undirected: ClassVar[bool] = False
+    continues: ClassVar[bool] = False
 
     def __init__(self, **values: Any):
         for name, parameter in self.parameters.items():
@@ -163,6 +165,10 @@ class Algorithm(ABC):
         Args:
             ctx: the graph, the communicator, and ``ctx.run(program, state)``.
         """
+
+    def same_search(self, earlier: Mapping[str, Any]) -> bool:
+        """Return True if the answer of a run with the parameters ``earlier`` is one to start from."""
+        return True
 
     def settings(self) -> dict[str, Any]:
         """Return the values of all parameters by name."""

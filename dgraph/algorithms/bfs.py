@@ -80,6 +80,25 @@ class Hops(Program):
         return {"level": where(u.level < self.limit, u.level + 1, INF)}
 
 
+class CloserHops(Hops):
+    """Label-correcting BFS from the levels of a graph to which edges were added.
+
+    Attributes:
+        touched: given: True if an added edge leaves the vertex.
+    """
+
+    level = Field("int32", reduce=MIN, given=True)
+    touched = Field("bool", given=True)
+
+    def init(self, v, g):
+        """Activate the reached sources of added edges."""
+        return {"active": v.touched & (v.level < self.limit)}
+
+    def priority(self, v):
+        """Process vertices by level, so that few levels fall twice."""
+        return v.level
+
+
 class ParentSearch(OnePass):
     """Smallest original id among the in-neighbours one level up, in one round.
 
@@ -130,6 +149,32 @@ class PushedParents(ParentSearch):
         return super().init(v, g) | {"active": v.level != INF}
 
 
+class CloserParents(OnePass):
+    """Parents after levels fell: a vertex whose level fell, or from which an added edge leads, proposes itself.
+
+    A vertex with its former level keeps its parent unless a smaller id proposes itself. One whose level fell has only
+    new valid parents: along a former edge from a vertex with its former level it would have had that level before.
+
+    Attributes:
+        moved: given: True if the vertex proposes itself.
+        parent: given: the former parent; INF where there is none, or the level fell.
+    """
+
+    directions = ("push",)
+
+    level = Field("int32", given=True)
+    moved = Field("bool", given=True)
+    parent = Field("int64", reduce=MIN, given=True)
+
+    def init(self, v, g):
+        """Activate the vertices that propose themselves."""
+        return {"active": v.moved & (v.level != INF)}
+
+    def edge(self, u, e, v):
+        """Propose ``u`` if it is one level up."""
+        return {"parent": where(u.level + 1 == v.level, u.id, INF)}
+
+
 DEEPEST, MEAN = 253, 8
 """Deepest level that fits ``hops`` in 8 bits (255 is INF, so a level plus one must stay below), and the mean degree
 from which a search is expected not to exceed it."""
@@ -151,7 +196,7 @@ class Bfs(Algorithm):
     Columns: ``distance`` (int64, ``UNREACHED`` without a path) and ``predecessor`` (-1 if there is none).
     """
 
-    needs_source = True
+    needs_source = continues = True
 
     @property
     def traversal(self):
@@ -166,23 +211,43 @@ class Bfs(Algorithm):
         """Find the levels, then the predecessors; collective."""
         source = check_source(ctx, self.source, "bfs")
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
+        known = ctx.previous if ctx.previous is not None and not ctx.previous.removed else None
         levels = Levels(source=source, limit=limit).with_traversal(self.traversal)
         apart = ctx.local_rounds and self.variant == "direction-optimizing"
         back = not ctx.local.directed or not (apart or "push" in (ctx.direction, self.traversal.direction))
         above = Parents(source=source) if back else PushedParents()
         if ctx.local.arcs < MEAN * ctx.local.n:
             above = above.retype(hops="int32")
-        if self.return_predecessors:
+        if self.return_predecessors and known is None:
             ctx.ahead(above)
-        state = ctx.run(Hops(source=source, limit=limit) if apart else levels)
+        if known is not None:
+            state, fell = _closer(ctx, known, source, limit)
+        else:
+            state = ctx.run(Hops(source=source, limit=limit) if apart else levels)
         found = summarize(state, "level", ctx.local)
         reached, depth, arcs = found.over_ranks(ctx.comm)
         columns = {"distance": found.column}
-        if self.return_predecessors:
+        if self.return_predecessors and known is not None and known.has("predecessor"):
+            given = {"level": state.raw("level"), "moved": known.sources | fell, "parent": known.parents(fell)}
+            columns["predecessor"] = ctx.run(CloserParents(), given).column("parent", parents)
+        elif self.return_predecessors:
             tree = ctx.run(above if depth <= DEEPEST else above.retype(hops="int32"), {"level": state.raw("level")})
             columns["predecessor"] = tree.column("parent", parents)
         summary = {"source": source, "reached": reached, "depth": depth}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
+
+    def same_search(self, earlier):
+        """Return True if source and depth limit are the same."""
+        return all(earlier.get(name) == getattr(self, name) for name in ("source", "depth_limit"))
+
+
+def _closer(ctx, known, source: int, limit: int) -> tuple:
+    """Return the levels after edges were added to the graph of a previous answer, and which fell; collective."""
+    none = np.iinfo(np.int32).max
+    before = np.minimum(known.taken("distance", UNREACHED), none).astype(np.int32)
+    program = CloserHops(source=source, limit=min(limit, none))
+    state = ctx.run(program, {"level": before, "touched": known.sources})
+    return state, state["level"] < before
 
 
 def parents(found: np.ndarray) -> np.ndarray:

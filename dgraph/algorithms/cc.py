@@ -43,12 +43,15 @@ class Cc(Algorithm):
     Column: ``labels`` (int64, an original id).
     """
 
-    undirected = True
+    undirected = continues = True
 
     def run(self, ctx):
         """Find the labels and count the components; collective."""
         if self.variant not in VARIANTS:
             raise unknown("variant of cc", self.variant, VARIANTS)
+        if ctx.previous is not None and not ctx.previous.removed:
+            labels, original = _joined(ctx), ctx.local.original[: ctx.local.masters]
+            return Answer({"labels": labels}, {"components": ctx.total(int(np.count_nonzero(labels == original)))})
         state = ctx.run(VARIANTS[self.variant]())
         roots = state.counted("own", "label")
         if roots is None:
@@ -57,3 +60,34 @@ class Cc(Algorithm):
             {"labels": state.column("label")}, {"components": ctx.total(roots)}, state.finished,
             limited(state.finished, state.rounds),
         )  # fmt: skip
+
+
+def _joined(ctx) -> np.ndarray:
+    """Return the labels after edges were added to the graph of a previous answer; collective.
+
+    Added edges join components, so only the graph of components and added edges is searched; every rank has all of it.
+    """
+    known, original = ctx.previous, ctx.local.original[: ctx.local.masters]
+    labels = known.taken("labels", -1, vertices=True)
+    labels = np.where(labels < 0, original, labels)
+    ends, at = np.unique(known.added, return_inverse=True)
+    order = None if ctx.local.ascending else np.argsort(original)
+    place = np.minimum(np.searchsorted(original, ends, sorter=order), max(original.size - 1, 0))
+    place = place if order is None or not original.size else order[place]
+    here = original[place] == ends if original.size else np.zeros(ends.size, bool)
+    found = np.full(ends.size, -1, np.int64)
+    found[here] = labels[place[here]]
+    found = ctx.comm.allreduce(found, "max")
+    names, pairs = np.unique(found[at.ravel()], return_inverse=True)
+    one, other = pairs.reshape(-1, 2).T
+    root, before = np.arange(names.size), np.zeros(0, np.int64)
+    while not np.array_equal(root, before):
+        before = root.copy()
+        low = np.minimum(root[one], root[other])
+        np.minimum.at(root, before[one], low)
+        np.minimum.at(root, before[other], low)
+        root = root[root]
+    if names.size:
+        place = np.minimum(np.searchsorted(names, labels), names.size - 1)
+        labels = np.where(names[place] == labels, names[root[place]], labels)
+    return labels

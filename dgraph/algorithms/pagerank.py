@@ -138,6 +138,45 @@ PROGRAMS: dict[tuple[bool, bool], type[PageRank]] = {
 """(personalised, weighted edges) → program."""
 
 
+class Continued:
+    """Field and start of an iteration from an earlier answer.
+
+    Attributes:
+        start: given: the rank to start from; sums to 1.
+    """
+
+    start = Field("float64", given=True)
+
+    def init(self, v, g):
+        """Start from the given ranks."""
+        return self.state(v, v.start)
+
+
+class ContinuedPageRank(Continued, PageRank):
+    """PageRank from an earlier answer."""
+
+
+class ContinuedPersonalizedPageRank(Continued, PersonalizedPageRank):
+    """PageRank with a given jump distribution, from an earlier answer."""
+
+
+class ContinuedWeightedPageRank(Continued, WeightedPageRank):
+    """PageRank with weighted edges, from an earlier answer."""
+
+
+class ContinuedWeightedPersonalizedPageRank(Continued, WeightedPersonalizedPageRank):
+    """PageRank with weighted edges and a given jump distribution, from an earlier answer."""
+
+
+CONTINUED: dict[tuple[bool, bool], type[PageRank]] = {
+    (False, False): ContinuedPageRank,
+    (True, False): ContinuedPersonalizedPageRank,
+    (False, True): ContinuedWeightedPageRank,
+    (True, True): ContinuedWeightedPersonalizedPageRank,
+}
+"""(personalised, weighted edges) → program that starts from an earlier answer."""
+
+
 @algorithm(
     "pagerank",
     Parameter("alpha", float, 0.85, "damping factor: probability to follow an edge", aliases=("damping",)),
@@ -160,7 +199,7 @@ class Pagerank(Algorithm):
     Column: ``pagerank`` (float64, or float32 in single precision), which sums to 1.
     """
 
-    weighted = True
+    weighted = continues = True
 
     precision: str
 
@@ -171,8 +210,15 @@ class Pagerank(Algorithm):
         given = {} if self.personalization is None else {"weight": self._jumps(ctx)}
         if ctx.local.out.weight_type is not None:
             given["out_weight"] = self._out_weights(ctx)
-        program = PROGRAMS["weight" in given, "out_weight" in given]
-        state = ctx.run(program(**settings).retype(**fields), given)
+        which, state = ("weight" in given, "out_weight" in given), None
+        if ctx.previous is not None and self.tol > 0:
+            start = {"start": _start(ctx)}
+            more = {"start": "float32"} if fields else {}
+            state = ctx.run(CONTINUED[which](**settings).retype(**fields, **more), given | start)
+            if not (state.finished and state.globals["change"] < self.tol):
+                state, ctx.previous.used = None, False  # a limit counts iterations from equal ranks
+        if state is None:
+            state = ctx.run(PROGRAMS[which](**settings).retype(**fields), given)
         change = state.globals["change"]
         met = self.tol == 0 or change < self.tol or self.max_iter == 0
         mine = state.counted("total", "rank")
@@ -238,3 +284,9 @@ class Pagerank(Algorithm):
         if missing.size:
             raise UsageError(f"personalization names vertex {missing[0]}, which the graph does not have; leave it out")
         return np.where(here, values[at] / values.sum(), 0.0)
+
+
+def _start(ctx) -> np.ndarray:
+    """Return the ranks of the previous answer, 1/n for new vertices, scaled to the sum 1: float64 (masters,)."""
+    ranks = ctx.previous.taken("pagerank", 1.0 / ctx.local.n).astype(np.float64)
+    return ranks / ctx.total(float(ranks.sum()))

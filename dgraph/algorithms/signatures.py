@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from inspect import Parameter as Argument
 from inspect import Signature, cleandoc
+from typing import Any
 
 from dgraph.algorithms.base import Algorithm, Parameter
 
@@ -21,6 +22,9 @@ SETTINGS = {
 }
 """Arguments that every function has: name → annotation, default, help."""
 
+CONTINUES = {"previous": ("Result | None", None, "an earlier result to start from, see dgraph.run")}
+"""Arguments of algorithms that may start from an earlier answer."""
+
 
 def signature(algorithm: type[Algorithm]) -> Signature:
     """Return the signature of an algorithm's function: graph, source, then keywords."""
@@ -30,7 +34,7 @@ def signature(algorithm: type[Algorithm]) -> Signature:
         kind = Argument.POSITIONAL_OR_KEYWORD if row.name == "source" else Argument.KEYWORD_ONLY
         default = Argument.empty if _required(algorithm, row) else row.default
         arguments.append(Argument(row.name, kind, default=default, annotation=_annotation(algorithm, row)))
-    for name, (annotation, default, _) in SETTINGS.items():
+    for name, (annotation, default, _) in _settings(algorithm).items():
         arguments.append(Argument(name, Argument.KEYWORD_ONLY, default=default, annotation=annotation))
     return Signature(arguments, return_annotation="Result")
 
@@ -38,7 +42,7 @@ def signature(algorithm: type[Algorithm]) -> Signature:
 def docstring(algorithm: type[Algorithm]) -> str:
     """Return the text of ``help(dgraph.NAME)``."""
     rows = [f"    {row.name}: {row.help}." for row in algorithm.parameters.values()]
-    rows += [f"    {name}: {text}." for name, (_, _, text) in SETTINGS.items()]
+    rows += [f"    {name}: {text}." for name, (_, _, text) in _settings(algorithm).items()]
     text = [cleandoc(algorithm.__doc__ or ""), "", "Args:"]
     text += ["    graph: a Graph, or a file or generator to load with defaults.", *rows]
     return "\n".join(text)
@@ -54,6 +58,10 @@ def declaration(algorithm: type[Algorithm]) -> str:
         default = "" if argument.default is Argument.empty else f" = {argument.default!r}"
         parts.append(f"{argument.name}: {argument.annotation}{default}".replace("'", '"'))
     return f"def {algorithm.name}({', '.join(parts)}) -> Result: ..."
+
+
+def _settings(algorithm: type[Algorithm]) -> dict[str, tuple[str, Any, str]]:
+    return SETTINGS | CONTINUES if algorithm.continues else SETTINGS
 
 
 def _required(algorithm: type[Algorithm], row: Parameter) -> bool:

@@ -120,6 +120,29 @@ class ContinuedDistances(LimitedDistances):
         return {"active": (v.dist >= self.base) & (v.dist <= self.cutoff)}
 
 
+class Closer:
+    """Fields and first frontier of a search from the distances of a graph to which edges were added.
+
+    Attributes:
+        touched: given: True if an added edge leaves the vertex.
+    """
+
+    dist = Field("int64", reduce=MIN, given=True)
+    touched = Field("bool", given=True)
+
+    def init(self, v, g):
+        """Activate the reached sources of added edges."""
+        return {"active": v.touched & (v.dist != INF)}
+
+
+class CloserDistances(Closer, Distances):
+    """Δ-stepping from earlier distances."""
+
+
+class CloserLimitedDistances(Closer, LimitedDistances):
+    """Δ-stepping from earlier distances up to a cutoff."""
+
+
 class FarDistances(Distances):
     """Compute the distances beyond ``near``, given final ones up to ``near`` and upper bounds of the others.
 
@@ -196,6 +219,24 @@ class PushedNearerParents(Nearer):
     def init(self, v, g):
         """Activate the vertices with a path."""
         return {"active": v.dist != INF}
+
+
+class CloserNearer(Nearer):
+    """Predecessors after distances fell, where all weights are above 0: see ``CloserParents`` of ``bfs.py``.
+
+    Attributes:
+        moved: given: True if the vertex proposes itself: its distance fell, or an added edge leaves it.
+        parent: given: the former predecessor; INF where there is none, or the distance fell.
+    """
+
+    directions = ("push",)
+
+    moved = Field("bool", given=True)
+    parent = Field("int64", reduce=MIN, given=True)
+
+    def init(self, v, g):
+        """Activate the vertices that propose themselves."""
+        return {"active": v.moved & (v.dist != INF)}
 
 
 class PlateauHops(Program):
@@ -297,7 +338,7 @@ class Sssp(Algorithm):
     ``predecessor`` (-1 if there is none).
     """
 
-    needs_source = True
+    needs_source = continues = True
     weighted = wants_weights = True
 
     variant: str
@@ -324,16 +365,26 @@ class Sssp(Algorithm):
         if not delta > 0:
             raise UsageError(f"delta = {delta} is not a bucket width; give a number above 0")
         settings = {"source": source, "delta": float(delta)}
+        known = ctx.previous
+        if known is not None and (known.removed or known.raised):
+            known = None
+        program: Distances
         if self.cutoff is None:
-            program = Distances(**settings)
+            program = (Distances if known is None else CloserDistances)(**settings)
         else:
-            program = LimitedDistances(cutoff=float(self.cutoff), **settings).with_light_edges(float(self.cutoff))
+            kind = LimitedDistances if known is None else CloserLimitedDistances
+            program = kind(cutoff=float(self.cutoff), **settings).with_light_edges(float(self.cutoff))
         program.widens = self.delta is None
-        gathers = self._chosen(ctx) == "gather"
+        gathers = known is None and self._chosen(ctx) == "gather"
         nearer = _nearer(ctx) if self.return_predecessors else None
         for dtype in _dtypes(ctx, most):
             following = [nearer.retype(dist=dtype)] if nearer else []
-            if gathers:
+            if known is not None:
+                before = _before(known, dtype)
+                if dtype == "int32" and ctx.largest(int(before.max(initial=0, where=before < NARROW))) + most >= NARROW:
+                    continue
+                state = ctx.run(program.retype(dist=dtype), {"dist": before, "touched": known.sources})
+            elif gathers:
                 state = _gather(ctx, source, delta, dtype, following)
             else:
                 ctx.ahead(*following)
@@ -347,10 +398,18 @@ class Sssp(Algorithm):
         if dtype == "int64" and self.cutoff is None and most * max(ctx.local.n - 1, 1) >= UNREACHED:
             _refuse_overflow(ctx, dist)
         columns = {"distance": found.column}
-        if nearer:
+        if nearer and known is not None and known.has("predecessor") and _rises(ctx, farthest, dtype):
+            fell = state["dist"] < before
+            given = {"dist": state.raw("dist"), "moved": known.sources | fell, "parent": known.parents(fell)}
+            columns["predecessor"] = ctx.run(CloserNearer().retype(dist=dtype), given).column("parent", parents)
+        elif nearer:
             columns["predecessor"] = _parents(ctx, nearer.retype(dist=dtype), source, state, dtype, found.reached)
         summary = {"source": source, "reached": reached, "delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
+
+    def same_search(self, earlier):
+        """Return True if source and cutoff are the same."""
+        return all(earlier.get(name) == getattr(self, name) for name in ("source", "cutoff"))
 
     def _chosen(self, ctx) -> str:
         """Return the variant that "auto" stands for."""
@@ -362,6 +421,22 @@ class Sssp(Algorithm):
             return "buckets"
         ctx.record.choose("variant", "gather", "a GPU, and vertices of many edges")
         return "gather"
+
+
+def _before(known, dtype: str) -> np.ndarray:
+    """Return earlier distances in ``dtype``; integers that do not fit become INF."""
+    if dtype[0] == "f":
+        return known.taken("distance", np.inf).astype(dtype, copy=False)
+    return np.minimum(known.taken("distance", UNREACHED), np.iinfo(dtype).max).astype(dtype)
+
+
+def _rises(ctx, farthest: float, dtype: str) -> bool:
+    """Return True if every edge makes distances longer, rounded sums included: there are no plateaus; collective."""
+    if ctx.local.out.weight_type is None:
+        return True
+    least = farthest * np.finfo(dtype).eps if dtype[0] == "f" else 0
+    low, *_ = ctx.local.out.weight_range
+    return not ctx.total(bool(ctx.local.out.arcs) and not low > least)
 
 
 def has_hubs(n: int, arcs: int, largest: int) -> bool:

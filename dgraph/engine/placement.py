@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import partitioning
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.timings import Trace
-from dgraph.errors import UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.local import LocalGraph
@@ -51,10 +49,7 @@ def _placed(graph: Graph, trace: Trace, progress: Progress) -> Partitioned:
     """Partition the graph and build this rank's part."""
     with trace("partition"):
         progress.phase("partition", graph.policy)
-        try:
-            placement = partitioning.plan(graph.policy, graph.block, graph.comm.size, graph.comm)
-        except partitioning.PolicyError as refused:
-            raise UsageError(str(refused)) from refused
+        placement = graph.planned(graph.policy, graph.comm.size)
     with trace("build"):
         progress.phase("build", placement.policy)
         local = build(graph.block, placement, graph.comm)

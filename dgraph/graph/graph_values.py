@@ -12,8 +12,13 @@ from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.rows_from_file import is_mirrored
+from dgraph.graph.change_record import shifted
+from dgraph.graph.changes.change import change
+from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
+from dgraph.graph.changes.numbered_batch import numbered
+from dgraph.graph.changes.undirected_change import undirected_change
 from dgraph.graph.edge_table import arrow_edges, edge_columns, pandas_edges
-from dgraph.graph.kept_columns import VertexColumns, gids_of, read_column
+from dgraph.graph.kept_columns import VertexColumns, gids_of, placed, read_column
 from dgraph.graph.predicate import Predicate, chosen, chosen_arcs, columns_read, rows_with
 from dgraph.graph.subgraph import rows_of, subgraph, within
 
@@ -25,6 +30,10 @@ class GraphValues:
     """Columns, subgraphs and table of edges of a :class:`~dgraph.Graph`."""
 
     comm: Comm
+    policy: str
+    version: Any
+    _undirected: Any
+    _arc_sum: int | None
     _columns = VertexColumns({})
 
     @property
@@ -35,6 +44,10 @@ class GraphValues:
     def _made(self, block: EdgeBlock) -> Self:
         """Return a graph of other rows, with this handle's policy and device."""
         raise NotImplementedError
+
+    def _on_host(self) -> Any:
+        """Return a handle of this graph whose partition is in the host's memory; collective."""
+        return self
 
     def _check_open(self) -> None:
         """Raise an error if the graph was closed."""
@@ -108,6 +121,60 @@ class GraphValues:
             stored[name] = read_column(name, given, block, self.comm)
         other = copy.copy(self)
         other._columns = VertexColumns(stored)
+        return other
+
+    @collective
+    def with_edges(self, add: Any = None, remove: Any = None, *, weights: Any = None) -> Self:
+        """Return the graph with edges added and removed; this one stays as it is; collective.
+
+        The partition is kept and its rows are copied once; ``remove`` goes first, so an edge in both gets the new
+        weight. An added edge that is there merges with it by the rule of the load (default: the smaller weight), or is
+        one more if parallel edges are kept. A self-loop is dropped unless they are kept.
+
+        Ends of added edges that the graph lacks become vertices. Where ids are 0 .. n-1, so do the ids between; else
+        the vertex gets its place among the others by id or name. Columns of :attr:`columns` lack a value for it.
+
+        On several ranks each passes a share, or rank 0 all and the others None.
+
+        Args:
+            add: vertices, shape (k, 2): original ids or names; or a table of :meth:`from_table`, with its weights.
+            remove: as ``add``; all parallel edges between these ends. Its weights are not read.
+            weights: of the edges to add, shape (k,), if the graph has weights.
+
+        Raises:
+            UsageError: an edge to remove that the graph does not have; weights for a graph without, or none for one
+                with weights; vertices of another kind.
+            DataError: a missing value, a weight that the dtype of the graph's cannot hold, an id far above all others.
+        """
+        comm, source = self.comm, self._on_host()
+        known, ids, facts = source._known, source.ids, source.facts
+        named = ids.names is not None
+        batch = read_batch("add", add, weights, named, comm)
+        gone = read_batch("remove", remove, None, named, comm)
+        with comm.together():
+            fitted = fitted_weights(batch, known.weight_type, facts.merge == "count")
+        what = numbered(ids, known.n, known.arcs, facts.name, batch, fitted, gone, comm)
+        made = change(known, source._partition().local, what, comm)
+        ends = what.ids.to_original(np.concatenate([what.add.src, what.add.dst]), comm)
+        version = self.version.after(
+            ends.reshape(2, -1).T, len(what.remove) > 0, made.raised, what.below if named else None
+        )  # fmt: skip
+        hashed = self._arc_sum if ids.ascending and not what.shifts else None
+        other = source._changed(made, version, None if hashed is None else made.arc_sum(hashed, comm))
+        both = self._undirected
+        if both is not None and self.policy in both._locals:
+            both = both.on(self.policy)
+            before = both._known, both._locals[self.policy].local
+
+            def make() -> Any:
+                of_both = undirected_change(what, made.local, comm)
+                return both._changed(change(*before, of_both, comm, lenient=True), version, None)
+
+            other._undirected_from = make
+        if self._columns:
+            gids = shifted(np.arange(self.block.first, self.block.first + self.block.rows), what.below)
+            stored = self._columns.stored.items()
+            other._columns = VertexColumns({name: placed(name, gids, each, other.block, comm) for name, each in stored})
         return other
 
     @collective

@@ -15,7 +15,11 @@ from dgraph.comm import Comm, collective, communicator
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
 from dgraph.graph.build.clean import symmetrised
-from dgraph.graph.build.fingerprint import fingerprint
+from dgraph.graph.build.fingerprint import block_sum, local_sum, text
+from dgraph.graph.build.local_graph import build
+from dgraph.graph.build.rows_of_parts import rows_of
+from dgraph.graph.change_record import Version
+from dgraph.graph.changes.change import Changed
 from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
 from dgraph.graph.graph_values import GraphValues
@@ -24,6 +28,7 @@ from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.load import describe, graph_spec, load
 from dgraph.graph.load_options import options_of
 from dgraph.graph.local import LocalGraph
+from partitioning.placement import Placement
 from partitioning.store import is_store
 
 
@@ -75,18 +80,24 @@ class Graph(Constructors, GraphValues):
 
     held = SharedAttribute()
     """The backend that holds the graph on this rank's GPU since an earlier run; None: no backend does."""
+    version = SharedAttribute()
+    """:class:`Version`, the record of changes."""
+    _rows = SharedAttribute()
     _locals = SharedAttribute()
     _undirected = SharedAttribute()
     _fingerprint = SharedAttribute()
+    _arc_sum = SharedAttribute()
+    _undirected_from = SharedAttribute()
+    """Makes the undirected form from that of the graph before a change; None: there is none."""
 
     def __init__(self, block: EdgeBlock, comm: Comm):
         self.comm = comm
-        self._rows = block
         self._begin(block, None)
+        self._rows = block
 
     def _begin(self, known: EdgeBlock | GraphFacts, fingerprint: str | None) -> None:
         self._known = known
-        self._shared: dict[str, Any] = {"_locals": {}, "_fingerprint": fingerprint}
+        self._shared: dict[str, Any] = {"_locals": {}, "_fingerprint": fingerprint, "version": Version()}
 
     def on(self, policy: str | None = None, device: Device | None = None) -> Graph:
         """Return a handle of the same edges with another policy or device; partitions are made when a run needs them.
@@ -122,7 +133,8 @@ class Graph(Constructors, GraphValues):
 
     def _release(self) -> None:
         """Drop the rows of this handle."""
-        self.__dict__.pop("_rows", None)
+        self._shared.pop("_rows", None)
+        self._shared.pop("_undirected_from", None)
 
     def __enter__(self) -> Graph:
         return self
@@ -204,10 +216,7 @@ class Graph(Constructors, GraphValues):
         import partitioning
         from dgraph.graph.stored.write import write
 
-        try:
-            placement = partitioning.plan(policy or self.policy, self.block, parts or self.comm.size, self.comm)
-        except partitioning.PolicyError as refused:
-            raise UsageError(str(refused)) from refused
+        placement = self.planned(policy or self.policy, parts or self.comm.size)
         figures = partitioning.quality(self.block, placement, self.comm)
         write(
             Path(path), self.block, placement, self.comm,
@@ -217,8 +226,9 @@ class Graph(Constructors, GraphValues):
 
     @property
     def block(self) -> EdgeBlock:
-        """This rank's rows."""
-        self._check_open()
+        """This rank's rows; those of a changed graph are assembled from the partition at first use, collective then."""
+        if self._rows is None:
+            self._rows = rows_of(self._known, next(iter(self._locals.values())).local, self.comm)
         return self._rows
 
     def _check_open(self) -> None:
@@ -227,6 +237,35 @@ class Graph(Constructors, GraphValues):
 
     def _made(self, block: EdgeBlock) -> Graph:
         return Graph(block, self.comm).on(self.policy, self.device)
+
+    def _partition(self) -> Partitioned:
+        """Return this rank's partition under the graph's policy, which is opened or made at first use; collective."""
+        if self.policy not in self._locals:
+            found = self.opened(self.policy) if self.stored else None
+            if found is None:
+                placement = self.planned(self.policy, self.comm.size)
+                local = build(self.block, placement, self.comm)
+                found = Partitioned(placement.policy, placement.reason, placement.warning, local)
+            self._locals[self.policy] = found
+        return self._locals[self.policy]
+
+    def planned(self, policy: str, parts: int) -> Placement:
+        """Return the placement of a policy; collective. Raises a :class:`UsageError` if it cannot place the graph."""
+        import partitioning
+
+        try:
+            return partitioning.plan(policy, self.block, parts, self.comm)
+        except partitioning.PolicyError as refused:
+            raise UsageError(str(refused)) from refused
+
+    def _changed(self, made: Changed, version: Version, arc_sum: int | None) -> Graph:
+        """Return the graph of a changed partition, with this handle's policy and device."""
+        other = Graph.__new__(Graph)
+        other.comm = self.comm
+        other._begin(made.known, None)
+        other.version, other._arc_sum = version, arc_sum
+        other._locals[self.policy] = self._locals[self.policy]._replace(local=made.local)
+        return other.on(self.policy, self.device)
 
     @property
     def evidence(self) -> Any:
@@ -283,7 +322,22 @@ class Graph(Constructors, GraphValues):
         return None
 
     def _hashed(self) -> str:
-        return fingerprint(self.block, self.comm)
+        rows = self._rows
+        if rows is not None and rows.fingerprint:
+            return rows.fingerprint
+        return text(self.n, self.directed, self.arc_sum())
+
+    def arc_sum(self) -> int:
+        """Return the sum of arcs' hashes that the fingerprint is made of; collective."""
+        if self._arc_sum is None:
+            rows, ids = self._rows, self.ids
+            if self._locals and (rows is None or not ids.ascending):  # a changed graph
+                local = next(iter(self._locals.values())).local
+                gids = local.gids if ids.ascending else ids.base.to_gid(local.original, self.comm)  # type: ignore[attr-defined]
+                self._arc_sum = local_sum(local, gids, self.comm)
+            else:
+                self._arc_sum = block_sum(self.block, self.comm)
+        return self._arc_sum
 
     @collective
     def fingerprint(self) -> str:
@@ -298,7 +352,8 @@ class Graph(Constructors, GraphValues):
         if not self.directed:
             return self
         if self._undirected is None:
-            self._undirected = self._symmetrised()
+            make, self._undirected_from = self._undirected_from, None
+            self._undirected = make() if make else self._symmetrised()
         other = self._undirected.on(self.policy, self.device)
         if self._columns:
             gids = np.arange(self.block.first, self.block.first + self.block.rows)

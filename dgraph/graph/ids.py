@@ -42,6 +42,19 @@ class VertexIds(ABC):
     def to_gid(self, originals: np.ndarray, comm: Comm) -> np.ndarray:
         """Return the gids (int64, read-only) of original ids, -1 for ids of no vertex; collective."""
 
+    @abstractmethod
+    def grown(self, fresh: np.ndarray, comm: Comm) -> tuple[VertexIds, np.ndarray]:
+        """Return the map after vertices were added; collective.
+
+        Args:
+            fresh: ids of no vertex, ascending and distinct, equal on all ranks: int64, or names (dtype S).
+            comm: communicator of the ranks.
+
+        Returns:
+            The map, and for every new vertex the number of former gids below its gid, ascending, int64. Consecutive ids
+            stay consecutive, so there may be more new vertices than ``fresh``.
+        """
+
 
 @dataclass(frozen=True)
 class ConsecutiveIds(VertexIds):
@@ -62,6 +75,13 @@ class ConsecutiveIds(VertexIds):
         if not gids.size or (gids.min() >= 0 and gids.max() < self.n):
             return gids
         return np.where((gids >= 0) & (gids < self.n), gids, -1)
+
+    def grown(self, fresh, comm):
+        """Return ids up to the largest of ``fresh``; those between are vertices, too; no communication."""
+        if not fresh.size:
+            return self, np.zeros(0, np.int64)
+        n = int(fresh[-1]) + 1 - self.base
+        return ConsecutiveIds(n, self.base), np.full(n - self.n, self.n, np.int64)
 
 
 @dataclass(frozen=True)
@@ -96,11 +116,40 @@ class SparseIds(VertexIds):
             comm,
         )
 
+    def grown(self, fresh, comm):
+        """Return the ids with ``fresh`` in their places; collective."""
+        owner = np.maximum(np.searchsorted(self.lowest, fresh, side="right") - 1, 0)
+        here, starts, below = inserted(self.here, self.starts, fresh, owner == comm.rank, comm)
+        return SparseIds(here, starts, self.lowest), below
+
     def _find(self, wanted, rank):
         if not self.here.size:
             return np.full(wanted.size, -1, np.int64)
         at = np.minimum(np.searchsorted(self.here, wanted), self.here.size - 1)
         return np.where(self.here[at] == wanted, self.starts[rank] + at, -1)
+
+
+def inserted(
+    here: np.ndarray, starts: np.ndarray, fresh: np.ndarray, mine: np.ndarray, comm: Comm
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Insert keys into a sorted table that is spread over the ranks; collective.
+
+    Args:
+        here: this rank's keys, ascending.
+        starts: int64 (P + 1,), the position of every rank's first key, then the number of keys.
+        fresh: new keys, ascending, equal on all ranks.
+        mine: bool, True for those that belong to this rank.
+        comm: communicator of the ranks.
+
+    Returns:
+        The keys here, the starts, and the number of former keys below each of ``fresh``, int64.
+    """
+    at = np.searchsorted(here, fresh[mine])
+    below = np.zeros(fresh.size, np.int64)
+    below[mine] = starts[comm.rank] + at
+    here = np.insert(here, at, fresh[mine])
+    starts = np.concatenate([[0], np.cumsum(comm.allgather(np.array([here.size], np.int64))[:, 0])])
+    return here, starts, comm.allreduce(below)
 
 
 Look = Callable[[np.ndarray], np.ndarray]

@@ -111,7 +111,7 @@ def read_column(name: str, given: Any, block: EdgeBlock, comm: Comm) -> np.ndarr
             gids = block.ids.to_gid(block.ids.base.to_original(gids, comm), comm)  # type: ignore[attr-defined]
     else:
         gids = gids_of(name, vertices, block, comm)
-    return _placed(name, gids, values, block, comm)
+    return placed(name, gids, values, block, comm)
 
 
 def gids_of(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:
@@ -130,7 +130,7 @@ def gids_of(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np
         words = _encoded(what, vertices) if names is not None else np.zeros(0, "S1")
         numbers = vertices.astype(np.int64) if names is None else np.zeros(0, np.int64)
     if names is not None:
-        numbers = _numbers(names, words, comm)
+        numbers = name_numbers(names, words, comm)
     gids = np.array(block.ids.to_gid(numbers, comm))
     with comm.together():
         wrong = np.flatnonzero(gids < 0)
@@ -205,7 +205,7 @@ def _alike(name: str, values: np.ndarray, comm: Comm) -> np.ndarray:
     return values.astype(np.result_type(*dtypes), copy=False)
 
 
-def _placed(name: str, gids: np.ndarray, values: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:
+def placed(name: str, gids: np.ndarray, values: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:
     """Return the values of this rank's rows, from values of any gids; collective."""
     starts = row_starts(block, comm)
     out, times = np.zeros(block.rows, values.dtype), np.zeros(block.rows, np.int64)
@@ -243,7 +243,7 @@ def _sent(
         yield from ((at - starts[comm.rank], piece) for at, piece in zip(rows, came, strict=True))
 
 
-def _numbers(names: Names, words: np.ndarray, comm: Comm) -> np.ndarray:
+def name_numbers(names: Names, words: np.ndarray, comm: Comm) -> np.ndarray:
     """Return the numbers of names given as bytes, -1 for names of no vertex: int64; collective."""
     width = comm.largest(max(words.itemsize, names.here.itemsize))
     words = words.astype(f"S{width}", copy=False)

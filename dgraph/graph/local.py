@@ -115,6 +115,7 @@ class LocalGraph:
         peer_mirrors: by peer, the mirrors that the peer holds of this rank's masters.
         pull_requests: programs so far that would have pulled if the in-edges had been built.
         out_weight: the weighted out-degree of masters, cached by ``out_weights``.
+        incoming_from: makes ``incoming`` from the in-edges before a change of the graph; None: ``out`` is transposed.
     """
 
     n: int
@@ -130,6 +131,7 @@ class LocalGraph:
     peer_mirrors: dict[int, Mirrors] = field(default_factory=dict)
     pull_requests: int = 0
     out_weight: np.ndarray | None = None
+    incoming_from: Callable[[], Csr] | None = None
 
     @property
     def size(self) -> int:
@@ -169,6 +171,9 @@ class LocalGraph:
 
         A graph whose arcs all have their reverse does not need it: use ``out``.
         """
+        if self.incoming_from is not None:
+            make, self.incoming_from = self.incoming_from, None
+            return make()
         from dgraph.graph.rows import transpose
 
         mixed = self.out.offsets[self.masters] < self.out.arcs  # some mirrors have rows: lids are not in gid order
@@ -178,7 +183,7 @@ class LocalGraph:
     @property
     def has_incoming(self) -> bool:
         """True if local in-edges are available without building them."""
-        return not self.directed or "incoming" in self.__dict__
+        return not self.directed or "incoming" in self.__dict__ or self.incoming_from is not None
 
     @cached_property
     def by_id(self) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dgraph.graph.ids import VertexIds
-from dgraph.graph.names import Names
+from dgraph.graph.ids import VertexIds, inserted
+from dgraph.graph.names import Names, exchange_bytes
 
 
 @dataclass(frozen=True)
@@ -29,3 +29,14 @@ class NamedIds(VertexIds):
         """Return the gids (int64) of numbers of names, -1 for numbers out of range; no communication."""
         gids = np.asarray(originals, np.int64)
         return np.where((gids >= 0) & (gids < self.table.starts[-1]), gids, -1)
+
+    def grown(self, fresh, comm):
+        """Return the ids with the names ``fresh`` in their places: all later numbers rise; collective."""
+        here, starts = self.table.here, self.table.starts
+        width = max(here.itemsize, fresh.itemsize)
+        here, fresh = here.astype(f"S{width}", copy=False), fresh.astype(f"S{width}", copy=False)
+        firsts = exchange_bytes([here[:1]] * comm.size, here.dtype, comm)
+        holders = np.array([rank for rank, first in enumerate(firsts) if first.size], np.int64)
+        at = np.maximum(np.searchsorted(np.concatenate(firsts), fresh, side="right") - 1, 0)
+        here, starts, below = inserted(here, starts, fresh, holders[at] == comm.rank, comm)
+        return NamedIds(Names(here, starts)), below

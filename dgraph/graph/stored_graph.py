@@ -12,12 +12,13 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
-from dgraph.graph.build.clean import RawEdges, assemble, symmetrised
+from dgraph.graph.build.clean import symmetrised
 from dgraph.graph.build.fingerprint import local_fingerprint
 from dgraph.graph.build.local_graph import build
+from dgraph.graph.build.rows_of_parts import rows_of_arcs
 from dgraph.graph.build.weights import check_rule, hashed_weights
 from dgraph.graph.handle import Graph, Partitioned, SharedAttribute
-from dgraph.graph.ids import ConsecutiveIds, VertexIds
+from dgraph.graph.ids import ConsecutiveIds, SparseIds, VertexIds
 from dgraph.graph.load import reweigh
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
@@ -102,9 +103,7 @@ class StoredGraph(Graph):
     def _assembled(self) -> EdgeBlock:
         with self.comm.together(), reading():
             src, dst, weight = _arcs(self.store, self.comm)
-        raw = RawEdges(src, dst, weight, self.directed, self.n, mirrored=not self.directed)
-        block = assemble(raw, self.comm, LoadOptions(keep_loops=True, keep_parallel=True))
-        block.ids, block.facts = self.ids, self.facts
+        block = rows_of_arcs(self._known, src, dst, weight, self.comm)
         if self.rule is not None:
             reweigh(block, self.rule, self.seed)
         return block
@@ -192,6 +191,15 @@ class StoredIds(VertexIds):
             return np.full(originals.shape, -1, np.int64)
         at = np.minimum(np.searchsorted(self._table, originals), self._table.size - 1)
         return np.where(self._table[at] == originals, at, -1)
+
+    def grown(self, fresh, comm):
+        """Return the ids in memory, with ``fresh`` in their places; collective."""
+        self._check(comm)
+        starts = self._table.size * np.arange(comm.size + 1, dtype=np.int64) // comm.size
+        here = np.array(self._table[starts[comm.rank] : starts[comm.rank + 1]])
+        lowest = np.append(self._table, np.iinfo(np.int64).max)[starts[:-1]]
+        lowest[0] = 0
+        return SparseIds(here, starts, lowest).grown(fresh, comm)
 
     def _check(self, comm: Comm) -> None:
         """Before the first look-up every rank checks its share of the file."""

@@ -45,6 +45,7 @@ class Result:
         rounds: rounds run.
         report: timings and choices, as ``dgraph/report/schema.json`` describes them.
         named: the numeric columns, if vertices have names.
+        version: the version of the graph that the run had, for ``previous=`` of a later run.
         nullable: columns whose missing values (``UNREACHED``, infinity, -1) are null in tables, .csv, .parquet, .arrow.
     """
 
@@ -58,6 +59,7 @@ class Result:
     report: dict = field(default_factory=dict, repr=False)
     named: NamedColumns | None = field(default=None, repr=False)
     nullable: tuple[str, ...] = ("distance", "predecessor")
+    version: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return notebook.text(self)

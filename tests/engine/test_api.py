@@ -29,7 +29,9 @@ def test_every_algorithm_is_a_typed_function(name):
     """Check that function, declaration for type checkers and register agree."""
     function = getattr(dgraph, name)
     assert inspect.signature(function) == signature(ALGORITHMS[name])
-    assert set(inspect.signature(function).parameters) == {"graph", *ALGORITHMS[name].parameters} | SETTINGS
+    assert set(inspect.signature(function).parameters) == {"graph", *ALGORITHMS[name].parameters} | SETTINGS | (
+        {"previous"} if ALGORITHMS[name].continues else set()
+    )
     for parameter in ALGORITHMS[name].parameters:
         assert f"    {parameter}: " in function.__doc__
     declared = {

@@ -16,6 +16,7 @@ from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.backend.interface import Backend, Machine
 from dgraph.comm import Comm
 from dgraph.engine.rounds.driver import Checkpoints, Rounds
+from dgraph.engine.rounds.previous import PreviousAnswer
 from dgraph.engine.rounds.return_state import State
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.local import LocalGraph
@@ -36,6 +37,7 @@ class Context:
         place: index of this rank among those of its node.
         checkpoints: None where the run writes none.
         names: names of the vertices, where they have some.
+        previous: an earlier answer to start from; None: start from scratch.
         rounds: rounds run so far, of all programs.
         weighted: True if a program has read the edges' weights.
     """
@@ -43,12 +45,12 @@ class Context:
     def __init__(
         self, local: LocalGraph, comm: Comm, backend: Backend, record, progress,
         direction: str = "auto", sync: str = "auto", max_rounds: int | None = None, place: int = 0,
-        checkpoints: Checkpoints | None = None, names: Names | None = None,
+        checkpoints: Checkpoints | None = None, names: Names | None = None, previous: PreviousAnswer | None = None,
     ):  # fmt: skip
         self.local, self.comm, self.backend = local, comm, backend
         self.record, self.progress = record, progress
         self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
-        self.place, self.checkpoints, self.names = place, checkpoints, names
+        self.place, self.checkpoints, self.names, self.previous = place, checkpoints, names, previous
         self.rounds, self.weighted = 0, False
         self._coming: list[Program] = []
         self._weights_checked = False

@@ -26,19 +26,50 @@ def fingerprint(block: EdgeBlock, comm: Comm) -> str:
     """
     if block.fingerprint is not None:
         return block.fingerprint
+    return text(block.n, block.directed, block_sum(block, comm))
+
+
+def block_sum(block: EdgeBlock, comm: Comm) -> int:
+    """Return the sum (mod 2**64) of a hash over all arcs; collective."""
     there, _ = arc_sums(block.offsets, block.targets, weight_bits(block.weights), block.first)
-    return digest(block.n, block.directed, there, comm)
+    return _summed(there, comm)
 
 
 def local_fingerprint(local: LocalGraph, comm: Comm) -> str:
     """Return the fingerprint of a partitioned graph, equal to that of its :class:`EdgeBlock`; collective."""
-    there = _sum_by_lid(local.out.offsets, local.out.neighbours, weight_bits(local.out.weights), local.gids)
-    return digest(local.n, local.directed, there, comm)
+    return text(local.n, local.directed, local_sum(local, local.gids, comm))
+
+
+def local_sum(local: LocalGraph, gids: np.ndarray, comm: Comm) -> int:
+    """Return the sum of :func:`block_sum`, of a partitioned graph whose lids have these gids; collective."""
+    there = _sum_by_lid(local.out.offsets, local.out.neighbours, weight_bits(local.out.weights), gids)
+    return _summed(there, comm)
+
+
+def changed_sum(before: int, gone: tuple, came: tuple, comm: Comm) -> int:
+    """Return the sum of :func:`block_sum` after arcs were removed and added; collective.
+
+    Args:
+        before: the sum before.
+        gone: sources, targets and weights (or None) of this rank's removed arcs.
+        came: those of its new ones.
+        comm: communicator of the ranks.
+    """
+    minus, plus = (_summed(_sum_of_pairs(src, dst, weight_bits(w)), comm) for src, dst, w in (gone, came))
+    return (before - minus + plus) % 2**64
+
+
+def _summed(there: np.uint64, comm: Comm) -> int:
+    return int(comm.allgather(np.array([there], np.uint64)).sum(dtype=np.uint64))
 
 
 def digest(n: int, directed: bool, there: np.uint64, comm: Comm) -> str:
     """Return the fingerprint from this rank's sum over its arcs; collective."""
-    arcs = int(comm.allgather(np.array([there], np.uint64)).sum(dtype=np.uint64))
+    return text(n, directed, _summed(there, comm))
+
+
+def text(n: int, directed: bool, arcs: int) -> str:
+    """Return the fingerprint from the sum over all arcs."""
     return blake2b(f"{n} {directed} {arcs}".encode(), digest_size=8).hexdigest()
 
 
@@ -79,6 +110,14 @@ def pair_sums(sources, targets, bits):
             there += _hash(u, v, weight)
             back += _hash(v, u, weight)
     return there, back
+
+
+@njit(cache=True)
+def _sum_of_pairs(sources, targets, bits):
+    there = np.uint64(0)
+    for i in range(sources.size):
+        there += _hash(np.uint64(sources[i]), np.uint64(targets[i]), bits[i] if bits.size == sources.size else bits[0])
+    return there
 
 
 @njit(cache=True)

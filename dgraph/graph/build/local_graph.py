@@ -63,10 +63,10 @@ def number(whole, masters: list[Masters], held: list[HeldArcs], owner, layout: P
             gids[lids] = here.members()
             numbered.append((gids, _rows(here, lids, arcs), mirrors_of(len(owned.gids), counts)))
             del here, lids
-    peer_mirrors = _peer_mirrors(
+    peer_mirrors = mirrors_of_peers(
         [own_mirrors for *_, own_mirrors in numbered], [gids for gids, *_ in numbered], masters, layout
     )
-    degrees = _degrees(masters, peer_mirrors, layout)
+    degrees = mirror_degrees(masters, peer_mirrors, layout)
     originals = _originals(whole, [gids for gids, *_ in numbered], comm)
     return [
         LocalGraph(
@@ -81,7 +81,7 @@ def number(whole, masters: list[Masters], held: list[HeldArcs], owner, layout: P
 
 def _whole(block, comm) -> LocalGraph:
     """Return the whole graph as one partition: lids equal gids."""
-    _check_size(block.n)
+    check_size(block.n)
     gids = np.arange(block.n, dtype=np.int64)
     return LocalGraph(
         n=block.n,
@@ -101,7 +101,7 @@ def _vertices(n: int, masters: Masters, held: HeldArcs) -> GidSet:
     here = GidSet(n)
     for gids in (masters.gids, held.rows, held.targets):
         here.add(gids)
-    _check_size(here.seal())
+    check_size(here.seal())
     return here
 
 
@@ -146,7 +146,7 @@ def mirrors_of(masters: int, counts: np.ndarray) -> dict[int, Mirrors]:
     return own_mirrors
 
 
-def _peer_mirrors(
+def mirrors_of_peers(
     own_mirrors: list[dict[int, Mirrors]], gids: list[np.ndarray], masters: list[Masters], layout: PartLayout
 ) -> list[dict[int, Mirrors]]:
     """Return the mirrors that each peer holds of this rank's masters; collective.
@@ -170,7 +170,9 @@ def _peer_mirrors(
     return peer_mirrors
 
 
-def _degrees(masters: list[Masters], peer_mirrors: list[dict[int, Mirrors]], layout: PartLayout) -> list[np.ndarray]:
+def mirror_degrees(
+    masters: list[Masters], peer_mirrors: list[dict[int, Mirrors]], layout: PartLayout
+) -> list[np.ndarray]:
     """Return out-degrees by lid: each owner sends its peers the degrees of their mirrors; collective."""
     sent = [
         [owned.degrees[peers[peer].lids if peer in peers else slice(0)] for peer in range(layout.count)]
@@ -187,7 +189,8 @@ def _originals(whole, gids: list[np.ndarray], comm: Comm) -> list[np.ndarray]:
     return np.split(found, np.cumsum([len(part) for part in gids])[:-1]) if gids else []
 
 
-def _check_size(vertices: int):
+def check_size(vertices: int) -> None:
+    """Refuse more vertices on one rank than lids can number."""
     if vertices > 1 << 32:
         raise UsageError(f"one rank would hold {vertices} vertices, more than 32-bit lids can number: use more ranks")
 

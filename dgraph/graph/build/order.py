@@ -14,6 +14,7 @@ from dgraph.comm.base import Comm
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.clean import RawEdges, assemble
 from dgraph.graph.build.fingerprint import fingerprint
+from dgraph.graph.change_record import shifted
 from dgraph.graph.ids import VertexIds, remote_look_up
 from dgraph.graph.load_options import LoadOptions
 
@@ -84,6 +85,21 @@ class OrderedIds(VertexIds):
             former[found], lambda g: _owner(self.forward_starts, g), lambda g: self.forward[g - first], comm
         )
         return gids
+
+    def grown(self, fresh, comm):
+        """Return the ids with ``fresh`` at the end of the order; collective."""
+        base, below = self.base.grown(fresh, comm)
+        n, places = int(self.forward_starts[-1]), below + np.arange(below.size)
+        holder = np.maximum(np.searchsorted(self.forward_starts[:-1], below, side="left") - 1, 0)
+        here = holder == comm.rank
+        forward = np.insert(self.forward, below[here] - self.forward_starts[comm.rank], n + np.flatnonzero(here))
+        backward = shifted(self.backward, below)
+        if comm.rank == comm.size - 1:
+            backward = np.concatenate([backward, places])
+        counts = np.cumsum(comm.allgather(np.array([forward.size, backward.size], np.int64)), axis=0)
+        starts = np.concatenate([np.zeros((1, 2), np.int64), counts])
+        made = OrderedIds(base, forward, starts[:, 0].copy(), backward, starts[:, 1].copy())
+        return made, np.full(below.size, n, np.int64)
 
 
 def _owner(starts: np.ndarray, gids: np.ndarray) -> np.ndarray:

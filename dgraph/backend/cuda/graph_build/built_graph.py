@@ -133,6 +133,9 @@ class BuiltGraph(Graph):
                 self._host = symmetrised(rows, self.comm) if self._both_ways else rows
         return self._host
 
+    def _on_host(self) -> Graph:
+        return Graph(self.block, self.comm).on(self._policy, self.device)
+
     def _blocks(self) -> LocalGraph | None:
         """Return a built partition whose ranks hold consecutive rows, or None."""
         able = (part.local for part in self._locals.values() if self.comm.size == 1 or part.policy == "oec")

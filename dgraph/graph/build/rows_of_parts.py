@@ -1,0 +1,31 @@
+"""Rows of a graph from its arcs, where they lie in a partition: the way back from ``local_graph.py``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
+from dgraph.graph.build.clean import RawEdges, assemble
+from dgraph.graph.load_options import LoadOptions
+from dgraph.graph.local import LocalGraph
+
+
+def rows_of(known: EdgeBlock | GraphFacts, local: LocalGraph, comm: Comm) -> EdgeBlock:
+    """Return this rank's rows of a partitioned graph; collective. On one rank they are the partition's own arrays."""
+    out = local.out
+    if comm.size == 1:
+        targets = out.neighbours.astype(gid_type(known.n), copy=False)
+        return EdgeBlock(
+            known.n, known.m, known.arcs, 0, out.offsets, targets, out.weights, known.directed, known.ids, known.facts
+        )
+    gids = local.gids.astype(gid_type(known.n))
+    return rows_of_arcs(known, np.repeat(gids, np.diff(out.offsets)), gids[out.neighbours], out.weights, comm)
+
+
+def rows_of_arcs(known: EdgeBlock | GraphFacts, src: np.ndarray, dst: np.ndarray, weights, comm: Comm) -> EdgeBlock:
+    """Return this rank's rows of a clean graph's arcs, by gid and on any ranks; collective."""
+    raw = RawEdges(src, dst, weights, known.directed, known.n, mirrored=not known.directed)
+    block = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=True))
+    block.ids, block.facts = known.ids, known.facts
+    return block

@@ -1,0 +1,130 @@
+"""The edges of a change, as users give them: an array of pairs or a table, on any ranks; all ranks then have all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dgraph.comm.base import Comm
+from dgraph.errors import DataError, UsageError
+from dgraph.graph.build.array_input import as_weights, host_array
+from dgraph.graph.build.collective_checks import unify_weights
+from dgraph.graph.inputs.edge_tables import is_table, table_columns
+from dgraph.graph.inputs.vertex_columns import VertexColumn, vertex_column, weight_column
+from dgraph.graph.inputs.word_codes import code_words
+from dgraph.graph.names import exchange_bytes
+
+
+@dataclass(frozen=True)
+class EdgeBatch:
+    """Edges, equal on every rank.
+
+    Attributes:
+        src, dst: original ids, int64, or names as bytes (dtype S): shape (k,).
+        weights: in their order, or None.
+    """
+
+    src: np.ndarray
+    dst: np.ndarray
+    weights: np.ndarray | None
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+
+def read_batch(what: str, given: Any, weights: Any, named: bool, comm: Comm) -> EdgeBatch:
+    """Return the edges of all ranks in their order; collective.
+
+    Args:
+        what: name of the argument, for messages.
+        given: pairs of vertices, shape (k, 2); or a table, whose columns are found by their names; None: no edges here.
+        weights: one for each pair, or None.
+        named: True if vertices have names.
+        comm: communicator of the ranks.
+
+    Raises:
+        UsageError: another shape, or vertices of another kind than the graph's.
+        DataError: a value that is missing or wrong, with its row.
+    """
+    with comm.together():
+        ends, numbers = _columns(what, given, weights)
+        for column in ends:
+            if column.size and (column.kind == "strings") != named:
+                kind = "names, which are strings" if named else "integers"
+                raise UsageError(f"{column.name} holds {column.kind}, and the vertices of this graph are {kind}")
+        size = ends[0].size
+        if ends[1].size != size or (numbers is not None and numbers.size != size):
+            raise UsageError(f"{what} has columns of different lengths; give source, target and weight of every edge")
+        if named:
+            codes, words = code_words(ends)
+            pairs = [words[each] if each.size else np.zeros(0, "S1") for each in codes]
+        else:
+            pairs = [np.zeros(0, np.int64) if each.ids is None else each.ids.astype(np.int64) for each in ends]
+    numbers = unify_weights(numbers, size, comm)
+    if named:
+        width = comm.largest(max(each.itemsize for each in pairs))
+        pairs = [each.astype(f"S{width}") for each in pairs]
+        gathered = [np.concatenate(exchange_bytes([each] * comm.size, each.dtype, comm)) for each in pairs]
+    else:
+        gathered = [np.concatenate(comm.allgatherv(each)) for each in pairs]
+    every = None if numbers is None else np.concatenate(comm.allgatherv(numbers))
+    return EdgeBatch(gathered[0], gathered[1], every)
+
+
+def fitted_weights(batch: EdgeBatch, kind: np.dtype | None, counts: bool) -> np.ndarray | None:
+    """Return the weights of new edges in the dtype of the graph's.
+
+    Args:
+        batch: the edges.
+        kind: dtype of the graph's weights; None: it has none.
+        counts: True if the graph's weights count parallel edges, so that a new one counts 1.
+
+    Raises:
+        UsageError: weights for a graph without, or none for one with weights.
+        DataError: a weight that the dtype cannot hold.
+    """
+    if kind is None or not len(batch):
+        if batch.weights is not None and len(batch):
+            raise UsageError("the edges of this graph have no weights; leave those of the new edges out")
+        return None if kind is None else np.zeros(0, kind)
+    if batch.weights is None:
+        if counts:
+            return np.ones(len(batch), kind)
+        raise UsageError(f"the edges of this graph have weights ({kind}); give one for every new edge, with weights=")
+    with np.errstate(invalid="ignore", over="ignore"):
+        fitted = batch.weights.astype(kind)
+    if kind.kind == "i":
+        wrong = np.flatnonzero(fitted != batch.weights)
+        if wrong.size:
+            raise DataError(
+                f"weight {batch.weights[wrong[0]]} of a new edge does not fit this graph's weights, which are {kind}; "
+                "give one that does, or load the graph with float weights"
+            )
+    return fitted
+
+
+def _columns(what: str, given: Any, weights: Any) -> tuple[list[VertexColumn], np.ndarray | None]:
+    """Return columns of sources and targets, and the weights."""
+    if given is None:
+        if weights is not None and len(weights):
+            raise UsageError("weights without edges; give the edges with add=")
+        return [VertexColumn(what, 0)] * 2, None
+    if is_table(given):
+        found = table_columns(given, None)
+        if weights is None:
+            weights = found.weights
+        columns = [vertex_column(found.src, found.names[0]), vertex_column(found.dst, found.names[1])]
+        name = found.names[2]
+    else:
+        pairs = host_array(given)
+        if not pairs.size:
+            pairs = np.zeros((0, 2), np.int64)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise UsageError(
+                f"{what} has shape {pairs.shape}; give pairs of source and target, shape (k, 2), or a table"
+            )
+        columns, name = [vertex_column(np.ascontiguousarray(end), what) for end in pairs.T], "weights"
+    values = weight_column(weights, name)
+    return columns, None if values is None else as_weights(values, name)

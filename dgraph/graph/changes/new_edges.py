@@ -1,0 +1,48 @@
+"""What a change does to each arc: inserted, merged with the one that is there, or removed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dgraph.errors import DataError
+from dgraph.graph.changes.merge_rows import Arcs
+
+
+def distinct(arcs: Arcs, rule: str, keep: bool) -> Arcs:
+    """Return arcs by source, target and weight; parallel ones are merged by a rule unless they are kept."""
+    listed = np.arange(len(arcs))
+    if arcs.weights is None or rule == "first":
+        order = np.lexsort((listed, arcs.dst, arcs.src))
+    else:
+        order = np.lexsort((arcs.weights, arcs.dst, arcs.src))
+    arcs = arcs[order]
+    if keep or not len(arcs):
+        return arcs
+    new = np.ones(len(arcs), bool)
+    new[1:] = (arcs.src[1:] != arcs.src[:-1]) | (arcs.dst[1:] != arcs.dst[:-1])
+    starts = np.flatnonzero(new)
+    merged = arcs[starts]
+    if arcs.weights is None:
+        return merged
+    weights = merged.weights
+    if rule == "max":
+        weights = np.maximum.reduceat(arcs.weights, starts)
+    elif rule in ("sum", "count"):
+        weights = _within(np.add.reduceat(arcs.weights, starts), np.add.reduceat(arcs.weights.astype(float), starts))
+    return Arcs(merged.src, merged.dst, weights)
+
+
+def merged_weights(old: np.ndarray, new: np.ndarray, rule: str) -> np.ndarray:
+    """Return the weights of edges that are there with ``old`` weights and are added with ``new`` ones."""
+    if rule in ("sum", "count"):
+        return _within(old + new, old.astype(float) + new)
+    return {"min": np.minimum(old, new), "max": np.maximum(old, new), "first": old}[rule]
+
+
+def _within(sums: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """Refuse sums of integers that do not fit their dtype."""
+    if sums.dtype.kind == "i" and sums.size and np.abs(exact).max() > np.iinfo(sums.dtype).max * (1 - 2.0**-20):
+        raise DataError(
+            f"a sum of parallel edges' weights does not fit {sums.dtype}; load the graph with float weights"
+        )
+    return sums
