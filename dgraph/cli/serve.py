@@ -28,8 +28,14 @@ def default_state() -> Path:
     return Path(home) / "dgraph"
 
 
-def main(words: Sequence[str]) -> int:
-    """Run the command; return its exit code."""
+def task(words: Sequence[str]) -> str:
+    """Return the help; a service is not a task of ranks, see :func:`serve_command`."""
+    _parser().parsed(words)
+    raise UsageError("serve runs from the command line alone: python -m dgraph serve")
+
+
+def serve_command(words: Sequence[str]) -> int:
+    """Run the service with the words behind ``serve``; return its exit code."""
     try:
         given = _parser().parsed(words)
     except HelpRequested as text:
@@ -43,7 +49,7 @@ def main(words: Sequence[str]) -> int:
     except ImportError as missing:
         return _refuse(UsageError(f"serve needs more packages, and {missing}: pip install 'dgraph-analytics[service]'"))
     try:
-        return _serve(given)
+        return _under_mpi(words, given) if _launched() else _serve(given)
     except DgraphError as error:
         if "traceback" in given:
             raise
@@ -59,25 +65,69 @@ def _parser() -> Any:
     parser = command_parser("serve")
     parser.epilog = EPILOG
     where = parser.add_argument_group("where")
-    where.add_argument("--state-dir", type=Path, metavar="DIR", help="history, results, stores and sockets (default: ~/.local/state/dgraph)")
-    where.add_argument("--data-root", type=Path, metavar="DIR", help="folder of the files that requests may name (default: .)")
-    where.add_argument("--socket", type=Path, metavar="PATH", help="Unix socket, of mode 0600 (default: service.sock in the state folder)")
+    where.add_argument(
+        "--state-dir",
+        type=Path,
+        metavar="DIR",
+        help="history, results, stores and sockets (default: ~/.local/state/dgraph)",
+    )
+    where.add_argument(
+        "--data-root", type=Path, metavar="DIR", help="folder of the files that requests may name (default: .)"
+    )
+    where.add_argument(
+        "--socket",
+        type=Path,
+        metavar="PATH",
+        help="Unix socket, of mode 0600 (default: service.sock in the state folder)",
+    )
     where.add_argument("--port", type=int, metavar="P", help="TCP port (default: 0, a free one)")
-    where.add_argument("--bind", metavar="ADDRESS", help="address of the port; others than loopback need --token-file (default: 127.0.0.1)")
+    where.add_argument(
+        "--bind",
+        metavar="ADDRESS",
+        help="address of the port; others than loopback need --token-file (default: 127.0.0.1)",
+    )
     where.add_argument("--no-tcp", **flag(), help="no TCP port, so no page")
     who = parser.add_argument_group("who")
-    who.add_argument("--token-file", type=Path, metavar="F", help="one token a line, then optionally read or admin; mode 0600")
-    who.add_argument("--allow-host", metavar="NAMES", help="more names, separated by commas, that the Host header may have")
+    who.add_argument(
+        "--token-file", type=Path, metavar="F", help="one token a line, then optionally read or admin; mode 0600"
+    )
+    who.add_argument(
+        "--allow-host", metavar="NAMES", help="more names, separated by commas, that the Host header may have"
+    )
     ranks = parser.add_argument_group("ranks")
     ranks.add_argument("--ranks", type=int, metavar="N", help="ranks to start (default: 1)")
-    ranks.add_argument("--device", metavar="NAME", choices=("auto", "cpu", "cuda"), help="auto, cpu or cuda (default: auto)")
+    ranks.add_argument(
+        "--device", metavar="NAME", choices=("auto", "cpu", "cuda"), help="auto, cpu or cuda (default: auto)"
+    )
     limits = parser.add_argument_group("limits")
     limits.add_argument("--queue", type=int, metavar="N", help="most queued jobs (default: 4096)")
     limits.add_argument("--spool-bytes", type=int, metavar="N", help="bytes of results that are kept (default: 8 GiB)")
-    limits.add_argument("--upload-bytes", type=int, metavar="N", help="largest body of a graph, decompressed (default: 16 GiB)")
+    limits.add_argument(
+        "--upload-bytes", type=int, metavar="N", help="largest body of a graph, decompressed (default: 16 GiB)"
+    )
     limits.add_argument("--no-cache", **flag(False, of="cache"), help="no job uses another's result")
     parser.add_argument("-q", "--quiet", **flag(), help="log warnings and errors only")
     return parser
+
+
+def _launched() -> bool:
+    """Return True if a launcher started this process as one of several ranks."""
+    from dgraph.comm.world import STARTED_BY
+    from dgraph.service.messages import EXTERNAL
+
+    counts = [os.environ.get(name, "") for name in STARTED_BY if name != "PMIX_RANK"]
+    several = any(count.isdigit() and int(count) > 1 for count in counts)
+    return EXTERNAL not in os.environ and (several or "PMIX_RANK" in os.environ)
+
+
+def _under_mpi(words: Sequence[str], given: dict[str, Any]) -> int:
+    """Serve with the ranks of this launch: rank 0 starts the front as a child."""
+    from dgraph.cli.exit_codes import end_together
+    from dgraph.service.ranks.under_mpi import serve_under_mpi
+
+    if "ranks" in given:
+        return _refuse(UsageError("got --ranks under a launcher, which decides the number of ranks; leave it out"))
+    return end_together(lambda comm: serve_under_mpi(list(words), comm, given.get("device", "auto")))
 
 
 NAMES = {"state_dir": "state", "allow_host": "hosts"}

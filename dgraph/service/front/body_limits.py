@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope
 
-from dgraph.service.front.problems import Problem
+from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.settings import Settings
 
 EDGES_FACTOR = 256
@@ -32,7 +32,9 @@ FIRST_LINE = 1 << 20
 def too_large(got: str, limit: int) -> Problem:
     """Return the problem of a body above its limit."""
     return Problem(
-        413, f"got a body of {got}, but the limit is {limit:,} bytes; send less, or read a file of the data root", limit=limit
+        413,
+        f"got a body of {got}, but the limit is {limit:,} bytes; send less, or read a file of the data root",
+        limit=limit,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from dgraph.service.front.graph_entries import Graph, Version
 from dgraph.service.front.history import History
-from dgraph.service.front.problems import Problem, of_error
+from dgraph.service.front.problem_documents import Problem, of_error
 from dgraph.service.front.rank_calls import RankCalls
 from dgraph.service.front.service_log import fault, log
 from dgraph.service.front.settings import Settings
@@ -137,7 +137,9 @@ class Catalogue:
             store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         graph.ticket = Ticket()
         try:
-            reply = await self.ranks.call(op, ticket=graph.ticket, graph=graph.name, version=base, store=str(store), **fields)
+            reply = await self.ranks.call(
+                op, ticket=graph.ticket, graph=graph.name, version=base, store=str(store), **fields
+            )
         except RanksDied:
             return  # tried again when they are up
         except RankError as error:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dgraph.service.front.problems import Problem
+from dgraph.service.front.problem_documents import Problem
 
 
 def write(add: Sequence[Sequence[Any]], remove: Sequence[Sequence[Any]], path: Path) -> None:

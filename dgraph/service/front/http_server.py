@@ -163,7 +163,9 @@ async def _serve(settings: Settings, ranks: Any) -> int:
         listeners.append(tcp_listener(settings))
         servers.append(_server(Guard(*doors)))
         host, port = listeners[-1].getsockname()[:2]
-        service.address = f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{port}"
+        service.address = (
+            f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{port}"
+        )
     serving = [
         asyncio.ensure_future(server.serve(sockets=[listener]))
         for server, listener in zip(servers, listeners, strict=True)

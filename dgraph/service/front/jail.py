@@ -10,7 +10,7 @@ import re
 import stat
 from pathlib import Path
 
-from dgraph.service.front.problems import Problem
+from dgraph.service.front.problem_documents import Problem
 
 GENERATOR = re.compile(r"(?P<name>[a-z][a-z-]*):(?P<size>[0-9]{1,13}(x[0-9]{1,13})?)(?P<options>(,[^,/]*)*)")
 SCALED = ("rmat", "rmat-alb", "gtgraph", "kron", "uniform")
@@ -125,7 +125,9 @@ def readable(root: Path, source: str) -> Path:
         if number > FILES_OF_A_STORE:
             raise Problem(422, f"got the source {source!r}, a folder of more than {FILES_OF_A_STORE} files")
         if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
-            raise Problem(403, f"got the source {source!r}, but {path.name} leads out of the data root; replace the link")
+            raise Problem(
+                403, f"got the source {source!r}, but {path.name} leads out of the data root; replace the link"
+            )
     return real
 
 

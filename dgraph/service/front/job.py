@@ -13,7 +13,7 @@ from typing import Any
 
 from dgraph.algorithms import ALGORITHMS
 from dgraph.errors import DgraphError, unknown
-from dgraph.service.front.problems import Problem
+from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.security import Principal
 
 STATES = ("queued", "running", "done", "failed", "cancelled")

@@ -17,7 +17,7 @@ from dgraph.service.front.history import History
 from dgraph.service.front.job import ENDED, Job
 from dgraph.service.front.memory_guard import MemoryGuard
 from dgraph.service.front.metrics import Metrics
-from dgraph.service.front.problems import Problem
+from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.rank_calls import RankCalls
 from dgraph.service.front.result_store import ResultStore, Stored
 from dgraph.service.front.security import Principal
@@ -86,10 +86,14 @@ class JobQueue:
     def _check_room(self, owner: Principal) -> None:
         after = {"Retry-After": "1"}
         if self.queued >= self.settings.queue:
-            raise Problem(429, f"{self.queued} jobs are queued, which is the limit; submit it again later", headers=after)
+            raise Problem(
+                429, f"{self.queued} jobs are queued, which is the limit; submit it again later", headers=after
+            )
         if owner.queued >= self.settings.queue_each:
             raise Problem(
-                429, f"{owner.queued} jobs of this token are queued, which is its limit; submit it again later", headers=after
+                429,
+                f"{owner.queued} jobs of this token are queued, which is its limit; submit it again later",
+                headers=after,
             )
 
     def cancel(self, job: Job) -> None:
@@ -193,7 +197,6 @@ class JobQueue:
         job.enter("running")
         self.history.note(job)
         self.metrics.waited.observe(job.started - job.created if job.started else 0)
-        self.results.release_now()
         try:
             reply = await self.ranks.call(
                 "run",
@@ -227,7 +230,7 @@ class JobQueue:
         stored = Stored(job.id, job.owner.name, key, spool, reply, job.top)
         if job.cancelling or job.error is not None:  # it ended before the cancellation reached it
             if rows and spool is None:
-                self.results._later(job.id)
+                self.ranks.send("release", job=job.id)
             return self._failed(job, spool, "cancelled" if job.cancelling else "failed", job.error)
         job.result = stored
         if rows:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import Any
 
 from dgraph.service.front.job import Job
-from dgraph.service.front.problems import of_error
+from dgraph.service.front.problem_documents import of_error
 from dgraph.service.front.rank_calls import RankCalls
 from dgraph.service.supervisor.supervisor import RankError
 
@@ -68,10 +68,11 @@ class MemoryGuard:
 
 def _error(job: Job, estimate: dict[str, Any]) -> dict[str, Any]:
     needed, available = estimate["bytes_by_rank"], estimate["available_by_rank"]
+    least = min(each for each in available if each is not None)
     return {
         "kind": "OutOfMemory",
         "message": f"{job.algorithm} on {job.graph} needs up to {max(needed):,} bytes on a rank, but as few as "
-        f"{min(available):,} are available; delete a graph, or start the service with more ranks",
+        f"{least:,} are available; delete a graph, or start the service with more ranks",
         "bytes_by_rank": needed,
         "available_by_rank": available,
     }

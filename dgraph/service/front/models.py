@@ -108,7 +108,7 @@ class PathQuery(Strict):
 
     source: Vertex
     target: Vertex
-    weighted: bool = Field(True, description="use the weights of edges, if the graph has some")
+    weighted: bool | None = Field(None, description="use the weights of edges; null: if the graph has some")
     version: int | None = Field(None, ge=1, lt=1 << 31)
 
 
@@ -132,7 +132,7 @@ class EstimateAnswer(BaseModel):
     """Memory of a run, in bytes."""
 
     bytes_by_rank: list[int]
-    available_by_rank: list[int]
+    available_by_rank: list[int | None]
     fits: bool
 
 
@@ -142,7 +142,9 @@ class NewJob(Strict):
     graph: Name
     algorithm: str = Field(max_length=64, description="name in /v1/algorithms")
     parameters: dict[str, Any] = Field(default_factory=dict, description="as of the Python function")
-    version: int | None = Field(None, ge=1, lt=1 << 31, description="of the graph; null: the newest when the job starts")
+    version: int | None = Field(
+        None, ge=1, lt=1 << 31, description="of the graph; null: the newest when the job starts"
+    )
     mode: Mode = Field(
         "stream",
         description="stream: rows; stats: figures alone; mutate: keep a column with the graph; write: write a file",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from dgraph.service.front.problems import Problem, of_error
+from dgraph.service.front.problem_documents import Problem, of_error
 from dgraph.service.supervisor.supervisor import RankError, RanksDied
 
 

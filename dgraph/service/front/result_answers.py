@@ -7,7 +7,7 @@ from typing import Any
 
 from dgraph.service.front import result_encodings
 from dgraph.service.front.job import ENDED, Job
-from dgraph.service.front.problems import Problem
+from dgraph.service.front.problem_documents import Problem
 from dgraph.service.front.result_encodings import Lookup, Selection
 from dgraph.service.front.result_store import Stored
 from dgraph.service.front.service_context import Service
@@ -71,9 +71,7 @@ async def spooled(service: Service, stored: Stored) -> Any:
 async def _spool(service: Service, stored: Stored) -> None:
     path = service.results.path(stored.job)
     try:
-        await service.ranks.ask(
-            "rows", job=stored.job, spool=str(path), columns=None, offset=0, limit=None
-        )
+        await service.ranks.ask("rows", job=stored.job, spool=str(path), columns=None, offset=0, limit=None)
         service.results.spool(stored, path)
     finally:
         stored.spooling = None

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from dgraph.errors import unknown
-from dgraph.service.front.problems import Problem
+from dgraph.service.front.problem_documents import Problem
 
 MAGIC = b"ARROW1"
 ROWS_OF_JSON = 1 << 16
@@ -195,7 +195,9 @@ class Lookup:
         words = pyarrow.types.is_string(self.vertices.type) or pyarrow.types.is_large_string(self.vertices.type)
         for vertex in vertices:
             if isinstance(vertex, str) != words:
-                raise Problem(422, f"got the vertex {vertex!r}, but ids of this graph are {'words' if words else 'integers'}")
+                raise Problem(
+                    422, f"got the vertex {vertex!r}, but ids of this graph are {'words' if words else 'integers'}"
+                )
         wanted = pyarrow.array(vertices, self.vertices.type)
         if self.numbers is not None:
             asked = wanted.to_numpy()
@@ -206,5 +208,7 @@ class Lookup:
             missing = found.is_null().to_numpy(zero_copy_only=False)
             where = found.fill_null(0).to_numpy()
         if missing.any():
-            raise Problem(404, f"{vertices[int(np.argmax(missing))]!r} is not a vertex of the graph; give one of its ids")
+            raise Problem(
+                404, f"{vertices[int(np.argmax(missing))]!r} is not a vertex of the graph; give one of its ids"
+            )
         return columns_of(self.rows.take(pyarrow.array(where)))

@@ -1,7 +1,8 @@
 """Results: rows that the ranks hold or that lie in spooled Arrow files, and the cache over them.
 
 Rule of eviction: the least recently used result goes first, beyond ``spool_bytes`` of files, beyond a token's
-``spool_bytes_each``, and beyond ``held_results`` results on the ranks. A job whose result was evicted answers 410.
+``spool_bytes_each``, and the oldest beyond ``held_results`` on the
+ranks. A job whose result was evicted answers 410.
 """
 
 from __future__ import annotations
@@ -18,9 +19,6 @@ from dgraph.service.front.settings import Settings
 ALIASES = 1000
 """Jobs of one cached result whose ``/result`` works; of the oldest of more, it answers 410."""
 
-RELEASE_AT_ONCE = 16
-"""Results that the ranks release together."""
-
 Key = tuple[str, int, str]
 """Graph, version, and algorithm with its parameters."""
 
@@ -36,7 +34,21 @@ class Stored:
         size: bytes of the file.
     """
 
-    __slots__ = ("aliases", "columns", "job", "key", "lookup", "owner", "path", "rows", "size", "spooling", "summary", "top", "top_k")
+    __slots__ = (
+        "aliases",
+        "columns",
+        "job",
+        "key",
+        "lookup",
+        "owner",
+        "path",
+        "rows",
+        "size",
+        "spooling",
+        "summary",
+        "top",
+        "top_k",
+    )
 
     def __init__(self, job: str, owner: str, key: Key | None, path: Path | None, reply: dict[str, Any], top: int):
         self.job, self.owner, self.key, self.path = job, owner, key, path
@@ -63,10 +75,10 @@ class ResultStore:
     Args:
         settings: limits.
         metrics: counters.
-        release: function that makes the ranks free held results, by ids of jobs.
+        release: function that makes the ranks free the held result of a job.
     """
 
-    def __init__(self, settings: Settings, metrics: Metrics, release: Callable[[list[str]], None]):
+    def __init__(self, settings: Settings, metrics: Metrics, release: Callable[[str], None]):
         self.settings, self.metrics, self._release = settings, metrics, release
         self.by_job: dict[str, Stored] = {}
         self.cache: dict[Key, Stored] = {}
@@ -74,7 +86,6 @@ class ResultStore:
         self.held: OrderedDict[str, Stored] = OrderedDict()
         self.bytes = 0
         self.bytes_of: dict[str, int] = {}
-        self.releasing: list[str] = []
 
     def path(self, job: str) -> Path:
         """Return the file of a job's result."""
@@ -112,7 +123,7 @@ class ResultStore:
             path.unlink(missing_ok=True)
             return
         stored.path, stored.size = path, path.stat().st_size
-        self._later(stored.job)
+        self._release(stored.job)
         self._spool(stored)
         self._evict()
 
@@ -123,9 +134,8 @@ class ResultStore:
 
     def touch(self, stored: Stored) -> None:
         """Note that a result was used."""
-        for results in (self.spooled, self.held):
-            if stored.job in results:
-                results.move_to_end(stored.job)
+        if stored.job in self.spooled:
+            self.spooled.move_to_end(stored.job)
 
     def _evict(self) -> None:
         each = self.settings.spool_bytes_each
@@ -137,16 +147,16 @@ class ResultStore:
         while self.bytes > self.settings.spool_bytes and len(self.spooled) > 1:
             self.drop(next(iter(self.spooled.values())))
         while len(self.held) > self.settings.held_results:
-            self.drop(next(iter(self.held.values())))
+            self.drop(next(iter(self.held.values())), release=False)  # the ranks have dropped it by the same rule
 
-    def drop(self, stored: Stored) -> None:
+    def drop(self, stored: Stored, release: bool = True) -> None:
         """Forget a result, its file and its place on the ranks."""
         for alias in stored.aliases:
             self.by_job.pop(alias, None)
         if stored.key is not None and self.cache.get(stored.key) is stored:
             del self.cache[stored.key]
-        if self.held.pop(stored.job, None) is not None:
-            self._later(stored.job)
+        if self.held.pop(stored.job, None) is not None and release:
+            self._release(stored.job)
         if self.spooled.pop(stored.job, None) is not None and stored.path is not None:
             stored.path.unlink(missing_ok=True)
             self.bytes -= stored.size
@@ -156,23 +166,11 @@ class ResultStore:
         stored.lookup = None
         self.metrics.evicted.inc()
 
-    def _later(self, job: str) -> None:
-        self.releasing.append(job)
-        if len(self.releasing) >= RELEASE_AT_ONCE:
-            self.release_now()
-
-    def release_now(self) -> None:
-        """Make the ranks free what was dropped."""
-        jobs, self.releasing = self.releasing, []
-        if jobs:
-            self._release(jobs)
-
     def ranks_died(self) -> None:
         """Forget the results that the ranks held."""
-        self.releasing.clear()
         for stored in list(self.held.values()):
             del self.held[stored.job]
-            self.drop(stored)
+            self.drop(stored, release=False)
 
     def drop_graph(self, name: str, versions: set[int] | None = None) -> None:
         """Forget the cache of a graph, or of some of its versions; files go."""

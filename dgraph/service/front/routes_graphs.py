@@ -13,7 +13,7 @@ from starlette.responses import Response
 from dgraph.service.front import edge_batches, jail, models
 from dgraph.service.front.body_limits import check_table, save_upload
 from dgraph.service.front.job import checked
-from dgraph.service.front.problems import Problem, documented, of_error
+from dgraph.service.front.problem_documents import Problem, documented, of_error
 from dgraph.service.front.routes_jobs import json_response
 from dgraph.service.front.service_context import principal_of, service_of
 
@@ -127,9 +127,7 @@ async def show(request: Request, name: GraphName) -> Response:
     return json_response(service_of(request).catalogue.graph(name).record())
 
 
-@router.patch(
-    "/v1/graphs/{name}", response_model=models.GraphRecord, responses=documented(404, 408, 413, 415, 422)
-)
+@router.patch("/v1/graphs/{name}", response_model=models.GraphRecord, responses=documented(404, 408, 413, 415, 422))
 async def pin(request: Request, name: GraphName, body: models.Pin) -> Response:
     """Pin a graph, so that DELETE refuses it, or unpin it."""
     service = service_of(request)

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from dgraph.service.front import jail, models
+from dgraph.service.front.algorithm_schemas import RESULTS
 from dgraph.service.front.event_stream import event_text, events_of
 from dgraph.service.front.job import ENDED, Job, checked
-from dgraph.service.front.problems import Problem, documented, of_error
+from dgraph.service.front.problem_documents import Problem, documented, of_error
 from dgraph.service.front.result_answers import result_of
 from dgraph.service.front.service_context import Service, principal_of, service_of
 
@@ -59,6 +60,11 @@ async def submit(
         raise Problem(422, f"got mode {body.mode} with write {body.write!r}: write names the file of mode write alone")
     if body.column is not None and body.mode != "mutate":
         raise Problem(422, f"got mode {body.mode} with column {body.column!r}: a column is kept by mode mutate alone")
+    column = body.column
+    if body.mode == "mutate" and column is None:
+        column = RESULTS.get(body.algorithm, ("",))[0]
+        if not column:
+            raise Problem(422, f"got mode mutate without column, and {body.algorithm} has no default; name the column")
     target = None if body.write is None else str(jail.writable(service.settings.data_root, body.write))
     cache = body.cache and service.settings.cache and body.mode in ("stream", "stats")
     key = json.dumps([body.algorithm, body.mode == "stats", parameters], sort_keys=True, default=str) if cache else None
@@ -73,7 +79,7 @@ async def submit(
         priority=body.priority,
         timeout_s=body.timeout_s,
         top=top if body.mode == "stream" else 0,
-        column=body.column,
+        column=column,
         target=target,
     )
     service.queue.submit(job)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from dgraph.service.front import models
 from dgraph.service.front.algorithm_schemas import schemas
-from dgraph.service.front.problems import Problem, documented
+from dgraph.service.front.problem_documents import Problem, documented
 from dgraph.service.front.routes_jobs import json_response
 from dgraph.service.front.service_context import principal_of, service_of
 

@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dgraph.errors import UsageError
-from dgraph.service.front import problems
+from dgraph.service.front import problem_documents as problems
 from dgraph.service.front.body_limits import limited
 from dgraph.service.front.metrics import Metrics
 from dgraph.service.front.settings import Settings, loopback

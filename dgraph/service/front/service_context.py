@@ -33,7 +33,7 @@ class Service:
         self.metrics = Metrics()
         self.doors = Doors.of(settings)
         self.history = History(settings.state / "history.sqlite", settings.keep_jobs)
-        self.results = ResultStore(settings, self.metrics, lambda jobs: self.ranks.send("release", jobs=jobs))
+        self.results = ResultStore(settings, self.metrics, lambda job: self.ranks.send("release", job=job))
         self.queue = JobQueue(settings, self.ranks, self.history, self.results, self.metrics)
         self.catalogue = Catalogue(
             settings, self.ranks, self.history, self.queue.graph_changed, self.results.drop_graph

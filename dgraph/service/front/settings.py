@@ -38,7 +38,7 @@ class Settings:
         queue_each: most queued jobs of one token.
         spool_bytes: bytes of spooled results; beyond, the least recently used is evicted.
         spool_bytes_each: bytes of spooled results of one token.
-        held_results: results that the ranks hold for jobs with ``top``; beyond, the least recently used is released.
+        held_results: results that the ranks hold for jobs with ``top``; the ranks keep as many, the latest.
         upload_bytes: largest body of a graph, decompressed.
         upload_bytes_each: bytes that one token may be uploading at a time.
         json_bytes: largest JSON body; of edges, 256 times as much.
@@ -61,7 +61,7 @@ class Settings:
     queue_each: int = 2048
     spool_bytes: int = 8 * GIB
     spool_bytes_each: int = 8 * GIB
-    held_results: int = 64
+    held_results: int = 256
     upload_bytes: int = 16 * GIB
     upload_bytes_each: int = 32 * GIB
     json_bytes: int = 1 << 20

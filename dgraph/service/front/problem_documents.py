@@ -73,9 +73,7 @@ class Problem(HTTPException):
         more: further members of the document.
     """
 
-    def __init__(
-        self, status: int, detail: str, kind: str = "", headers: Mapping[str, str] | None = None, **more: Any
-    ):
+    def __init__(self, status: int, detail: str, kind: str = "", headers: Mapping[str, str] | None = None, **more: Any):
         super().__init__(status, detail, dict(headers) if headers else None)
         self.kind, self.more = kind, more
 
