@@ -70,9 +70,9 @@ class Job:
     """
 
     __slots__ = (
-        "algorithm", "cached", "cancelling", "column", "created", "deadline", "done", "error", "events", "finished", "graph",
-        "id", "key", "listeners", "made", "mode", "owner", "parameters", "priority", "result", "round", "rows", "seconds",
-        "started", "state", "summary", "target", "ticket", "timeout_s", "timer", "top", "version",
+        "algorithm", "cached", "cancelling", "column", "created", "deadline", "done", "error", "events", "finished",
+        "graph", "id", "key", "listeners", "made", "mode", "owner", "parameters", "priority", "result", "round", "rows",
+        "seconds", "started", "state", "summary", "target", "ticket", "timeout_s", "timer", "top", "version",
     )  # fmt: skip
 
     def __init__(
