@@ -14,6 +14,7 @@ from dgraph.service.front.result_encodings import Lookup, Selection, columns_of,
 
 
 def arrow(answer):
+    assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "application/vnd.apache.arrow.stream"
     return pa.ipc.open_stream(answer.content).read_all()
 

@@ -6,6 +6,7 @@ import asyncio
 import mmap
 from typing import IO
 
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 PIECE = 4 << 20
@@ -15,7 +16,7 @@ STALLED_S = 60.0
 """Seconds in which a client must take a piece; a slower one is disconnected."""
 
 
-class FileResponse:
+class FileResponse(Response):
     """ASGI response: bytes ``offset`` to ``offset + length`` of an open file, which it closes.
 
     Args:
@@ -26,17 +27,18 @@ class FileResponse:
     """
 
     def __init__(self, file: IO[bytes], offset: int, length: int, media: str, name: str):
-        self.file, self.offset, self.length, self.media, self.name = file, offset, length, media, name
+        self.file, self.offset, self.length = file, offset, length
+        self.status_code, self.background = 200, None
+        self.raw_headers = [
+            (b"content-type", media.encode()),
+            (b"content-length", str(length).encode()),
+            (b"content-disposition", f'attachment; filename="{name}"'.encode()),
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response."""
-        headers = [
-            (b"content-type", self.media.encode()),
-            (b"content-length", str(self.length).encode()),
-            (b"content-disposition", f'attachment; filename="{self.name}"'.encode()),
-        ]
         with self.file:
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             if not self.length or scope["method"] == "HEAD":
                 await send({"type": "http.response.body", "body": b""})
                 return

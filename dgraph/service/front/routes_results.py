@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -56,7 +57,7 @@ async def result(
         table = await asyncio.to_thread(rows)
         return StreamingResponse(result_encodings.json_parts(table, stored.rows), media_type=MEDIA["json"])
     file = await asyncio.to_thread(lambda: result_encodings.written(rows(), format, service.settings.spool))
-    return FileResponse(file, 0, file.tell(), MEDIA[format], name)
+    return FileResponse(file, 0, os.fstat(file.fileno()).st_size, MEDIA[format], name)
 
 
 @router.post(
