@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mmap
 from typing import IO
 
@@ -11,6 +12,9 @@ from starlette.types import Receive, Scope, Send
 
 PIECE = 4 << 20
 """Bytes that are passed to the transport at a time."""
+
+POPULATE_READ = 22
+"""``MADV_POPULATE_READ``: map all pages of a piece at once."""
 
 STALLED_S = 60.0
 """Seconds in which a client must take a piece; a slower one is disconnected."""
@@ -42,12 +46,14 @@ class FileResponse(Response):
             if not self.length or scope["method"] == "HEAD":
                 await send({"type": "http.response.body", "body": b""})
                 return
-            flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
-            mapped = mmap.mmap(self.file.fileno(), 0, flags, mmap.PROT_READ)
+            mapped = mmap.mmap(self.file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ)
             view = memoryview(mapped)
             at, end = self.offset, self.offset + self.length
             while at < end:
                 stop = min(at + PIECE, end)
+                first = at - at % mmap.PAGESIZE
+                with contextlib.suppress(OSError):  # kernels before 5.14 read the pages one by one
+                    mapped.madvise(POPULATE_READ, first, stop - first)
                 message = {"type": "http.response.body", "body": view[at:stop], "more_body": stop < end}
                 async with asyncio.timeout(STALLED_S):
                     await send(message)

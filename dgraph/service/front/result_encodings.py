@@ -150,7 +150,7 @@ def json_parts(rows: Any, total: int) -> Iterator[bytes]:
 
 
 def written(rows: Any, form: str, folder: Path) -> IO[bytes]:
-    """Write a table as an Arrow stream or as Parquet to a file that has no name any more; return it, open for reading."""
+    """Write a table as an Arrow stream or as Parquet to a file without a name; return it, open for reading."""
     import pyarrow
 
     path = folder / f".{secrets.token_hex(12)}"
