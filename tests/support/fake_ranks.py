@@ -119,7 +119,9 @@ class FakeRanks:
             on_event({"round": number + 1, "active": 1, "seconds": 0.001})
         await self.gate.wait()
         source = parameters.get("source", 0)
-        if source >= self.n:
+        if not isinstance(source, int):
+            raise RankError("UsageError", f"{source!r} is not a vertex of the graph")
+        if not 0 <= source < self.n:
             raise RankError("UsageError", f"source {source} is not a vertex of the graph")
         rows = table(source, self.n)
         if spool:
@@ -146,13 +148,18 @@ class FakeRanks:
         return {"rows": self.n}
 
     async def lookup(self, job, vertices, **_):
-        return {"columns": self._held(job).take(vertices).to_pydict()}
+        rows = self._held(job)
+        if any(not isinstance(vertex, int) or vertex >= self.n for vertex in vertices):
+            raise RankError("UsageError", f"{vertices!r:.60} are not all vertices of the graph")
+        return {"columns": rows.take(vertices).to_pydict()}
 
     async def release(self, job, **_):
         self.held.pop(job, None)
         return {}
 
     async def path(self, source, target, **_):
+        if not isinstance(source, int) or not isinstance(target, int) or max(source, target) >= self.n:
+            raise RankError("UsageError", f"{source!r} or {target!r} is not a vertex of the graph")
         return {"vertices": list(range(source, target + 1)), "length": target - source}
 
     async def memory(self, **_):

@@ -9,11 +9,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dgraph.algorithms import ALGORITHMS
+
+LARGEST = (1 << 63) - 1
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 GraphState = Literal["loading", "ready", "failed"]
 Mode = Literal["stream", "stats", "mutate", "write"]
-Vertex = Annotated[int, Field(ge=0, lt=1 << 63)] | Annotated[str, Field(min_length=1, max_length=255)]
-End = Annotated[int, Field(ge=0, lt=1 << 63)] | Annotated[str, Field(min_length=1, max_length=255)] | float
+KNOWN: dict[str, Any] = {"enum": list(ALGORITHMS)}
+Vertex = Annotated[int, Field(ge=0, le=LARGEST)] | Annotated[str, Field(min_length=1, max_length=255)]
+End = Annotated[int, Field(ge=0, le=LARGEST)] | Annotated[str, Field(min_length=1, max_length=255)] | float
 Name = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="1 to 64 letters, digits, '_', '.' or '-'")
 ]
@@ -34,7 +38,7 @@ class LoadFields(Strict):
     keep_parallel: bool = False
     merge: Literal["min", "max", "sum", "first", "count"] = "min"
     sparse_ids: bool = False
-    seed: int = Field(1, ge=0, lt=1 << 63)
+    seed: int = Field(1, ge=0, le=LARGEST)
     ids: Literal["integer", "string"] = "integer"
     order: Literal["original", "degree"] = "original"
     lenient: bool = False
@@ -123,7 +127,7 @@ class EstimateQuery(Strict):
     """Run whose memory is asked for."""
 
     graph: Name
-    algorithm: str = Field(max_length=64)
+    algorithm: str = Field(max_length=64, json_schema_extra=KNOWN)
     parameters: dict[str, Any] = Field(default_factory=dict)
     version: int | None = Field(None, ge=1, lt=1 << 31)
 
@@ -140,7 +144,7 @@ class NewJob(Strict):
     """Run of an algorithm on a graph of the catalogue."""
 
     graph: Name
-    algorithm: str = Field(max_length=64, description="name in /v1/algorithms")
+    algorithm: str = Field(max_length=64, description="name in /v1/algorithms", json_schema_extra=KNOWN)
     parameters: dict[str, Any] = Field(default_factory=dict, description="as of the Python function")
     version: int | None = Field(None, ge=1, lt=1 << 31, description="null: the newest when the job starts")
     mode: Mode = Field(

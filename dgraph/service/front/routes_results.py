@@ -17,7 +17,7 @@ from dgraph.service.front.routes_jobs import JobId, job_record, json_response
 from dgraph.service.front.service_context import service_of
 
 router = APIRouter(tags=["results"])
-Count = Annotated[int | None, Query(ge=0, lt=1 << 63)]
+Count = Annotated[int | None, Query(ge=0, le=models.LARGEST)]
 
 
 @router.get(
@@ -33,7 +33,7 @@ async def result(
     id: JobId,
     format: Annotated[Literal["json", "arrow", "parquet"], Query()] = "json",
     columns: Annotated[str | None, Query(max_length=4096, description="names, separated by commas")] = None,
-    offset: Annotated[int, Query(ge=0, lt=1 << 63, description="first row")] = 0,
+    offset: Annotated[int, Query(ge=0, le=models.LARGEST, description="first row")] = 0,
     limit: Count = None,
     top: Count = None,
 ) -> Any:
