@@ -41,6 +41,8 @@ def test_a_front_serves_both_sockets_and_sheds_slow_clients(tmp_path):
         assert closed(silent, 10) == closed(headers, 10) == b""
         body.settimeout(10)
         assert b" 408 " in body.recv(65536).split(b"\r\n")[0]
+        for raw in (silent, headers, body):
+            raw.close()
         assert time.monotonic() - began < 10
         second = subprocess.run(
             [sys.executable, "-m", "dgraph", "serve", "--state-dir", str(tmp_path / "state"), "--no-tcp"],

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from dgraph.service.front import edge_batches, jail, models
+from dgraph.service.front import edge_batches, jail
 from dgraph.service.front.body_limits import check_table, save_upload
 from dgraph.service.front.job import checked
 from dgraph.service.front.problem_documents import Problem, documented, of_error
-from dgraph.service.front.routes_jobs import json_response
+from dgraph.service.front.routes import models
+from dgraph.service.front.routes.routes_jobs import json_response
 from dgraph.service.front.service_context import principal_of, service_of
 
 router = APIRouter(tags=["graphs"])

@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from dgraph.service.front import models, result_answers, result_encodings
+from dgraph.service.front import result_answers, result_encodings
 from dgraph.service.front.file_response import FileResponse
 from dgraph.service.front.problem_documents import documented
 from dgraph.service.front.result_encodings import MEDIA, Selection
-from dgraph.service.front.routes_jobs import JobId, job_record, json_response
+from dgraph.service.front.routes import models
+from dgraph.service.front.routes.routes_jobs import JobId, job_record, json_response
 from dgraph.service.front.service_context import service_of
 
 router = APIRouter(tags=["results"])

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from dgraph.service.front import jail, models
-from dgraph.service.front.algorithm_schemas import RESULTS
-from dgraph.service.front.event_stream import event_text, events_of
+from dgraph.service.front import jail
 from dgraph.service.front.job import ENDED, Job, checked
 from dgraph.service.front.problem_documents import Problem, documented, of_error
 from dgraph.service.front.result_answers import result_of
+from dgraph.service.front.routes import models
+from dgraph.service.front.routes.algorithm_schemas import RESULTS
+from dgraph.service.front.routes.event_stream import event_text, events_of
 from dgraph.service.front.service_context import Service, principal_of, service_of
 
 router = APIRouter(tags=["jobs"])
