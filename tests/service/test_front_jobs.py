@@ -259,3 +259,19 @@ async def test_modes_that_keep_no_rows(one):
     assert run["write"] == str(one.service.settings.data_root / "out.csv")
     assert (run["keep"], run["spool"]) == (False, None)
     assert (await one.http.get(f"/v1/jobs/{kept.json()['id']}/result")).status_code == 409
+
+
+@serving
+async def test_reports_and_further_keys_of_a_run(one):
+    await one.load()
+    where = {"column": "core", "is": ">=", "value": 3}
+    more = {"report": True, "validate": True, "where": where, "options": {"direction": "push"}}
+    answer = await one.job("?wait=5", **more)
+    assert {key: one.ranks.calls[-1][1][key] for key in more} == more
+    assert (await one.http.get(f"/v1/jobs/{answer.json()['id']}/report")).json() == {"ranks": []}
+    plain = (await one.job("?wait=5")).json()
+    assert (plain["cached"], plain["converged"], plain["rounds"]) == (False, True, 2)
+    assert "where" not in one.ranks.calls[-1][1]
+    assert (await one.http.get(f"/v1/jobs/{plain['id']}/report")).status_code == 410
+    for wrong in ({"where": {"column": "core"}}, {"options": {"direction": "up"}}, {"validate": "yes"}):
+        assert (await one.job(**wrong)).status_code == 422, wrong

@@ -114,7 +114,7 @@ class FakeRanks:
     async def estimate(self, **_):
         return {"bytes_by_rank": [700], "available_by_rank": [800 if self.fits else 600], "fits": self.fits}
 
-    async def run(self, job, parameters, top, keep, spool, on_event, timeout_s=None, **_):
+    async def run(self, job, parameters, top, keep, spool, on_event, report=False, **_):
         for number in range(self.rounds):
             on_event({"round": number + 1, "active": 1, "seconds": 0.001})
         await self.gate.wait()
@@ -130,7 +130,8 @@ class FakeRanks:
             self.held[job] = rows
         found = rows.filter(pa.compute.is_valid(rows["distance"])).sort_by([("distance", "descending")])
         return {
-            "summary": {"reached": found.num_rows}, "rounds": self.rounds, "seconds": 0.001, "rows": self.n,
+            "summary": {"reached": found.num_rows}, "converged": True,
+            "report": {"ranks": []} if report else None, "rounds": self.rounds, "seconds": 0.001, "rows": self.n,
             "columns": rows.column_names, "top": found.slice(0, top).to_pydict() if top else None,
         }  # fmt: skip
 

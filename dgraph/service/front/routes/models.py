@@ -50,6 +50,12 @@ class LoadFields(Strict):
     policy: str | None = Field(None, max_length=64, description="partitioning policy")
 
 
+class LoadQuery(LoadFields):
+    """Options of a load, as a query string writes them."""
+
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+
 class NewGraph(Strict):
     """Graph to load from the data root or a generator."""
 
@@ -140,6 +146,25 @@ class EstimateAnswer(BaseModel):
     fits: bool
 
 
+class Where(Strict):
+    """Selection of vertices by a column that an earlier job of mode mutate kept."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+    column: Name
+    is_: Literal["==", "!=", "<", "<=", ">", ">="] = Field(alias="is")
+    value: float | int | str
+
+
+class RunFields(Strict):
+    """Options of a run, with the names and meanings of ``dgraph.Options``."""
+
+    direction: Literal["auto", "push", "pull"] | None = None
+    schedule: str | None = Field(None, max_length=128)
+    rounds: str | None = Field(None, max_length=64)
+    max_rounds: int | None = Field(None, ge=1, le=LARGEST)
+    sync: Literal["auto", "full"] | None = None
+
+
 class NewJob(Strict):
     """Run of an algorithm on a graph of the catalogue."""
 
@@ -156,6 +181,10 @@ class NewJob(Strict):
         None, gt=0, le=1e7, description="seconds from submission, waiting included, after which the job fails"
     )
     cache: bool = Field(True, description="false: neither use nor fill the result cache")
+    report: bool = Field(False, description="keep the report of the run: GET /v1/jobs/{id}/report")
+    validate_: bool = Field(False, alias="validate", description="prove the answer with its certificate")
+    where: Where | None = Field(None, description="run on the vertices that a kept column selects")
+    options: RunFields = Field(default_factory=RunFields)  # type: ignore[arg-type]
     column: Name | None = Field(None, description="mutate: name of the column that is kept; the result's by default")
     write: str | None = Field(None, min_length=1, max_length=4096, description="write: file, relative to the data root")
 
@@ -177,7 +206,11 @@ class JobRecord(BaseModel):
     finished: float | None
     round: int = Field(description="rounds that ended")
     seconds: float | None = Field(description="run time on the ranks")
+    rounds: int | None
+    converged: bool | None = Field(description="false if a limit ended the run")
+    limit: str | None = Field(description="the limit that ended it")
     rows: int | None
+    columns: list[str] | None
     cached: bool = Field(description="true if an earlier job's result answers this one")
     summary: dict[str, Any] | None
     error: dict[str, Any] | None

@@ -68,7 +68,9 @@ async def submit(
             raise Problem(422, f"got mode mutate without column, and {body.algorithm} has no default; name the column")
     target = None if body.write is None else str(jail.writable(service.settings.data_root, body.write))
     cache = body.cache and service.settings.cache and body.mode in ("stream", "stats")
-    key = json.dumps([body.algorithm, body.mode == "stats", parameters], sort_keys=True, default=str) if cache else None
+    extra = body.model_dump(include={"where", "options", "validate_", "report"}, exclude_defaults=True, by_alias=True)
+    shape = [body.algorithm, body.mode == "stats", parameters, {**extra, "report": None}]
+    key = json.dumps(shape, sort_keys=True, default=str) if cache else None
     job = Job(
         body.graph,
         body.version,
@@ -80,6 +82,7 @@ async def submit(
         priority=body.priority,
         timeout_s=body.timeout_s,
         top=top if body.mode == "stream" else 0,
+        extra=extra,
         column=column,
         target=target,
     )
@@ -136,6 +139,18 @@ async def job_record(service: Service, id: str) -> dict[str, Any]:
 async def show(request: Request, id: JobId) -> Response:
     """Show a job."""
     return json_response(await job_record(service_of(request), id))
+
+
+@router.get("/v1/jobs/{id}/report", responses={200: {"model": dict[str, Any]}, **documented(404, 410, 422)})
+async def report(request: Request, id: JobId) -> Response:
+    """Show the report of a run that was submitted with ``report``; the latest jobs keep theirs."""
+    service = service_of(request)
+    record = await job_record(service, id)
+    job = service.queue.jobs.get(id)
+    if job is None or job.report is None:
+        detail = f"the job is {record['state']} and keeps no report; submit it with report true, and cache false"
+        raise Problem(410, detail, "NoReport")
+    return json_response(job.report)
 
 
 @router.delete(
