@@ -145,6 +145,6 @@ def test_the_units_command_lines_are_valid():
     assert _parser().parsed(of_unit)["no_tcp"]
     given = _parser().parsed(of_compose)
     assert (given["bind"], given["port"], str(given["token_file"])) == ("0.0.0.0", 8484, "/etc/dgraph/tokens")
-    assert f":{given['port']}\"" in compose
+    assert f':{given["port"]}"' in compose
     for seconds in (re.search(r"TimeoutStopSec=(\d+)", unit), re.search(r"stop_grace_period: (\d+)s", compose)):
         assert int(seconds.group(1)) > 20
