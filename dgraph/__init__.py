@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dgraph.comm import Comm, communicator
     from dgraph.engine.checkpoint import Checkpoint
     from dgraph.engine.run_options import Options
+    from dgraph.functions import run
     from dgraph.graph.devices import Auto, Cpu, Cuda
     from dgraph.graph.stored_graph import Graph
     from dgraph.program import (
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
         where,
     )
     from dgraph.result.result import Result
-    from dgraph.run import run
+    from dgraph.service.client.connection import connect
 
     GraphLike: TypeAlias = str | PathLike | Graph | Any
     Vertices: TypeAlias = Sequence[int | str] | Mapping[int | str, float]
@@ -140,7 +141,8 @@ if TYPE_CHECKING:
 
 
 HOMES = {
-    "run": "dgraph.run",
+    "run": "dgraph.functions",
+    "connect": "dgraph.service.client.connection",
     "build_on_gpus": "dgraph.backend.build",
     "Checkpoint": "dgraph.engine.checkpoint",
     "Options": "dgraph.engine.run_options",
@@ -173,7 +175,7 @@ keep_kernels(Path(__file__).parent)
 
 def __getattr__(name: str):
     if name in FUNCTIONS:
-        value = import_module("dgraph.run").function_of(name)
+        value = import_module("dgraph.functions").function_of(name)
     elif name in HOMES:
         value = getattr(import_module(HOMES[name]), name)
     else:
@@ -190,8 +192,9 @@ class _Package(ModuleType):
     """``dgraph.run`` is the function, also after something imported the module of that name."""
 
     def __setattr__(self, name, value):
-        shadows = isinstance(value, ModuleType) and HOMES.get(name) == value.__name__
-        super().__setattr__(name, getattr(value, name) if shadows else value)
+        if isinstance(value, ModuleType) and name in HOMES:
+            value = getattr(import_module(HOMES[name]), name)
+        super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,215 @@
+"""``RemoteResult``: a result whose columns are fetched from a service, as Arrow, when they are first read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dgraph._support.extras import extra
+from dgraph.comm import SerialComm
+from dgraph.graph.names import Names, decode_names
+from dgraph.result.columns import UNREACHED, Columns
+from dgraph.result.named_columns import NamedColumns
+from dgraph.result.result import Result
+from dgraph.service.client.http_link import Link
+
+if TYPE_CHECKING:
+    from dgraph.service.client.remote_job import Job
+
+UNKNOWN = {"distance": (UNREACHED, np.inf)}
+"""Column → integer and float that stand for null in ``Result.columns``; other columns have -1 and not-a-number."""
+
+FILE = b"ARROW1"
+"""First bytes of an Arrow file; a stream begins otherwise."""
+
+
+class Threads(SerialComm):
+    """Communicator of a client: calls of its threads do not wait for each other."""
+
+    in_threads = True
+
+
+class FetchedColumns(Columns):
+    """Columns that are fetched without a lock: a fetch waits for the service, and other threads need not."""
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        given = self._given.get(name)
+        if callable(given):
+            self[name] = given()
+        return dict.__getitem__(self, name)
+
+
+class Rows:
+    """Rows of a job's result at the service, and the columns of them that were fetched.
+
+    Args:
+        link: the service.
+        job: the job's id.
+    """
+
+    def __init__(self, link: Link, job: str):
+        self._link, self._place = link, f"/v1/jobs/{job}"
+        self._held: dict[str, Any] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._held
+
+    def fetch(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return columns as Arrow's, in one request for those that are not here yet."""
+        wanted = [name for name in names if name not in self._held]
+        if wanted:
+            table = self.table(columns=",".join(wanted))
+            self._held |= {name: table.column(name) for name in wanted}
+        return {name: self._held[name] for name in names}
+
+    def table(self, **query: Any) -> Any:
+        """Fetch rows as a ``pyarrow.Table`` that shares the memory of the answer."""
+        pyarrow = extra("pyarrow", "a result of a service")
+        ipc = extra("pyarrow.ipc", "a result of a service")
+        raw = self._link.fetch("GET", f"{self._place}/result", format="arrow", **query)
+        buffer = pyarrow.py_buffer(raw)
+        reader = ipc.open_file(buffer) if bytes(raw[:6]) == FILE else ipc.open_stream(buffer)
+        return reader.read_all()
+
+    def top(self, k: int) -> dict[str, list]:
+        """Fetch the ``k`` rows of largest values."""
+        return self._link.call("GET", f"{self._place}/result", format="json", top=k)["columns"]
+
+    def of(self, vertices: Sequence[int | str]) -> dict[str, list]:
+        """Fetch the rows of some vertices."""
+        return self._link.call("POST", f"{self._place}/lookup", {"vertices": list(vertices)})["columns"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RemoteResult(Result):
+    """Result of a job of a service: the methods and columns of :class:`~dgraph.Result`.
+
+    ``top`` and ``value`` and the rows of ``repr`` are fetched alone. Other calls fetch the columns that they read,
+    whole and once. ``value`` and ``top`` find columns that are here already without a request.
+
+    Attributes:
+        job: the job.
+    """
+
+    job: Job | None = None
+
+    @property
+    def _rows(self) -> Rows:
+        return self.__dict__["rows"]
+
+    def count_rows(self) -> int:
+        """Return the number of rows."""
+        known = self.job.record.get("rows") if self.job is not None else None
+        return len(self._rows.fetch(["vertex"])["vertex"]) if known is None else known
+
+    def _here(self) -> Mapping[str, np.ndarray]:
+        self._rows.fetch(list(self.columns))
+        return super()._here()
+
+    def first_rows(self, count: int) -> dict[str, np.ndarray]:
+        """Return the first rows, names as bytes."""
+        table = self._rows.table(limit=count)
+        return {name: _numpy(name, table.column(name)) for name in table.column_names}
+
+    def top(self, k: int, column: str | None = None) -> dict[str, np.ndarray]:
+        """Return the ``k`` rows of largest ``column``, as :meth:`dgraph.Result.top` does."""
+        name = self._column(column)
+        if name in self._rows or name != self._column(None) or k < 1:
+            return super().top(k, column)
+        found = self._rows.top(k)
+        return {key: _listed(found[key]) for key in ("vertex", name)}
+
+    def value(self, vertex: int | str, column: str | None = None) -> Any:
+        """Return the value of one vertex, as :meth:`dgraph.Result.value` does."""
+        name = self._column(column)
+        if name in self._rows and "vertex" in self._rows:
+            return super().value(vertex, column)
+        asked = str(vertex) if self.named is not None else self._number(vertex)
+        found = self._rows.of([asked])[name][0]
+        return found if found is not None or self.named is not None else _null(name, self._is_float(name))
+
+    def _is_float(self, name: str) -> bool:
+        return self._rows.table(limit=1, columns=name).column(name).type in ("double", "float")
+
+
+class RemoteNames(NamedColumns):
+    """Columns of a result whose vertices have names: a vertex's number is its row.
+
+    Args:
+        rows: where the columns come from.
+        columns: all of them.
+        words: those that hold names.
+    """
+
+    def __init__(self, rows: Rows, columns: Sequence[str], words: Sequence[str]):
+        fetched = {name: partial(_fetched, rows, name) for name in columns}
+        held = FetchedColumns({name: fetched[name] for name in words})
+        numbers = {name: partial(self._numbered, name) if name in words else fetched[name] for name in columns}
+        vars(self).update(words=held, columns=FetchedColumns(numbers))
+
+    @cached_property
+    def names(self) -> Names:  # type: ignore[override]
+        """Table of the names, which are the column ``vertex``."""
+        here = self.words["vertex"]
+        return Names(here, np.array([0, here.size]))
+
+    def decoded(self) -> Columns:
+        """Return the columns with names as str."""
+        given: dict[str, Any] = {name: partial(self.columns.__getitem__, name) for name in self.columns}
+        return FetchedColumns(given | {name: partial(_decoded, self.words, name) for name in self.words})
+
+    def _numbered(self, name: str) -> np.ndarray:
+        words, names = self.words[name], self.words["vertex"]
+        if name == "vertex":
+            return np.arange(names.size)
+        return np.where(words == b"", -1, np.searchsorted(names, words))
+
+
+def result_of(job: Job, link: Link) -> RemoteResult:
+    """Return the result of a job that is done."""
+    record = job.record | (job.record.get("result") or {})
+    rows = Rows(link, job.id)
+    schema = rows.table(limit=1).schema
+    words = [name for name, kind in zip(schema.names, schema.types, strict=True) if str(kind).endswith("string")]
+    named = RemoteNames(rows, schema.names, words) if words else None
+    columns = named.decoded() if named else FetchedColumns({name: partial(_fetched, rows, name) for name in schema.names})
+    report = record.get("report") or {"graph": {"name": record.get("graph", "")}, "ranks": []}
+    made = RemoteResult(
+        algorithm=record["algorithm"], columns=columns, comm=Threads(), summary=record.get("summary") or {},
+        converged=record.get("converged", True), limit=record.get("limit"), rounds=record.get("rounds") or 0,
+        report=report, named=named, job=job,
+    )  # fmt: skip
+    made.__dict__["rows"] = rows
+    return made
+
+
+def _fetched(rows: Rows, name: str) -> np.ndarray:
+    return _numpy(name, rows.fetch([name])[name])
+
+
+def _decoded(words: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    return decode_names(words[name])
+
+
+def _numpy(name: str, column: Any) -> np.ndarray:
+    """Return an Arrow column as ``Result.columns`` has it: numbers for null, names as bytes."""
+    compute = extra("pyarrow.compute", "a result of a service")
+    if str(column.type).endswith("string"):
+        words = compute.fill_null(column, "").cast("binary").to_numpy()
+        return words.astype("S") if words.size else np.empty(0, "S1")
+    if column.null_count:
+        column = compute.fill_null(column, _null(name, column.type in ("double", "float")))
+    return column.to_numpy()
+
+
+def _null(name: str, is_float: bool) -> float:
+    whole, real = UNKNOWN.get(name, (-1, np.nan))
+    return real if is_float else whole
+
+
+def _listed(values: list) -> np.ndarray:
+    return np.array(values, object) if any(isinstance(value, str) for value in values) else np.array(values)
