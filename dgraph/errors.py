@@ -17,6 +17,10 @@ class UsageError(DgraphError):
     exit_code = 2
 
 
+class OutOfMemory(UsageError):
+    """The request needs more memory than there is; the message has both figures."""
+
+
 class DataError(DgraphError):
     """The input is malformed: a bad line, a wrong count, a weight that the algorithm cannot use."""
 
@@ -49,6 +53,12 @@ class Checkpointed(DgraphError):
     """The run was asked to stop, and wrote a complete checkpoint from which it can resume."""
 
     exit_code = 75
+
+
+class Cancelled(DgraphError):
+    """The run was asked to end before its answer was complete (``Progress.cancelled``); no answer is kept."""
+
+    exit_code = 130
 
 
 class NotConverged(DgraphError):

@@ -45,6 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         if (code := without_ranks(words[1:])) is not None:
             return code
+    if words[:1] == ["serve"]:
+        from dgraph.cli.serve import serve_command
+
+        return serve_command(words[1:])
     return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "doctor": "Check this machine, this launch and its GPUs, and say how to repair what fails (--json).",
     "warmup": "Compile the kernels of runs ahead, for all algorithms or those named: minutes, once a machine.",
     "balance": "Compare load-balancing schedules on a GPU: time, memory, edges by block, warp and thread.",
+    "serve": "Keep graphs loaded, and answer queries over HTTP: jobs, results, a page (--port, --socket).",
     "report": "Show and compare reports of runs, as text, as a page (--html) or as a trace (--trace).",
 }
 MODULES = {"list": "listing"}

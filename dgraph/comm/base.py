@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from dgraph import errors
-from dgraph.comm.waiting import wait_until
+from dgraph.comm.waiting import wait_idle, wait_until
 from dgraph.comm.watchdog import Watchdog
 
 
@@ -61,6 +61,10 @@ class Comm(ABC):
             PeerLost: a rank that this process can watch has ended.
         """
         wait_until(ready, self.deadline, size=size)
+
+    def idle(self, ready: Callable[[], bool]) -> None:
+        """Wait as :meth:`wait` does, for a message that may take hours: at most 3 % of a core; not collective."""
+        wait_idle(ready)
 
     @abstractmethod
     def barrier(self) -> None:

@@ -22,7 +22,7 @@ from mpi4py import MPI
 from dgraph.comm.base import Comm
 from dgraph.comm.forks import began
 from dgraph.comm.liveness import Watch, process_key
-from dgraph.comm.waiting import wait_until
+from dgraph.comm.waiting import wait_idle, wait_until
 from dgraph.comm.watchdog import Watchdog
 from dgraph.errors import PeerLost, UsageError
 
@@ -95,6 +95,10 @@ class MpiComm(Comm):
         """Poll ``ready``, the watched processes and the watchdog; see :meth:`Comm.wait`."""
         self.watchdog.waits += 1
         wait_until(ready, self.deadline, self._check_peers, size)
+
+    def idle(self, ready):
+        """Poll ``ready`` and the watched processes at growing intervals; see :meth:`Comm.idle`."""
+        wait_idle(ready, self._check_peers)
 
     def _check_peers(self) -> None:
         if self._watch is not None:

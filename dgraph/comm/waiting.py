@@ -18,6 +18,30 @@ POLL_BYTES = 4096
 """Bytes that one poll moves at least: MPI progresses long messages only while it is polled."""
 
 
+LONGEST = 0.005
+"""Longest sleep between polls for a message that may take hours: 200 polls a second cost about 1 % of a core."""
+
+SHORTEST, RECENT = 0.0001, 0.02
+"""Sleep between such polls at first, and the seconds for which it holds."""
+
+
+def wait_idle(ready: Callable[[], bool], check: Callable[[], None] | None = None) -> None:
+    """Poll ``ready()`` until it is true, without spinning: often at first, then less often, up to ``LONGEST``.
+
+    Args:
+        ready: completion test.
+        check: called between polls; it may raise.
+    """
+    began, pause = time.monotonic(), SHORTEST
+    while not ready():
+        if check is not None:
+            check()
+        time.sleep(pause)
+        if pause < LONGEST:
+            waited = time.monotonic() - began
+            pause = SHORTEST if waited < RECENT else min(waited / 20, LONGEST)
+
+
 def wait_until(
     ready: Callable[[], bool],
     deadline: float = math.inf,

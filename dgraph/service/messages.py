@@ -34,6 +34,10 @@ Operations, with their keys → the keys of ``ok``. ``graph`` and ``version`` na
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypedDict
 
 MOST_BYTES = 1 << 30
@@ -77,6 +81,29 @@ class Run(TypedDict, total=False):
 
 KINDS = ("UsageError", "DataError", "OutputError", "OutOfMemory", "Cancelled", "TimedOut", "NotFound", "InternalError")
 """Kinds of errors that rank 0 reports. A request that was under way when a rank died has kind "RanksDied"."""
+
+
+EXTERNAL, SOCKET = "DGRAPH_SERVICE_RANKS", "DGRAPH_SERVICE_SOCKET"
+"""Environment variables of a front that rank 0 started: the number of ranks that run, and the socket to listen on."""
+
+
+LAUNCHERS = ("PMI", "PMIX", "OMPI", "PRTE", "SLURM", "HYDRA", "MPI_LOCAL")
+"""Prefixes of variables that launchers of MPI jobs set for ranks."""
+
+
+def without_launcher() -> dict[str, str]:
+    """Return this environment without launchers' variables, for a child that is no rank of this MPI job."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+
+
+@contextmanager
+def address(path: Path) -> Iterator[str]:
+    """Yield an address of a Unix socket to bind or connect, however long its path: the system takes 107 bytes."""
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
 
 
 def encode(message: dict[str, Any]) -> bytes:

@@ -18,12 +18,19 @@ from dgraph._support import interrupts
 from dgraph.backend.interface import Machine, SharedMachine
 from dgraph.comm import Comm
 from dgraph.engine.rounds.return_state import State
-from dgraph.errors import PeerLost
+from dgraph.errors import Cancelled, PeerLost
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
 
-LOOK_AROUND = 0.2
-"""Seconds of fused rounds between two checks for signals and progress output."""
+LOOK_AROUND = 0.05
+"""Seconds of fused rounds between two checks for signals, cancellation and progress output."""
+
+FIRST_BATCH, FIRST_ARCS = 16, 1 << 24
+"""Rounds before the first of these checks, and the arcs that they may visit together."""
+
+CANCEL = 1 << 40
+"""Request of a rank to end the run after this round. Requests are summed over ranks; those for checkpoints are
+smaller."""
 
 GRACE = 10.0
 """Seconds that a rank has to report its own error after another rank timed out waiting for it."""
@@ -81,6 +88,7 @@ class Rounds:
         checkpoints: Checkpoints | None = None,
     ):  # fmt: skip
         self.machine, self.comm, self.checkpoints = machine, comm, checkpoints
+        self.first_batch = max(1, min(FIRST_BATCH, FIRST_ARCS // max(local.arcs, 1)))
         self.record, self.progress, self.watchdog = record, progress, comm.watchdog
         from dgraph.engine.sync import Sync  # not at the top: --help would wait for Numba
 
@@ -142,7 +150,7 @@ class Rounds:
 
     def fused(self, limit: int) -> None:
         """Run the same rounds inside the backend, many a call, where no mirror exists."""
-        machine, record, checkpoints, batch = self.machine, self.record, self.checkpoints, 16
+        machine, record, checkpoints, batch = self.machine, self.record, self.checkpoints, self.first_batch
         if machine.traced.program.sparse:
             with record("compute"):
                 machine.begin()
@@ -154,13 +162,21 @@ class Rounds:
             batch = max(1, min(int(LOOK_AROUND / seconds), 8 * batch))
             record.rounds.extend(machine.figures(first), seconds, machine.notes())
             self.progress.round(machine.round, machine.total_active, machine.total_edges, machine.direction)
-            self.requests = checkpoints.request() if checkpoints else 0
+            self.requests = self._request()
             self._boundary()
 
+    def _request(self) -> int:
+        """Return this rank's requests for the end of this round: a checkpoint, or the end of the run."""
+        return (self.checkpoints.request() if self.checkpoints else 0) + CANCEL * self.progress.cancelled()
+
     def _boundary(self) -> None:
-        """Handle interrupts and checkpoints; every rank stands between the same two rounds."""
+        """Handle interrupts, cancellation and checkpoints; every rank stands between the same two rounds."""
         interrupts.check()
-        if self.checkpoints and not self.machine.done:
+        if self.machine.done:
+            return
+        if self.requests >= CANCEL:
+            raise Cancelled(f"the run was cancelled after round {self.machine.round}; its answer is incomplete")
+        if self.checkpoints:
             with self.record("checkpoint"), self.watchdog.paused():
                 self.checkpoints.boundary(self.machine.traced.program, self.machine, self.requests)
 
@@ -194,8 +210,7 @@ class Rounds:
         """Start the allreduce of the round's totals; the returned function waits for it."""
         machine, failed = self.machine, self.error is not None
         integers, floats = machine.totals()
-        request = self.checkpoints.request() if self.checkpoints else 0
-        mine = np.array([failed, machine.waiting, request, *integers], np.int64)
+        mine = np.array([failed, machine.waiting, self._request(), *integers], np.int64)
         if self.comm.size > 1 and floats.size:
             return lambda: self._end_agreement(mine, *self._gathered(mine, floats))
         started = self.comm.begin_allreduce(mine)

@@ -12,6 +12,13 @@ class Progress:
     def round(self, number: int, vertices: int, edges: int | None = None, direction: str = "") -> None:
         """Report the end of round ``number`` (from 1), with the size of its frontier over all ranks."""
 
+    def cancelled(self) -> bool:
+        """Return True if the run is to end after this round, on all ranks, with :class:`~dgraph.errors.Cancelled`.
+
+        Asked between rounds on every rank; one rank that returns True is enough.
+        """
+        return False
+
     def line(self, text: str) -> None:
         """Report a permanent line: the loaded graph, a choice and its reason, a warning."""
 

@@ -213,6 +213,10 @@ class CudaDevice:
         free, total = self._device.mem_info
         return int(total - free)
 
+    def total(self) -> int:
+        """Return the bytes of the GPU's memory."""
+        return int(self._device.mem_info[1])
+
     def put(self, array):
         """Return an array on this GPU; an array that is there already is returned itself.
 

@@ -15,7 +15,7 @@ from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.device_graph.propagation_blocking import most_pieces
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.schedules import SCHEDULES, Sizes
-from dgraph.errors import UsageError
+from dgraph.errors import OutOfMemory
 from dgraph.program import Traced
 
 MOST_RESIDENT = 2048 // at.BLOCK
@@ -46,7 +46,7 @@ class WorkArrays:
         bytes: size of all arrays.
 
     Raises:
-        UsageError: the arrays exceed the free memory.
+        OutOfMemory: the arrays exceed the free memory.
     """
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, pulls: bool, options: Options):
@@ -71,7 +71,7 @@ class WorkArrays:
         self.bytes = held(arrays)
         free = device.free(self.bytes)
         if self.bytes > free:
-            raise UsageError(
+            raise OutOfMemory(
                 f"{type(t.program).__name__} needs {self.bytes:,} bytes of GPU memory beside the graph, "
                 f"{free:,} are free on {device.name}; use more GPUs"
             )

@@ -1,0 +1,116 @@
+"""``Graph`` and ``Version``: entries of the catalogue."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+GRAPH_STATES = ("loading", "ready", "failed")
+
+
+@dataclass
+class Version:
+    """Version of a graph.
+
+    Attributes:
+        number: counts from 1.
+        op: operation that makes it: "load", "table" or "change".
+        fields: keys of that operation, besides graph, version and store.
+        state: "loading", "ready" or "failed".
+        stored: True if its store is complete, so that it can be opened.
+        facts, bytes_by_rank: as the ranks reported.
+        jobs: queued and running jobs that need it.
+    """
+
+    number: int
+    op: str
+    fields: dict[str, Any]
+    state: str = "loading"
+    stored: bool = False
+    facts: dict[str, Any] | None = None
+    bytes_by_rank: list[int] | None = None
+    jobs: int = 0
+
+    def document(self) -> dict[str, Any]:
+        """Return what the history keeps."""
+        names = ("number", "op", "fields", "state", "stored", "facts", "bytes_by_rank")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass
+class Graph:
+    """Graph of the catalogue.
+
+    Attributes:
+        name: its name.
+        source: what it was loaded from.
+        options: options of the load.
+        versions: by number, ascending.
+        newest: number of the last version that was begun.
+        pinned: True if it cannot be deleted.
+        created: seconds since 1970.
+        error: why the last load failed.
+        ticket: of the load under way.
+        dropped: True once it was deleted.
+    """
+
+    name: str
+    source: str
+    options: dict[str, Any]
+    versions: dict[int, Version] = field(default_factory=dict)
+    newest: int = 0
+    pinned: bool = False
+    created: float = field(default_factory=time.time)
+    error: dict[str, Any] | None = None
+    ticket: Any = None
+    dropped: bool = False
+
+    @property
+    def current(self) -> Version | None:
+        """Newest version that is ready, or will be once it is open again; None before the first load ends."""
+        done = [version for version in self.versions.values() if version.stored]
+        return done[-1] if done else None
+
+    @property
+    def state(self) -> str:
+        """State of the newest version that can be asked; before the first, of its load."""
+        version = self.current or (next(iter(self.versions.values()), None))
+        return "failed" if version is None else version.state
+
+    def begin(self, op: str, fields: dict[str, Any]) -> Version:
+        """Add the next version."""
+        self.newest += 1
+        version = self.versions[self.newest] = Version(self.newest, op, fields)
+        return version
+
+    def record(self) -> dict[str, Any]:
+        """Return the public record."""
+        current = self.current
+        return {
+            "name": self.name,
+            "state": self.state,
+            "version": current.number if current else 0,
+            "versions": [number for number, version in self.versions.items() if version.stored],
+            "source": self.source,
+            "options": self.options,
+            "pinned": self.pinned,
+            "created": self.created,
+            "facts": current.facts if current else None,
+            "bytes_by_rank": current.bytes_by_rank if current else None,
+            "error": self.error,
+        }
+
+    def document(self) -> dict[str, Any]:
+        """Return what the history keeps."""
+        names = ("name", "source", "options", "newest", "pinned", "created", "error")
+        kept = [version.document() for version in self.versions.values()]
+        return {**{name: getattr(self, name) for name in names}, "versions": kept}
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Graph:
+        """Return the graph of a document; versions that were ready are loading until they are open again."""
+        versions = [Version(**each) for each in document.pop("versions")]
+        for version in versions:
+            version.state = "failed" if version.state == "failed" else "loading"
+        return cls(**document, versions={version.number: version for version in versions})

@@ -1,0 +1,206 @@
+"""The front as a process: listeners, start of the ranks, drain and end. :func:`serve` is the entry.
+
+It ends on SIGTERM or SIGINT within 20 s: running jobs have ``Settings.drain_s`` to end, the ranks a few more seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from dgraph.errors import OutputError
+from dgraph.service.front import service_log
+from dgraph.service.front.app import make_app
+from dgraph.service.front.security import Guard
+from dgraph.service.front.service_context import Service
+from dgraph.service.front.service_log import log
+from dgraph.service.front.settings import Settings, take_state
+
+HEADERS_S = 20.0
+"""Seconds in which a client must send the headers of a request that it began, and its first request."""
+
+CONNECTIONS = 1024
+"""Open connections above which requests are answered 503."""
+
+RANKS_S = 3.0
+"""Seconds that the ranks have to end."""
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """HTTP protocol that disconnects clients whose headers do not arrive."""
+
+    waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def _wait(self) -> None:
+        if self.waiting is None:
+            self.waiting = self.loop.call_later(HEADERS_S, self.transport.abort)
+
+    def _done(self) -> None:
+        if self.waiting is not None:
+            self.waiting.cancel()
+            self.waiting = None
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for the headers."""
+        super().on_message_begin()
+        self._wait()
+
+    def on_headers_complete(self) -> None:
+        """Stop waiting."""
+        self._done()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._done()
+        super().connection_lost(exc)
+
+
+class _Server(uvicorn.Server):
+    """Server whose process handles signals itself."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Any:
+        yield
+
+
+def _server(app: Any) -> _Server:
+    config = uvicorn.Config(
+        app,
+        http=PatientProtocol,
+        ws="none",
+        lifespan="off",
+        loop="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=3,
+        backlog=1024,
+    )
+    return _Server(config)
+
+
+def unix_listener(settings: Settings) -> socket.socket:
+    """Return the listening Unix socket, of mode 0600 from its first moment."""
+    path = settings.unix_socket
+    listener = socket.socket(socket.AF_UNIX)
+    path.unlink(missing_ok=True)
+    mask = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    except OSError as error:
+        raise OutputError(f"cannot listen on {path}: {error}; give another --socket") from None
+    finally:
+        os.umask(mask)
+    listener.listen(1024)
+    return listener
+
+
+def tcp_listener(settings: Settings) -> socket.socket:
+    """Return the listening TCP socket."""
+    family = socket.AF_INET6 if ":" in settings.bind else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.bind, settings.port or 0))
+    except OSError as error:
+        raise OutputError(f"cannot listen on {settings.bind}:{settings.port}: {error}; give another --port") from None
+    listener.listen(1024)
+    return listener
+
+
+def serve(settings: Settings, make_ranks: Any, quiet: bool = False) -> int:
+    """Run the service until a signal ends it.
+
+    Args:
+        settings: options.
+        make_ranks: function of the settings that returns ``supervisor.Ranks``.
+        quiet: log warnings and errors only.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        UsageError: the state folder is in use, or the token file cannot be used.
+        OutputError: a listener cannot be opened.
+    """
+    service_log.begin(quiet)
+    with take_state(settings.state):
+        if sys.platform == "win32" or os.environ.get("DGRAPH_LOOP") == "asyncio":
+            return asyncio.run(_serve(settings, make_ranks(settings)))
+        import uvloop
+
+        return uvloop.run(_serve(settings, make_ranks(settings)))
+
+
+async def _serve(settings: Settings, ranks: Any) -> int:
+    end = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end.set)
+    service = Service(settings, ranks)
+    app = make_app(service)
+    doors = (app, service.doors, settings, service.metrics)
+    listeners = [unix_listener(settings)]
+    servers = [_server(Guard(*doors, unix=True))]
+    if settings.port is not None:
+        listeners.append(tcp_listener(settings))
+        servers.append(_server(Guard(*doors)))
+        host, port = listeners[-1].getsockname()[:2]
+        service.address = (
+            f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{port}"
+        )
+    serving = [
+        asyncio.ensure_future(server.serve(sockets=[listener]))
+        for server, listener in zip(servers, listeners, strict=True)
+    ]
+    await service.start()
+    starting = asyncio.ensure_future(_start_ranks(ranks, end))
+    log("listening", socket=str(settings.unix_socket), address=service.address, state=str(settings.state))
+    print(f"dgraph: Unix socket {settings.unix_socket}", flush=True)
+    if service.address:
+        print(f"dgraph: page {service.address}/login?token={service.doors.new_login()} (valid once)", flush=True)
+    await end.wait()
+    begun = time.monotonic()
+    log("ending", reason="signal")
+    starting.cancel()
+    await service.stop()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(RANKS_S + 1):
+            await ranks.stop(grace_s=RANKS_S)
+    for server in servers:
+        server.should_exit = True
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(max(19.0 - (time.monotonic() - begun), 0.5)):
+            await asyncio.gather(*serving, return_exceptions=True)
+    settings.unix_socket.unlink(missing_ok=True)
+    log("ended", seconds=round(time.monotonic() - begun, 3))
+    return int(starting.done() and not starting.cancelled() and bool(starting.result()))
+
+
+async def _start_ranks(ranks: Any, end: asyncio.Event) -> int:
+    """Start the ranks; end the service if they do not start."""
+    try:
+        await ranks.start()
+        return 0
+    except Exception as error:
+        log("the ranks do not start", 40, error=str(error))
+        print(f"dgraph: error: the ranks do not start: {error}", file=sys.stderr, flush=True)
+        end.set()
+        return 74

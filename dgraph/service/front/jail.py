@@ -1,0 +1,152 @@
+"""Files that a request may name: inside the data root, with no symbolic link that leaves it.
+
+Also the size of a generated graph, so that one which cannot fit is refused before it is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from dgraph.service.front.problem_documents import Problem
+
+GENERATOR = re.compile(r"(?P<name>[a-z][a-z-]*):(?P<size>[0-9]{1,13}(x[0-9]{1,13})?)(?P<options>(,[^,/]*)*)")
+SCALED = ("rmat", "rmat-alb", "gtgraph", "kron", "uniform")
+SIDES = ("grid", "road", "roadnet", "bipartite")
+COUNTED = ("star", "path", "complete", "tree", "smallworld")
+GENERATORS = (*SCALED, *SIDES, *COUNTED)
+"""Names of generators; the register itself imports Numba."""
+
+BYTES_PER_EDGE = 16
+"""Least memory of an edge while a graph is built: two ids of 8 bytes."""
+
+FILES_OF_A_STORE = 100_000
+
+
+def generated(source: str) -> bool:
+    """Return True if a source is a generator's spec rather than a file."""
+    return source.partition(":")[0] in GENERATORS and ":" in source
+
+
+def edges_of(source: str) -> int:
+    """Return about how many edges a generator draws; a lower bound within a factor of 2."""
+    found = GENERATOR.fullmatch(source)
+    if not found:
+        raise Problem(422, f"got the source {source}, which is not NAME:SIZE[,option…]; see docs/guide/data.md")
+    name, size = found["name"], found["size"]
+    if (name in SIDES) != ("x" in size):
+        form = "ROWSxCOLS" if name in SIDES else "SCALE" if name in SCALED else "N"
+        raise Problem(422, f"got the source {source}, but the generator {name} is written {name}:{form}")
+    options = dict(text.partition("=")[::2] for text in found["options"].split(",") if text)
+    try:
+        factor = float(options.get("edge_factor", 8.0 if name in ("gtgraph", "bipartite") else 16.0))
+        k = int(options.get("k", 4))
+    except ValueError:
+        raise Problem(422, f"got the source {source}, but its options edge_factor and k are numbers") from None
+    if name in SCALED:
+        if int(size) > 40:
+            raise Problem(422, f"got the source {source}, but a scale is at most 40")
+        return int(factor * (1 << int(size)))
+    if name in SIDES:
+        rows, columns = map(int, size.split("x"))
+        return int(factor * (rows + columns)) if name == "bipartite" else rows * columns
+    n = int(size)
+    return n * n // 2 if name == "complete" else n * k // 2 if name == "smallworld" else n
+
+
+def available_memory() -> int:
+    """Return the bytes of memory that this host could give to new data."""
+    with open("/proc/meminfo") as lines:
+        for line in lines:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) << 10
+    return 1 << 62
+
+
+def check_size(source: str, memory: int) -> None:
+    """Refuse a generated graph whose edges alone exceed the memory.
+
+    Raises:
+        Problem: 507 with the figures; 422 if the spec is malformed.
+    """
+    needed = edges_of(source) * BYTES_PER_EDGE
+    if needed > memory:
+        raise Problem(
+            507,
+            f"got the source {source}, whose edges take {needed:,} bytes while the graph is built, but {memory:,} are "
+            "available; give a smaller size",
+            "OutOfMemory",
+            bytes=needed,
+            available=memory,
+        )
+
+
+def _inside(root: Path, text: str, field: str) -> Path:
+    """Return the real path of a relative one; refuse one that leaves the root."""
+    parts = Path(text).parts
+    if "\0" in text or not text.strip():
+        raise Problem(422, f"got an empty {field} or one with a NUL character; give a path relative to the data root")
+    if os.path.isabs(text) or text.startswith("~") or ".." in parts:
+        raise Problem(
+            403, f"got the {field} {text!r}, which is absolute or contains '..'; give a path relative to the data root"
+        )
+    try:
+        real = (root / text).resolve()
+    except (OSError, RuntimeError) as error:
+        raise Problem(422, f"got the {field} {text!r}, which cannot be resolved: {error}") from None
+    if not real.is_relative_to(root.resolve()):
+        raise Problem(
+            403, f"got the {field} {text!r}, which a symbolic link leads out of the data root; give a file inside it"
+        )
+    return real
+
+
+def readable(root: Path, source: str) -> Path:
+    """Return the real path of a source in the data root.
+
+    Raises:
+        Problem: 403 if it, a file beside it of the same stem, or a file of the store leads out of the root, or if it is
+            not a file or folder; 422 if it does not exist.
+    """
+    real = _inside(root, source, "source")
+    try:
+        mode = real.stat().st_mode
+    except (OSError, ValueError):
+        raise Problem(
+            422, f"got the source {source!r}, but the data root has no such file; give a path relative to it"
+        ) from None
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise Problem(403, f"got the source {source!r}, which is neither a file nor a folder; give one of the two")
+    # formats of several files read those of the same stem, and a store all files of its folder
+    related = real.rglob("*") if stat.S_ISDIR(mode) else real.parent.glob(f"{_quoted(real.stem)}.*")
+    for number, path in enumerate(related):
+        if number > FILES_OF_A_STORE:
+            raise Problem(422, f"got the source {source!r}, a folder of more than {FILES_OF_A_STORE} files")
+        if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
+            raise Problem(
+                403, f"got the source {source!r}, but {path.name} leads out of the data root; replace the link"
+            )
+    return real
+
+
+def _quoted(stem: str) -> str:
+    return re.sub(r"([*?[])", r"[\1]", stem)
+
+
+SUFFIXES = (".txt", ".csv", ".npz", ".parquet", ".arrow")
+
+
+def writable(root: Path, path: str) -> Path:
+    """Return the real path of a file that mode ``write`` may write.
+
+    Raises:
+        Problem: 403 if it leaves the root; 422 if its folder does not exist or its suffix is unknown.
+    """
+    real = _inside(root, path, "file to write")
+    if real.suffix not in SUFFIXES:
+        raise Problem(422, f"got the file {path!r}, whose suffix is not one of {', '.join(SUFFIXES)}; give one of them")
+    if not real.parent.is_dir() or real.is_dir():
+        raise Problem(422, f"got the file {path!r}, but its folder does not exist in the data root; make it first")
+    return real

@@ -1,0 +1,170 @@
+"""``Job``: one run of an algorithm, from its submission to its record in the history."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import time
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from dgraph.algorithms import ALGORITHMS
+from dgraph.errors import DgraphError, unknown
+from dgraph.service.front.problem_documents import Problem
+from dgraph.service.front.security import Principal
+
+STATES = ("queued", "running", "done", "failed", "cancelled")
+ENDED = frozenset(("done", "failed", "cancelled"))
+EVENTS = 1000
+"""Events of a job that are kept for listeners that come late or come again."""
+
+RECORD = (
+    "id", "state", "graph", "version", "algorithm", "parameters", "mode", "priority", "timeout_s", "created", "started",
+    "finished", "round", "seconds", "rows", "cached", "summary", "error",
+)  # fmt: skip
+"""Fields of a job's public record."""
+
+_last = itertools.count()
+
+
+def new_id() -> str:
+    """Return an id that is larger, as text, than those made before by this process."""
+    return f"{time.time_ns() // 1000:014x}{next(_last) & 0xFFFF:04x}{os.urandom(3).hex()}"
+
+
+def checked(algorithm: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all parameters of a run, defaults included.
+
+    Raises:
+        Problem: 422 for an unknown algorithm or parameter, or a value that it cannot have.
+    """
+    try:
+        if algorithm not in ALGORITHMS:
+            raise unknown("algorithm", algorithm, ALGORITHMS)
+        definition = ALGORITHMS[algorithm]
+        settings = definition(**parameters).settings()
+    except (DgraphError, TypeError, ValueError) as error:
+        raise Problem(422, f"{error}; see GET /v1/algorithms", "UsageError") from None
+    if definition.needs_source:
+        source = settings.get("source")
+        if isinstance(source, bool) or not isinstance(source, (int, str)):
+            got = "no source" if source is None else f"the source {str(source)[:80]!r}"
+            raise Problem(422, f"{algorithm} got {got}, but it starts from one vertex; give its id", "UsageError")
+    return settings
+
+
+class Job:
+    """One run. The queue changes it; routes read it.
+
+    Args:
+        graph, version, algorithm, parameters, mode, priority, timeout_s: as in ``models.NewJob``.
+        key: graph-independent part of the cache's key; None: the job neither uses nor fills the cache.
+        top: rows to return with the answer; 0: none.
+        column, target: of modes mutate and write.
+        owner: principal that submitted it.
+        id: its id; None: a new one.
+        created: time of submission; None: now.
+    """
+
+    __slots__ = (
+        "algorithm", "cached", "cancelling", "column", "created", "deadline", "done", "error", "events", "finished", "graph",
+        "id", "key", "listeners", "made", "mode", "owner", "parameters", "priority", "result", "round", "rows", "seconds",
+        "started", "state", "summary", "target", "ticket", "timeout_s", "timer", "top", "version",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        graph: str,
+        version: int | None,
+        algorithm: str,
+        parameters: dict[str, Any],
+        *,
+        owner: Principal,
+        key: str | None = None,
+        mode: str = "stream",
+        priority: int = 0,
+        timeout_s: float | None = None,
+        top: int = 0,
+        column: str | None = None,
+        target: str | None = None,
+        id: str | None = None,
+        created: float | None = None,
+    ):
+        self.id = id or new_id()
+        self.graph, self.version, self.algorithm, self.parameters = graph, version, algorithm, parameters
+        self.owner, self.key, self.mode, self.priority, self.timeout_s = owner, key, mode, priority, timeout_s
+        self.top, self.column, self.target = top, column, target
+        self.created = time.time() if created is None else created
+        self.deadline = None if timeout_s is None else self.created + timeout_s
+        self.state, self.round, self.cached, self.cancelling = "queued", 0, False, False
+        self.started: float | None = None
+        self.finished: float | None = None
+        self.seconds: float | None = None
+        self.rows: int | None = None
+        self.summary: dict[str, Any] | None = None
+        self.error: dict[str, Any] | None = None
+        self.result: Any = None
+        self.ticket: Any = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.done: asyncio.Event | None = None
+        self.events: deque[tuple[int, str, dict]] = deque(maxlen=EVENTS)
+        self.made = 0
+        self.listeners: list[asyncio.Event] = []
+
+    def record(self) -> dict[str, Any]:
+        """Return the public record."""
+        return {name: getattr(self, name) for name in RECORD}
+
+    def row(self) -> tuple[str, str, str, str]:
+        """Return the row of the history: id, state, graph, and the record with what a restart needs, as JSON."""
+        more = {"column": self.column, "write": self.target, "top": self.top, "key": self.key, "owner": self.owner.name}
+        text = json.dumps({**self.record(), "_": more}, separators=(",", ":"), default=str)
+        return self.id, self.state, self.graph, text
+
+    def event(self, kind: str, data: dict[str, Any]) -> None:
+        """Add an event, and wake its listeners."""
+        self.made += 1
+        self.events.append((self.made, kind, data))
+        for listener in self.listeners:
+            listener.set()
+
+    def progress(self, event: dict[str, Any]) -> None:
+        """Take an event of the ranks."""
+        if "round" in event:
+            self.round = event["round"]
+            self.event("round", event)
+        else:
+            self.event("phase", event)
+
+    def enter(self, state: str) -> None:
+        """Change the state."""
+        self.state = state
+        if state == "running":
+            self.started = time.time()
+        elif state in ENDED:
+            self.finished = time.time()
+            if self.timer is not None:
+                self.timer.cancel()
+                self.timer = None
+            self.ticket = None
+            if self.done is not None:
+                self.done.set()
+        self.event("state", {"state": state} if self.error is None else {"state": state, "error": self.error})
+
+    async def ended(self, seconds: float) -> bool:
+        """Wait until the job has ended; False if it has not after so many seconds."""
+        if self.state in ENDED:
+            return True
+        if seconds <= 0:
+            return False
+        if self.done is None:
+            self.done = asyncio.Event()
+        try:
+            async with asyncio.timeout(seconds):
+                await self.done.wait()
+        except TimeoutError:
+            return False
+        return True

@@ -1,0 +1,302 @@
+"""``JobQueue``: jobs by priority, one at a time on the ranks, with limits, deadlines, cancellation and the cache.
+
+``submit`` takes a job, ``_serve`` runs them. A job whose graph is not ready is parked until it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import time
+from collections import deque
+from typing import Any
+
+from dgraph.service.front.catalogue import Catalogue
+from dgraph.service.front.history import History
+from dgraph.service.front.job import ENDED, Job
+from dgraph.service.front.memory_guard import MemoryGuard
+from dgraph.service.front.metrics import Metrics
+from dgraph.service.front.problem_documents import Problem
+from dgraph.service.front.rank_calls import RankCalls
+from dgraph.service.front.result_store import ResultStore, Stored
+from dgraph.service.front.security import Principal
+from dgraph.service.front.service_log import fault, log
+from dgraph.service.front.settings import Settings
+from dgraph.service.supervisor.supervisor import RankError, RanksDied, Ticket
+
+RECENT = 500
+"""Ended jobs whose events stay in memory; the records of older ones are read from the history."""
+
+
+class JobQueue:
+    """Queue of all jobs.
+
+    Args:
+        settings: limits.
+        ranks: calls to the ranks.
+        history: where records go.
+        results: where results go.
+        metrics: counters.
+    """
+
+    def __init__(self, settings: Settings, ranks: RankCalls, history: History, results: ResultStore, metrics: Metrics):
+        self.settings, self.ranks, self.history = settings, ranks, history
+        self.results, self.metrics = results, metrics
+        self.catalogue: Catalogue = None  # type: ignore[assignment]  # the catalogue needs ``graph_changed``
+        self.guard = MemoryGuard(ranks)
+        self.heap: list[tuple[int, int, Job]] = []
+        self.parked: dict[str, list[Job]] = {}
+        self.jobs: dict[str, Job] = {}
+        self.ended: deque[str] = deque()
+        self.order = itertools.count()
+        self.queued = 0
+        self.running: Job | None = None
+        self.wake = asyncio.Event()
+        self.server: asyncio.Task | None = None
+
+    def start(self) -> None:
+        """Begin to run jobs."""
+        self.server = asyncio.ensure_future(self._serve())
+
+    def submit(self, job: Job, restored: bool = False) -> None:
+        """Take a job.
+
+        Raises:
+            Problem: 429 if the queue, or the owner's share of it, is full; 404 or 422 as of ``Catalogue.version``.
+        """
+        if not restored:
+            self._check_room(job.owner)
+            version = self.catalogue.version(self.catalogue.graph(job.graph), job.version)
+            if version is not None:
+                self.guard.refuse(job, version.number)
+        self.jobs[job.id] = job
+        self.queued += 1
+        job.owner.queued += 1
+        if job.version is not None and (found := self._version(job)) is not None:
+            found.jobs += 1
+        if job.deadline is not None:
+            left = max(job.deadline - time.time(), 0)
+            job.timer = asyncio.get_running_loop().call_later(left, self._too_late, job)
+        job.event("state", {"state": "queued"})
+        self.history.note(job)
+        heapq.heappush(self.heap, (-job.priority, next(self.order), job))
+        self.wake.set()
+
+    def _check_room(self, owner: Principal) -> None:
+        after = {"Retry-After": "1"}
+        if self.queued >= self.settings.queue:
+            raise Problem(
+                429, f"{self.queued} jobs are queued, which is the limit; submit it again later", headers=after
+            )
+        if owner.queued >= self.settings.queue_each:
+            raise Problem(
+                429,
+                f"{owner.queued} jobs of this token are queued, which is its limit; submit it again later",
+                headers=after,
+            )
+
+    def cancel(self, job: Job) -> None:
+        """Cancel a job: at once if it is queued, within one round if it runs; no effect if it has ended."""
+        if job.state == "queued":
+            self._end(job, "cancelled")
+        elif job.state == "running":
+            job.cancelling = True
+            if job.ticket is not None:
+                job.ticket.cancel()
+
+    def _too_late(self, job: Job) -> None:
+        error = {"kind": "TimedOut", "message": f"the job did not end within its {job.timeout_s:g} s; raise timeout_s"}
+        if job.state == "queued":
+            self._end(job, "failed", error)
+        elif job.state == "running" and job.ticket is not None:
+            job.error = error
+            job.ticket.cancel()
+
+    def graph_changed(self, name: str) -> None:
+        """Queue the jobs that waited for a graph."""
+        for job in self.parked.pop(name, ()):
+            heapq.heappush(self.heap, (-job.priority, next(self.order), job))
+        self.wake.set()
+
+    def ranks_changed(self, condition: str) -> None:
+        """Take a change of the ranks' condition."""
+        if condition == "down":
+            self.results.ranks_died()
+        self.wake.set()
+
+    async def _serve(self) -> None:
+        while True:
+            await self.wake.wait()
+            self.wake.clear()
+            while self.ranks.up and not self.ranks.draining and (job := self._next()) is not None:
+                try:
+                    await self._turn(job)
+                except Exception as error:
+                    fault("a job failed by a fault of the front", job=job.id)
+                    if job.state not in ENDED:
+                        message = f"a fault of the front: {type(error).__name__}; see the log"
+                        self._end(job, "failed", {"kind": "InternalError", "message": message})
+
+    def _next(self) -> Job | None:
+        while self.heap:
+            job = heapq.heappop(self.heap)[2]
+            if job.state == "queued":
+                return job
+        return None
+
+    async def _turn(self, first: Job) -> None:
+        """Run the best job once the ranks are free; a better one may have arrived meanwhile."""
+        if self.ranks.turn.locked():
+            async with self.ranks.turn:
+                heapq.heappush(self.heap, (-first.priority, -1, first))
+                job = self._next()
+                if job is not None:
+                    await self._run(job)
+            return
+        async with self.ranks.turn:
+            await self._run(first)
+
+    async def _run(self, job: Job) -> None:
+        if self.ranks.draining or not self.ranks.up:
+            heapq.heappush(self.heap, (-job.priority, -1, job))
+            return
+        try:
+            version = self.catalogue.version(self.catalogue.graph(job.graph), job.version)
+        except Problem as problem:
+            return self._end(job, "failed", {"kind": problem.kind or "NotFound", "message": problem.detail})
+        if version is None or version.state != "ready":
+            self.parked.setdefault(job.graph, []).append(job)
+            return
+        if job.version is None:
+            job.version = version.number
+            version.jobs += 1
+        key = None if job.key is None else (job.graph, version.number, job.key)
+        if key is not None and (found := self.results.cached(key, job.top)) is not None:
+            self.answer(job, found)
+            return
+        try:
+            refusal = await self.guard.refusal(job, version.number)
+        except RanksDied:  # it was not sent yet: it stays queued
+            heapq.heappush(self.heap, (-job.priority, -1, job))
+            return
+        if job.state != "queued":
+            return
+        if refusal is not None:
+            self._end(job, "failed", refusal)
+            return
+        await self._call(job, key)
+
+    async def _call(self, job: Job, key: tuple[str, int, str] | None) -> None:
+        """Run a job on the ranks."""
+        rows = job.mode == "stream"
+        spool = self.results.path(job.id) if rows and not job.top else None
+        left = None if job.deadline is None else max(job.deadline - time.time(), 0.001)
+        job.ticket, self.running = Ticket(), job
+        self._leave_queue(job)
+        job.enter("running")
+        self.history.note(job)
+        self.metrics.waited.observe(job.started - job.created if job.started else 0)
+        try:
+            reply = await self.ranks.call(
+                "run",
+                ticket=job.ticket,
+                on_event=job.progress,
+                job=job.id,
+                graph=job.graph,
+                version=job.version,
+                algorithm=job.algorithm,
+                parameters=job.parameters,
+                mode=job.mode,
+                top=job.top if rows else 0,
+                keep=rows and spool is None,
+                spool=None if spool is None else str(spool),
+                column=job.column,
+                write=job.target,
+                timeout_s=left,
+            )
+        except RanksDied as died:
+            error = {"kind": "RanksDied", "message": f"{died}; the ranks restart: submit the job again"}
+            return self._failed(job, spool, "failed", error)
+        except RankError as rank_error:
+            if job.cancelling:
+                return self._failed(job, spool, "cancelled", None)
+            error = job.error or {"kind": rank_error.kind, "message": rank_error.message}
+            return self._failed(job, spool, "cancelled" if error["kind"] == "Cancelled" else "failed", error)
+        finally:
+            self.running = None
+        job.rows, job.summary, job.seconds = reply.get("rows"), reply.get("summary"), reply.get("seconds")
+        job.round = reply.get("rounds") or job.round
+        stored = Stored(job.id, job.owner.name, key, spool, reply, job.top)
+        if job.cancelling or job.error is not None:  # it ended before the cancellation reached it
+            if rows and spool is None:
+                self.ranks.send("release", job=job.id)
+            return self._failed(job, spool, "cancelled" if job.cancelling else "failed", job.error)
+        job.result = stored
+        if rows:
+            self.results.add(stored)
+        self._end(job, "done")
+
+    def _failed(self, job: Job, spool: Any, state: str, error: dict[str, Any] | None) -> None:
+        if spool is not None:
+            spool.unlink(missing_ok=True)
+        self._end(job, state, error)
+
+    def answer(self, job: Job, stored: Stored) -> None:
+        """End a job with the result of an equal one."""
+        job.cached, job.result = True, stored
+        job.rows, job.summary, job.seconds = stored.rows, stored.summary, 0.0
+        self.results.alias(job, stored)
+        self.metrics.cached.inc()
+        self._end(job, "done")
+
+    def _leave_queue(self, job: Job) -> None:
+        if job.state == "queued":
+            self.queued -= 1
+            job.owner.queued -= 1
+
+    def _version(self, job: Job) -> Any:
+        graph = self.catalogue.graphs.get(job.graph)
+        return None if graph is None or job.version is None else graph.versions.get(job.version)
+
+    def _end(self, job: Job, state: str, error: dict[str, Any] | None = None) -> None:
+        self._leave_queue(job)
+        if (version := self._version(job)) is not None:
+            version.jobs -= 1
+        job.error = error
+        job.enter(state)
+        self.history.note(job)
+        self.metrics.job(job.algorithm, state)
+        if job.seconds is not None and not job.cached:
+            self.metrics.seconds.labels(job.algorithm).observe(job.seconds)
+        log("job ended", job=job.id, state=state, algorithm=job.algorithm, graph=job.graph, seconds=job.seconds)
+        self.ended.append(job.id)
+        while len(self.ended) > RECENT:
+            self.jobs.pop(self.ended.popleft(), None)
+
+    async def restore(self) -> None:
+        """Queue the jobs of the last run of the service that were queued; note that those which ran have failed."""
+        for document in await self.history.unfinished():
+            more = document.pop("_")
+            job = Job(
+                *(document[name] for name in ("graph", "version", "algorithm", "parameters")),
+                owner=Principal(more["owner"]),
+                key=more["key"],
+                column=more["column"],
+                target=more["write"],
+                top=more["top"],
+                **{name: document[name] for name in ("mode", "priority", "timeout_s", "id", "created")},
+            )
+            self.submit(job, restored=True)
+            if document["state"] == "running":
+                message = "the service restarted while the job ran; submit it again"
+                self._end(job, "failed", {"kind": "Restarted", "message": message})
+
+    async def drain(self, seconds: float) -> None:
+        """Let the running job end, and cancel it after some seconds; queued ones stay in the history."""
+        job = self.running
+        if job is not None and not await job.ended(seconds):
+            self.cancel(job)
+            await job.ended(2.0)
+        if self.server is not None:
+            self.server.cancel()

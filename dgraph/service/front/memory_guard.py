@@ -1,0 +1,78 @@
+"""Memory guard: a run that cannot fit is refused with the figures, before it starts.
+
+The ranks estimate each kind of run once for a graph's version; memory that is available is asked again after a while.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from typing import Any
+
+from dgraph.service.front.job import Job
+from dgraph.service.front.problem_documents import of_error
+from dgraph.service.front.rank_calls import RankCalls
+from dgraph.service.supervisor.supervisor import RankError
+
+FRESH_S = 10.0
+"""Seconds for which an estimate is used again."""
+
+KEPT = 1000
+"""Estimates that are kept."""
+
+Kind = tuple[str, int, str, str]
+
+
+class MemoryGuard:
+    """Estimates by graph, version, algorithm and parameters other than vertices."""
+
+    def __init__(self, ranks: RankCalls):
+        self.ranks = ranks
+        self.known: OrderedDict[Kind, tuple[float, dict[str, Any]]] = OrderedDict()
+
+    @staticmethod
+    def _kind(job: Job, version: int) -> Kind:
+        rest = sorted((name, str(value)) for name, value in job.parameters.items() if name != "source")
+        return job.graph, version, job.algorithm, str(rest)
+
+    def refuse(self, job: Job, version: int) -> None:
+        """Refuse a job by what is known, without asking the ranks.
+
+        Raises:
+            Problem: 507 with the figures.
+        """
+        found = self.known.get(self._kind(job, version))
+        if found is not None and time.monotonic() - found[0] < FRESH_S and not found[1]["fits"]:
+            raise of_error(_error(job, found[1]))
+
+    async def refusal(self, job: Job, version: int) -> dict[str, Any] | None:
+        """Return the error of a job that cannot fit; None if it can.
+
+        Raises:
+            RanksDied: they died before they answered.
+        """
+        kind = self._kind(job, version)
+        found = self.known.get(kind)
+        if found is None or time.monotonic() - found[0] > FRESH_S:
+            fields = {"algorithm": job.algorithm, "parameters": job.parameters}
+            try:
+                estimate = await self.ranks.call("estimate", graph=job.graph, version=version, **fields)
+            except RankError as error:
+                return {"kind": error.kind, "message": error.message}
+            found = self.known[kind] = time.monotonic(), estimate
+            self.known.move_to_end(kind)
+            while len(self.known) > KEPT:
+                self.known.popitem(last=False)
+        return None if found[1]["fits"] else _error(job, found[1])
+
+
+def _error(job: Job, estimate: dict[str, Any]) -> dict[str, Any]:
+    needed, available = estimate["bytes_by_rank"], estimate["available_by_rank"]
+    least = min(each for each in available if each is not None)
+    return {
+        "kind": "OutOfMemory",
+        "message": f"{job.algorithm} on {job.graph} needs up to {max(needed):,} bytes on a rank, but as few as "
+        f"{least:,} are available; delete a graph, or start the service with more ranks",
+        "bytes_by_rank": needed,
+        "available_by_rank": available,
+    }

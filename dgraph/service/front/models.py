@@ -1,0 +1,216 @@
+"""Bodies and answers of the HTTP interface, as typed models from which /openapi.json is made.
+
+Requests are validated against them. Answers are dictionaries that the routes build in these shapes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+GraphState = Literal["loading", "ready", "failed"]
+Mode = Literal["stream", "stats", "mutate", "write"]
+Vertex = Annotated[int, Field(ge=0, lt=1 << 63)] | Annotated[str, Field(min_length=1, max_length=255)]
+End = Annotated[int, Field(ge=0, lt=1 << 63)] | Annotated[str, Field(min_length=1, max_length=255)] | float
+Name = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="1 to 64 letters, digits, '_', '.' or '-'")
+]
+
+
+class Strict(BaseModel):
+    """Base of requests: unknown fields are refused, and numbers are not read from strings."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class LoadFields(Strict):
+    """Options of a load, with the names and meanings of ``dgraph.Graph.load``."""
+
+    directed: bool | None = Field(None, description="overrides the input's direction")
+    weights: str | None = Field(None, max_length=64, description="unit, LO..HI, hash or dimacs")
+    keep_loops: bool = False
+    keep_parallel: bool = False
+    merge: Literal["min", "max", "sum", "first", "count"] = "min"
+    sparse_ids: bool = False
+    seed: int = Field(1, ge=0, lt=1 << 63)
+    ids: Literal["integer", "string"] = "integer"
+    order: Literal["original", "degree"] = "original"
+    lenient: bool = False
+    separator: str | None = Field(None, min_length=1, max_length=1)
+    comment: str | None = Field(None, min_length=1, max_length=1)
+    header: bool | None = None
+    columns: str | None = Field(None, max_length=512, description="SOURCE,TARGET[,WEIGHT]: names or numbers from 1")
+    edge_data: Literal["int32", "int64", "float32", "float64"] | None = None
+    policy: str | None = Field(None, max_length=64, description="partitioning policy")
+
+
+class NewGraph(Strict):
+    """Graph to load from the data root or a generator."""
+
+    name: Name
+    source: str = Field(
+        min_length=1, max_length=4096, description="path relative to the data root, or a generator: grid:900x900"
+    )
+    options: LoadFields = Field(default_factory=LoadFields)  # type: ignore[arg-type]
+
+
+class GraphRecord(BaseModel):
+    """Graph of the catalogue."""
+
+    name: str
+    state: GraphState
+    version: int = Field(description="newest version that can be asked; 0 before the first load ends")
+    versions: list[int] = Field(description="versions that a job may name")
+    source: str
+    options: dict[str, Any]
+    pinned: bool
+    created: float
+    facts: dict[str, Any] | None = Field(description="vertices, edges and the like, from the load")
+    bytes_by_rank: list[int] | None
+    error: dict[str, Any] | None
+
+
+class Graphs(BaseModel):
+    """All graphs."""
+
+    graphs: list[GraphRecord]
+
+
+class Pin(Strict):
+    """Change of a graph's record."""
+
+    pinned: bool = Field(description="a pinned graph cannot be deleted")
+
+
+class Edges(Strict):
+    """Batch of edges that makes a new version."""
+
+    add: list[Annotated[list[End], Field(min_length=2, max_length=3)]] = Field(
+        default_factory=list, description="rows [source, target] or [source, target, weight]"
+    )
+    remove: list[Annotated[list[End], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=list, description="rows [source, target]"
+    )
+
+
+class Changed(BaseModel):
+    """Version that a batch of edges makes."""
+
+    name: str
+    version: int
+    state: GraphState
+
+
+class PathQuery(Strict):
+    """Shortest path between two vertices."""
+
+    source: Vertex
+    target: Vertex
+    weighted: bool | None = Field(None, description="use the weights of edges; null: if the graph has some")
+    version: int | None = Field(None, ge=1, lt=1 << 31)
+
+
+class PathAnswer(BaseModel):
+    """Vertices of a shortest path, and its length; [] and null if there is no path."""
+
+    vertices: list[int | str]
+    length: int | float | None
+
+
+class EstimateQuery(Strict):
+    """Run whose memory is asked for."""
+
+    graph: Name
+    algorithm: str = Field(max_length=64)
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    version: int | None = Field(None, ge=1, lt=1 << 31)
+
+
+class EstimateAnswer(BaseModel):
+    """Memory of a run, in bytes."""
+
+    bytes_by_rank: list[int]
+    available_by_rank: list[int | None]
+    fits: bool
+
+
+class NewJob(Strict):
+    """Run of an algorithm on a graph of the catalogue."""
+
+    graph: Name
+    algorithm: str = Field(max_length=64, description="name in /v1/algorithms")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="as of the Python function")
+    version: int | None = Field(
+        None, ge=1, lt=1 << 31, description="of the graph; null: the newest when the job starts"
+    )
+    mode: Mode = Field(
+        "stream",
+        description="stream: rows; stats: figures alone; mutate: keep a column with the graph; write: write a file",
+    )
+    priority: int = Field(0, ge=-100, le=100, description="larger ones run first; equal ones in order of arrival")
+    timeout_s: float | None = Field(
+        None, gt=0, le=1e7, description="seconds from submission, waiting included, after which the job fails"
+    )
+    cache: bool = Field(True, description="false: neither use nor fill the result cache")
+    column: Name | None = Field(None, description="mutate: name of the column that is kept; the result's by default")
+    write: str | None = Field(None, min_length=1, max_length=4096, description="write: file, relative to the data root")
+
+
+class JobRecord(BaseModel):
+    """Job of the queue or the history."""
+
+    id: str
+    state: State
+    graph: str
+    version: int | None
+    algorithm: str
+    parameters: dict[str, Any]
+    mode: Mode
+    priority: int
+    timeout_s: float | None
+    created: float = Field(description="seconds since 1970")
+    started: float | None
+    finished: float | None
+    round: int = Field(description="rounds that ended")
+    seconds: float | None = Field(description="run time on the ranks")
+    rows: int | None
+    cached: bool = Field(description="true if an earlier job's result answers this one")
+    summary: dict[str, Any] | None
+    error: dict[str, Any] | None
+
+
+class JobAnswer(JobRecord):
+    """Job with its result, if it is done."""
+
+    model_config = ConfigDict(extra="allow")
+    result: dict[str, Any] | None = None
+
+
+class JobPage(BaseModel):
+    """Page of the history, newest first."""
+
+    jobs: list[JobRecord]
+    cursor: str | None = Field(description="pass it to get the next page; null on the last")
+
+
+class Rows(BaseModel):
+    """Rows of a result by column; ``rows`` counts those of the whole result. A missing value is null."""
+
+    columns: dict[str, list[Any]]
+    rows: int
+
+
+class LookupQuery(Strict):
+    """Vertices whose rows are asked for."""
+
+    vertices: list[Vertex] = Field(min_length=1, max_length=100_000)
+
+
+class Health(BaseModel):
+    """State of the service."""
+
+    status: str
+    ranks: str = Field(description="starting, up, down or stopped")
+    restarts: int

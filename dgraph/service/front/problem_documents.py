@@ -1,0 +1,130 @@
+"""Problem documents (RFC 9457): every error of the HTTP interface is one.
+
+:class:`Problem` is raised anywhere in the front. ``detail`` says what was got, why it cannot be, and what to do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+MEDIA = "application/problem+json"
+
+STATUS = {
+    "UsageError": 422,
+    "DataError": 422,
+    "OutputError": 507,
+    "OutOfMemory": 507,
+    "Cancelled": 409,
+    "TimedOut": 504,
+    "NotFound": 404,
+    "RanksDied": 503,
+    "Restarted": 503,
+    "InternalError": 500,
+}
+"""Kind of a job's or a rank's error → HTTP status."""
+
+MEANING = {
+    400: "The request cannot be parsed.",
+    401: "No token, or a wrong one.",
+    403: "The token, the host, the origin or the file is not allowed.",
+    404: "No such graph, job or page.",
+    405: "The method does not exist for this path.",
+    408: "The body did not arrive in time.",
+    409: "The state of the graph or job does not allow it.",
+    410: "The result existed and was evicted; submit the job again.",
+    413: "The body is larger than the limit.",
+    415: "The body's type or encoding is not one of those listed.",
+    422: "A field is missing, unknown, or has a value that it cannot have.",
+    429: "The queue, or the token's share of it, is full; see Retry-After.",
+    500: "A fault of dgraph.",
+    503: "The ranks restart or the service ends; see Retry-After.",
+    504: "The time limit of the job passed.",
+    507: "It does not fit into the memory of the ranks; the figures are in the document.",
+}
+
+
+class ProblemDocument(BaseModel):
+    """Body of every error."""
+
+    model_config = ConfigDict(extra="allow")
+    type: str = Field(description="URN of the kind of problem")
+    title: str
+    status: int
+    detail: str = Field(description="what was got, why it cannot be, what to do")
+
+
+class Problem(HTTPException):
+    """Error with a problem document.
+
+    Args:
+        status: HTTP status.
+        detail: what was got, why it cannot be, what to do.
+        kind: last part of the document's ``type``; the status' phrase by default.
+        headers: more headers of the response.
+        more: further members of the document.
+    """
+
+    def __init__(self, status: int, detail: str, kind: str = "", headers: Mapping[str, str] | None = None, **more: Any):
+        super().__init__(status, detail, dict(headers) if headers else None)
+        self.kind, self.more = kind, more
+
+
+def of_error(error: Mapping[str, Any], **more: Any) -> Problem:
+    """Return the problem of an error ``{"kind": …, "message": …}`` of a job or a rank."""
+    kind = error["kind"]
+    status = STATUS.get(kind, 500)
+    figures = {key: value for key, value in error.items() if key not in ("kind", "message")}
+    headers = {"Retry-After": "1"} if status == 503 else None
+    return Problem(status, error["message"], kind, headers, **figures, **more)
+
+
+def response(status: int, detail: str, kind: str = "", headers: Mapping[str, str] | None = None, **more: Any):
+    """Return the response with a problem document."""
+    phrase = HTTPStatus(status).phrase
+    name = kind or phrase.replace(" ", "")
+    document = {"type": f"urn:dgraph:problem:{name}", "title": phrase, "status": status, "detail": detail, **more}
+    return Response(json.dumps(document, default=str), status, headers, MEDIA)
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the ``responses`` of a route that may answer with these problems, besides those of all routes."""
+    schema = {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}
+    return {
+        status: {"description": MEANING[status], "content": {MEDIA: schema}} for status in (400, 401, 403, *statuses)
+    }
+
+
+def install(app: FastAPI) -> None:
+    """Make the application answer every error with a problem document."""
+
+    @app.exception_handler(HTTPException)
+    async def _problem(request: Request, error: HTTPException) -> Response:
+        if isinstance(error, Problem):
+            return response(error.status_code, str(error.detail), error.kind, error.headers, **error.more)
+        detail = f"{request.method} {request.url.path}: {error.detail}; see /openapi.json"
+        return response(error.status_code, detail, headers=error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(request: Request, error: RequestValidationError) -> Response:
+        found = [
+            {"where": ".".join(map(str, each["loc"])), "message": each["msg"], "got": str(each.get("input"))[:80]}
+            for each in error.errors()[:20]
+        ]
+        unparsed = any(each["type"] == "json_invalid" for each in error.errors())
+        first = found[0]
+        detail = f"{first['where']}: {first['message']}, got {first['got']}; see /openapi.json for the valid values"
+        return response(400 if unparsed else 422, detail, errors=found)
+
+    @app.exception_handler(Exception)
+    async def _fault(request: Request, error: Exception) -> Response:
+        detail = "a fault of dgraph; its traceback is in the log of the service. Please report it"
+        return response(500, f"{request.method} {request.url.path}: {detail}", "InternalError")

@@ -1,0 +1,179 @@
+"""Results: rows that the ranks hold or that lie in spooled Arrow files, and the cache over them.
+
+Rule of eviction: the least recently used result goes first, beyond ``spool_bytes`` of files, beyond a token's
+``spool_bytes_each``, and the oldest beyond ``held_results`` on the
+ranks. A job whose result was evicted answers 410.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dgraph.service.front.job import Job
+from dgraph.service.front.metrics import Metrics
+from dgraph.service.front.settings import Settings
+
+ALIASES = 1000
+"""Jobs of one cached result whose ``/result`` works; of the oldest of more, it answers 410."""
+
+Key = tuple[str, int, str]
+"""Graph, version, and algorithm with its parameters."""
+
+
+class Stored:
+    """Result of a run.
+
+    Attributes:
+        job: id of the job that made it; the ranks know it by this id.
+        path: its Arrow file; None: the ranks hold it.
+        top: first rows by column, and how many were asked for.
+        rows, columns, summary, seconds, round: of the run.
+        size: bytes of the file.
+    """
+
+    __slots__ = (
+        "aliases",
+        "columns",
+        "job",
+        "key",
+        "lookup",
+        "owner",
+        "path",
+        "rows",
+        "size",
+        "spooling",
+        "summary",
+        "top",
+        "top_k",
+    )
+
+    def __init__(self, job: str, owner: str, key: Key | None, path: Path | None, reply: dict[str, Any], top: int):
+        self.job, self.owner, self.key, self.path = job, owner, key, path
+        self.top, self.top_k = reply.get("top") or {}, top
+        self.rows, self.columns = reply.get("rows") or 0, list(reply.get("columns") or ())
+        self.summary = reply.get("summary") or {}
+        self.size = path.stat().st_size if path is not None and path.exists() else 0
+        self.aliases = [job]
+        self.lookup: Any = None
+        self.spooling: Any = None
+
+    def answers(self, top: int) -> bool:
+        """Return True if the first ``top`` rows are at hand; 0: any rows may be asked later, which it always answers."""
+        return top <= self.top_k or self.path is not None or self.rows <= self.top_k
+
+    def first(self, top: int) -> dict[str, list]:
+        """Return the first rows by column."""
+        return {name: values[:top] for name, values in self.top.items()}
+
+
+class ResultStore:
+    """All results of the service.
+
+    Args:
+        settings: limits.
+        metrics: counters.
+        release: function that makes the ranks free the held result of a job.
+    """
+
+    def __init__(self, settings: Settings, metrics: Metrics, release: Callable[[str], None]):
+        self.settings, self.metrics, self._release = settings, metrics, release
+        self.by_job: dict[str, Stored] = {}
+        self.cache: dict[Key, Stored] = {}
+        self.spooled: OrderedDict[str, Stored] = OrderedDict()
+        self.held: OrderedDict[str, Stored] = OrderedDict()
+        self.bytes = 0
+        self.bytes_of: dict[str, int] = {}
+
+    def path(self, job: str) -> Path:
+        """Return the file of a job's result."""
+        return self.settings.spool / f"{job}.arrow"
+
+    def cached(self, key: Key, top: int) -> Stored | None:
+        """Return the result of an equal job; None if there is none that can answer."""
+        found = self.cache.get(key)
+        if found is None or not found.answers(top):
+            return None
+        self.touch(found)
+        return found
+
+    def add(self, stored: Stored) -> None:
+        """Take a new result."""
+        self.by_job[stored.job] = stored
+        if stored.key is not None:
+            self.cache[stored.key] = stored
+        if stored.path is None:
+            self.held[stored.job] = stored
+        else:
+            self._spool(stored)
+        self._evict()
+
+    def alias(self, job: Job, stored: Stored) -> None:
+        """Let a job answer with another's result."""
+        self.by_job[job.id] = stored
+        stored.aliases.append(job.id)
+        if len(stored.aliases) > ALIASES:
+            self.by_job.pop(stored.aliases.pop(0), None)
+
+    def spool(self, stored: Stored, path: Path) -> None:
+        """Note that a held result was written to a file; the ranks release it."""
+        if self.held.pop(stored.job, None) is None:
+            path.unlink(missing_ok=True)
+            return
+        stored.path, stored.size = path, path.stat().st_size
+        self._release(stored.job)
+        self._spool(stored)
+        self._evict()
+
+    def _spool(self, stored: Stored) -> None:
+        self.spooled[stored.job] = stored
+        self.bytes += stored.size
+        self.bytes_of[stored.owner] = self.bytes_of.get(stored.owner, 0) + stored.size
+
+    def touch(self, stored: Stored) -> None:
+        """Note that a result was used."""
+        if stored.job in self.spooled:
+            self.spooled.move_to_end(stored.job)
+
+    def _evict(self) -> None:
+        each = self.settings.spool_bytes_each
+        for owner in [owner for owner, size in self.bytes_of.items() if size > each]:
+            for stored in [stored for stored in self.spooled.values() if stored.owner == owner][:-1]:
+                if self.bytes_of.get(owner, 0) <= each:
+                    break
+                self.drop(stored)
+        while self.bytes > self.settings.spool_bytes and len(self.spooled) > 1:
+            self.drop(next(iter(self.spooled.values())))
+        while len(self.held) > self.settings.held_results:
+            self.drop(next(iter(self.held.values())), release=False)  # the ranks have dropped it by the same rule
+
+    def drop(self, stored: Stored, release: bool = True) -> None:
+        """Forget a result, its file and its place on the ranks."""
+        for alias in stored.aliases:
+            self.by_job.pop(alias, None)
+        if stored.key is not None and self.cache.get(stored.key) is stored:
+            del self.cache[stored.key]
+        if self.held.pop(stored.job, None) is not None and release:
+            self._release(stored.job)
+        if self.spooled.pop(stored.job, None) is not None and stored.path is not None:
+            stored.path.unlink(missing_ok=True)
+            self.bytes -= stored.size
+            self.bytes_of[stored.owner] -= stored.size
+            if not self.bytes_of[stored.owner]:
+                del self.bytes_of[stored.owner]
+        stored.lookup = None
+        self.metrics.evicted.inc()
+
+    def ranks_died(self) -> None:
+        """Forget the results that the ranks held."""
+        for stored in list(self.held.values()):
+            del self.held[stored.job]
+            self.drop(stored, release=False)
+
+    def drop_graph(self, name: str, versions: set[int] | None = None) -> None:
+        """Forget the cache of a graph, or of some of its versions; files go."""
+        for key, stored in list(self.cache.items()):
+            if key[0] == name and (versions is None or key[1] in versions):
+                self.drop(stored)

@@ -1,0 +1,217 @@
+"""Routes of the catalogue: load, upload, list, change, pin, delete, path, estimate."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
+
+from dgraph.service.front import edge_batches, jail, models
+from dgraph.service.front.body_limits import check_table, save_upload
+from dgraph.service.front.job import checked
+from dgraph.service.front.problem_documents import Problem, documented, of_error
+from dgraph.service.front.routes_jobs import json_response
+from dgraph.service.front.service_context import principal_of, service_of
+
+router = APIRouter(tags=["graphs"])
+GraphName = Annotated[str, Path(max_length=64, description="name of a graph")]
+FORMS = {
+    "application/vnd.apache.arrow.stream": "arrow",
+    "application/vnd.apache.arrow.file": "arrow",
+    "application/vnd.apache.parquet": "parquet",
+    "application/x-parquet": "parquet",
+    "text/csv": "csv",
+}
+"""Content-Type of an upload → its format."""
+
+TABLE = {"schema": {"type": "string", "format": "binary"}}
+CHANGE_S = 60.0
+
+
+@router.get("/v1/graphs", response_model=models.Graphs, responses=documented())
+async def graphs(request: Request) -> Response:
+    """List the graphs of the catalogue."""
+    found = service_of(request).catalogue.graphs
+    return json_response({"graphs": [found[name].record() for name in sorted(found)]})
+
+
+@router.post(
+    "/v1/graphs",
+    status_code=202,
+    response_model=models.GraphRecord,
+    responses=documented(408, 409, 413, 415, 422, 503, 507),
+)
+async def load(request: Request, body: models.NewGraph) -> Response:
+    """Load a graph from the data root or a generator. Jobs on it wait until it is ready."""
+    service = service_of(request)
+    service.ranks.need()
+    options = body.options.model_dump(exclude_unset=True)
+    if jail.generated(body.source):
+        jail.check_size(body.source, jail.available_memory())
+        source = body.source
+    else:
+        source = str(await asyncio.to_thread(jail.readable, service.settings.data_root, body.source))
+    fields = {"source": source, "options": options}
+    graph = service.catalogue.add(body.name, body.source, options, "load", fields)
+    return json_response(graph.record(), 202, {"Location": f"/v1/graphs/{graph.name}"})
+
+
+@router.put(
+    "/v1/graphs/{name}/data",
+    status_code=202,
+    response_model=models.GraphRecord,
+    responses=documented(404, 408, 409, 413, 415, 422, 429, 503, 507),
+    openapi_extra={"requestBody": {"required": True, "content": dict.fromkeys(FORMS, TABLE)}},
+)
+async def upload(
+    request: Request,
+    name: Annotated[models.Name, Path()],
+    directed: Annotated[bool | None, Query()] = None,
+    weights: Annotated[str | None, Query(max_length=64)] = None,
+    ids: Annotated[str | None, Query(pattern="^(integer|string)$")] = None,
+    columns: Annotated[str | None, Query(max_length=512, description="SOURCE,TARGET[,WEIGHT]")] = None,
+    header: Annotated[bool | None, Query(description="CSV: the first line is a header")] = None,
+    merge: Annotated[str | None, Query(pattern="^(min|max|sum|first|count)$")] = None,
+) -> Response:
+    """Make a graph, or a new version of one, of the edges in the body: Arrow, Parquet or CSV, gzip allowed."""
+    service, owner = service_of(request), principal_of(request)
+    service.ranks.need()
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    encoding = request.headers.get("content-encoding", "identity").lower()
+    if media not in FORMS:
+        raise Problem(415, f"got Content-Type {media!r:.100}; send one of {', '.join(FORMS)}")
+    if encoding not in ("identity", "gzip"):
+        raise Problem(415, f"got Content-Encoding {encoding!r:.40}; send gzip or none")
+    given = {"directed": directed, "weights": weights, "ids": ids, "columns": columns, "header": header, "merge": merge}
+    options = {key: value for key, value in given.items() if value is not None}
+    settings, form, held = service.settings, FORMS[media], 0
+    path = settings.state / "uploads" / f"{secrets.token_hex(12)}.{form}"
+
+    def count(size: int) -> None:
+        nonlocal held
+        held += size
+        owner.uploading += size
+        if owner.uploading > settings.upload_bytes_each:
+            raise Problem(
+                429,
+                f"the uploads of this token have more than {settings.upload_bytes_each:,} bytes together; wait for one "
+                "to end",
+                headers={"Retry-After": "10"},
+            )
+
+    try:
+        await save_upload(request.stream(), path, encoding, settings.upload_bytes, count)
+        await asyncio.to_thread(check_table, path, form, settings)
+        fields = {"path": str(path), "format": form, "options": options}
+        old = service.catalogue.graphs.get(name)
+        if old is None or old.state == "failed":
+            graph = service.catalogue.add(name, f"upload ({form})", options, "table", fields)
+        else:
+            service.catalogue.replace(old, f"upload ({form})", options, "table", fields)
+            graph = old
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        owner.uploading -= held
+    return json_response(graph.record(), 202, {"Location": f"/v1/graphs/{name}"})
+
+
+@router.get("/v1/graphs/{name}", response_model=models.GraphRecord, responses=documented(404, 422))
+async def show(request: Request, name: GraphName) -> Response:
+    """Show a graph."""
+    return json_response(service_of(request).catalogue.graph(name).record())
+
+
+@router.patch("/v1/graphs/{name}", response_model=models.GraphRecord, responses=documented(404, 408, 413, 415, 422))
+async def pin(request: Request, name: GraphName, body: models.Pin) -> Response:
+    """Pin a graph, so that DELETE refuses it, or unpin it."""
+    service = service_of(request)
+    graph = service.catalogue.graph(name)
+    graph.pinned = body.pinned
+    await service.history.keep_graph(name, graph.document())
+    return json_response(graph.record())
+
+
+@router.delete("/v1/graphs/{name}", status_code=204, responses=documented(404, 409, 422))
+async def delete(request: Request, name: GraphName) -> Response:
+    """Delete a graph, its versions and its cached results; its queued jobs fail."""
+    service = service_of(request)
+    await service.catalogue.drop(service.catalogue.graph(name))
+    return Response(status_code=204)
+
+
+@router.post(
+    "/v1/graphs/{name}/edges",
+    response_model=models.Changed,
+    responses={
+        202: {"model": models.Changed, "description": "The version is not ready after ``wait`` seconds."},
+        **documented(404, 408, 409, 413, 415, 422, 500, 503, 504, 507),
+    },
+)
+async def edges(
+    request: Request,
+    name: GraphName,
+    body: models.Edges,
+    wait: Annotated[float, Query(ge=0, le=3600, description="seconds to wait for the version")] = CHANGE_S,
+) -> Response:
+    """Add and remove edges. They are visible in the version that is returned, and in later ones."""
+    service = service_of(request)
+    service.ranks.need()
+    graph = service.catalogue.graph(name)
+    if service.catalogue.version(graph, None) is None:
+        raise Problem(409, f"{name} is loading; change it when it is ready", headers={"Retry-After": "1"})
+    path = service.settings.state / "uploads" / f"{secrets.token_hex(12)}.edges.arrow"
+    await asyncio.to_thread(edge_batches.write, body.add, body.remove, FilePath(path))
+    version, task = service.catalogue.change(graph, {"path": str(path)})
+    await asyncio.wait([task], timeout=wait)
+    if version.state == "failed":
+        raise of_error(graph.error or {"kind": "InternalError", "message": "the change failed"})
+    answer = {"name": name, "version": version.number, "state": version.state}
+    return json_response(answer, 200 if version.state == "ready" else 202)
+
+
+@router.post(
+    "/v1/graphs/{name}/path",
+    response_model=models.PathAnswer,
+    responses=documented(404, 408, 409, 413, 415, 422, 500, 503, 504, 507),
+)
+async def path(request: Request, name: GraphName, body: models.PathQuery) -> Response:
+    """Find a shortest path."""
+    service = service_of(request)
+    fields: dict[str, Any] = {"source": body.source, "target": body.target, "weighted": body.weighted}
+    number = _ready(service, name, body.version)
+    reply = await service.ranks.ask("path", graph=name, version=number, **fields)
+    return json_response({"vertices": reply["vertices"], "length": reply["length"]})
+
+
+@router.post(
+    "/v1/estimate",
+    response_model=models.EstimateAnswer,
+    responses=documented(404, 408, 409, 413, 415, 422, 500, 503, 504, 507),
+)
+async def estimate(request: Request, body: models.EstimateQuery) -> Response:
+    """Estimate the memory of a run on each rank."""
+    service = service_of(request)
+    checked(body.algorithm, body.parameters)
+    number = _ready(service, body.graph, body.version)
+    fields = {"algorithm": body.algorithm, "parameters": body.parameters}
+    reply = await service.ranks.ask("estimate", graph=body.graph, version=number, **fields)
+    return json_response({name: reply[name] for name in ("bytes_by_rank", "available_by_rank", "fits")})
+
+
+def _ready(service: Any, name: str, number: int | None) -> int:
+    """Return the number of a version that is ready.
+
+    Raises:
+        Problem: 404, 409 while it is loading, 503 while the ranks are down.
+    """
+    service.ranks.need()
+    version = service.catalogue.version(service.catalogue.graph(name), number)
+    if version is None or version.state != "ready":
+        raise Problem(409, f"{name} is loading; ask again when it is ready", headers={"Retry-After": "1"})
+    return version.number

@@ -1,0 +1,176 @@
+"""Routes of jobs: submit, list, watch, cancel."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from dgraph.service.front import jail, models
+from dgraph.service.front.algorithm_schemas import RESULTS
+from dgraph.service.front.event_stream import event_text, events_of
+from dgraph.service.front.job import ENDED, Job, checked
+from dgraph.service.front.problem_documents import Problem, documented, of_error
+from dgraph.service.front.result_answers import result_of
+from dgraph.service.front.service_context import Service, principal_of, service_of
+
+router = APIRouter(tags=["jobs"])
+JobId = Annotated[str, Path(max_length=64, description="id of a job")]
+LONGEST_WAIT = 3600.0
+"""Most seconds of ``wait``."""
+
+CANCEL_S = 5.0
+"""Seconds that DELETE waits for a running job to end."""
+
+PAGE = 100
+"""Records of a page, by default."""
+
+
+def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a JSON response, without a validation of what the front itself made."""
+    text = json.dumps(content, separators=(",", ":"), default=str, allow_nan=False)
+    return Response(text, status, headers, "application/json")
+
+
+@router.post(
+    "/v1/jobs",
+    response_model=models.JobAnswer,
+    responses={
+        202: {"model": models.JobRecord, "description": "The job is queued or runs."},
+        **documented(404, 408, 409, 413, 415, 422, 429, 500, 503, 504, 507),
+    },
+)
+async def submit(
+    request: Request,
+    body: models.NewJob,
+    wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="seconds to wait for the result")] = 0.0,
+    top: Annotated[int, Query(ge=0, le=1_000_000, description="rows of largest value to return; 0: all rows")] = 0,
+) -> Response:
+    """Submit a job.
+
+    Answers 202 without ``wait`` or if the job has not ended by then; 200 with the result if it has. If it failed, the
+    answer is a problem document with the job's id and state.
+    """
+    service, owner = service_of(request), principal_of(request)
+    service.ranks.need()
+    parameters = checked(body.algorithm, body.parameters)
+    if (body.mode == "write") != (body.write is not None):
+        raise Problem(422, f"got mode {body.mode} with write {body.write!r}: write names the file of mode write alone")
+    if body.column is not None and body.mode != "mutate":
+        raise Problem(422, f"got mode {body.mode} with column {body.column!r}: a column is kept by mode mutate alone")
+    column = body.column
+    if body.mode == "mutate" and column is None:
+        column = RESULTS.get(body.algorithm, ("",))[0]
+        if not column:
+            raise Problem(422, f"got mode mutate without column, and {body.algorithm} has no default; name the column")
+    target = None if body.write is None else str(jail.writable(service.settings.data_root, body.write))
+    cache = body.cache and service.settings.cache and body.mode in ("stream", "stats")
+    key = json.dumps([body.algorithm, body.mode == "stats", parameters], sort_keys=True, default=str) if cache else None
+    job = Job(
+        body.graph,
+        body.version,
+        body.algorithm,
+        body.parameters,
+        owner=owner,
+        key=key,
+        mode=body.mode,
+        priority=body.priority,
+        timeout_s=body.timeout_s,
+        top=top if body.mode == "stream" else 0,
+        column=column,
+        target=target,
+    )
+    service.queue.submit(job)
+    if wait and await job.ended(wait):
+        return json_response(await _answer(service, job))
+    if job.state not in ENDED:
+        await service.history.flush()  # what was accepted survives the end of the front
+    return json_response(job.record(), 202, {"Location": f"/v1/jobs/{job.id}"})
+
+
+async def _answer(service: Service, job: Job) -> dict[str, Any]:
+    """Return a job that has ended, with its result.
+
+    Raises:
+        Problem: it failed or was cancelled.
+    """
+    if job.state != "done":
+        error = job.error or {"kind": "Cancelled", "message": "the job was cancelled while this request waited for it"}
+        raise of_error(error, id=job.id, state=job.state)
+    return {**job.record(), "result": await result_of(service, job)}
+
+
+@router.get("/v1/jobs", response_model=models.JobPage, responses=documented(422))
+async def page(
+    request: Request,
+    state: Annotated[models.State | None, Query(description="of this state")] = None,
+    graph: Annotated[str | None, Query(max_length=64, description="of this graph")] = None,
+    cursor: Annotated[str | None, Query(max_length=64, description="as of the page before")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = PAGE,
+) -> Response:
+    """List jobs, newest first."""
+    service = service_of(request)
+    found = await service.history.page(state, graph, cursor, limit + 1)
+    records = [service.queue.jobs[each["id"]].record() if each["id"] in service.queue.jobs else each for each in found]
+    more = records[limit - 1]["id"] if len(records) > limit else None
+    return json_response({"jobs": records[:limit], "cursor": more})
+
+
+async def job_record(service: Service, id: str) -> dict[str, Any]:
+    """Return a job's record.
+
+    Raises:
+        Problem: 404.
+    """
+    job = service.queue.jobs.get(id)
+    record = job.record() if job is not None else await service.history.job(id)
+    if record is None:
+        raise Problem(404, f"got the job {id!r}, which is not in the history; GET /v1/jobs lists all", "NotFound")
+    return record
+
+
+@router.get("/v1/jobs/{id}", response_model=models.JobRecord, responses=documented(404, 422))
+async def show(request: Request, id: JobId) -> Response:
+    """Show a job."""
+    return json_response(await job_record(service_of(request), id))
+
+
+@router.delete(
+    "/v1/jobs/{id}",
+    response_model=models.JobRecord,
+    responses={
+        202: {"model": models.JobRecord, "description": "The job ends with its next round."},
+        **documented(404, 422),
+    },
+)
+async def cancel(request: Request, id: JobId) -> Response:
+    """Cancel a job. Its record stays and says cancelled; one that has ended does not change."""
+    service = service_of(request)
+    job = service.queue.jobs.get(id)
+    if job is None:
+        return json_response(await job_record(service, id))
+    service.queue.cancel(job)
+    ended = await job.ended(CANCEL_S)
+    return json_response(job.record(), 200 if ended else 202)
+
+
+@router.get(
+    "/v1/jobs/{id}/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {}}, "description": "Events."}, **documented(404, 422)},
+)
+async def events(request: Request, id: JobId) -> Response:
+    """Stream a job's events: ``state``, ``phase`` and ``round``. Last-Event-ID continues after an event."""
+    service = service_of(request)
+    last = request.headers.get("last-event-id", "0")
+    if not (last.isascii() and last.isdigit() and len(last) < 16):
+        raise Problem(422, f"got Last-Event-ID {last[:32]!r}, but ids of events are integers from 1")
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    if (job := service.queue.jobs.get(id)) is not None:
+        stream = events_of(job, int(last), service.ending)
+        return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+    record = await job_record(service, id)
+    text = event_text(1, "state", {"state": record["state"], "error": record["error"]})
+    return Response(text if int(last) < 1 else "", headers=headers, media_type="text/event-stream")

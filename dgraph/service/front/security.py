@@ -1,0 +1,262 @@
+"""Who may ask: tokens, the one-time login of the page, and checks of Host and Origin.
+
+:class:`Guard` wraps the application for one listener. On the Unix socket the file's mode is the guard; on TCP every
+path but ``/healthz``, ``/readyz`` and ``/login`` needs a token or the cookie of the login.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dgraph.errors import UsageError
+from dgraph.service.front import problem_documents as problems
+from dgraph.service.front.body_limits import limited
+from dgraph.service.front.metrics import Metrics
+from dgraph.service.front.settings import Settings, loopback
+
+COOKIE = "dgraph_session"
+OPEN = ("/healthz", "/readyz")
+"""Paths that need no token."""
+
+READ_POSTS = ("/lookup", "/path", "/estimate")
+"""Ends of the paths that a read token may POST to."""
+
+ROLES = ("admin", "read")
+SESSIONS = 64
+"""Logins of the page that are valid at a time; the oldest ends first."""
+
+SAFE = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'"),
+]
+
+
+@dataclass(eq=False)
+class Principal:
+    """Bearer of one token, of the page's cookie, or of the Unix socket, with its use of the limits.
+
+    Attributes:
+        name: first digits of the token's hash, or "socket" or "page"; for logs and history.
+        role: "admin" or "read".
+        queued: its queued jobs.
+        uploading: bytes of its uploads under way.
+    """
+
+    name: str
+    role: str = "admin"
+    queued: int = 0
+    uploading: int = 0
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()
+
+
+def read_tokens(path: Path) -> dict[bytes, Principal]:
+    """Return the digest of each token of a file → its principal.
+
+    Raises:
+        UsageError: the file is missing, can be read by others, or has a malformed or repeated line.
+    """
+    try:
+        mode = path.stat().st_mode
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the token file {path} cannot be read: {error}; write one token a line into it") from None
+    if mode & 0o077:
+        raise UsageError(f"the token file {path} has mode {mode & 0o777:04o}, so others can use it; chmod 600 {path}")
+    found: dict[bytes, Principal] = {}
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words:
+            continue
+        role = words[1] if len(words) > 1 else "admin"
+        if len(words) > 2 or role not in ROLES:
+            raise UsageError(f"{path}, line {number}: a line is TOKEN, TOKEN read or TOKEN admin; correct it")
+        digest = _digest(words[0])
+        if digest in found:
+            raise UsageError(f"{path}, line {number}: the token is in the file twice; remove one line")
+        found[digest] = Principal(digest.hex()[:8], role)
+    if not found:
+        raise UsageError(f"the token file {path} has no token; write one a line")
+    return found
+
+
+@dataclass
+class Doors:
+    """Valid tokens, logins and names of this host.
+
+    Attributes:
+        tokens: digest → principal.
+        hosts: names that the Host header may have.
+        logins: one-time logins that were not used.
+        sessions: digests of the cookies of used logins.
+    """
+
+    tokens: dict[bytes, Principal]
+    hosts: frozenset[str]
+    logins: set[bytes] = field(default_factory=set)
+    sessions: dict[bytes, None] = field(default_factory=dict)
+    page: Principal = field(default_factory=lambda: Principal("page"))
+    socket: Principal = field(default_factory=lambda: Principal("socket"))
+
+    @classmethod
+    def of(cls, settings: Settings) -> Doors:
+        """Return the doors of a service; reads the token file."""
+        names = {"localhost", "127.0.0.1", "::1", settings.bind, *settings.hosts}
+        if not loopback(settings.bind):
+            import socket
+
+            names |= {socket.gethostname(), socket.getfqdn()}
+        return cls(read_tokens(settings.token_file) if settings.token_file else {}, frozenset(map(str.lower, names)))
+
+    def new_login(self) -> str:
+        """Return the secret of a new one-time login; at most ``SESSIONS`` wait."""
+        secret = secrets.token_urlsafe(24)
+        if len(self.logins) >= SESSIONS:
+            self.logins.clear()
+        self.logins.add(_digest(secret))
+        return secret
+
+    def log_in(self, secret: str) -> str | None:
+        """Use a login up, and return its cookie; None if the login is not valid."""
+        found = _find(self.logins, _digest(secret))
+        if found is None:
+            return None
+        self.logins.discard(found)
+        cookie = secrets.token_urlsafe(32)
+        self.sessions[_digest(cookie)] = None
+        while len(self.sessions) > SESSIONS:
+            del self.sessions[next(iter(self.sessions))]
+        return cookie
+
+    def bearer(self, authorization: str) -> Principal | None:
+        """Return the principal of an Authorization header; None if its token is not valid."""
+        scheme, _, token = authorization.partition(" ")
+        found = _find(self.tokens, _digest(token.strip())) if scheme.lower() == "bearer" else None
+        return None if found is None else self.tokens[found]
+
+    def visitor(self, cookies: str) -> Principal | None:
+        """Return the page's principal if a Cookie header has a valid session."""
+        try:
+            morsel = SimpleCookie(cookies).get(COOKIE)
+        except CookieError:
+            return None
+        return self.page if morsel and _find(self.sessions, _digest(morsel.value)) is not None else None
+
+
+def _find(known: Iterable[bytes], digest: bytes) -> bytes | None:
+    """Return the equal digest; all are compared, each in constant time."""
+    found = None
+    for each in known:
+        if hmac.compare_digest(each, digest):
+            found = each
+    return found
+
+
+class Guard:
+    """ASGI wrapper of the application for one listener.
+
+    Args:
+        app: the application.
+        doors: tokens and logins.
+        settings: limits of bodies.
+        metrics: counters of requests.
+        unix: True for the listener on the Unix socket.
+    """
+
+    def __init__(self, app: ASGIApp, doors: Doors, settings: Settings, metrics: Metrics, unix: bool = False):
+        self.app, self.doors, self.settings, self.metrics, self.unix = app, doors, settings, metrics, unix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            return
+        headers = dict(scope["headers"])
+        status = 500
+
+        async def counted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *SAFE]
+            await send(message)
+
+        try:
+            refused = self._refused(scope, headers)
+            if refused is not None:
+                await refused(scope, receive, counted)
+            else:
+                await self.app(scope, limited(scope, headers, receive, self.settings), counted)
+        finally:
+            route = scope.get("route")
+            self.metrics.request(scope["method"], getattr(route, "path", "other"), status)
+
+    def _refused(self, scope: Scope, headers: dict[bytes, bytes]) -> ASGIApp | None:
+        """Return the response that refuses a request; None, and ``scope["state"]["principal"]`` set, if it is allowed."""
+        path, method = scope["path"], scope["method"]
+        state = scope.setdefault("state", {})
+        if self.unix:
+            state["principal"] = self.doors.socket
+            return None
+        if (wrong := self._foreign(headers)) is not None:
+            return wrong
+        if path in OPEN:
+            return None
+        if path == "/login" and method == "GET":
+            return self._login(scope)
+        who = None
+        if b"authorization" in headers:
+            who = self.doors.bearer(headers[b"authorization"].decode("latin-1"))
+        elif b"cookie" in headers:
+            who = self.doors.visitor(headers[b"cookie"].decode("latin-1"))
+        if who is None:
+            return problems.response(
+                401,
+                "got no valid token; send the header Authorization: Bearer TOKEN with a token of the token file, or open "
+                "the address with the one-time login that the service printed",
+                headers={"WWW-Authenticate": 'Bearer realm="dgraph"'},
+            )
+        if who.role == "read" and method not in ("GET", "HEAD") and not path.endswith(READ_POSTS):
+            return problems.response(
+                403, f"got {method} {path} with a read token, which may only look; use an admin token"
+            )
+        state["principal"] = who
+        return None
+
+    def _foreign(self, headers: dict[bytes, bytes]) -> ASGIApp | None:
+        """Return the refusal of a request for another host, or of a page of another origin."""
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+        if name not in self.doors.hosts:
+            return problems.response(
+                403, f"got the Host {host!r}, which is not a name of this service; --allow-host adds one", "Host"
+            )
+        origin = headers.get(b"origin", b"").decode("latin-1").lower()
+        if origin and origin.partition("://")[2] != host:
+            return problems.response(403, f"got the Origin {origin!r}, but only this service's page may ask", "Origin")
+        return None
+
+    def _login(self, scope: Scope) -> ASGIApp:
+        secret = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        cookie = self.doors.log_in(secret)
+        if cookie is None:
+            return problems.response(
+                401, "the login is not valid or was used; POST /v1/login on the Unix socket makes a new one", "Login"
+            )
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")
+        return answer

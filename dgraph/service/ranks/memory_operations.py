@@ -1,0 +1,83 @@
+"""Operations on memory: the estimate of a run on a graph that is there, and what each rank uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms import ALGORITHMS
+from dgraph.comm.memory import free_memory
+from dgraph.engine.rounds.progress import Progress
+from dgraph.errors import UsageError, unknown
+from dgraph.graph.stored_graph import Graph
+from dgraph.service.ranks.rank_state import RankState, Request
+
+SHAPING = ("k", "variant", "return_predecessors")
+"""Parameters on which the memory of a run depends."""
+
+
+def estimate(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
+    """Estimate the memory that a run takes beside the graph, or a load takes, and compare it with what is free."""
+    comm = state.comm
+    graph = None if request.get("source") is not None else state.graph(request)
+    needed = 0
+    with comm.together():
+        if comm.rank == 0:
+            needed = _needed(state, request, graph)
+    needed = comm.largest(needed)
+    on_gpu = graph is not None and graph.held is not None
+    free = graph.held.device.free() if on_gpu else free_memory()  # type: ignore[union-attr]
+    available = comm.allgather(np.array([-1 if free is None else free], np.int64))[:, 0].tolist()
+    return {
+        "bytes_by_rank": [needed] * comm.size,
+        "available_by_rank": [None if each < 0 else each for each in available],
+        "fits": all(each < 0 or needed <= each for each in available),
+    }
+
+
+def memory(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
+    """Return the memory that each rank uses, in bytes."""
+    held = next((graph for graph in state.graphs if graph.held is not None), None)
+    return {"by_rank": state.comm.allgather_json(_used(held))}
+
+
+def _needed(state: RankState, request: Request, graph: Graph | None) -> int:
+    """Return the most bytes that a rank takes beside what it holds now."""
+    from dgraph.tools.estimate import Shape, shape_of
+    from dgraph.tools.estimate import estimate as plan_of
+
+    name, given = request.get("algorithm") or "bfs", request.get("parameters") or {}
+    if name not in ALGORITHMS:
+        raise unknown("algorithm", name, ALGORITHMS)
+    work = ALGORITHMS[name]
+    shaping = {key: given[key] for key in SHAPING if given.get(key) is not None}
+    shaping |= {"source": 0} if work.needs_source else {}
+    if graph is None:
+        from dgraph.graph.generate import is_generator
+
+        source, options = request["source"], request.get("options") or {}
+        if not is_generator(source):
+            raise UsageError(f"{source} is a file; only a generator's memory is known before it is loaded; load it")
+        shape = shape_of(source, weights=options.get("weights"), directed=options.get("directed"))
+    else:
+        weight = graph.weight_type.itemsize if graph.weight_type is not None and work.weighted else 0
+        skewed = graph.facts.largest_degree * graph.n > 64 * graph.arcs
+        shape = Shape(graph.n, graph.m, graph.directed, weight, skewed=skewed)
+    plan = plan_of(name, shape, state.comm.size, parameters=shaping, undirected=work.undirected)
+    if graph is None:
+        return max(plan.load, plan.build, plan.rounds)
+    if graph.held is not None:
+        return plan.gpu.state + plan.gpu.messages + plan.gpu.incoming
+    symmetrised = work.undirected and graph.directed
+    return plan.rounds if symmetrised else max(plan.rounds - plan.graph, 0)
+
+
+def _used(graph: Graph | None) -> dict[str, int]:
+    """Return this rank's memory: of the GPU that holds ``graph``, and of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    engine = graph.held if graph is not None else None
+    figures = (engine.memory() if engine is not None else None) or {}
+    total = engine.device.total() if engine is not None else 0
+    return {"device_used": int(figures.get("taken_bytes", 0)), "device_total": total, "host_used": pages << 12}

@@ -1,0 +1,35 @@
+"""State of one rank of the service: graphs and results that stay, and the communicator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dgraph.comm import Comm
+from dgraph.graph.stored_graph import Graph
+from dgraph.service.ranks.held_graphs import HeldGraphs
+from dgraph.service.ranks.held_results import HeldResults
+
+Request = dict[str, Any]
+"""A request of the front, as ``dgraph.service.messages`` describes it."""
+
+
+@dataclass
+class RankState:
+    """What requests find on this rank.
+
+    Attributes:
+        comm: the ranks.
+        device: where rounds run, a word of ``DEVICES``.
+        graphs: graphs by name and version.
+        results: results by job.
+    """
+
+    comm: Comm
+    device: str
+    graphs: HeldGraphs = field(default_factory=HeldGraphs)
+    results: HeldResults = field(default_factory=HeldResults)
+
+    def graph(self, request: Request) -> Graph:
+        """Return the graph that a request names; collective if it selects vertices (``where``)."""
+        return self.graphs.chosen(request["graph"], request["version"], request.get("where"))

@@ -1,0 +1,152 @@
+"""Operations that run algorithms, and those on held results."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from dgraph.algorithms import ALGORITHMS, Algorithm
+from dgraph.engine.rounds.progress import Progress
+from dgraph.engine.rounds.timings import plain
+from dgraph.engine.run_options import Options
+from dgraph.errors import OutOfMemory, UsageError, unknown
+from dgraph.graph.stored_graph import Graph
+from dgraph.result.result import Result
+from dgraph.run import run as run_algorithm
+from dgraph.service.ranks.held_results import result_bytes
+from dgraph.service.ranks.rank_state import RankState, Request
+from dgraph.service.ranks.result_rows import listed, rows_of, spool
+
+MODES = ("stream", "stats", "mutate", "write")
+
+LARGEST = 1 << 63
+
+
+def run(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
+    """Run an algorithm; hold, spool, keep or write its result, as the request says."""
+    began = time.perf_counter()
+    mode = request.get("mode") or "stream"
+    if mode not in MODES:
+        raise unknown("mode", str(mode), MODES)
+    for needed, of in (("column", "mutate"), ("write", "write")):
+        if mode == of and not isinstance(request.get(needed), str):
+            raise UsageError(f"mode {of} needs {needed}, a text; give it")
+    graph = state.graph(request)
+    result = _solved(state, request, graph, observer)
+    if mode == "mutate":
+        observer.phase("output", request["column"])
+        kept = state.graph({**request, "where": None}).with_columns(**{request["column"]: result})
+        state.graphs.replace(request["graph"], request["version"], kept)
+    if mode == "write":
+        observer.phase("output", request["write"])
+        result.save(Path(request["write"]))
+    answer: dict[str, Any] = {
+        "summary": plain(result.summary), "rounds": result.rounds, "converged": result.converged,
+        "limit": result.limit, "columns": list(result.columns), "rows": graph.n, "bytes": result_bytes(result, graph.n),
+    }  # fmt: skip
+    if request.get("spool") is not None:
+        spool(result, Path(request["spool"]))
+    if request.get("top"):
+        answer["top"] = _top(result, request["top"], None)
+    if request.get("keep"):
+        state.results.hold(request["job"], result, graph.n)
+    if request.get("report"):
+        answer["report"] = result.report
+    answer["seconds"] = time.perf_counter() - began
+    return answer
+
+
+def path(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
+    """Find a shortest path."""
+    graph = state.graph(request)
+    weighted = request.get("weighted")
+    weighted = graph.weight_type is not None if weighted is None else weighted
+    result = run_algorithm("sssp" if weighted else "bfs", graph, source=request["source"], progress=observer)
+    vertices = result.path(request["target"])
+    return {"vertices": vertices, "length": result.value(request["target"], "distance") if vertices else None}
+
+
+def rows(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
+    """Write rows of a held result to an Arrow file."""
+    columns, limit = request.get("columns"), request.get("limit")
+    place, offset = Path(request["spool"]), request.get("offset") or 0
+    return {"rows": spool(state.results.find(request["job"]), place, columns, offset, limit)}
+
+
+def lookup(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
+    """Return the rows of some vertices."""
+    return {"columns": rows_of(state.results.find(request["job"]), request["vertices"])}
+
+
+def top(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
+    """Return the rows of largest values of a held result."""
+    return {"top": _top(state.results.find(request["job"]), request["top"], request.get("column"))}
+
+
+def release(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
+    """Free a held result, if the ranks hold it."""
+    state.results.release(request["job"])
+    return {}
+
+
+def _solved(state: RankState, request: Request, graph: Graph, observer: Progress) -> Result:
+    """Run the algorithm; where memory is short, once more without held results."""
+    with state.comm.together():
+        work = _algorithm(request["algorithm"], request.get("parameters") or {}, graph)
+        options = _options(request.get("options") or {})
+    try:
+        return run_algorithm(work, graph, options=options, progress=observer, validate=bool(request.get("validate")))
+    except OutOfMemory:
+        if not state.results.clear():
+            raise
+    return run_algorithm(work, graph, options=options, progress=observer, validate=bool(request.get("validate")))
+
+
+def _algorithm(name: str, parameters: dict[str, Any], graph: Graph) -> Algorithm:
+    """Return the algorithm with its parameters from JSON: keys of objects are vertices, text where they are numbers."""
+    if name not in ALGORITHMS:
+        raise unknown("algorithm", name, ALGORITHMS)
+    kinds = {key: parameter.type for key, parameter in ALGORITHMS[name].parameters.items()}
+    given = dict(parameters)
+    for key, value in given.items():
+        if kinds.get(key) == "vertices" and value is not None:
+            given[key] = _vertices(key, value, graph.ids.names is not None)
+        elif isinstance(value, (list, dict)):
+            raise UsageError(f"{key} = {value!r:.60} is not valid for {name}; give one value")
+        elif kinds.get(key) is str and not isinstance(value, str | None):
+            raise UsageError(f"{key} = {value!r:.60} is not valid for {name}; give a text")
+        elif isinstance(value, int) and not -LARGEST <= value < LARGEST:
+            raise UsageError(f"{key} = {value!r:.60} has more than 63 bits; give a smaller number")
+    return ALGORITHMS[name](**given)
+
+
+def _vertices(key: str, value: Any, named: bool) -> Any:
+    """Return a list of vertices, or a dict of vertex → number."""
+    vertices = list(value) if isinstance(value, (list, dict)) else [value]
+    try:
+        read = [str(vertex) if named else int(vertex) for vertex in vertices]
+    except (TypeError, ValueError):
+        read = []
+    right = bool(read) and all(isinstance(vertex, (int, str)) for vertex in vertices)
+    right = right and (named or all(0 <= vertex < LARGEST for vertex in read))  # type: ignore[operator]
+    if isinstance(value, dict):
+        right = right and all(type(weight) in (int, float) for weight in value.values())
+    if not right:
+        kind = "names" if named else "integers"
+        raise UsageError(f"{key} = {value!r:.60} is not valid; give vertices, which are {kind}, or vertex: number")
+    return dict(zip(read, value.values(), strict=True)) if isinstance(value, dict) else read
+
+
+def _options(given: dict[str, Any]) -> Options:
+    known = ("direction", "schedule", "rounds", "max_rounds", "sync", "watchdog")
+    for name, value in given.items():
+        if name not in known:
+            raise unknown("option of a run", name, known)
+        if not isinstance(value, str | int | float | None):
+            raise UsageError(f"{name} = {value!r:.60} is not valid; give one value")
+    return Options(**given)
+
+
+def _top(result: Result, count: int, column: str | None) -> dict[str, list]:
+    return listed(result.top(count, column), result.nullable)

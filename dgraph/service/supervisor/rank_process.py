@@ -1,0 +1,170 @@
+"""The processes of the MPI job: how they are started, how their end is noticed, and how they are ended.
+
+The launcher dies with the front (``PR_SET_PDEATHSIG``); each rank watches the front itself
+(``ranks/front_watch.py``), because launchers give ranks sessions and parents of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import dgraph
+from dgraph.service.messages import without_launcher
+
+SET_PDEATHSIG = 1
+"""``PR_SET_PDEATHSIG`` of prctl(2)."""
+
+TAIL = 2000
+"""Characters of the log that an error shows at most."""
+
+WHICH = re.compile(r"(?:PID|pid) (\d+)")
+BY_SIGNAL = re.compile(r"\(signal (\d+)\)|on\s+signal (\d+)|KILLED BY SIGNAL: (\d+)")
+"""Words with which MPICH's and Open MPI's launchers report the process that ended first, and its signal."""
+
+
+PRINTED = re.compile(r"[\w.]*(Error|Exception|PeerLost): |dgraph: ")
+"""Beginning of a line of the log that says why a process ended."""
+
+
+def command(ranks: int, socket: Path, device: str) -> list[str]:
+    """Return the command that starts the ranks: one plain process, or the launcher beside this Python's MPI."""
+    rank = [
+        sys.executable, "-P", "-m", "dgraph.service.ranks",
+        "--socket", str(socket), "--front", str(os.getpid()), "--device", device,
+    ]  # fmt: skip
+    return rank if ranks == 1 else [*launcher(), "-n", str(ranks), *rank]
+
+
+@cache
+def launcher() -> tuple[str, ...]:
+    """Return this Python's MPI launcher, with options that allow more ranks than cores.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    beside = Path(sys.executable).with_name("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        raise FileNotFoundError(
+            "several ranks need mpiexec, and there is none beside this Python nor on PATH; install "
+            "'dgraph-analytics[service]', or load the site's MPI"
+        )
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+    open_mpi = "Open MPI" in version or "OpenRTE" in version
+    return (found, *(["--oversubscribe", *["--allow-run-as-root"] * (os.geteuid() == 0)] if open_mpi else []))
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return this environment without launchers' variables, in which the ranks import this dgraph."""
+    kept = without_launcher()
+    root = str(Path(dgraph.__file__).parents[1])
+    kept["PYTHONPATH"] = os.pathsep.join(filter(None, [root, kept.get("PYTHONPATH")]))
+    return kept | dict(extra or {})
+
+
+def dying_with_parent(number: int = signal.SIGTERM) -> Callable[[], None]:
+    """Return a function for ``preexec_fn``: the child receives a signal when the thread that started it ends."""
+    prctl = ctypes.CDLL(None).prctl  # found before the fork: the child must not load a library
+
+    def ask() -> None:
+        prctl(SET_PDEATHSIG, number)
+
+    return ask
+
+
+class RankProcess:
+    """The started job: the launcher, or the only rank; its output goes to a log file.
+
+    Args:
+        arguments: the command.
+        log: file that receives the output of all ranks, at its end.
+        extra: more environment variables.
+
+    Attributes:
+        ranks: pids of the local ranks by rank, once known.
+    """
+
+    def __init__(self, arguments: Sequence[str], log: Path, extra: Mapping[str, str] | None = None):
+        self.log, self.ranks = log, dict[int, int]()
+        with open(log, "ab") as out:
+            self._log_begin = out.tell()
+            self.process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment(extra),
+                start_new_session=True, preexec_fn=dying_with_parent(),
+            )  # fmt: skip
+        self.pidfd = os.pidfd_open(self.process.pid)
+        self._ranks: dict[int, int] = {}
+
+    def watch(self, pids: Sequence[int]) -> dict[int, int]:
+        """Open the processes of the ranks that run on this host; return rank → pidfd, readable when the rank ends."""
+        for rank, pid in enumerate(pids):
+            if pid == self.process.pid:
+                self.ranks[rank] = pid
+            elif pid:
+                with contextlib.suppress(OSError):
+                    self._ranks[rank] = os.pidfd_open(pid)
+                    self.ranks[rank] = pid
+        return self._ranks
+
+    def pids(self) -> list[int]:
+        """Return the pids of the launcher and the local ranks."""
+        return list(dict.fromkeys([self.process.pid, *self.ranks.values()]))
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the launcher and the local ranks that still run."""
+        for file in (self.pidfd, *self._ranks.values()):
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(file, number)
+
+    def close(self) -> None:
+        """Kill what still runs, and close the files; blocks until the launcher has ended."""
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+        for file in (self.pidfd, *self._ranks.values()):
+            os.close(file)
+        self._ranks.clear()
+
+    def tail(self) -> str:
+        """Return the last lines of the log since the start."""
+        with open(self.log, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(self._log_begin, size - TAIL))
+            return file.read().decode(errors="replace").strip()
+
+    def story(self, first: int | None) -> str:
+        """Return which rank ended, and how, from the launcher's report, the exit code and the log; after the end.
+
+        Args:
+            first: the rank whose end was seen first; None: unknown.
+        """
+        text, code = self.tail(), self.process.poll()
+        if self.ranks.get(0) != self.process.pid:
+            by_pid = {pid: rank for rank, pid in self.ranks.items()}
+            named = [by_pid[int(pid)] for pid in WHICH.findall(text) if int(pid) in by_pid]
+            first = named[0] if named else first
+            if found := BY_SIGNAL.search(text):
+                code = -int(next(filter(None, found.groups())))
+        else:
+            first = 0
+        who = "the launcher" if first is None else f"rank {first} (process {self.ranks.get(first)})"
+        said = next((line for line in reversed(text.splitlines()) if PRINTED.match(line)), "")
+        return f"{who} {_how(code)}{'; it printed: ' + said[:300] if said else ''}"
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return "ended"
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return f"was killed by signal {-code} ({signal.Signals(-code).name})"
+    return f"ended with exit code {code}"
