@@ -93,6 +93,8 @@ class Service:
         if not hasattr(table, "__arrow_c_stream__"):
             raise UsageError(f"got {type(table).__name__}; give a data frame, or a table with __arrow_c_stream__")
         made = pyarrow.table(table)
+        if any(str(kind).endswith(("string", "string_view")) for kind in made.schema.types):
+            options = {"ids": "string"} | options
         body = io.BytesIO()
         with ipc.new_stream(body, made.schema) as writer:
             writer.write_table(made)
@@ -121,9 +123,9 @@ class Service:
         """Return a job by its id."""
         return Job(self._link, self._link.call("GET", f"/v1/jobs/{id}"))
 
-    def algorithms(self) -> dict[str, Any]:
+    def algorithms(self) -> list[dict[str, Any]]:
         """Return the service's algorithms: JSON Schema of parameters, and result columns."""
-        return self._link.call("GET", "/v1/algorithms")
+        return self._link.call("GET", "/v1/algorithms")["algorithms"]
 
     def close(self) -> None:
         """Close this thread's connection."""

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 SHORT_S = 0.5
 """Seconds that the first request waits for the answer; longer runs are then followed by their events."""
 
-HERE = {
-    "options": "options=",
-    "checkpoint": "checkpoint=",
-    "trace": "trace=",
-}
+HERE = ("options", "validate", "checkpoint", "trace")
 """Settings of a run that belong to the processes that run it."""
 
 
@@ -104,8 +100,8 @@ class RemoteGraph:
         timeout_s: float | None = None,
         column: str | None = None,
         write: str | None = None,
+        cache: bool = True,
         wait: float | None = None,
-        validate: bool = False,
         **parameters: Any,
     ) -> Job:
         """Submit a run and return its job, at once or after ``wait`` seconds.
@@ -117,8 +113,8 @@ class RemoteGraph:
             timeout_s: seconds after which the run ends; None: the service's default.
             column: name of the column of mode "mutate".
             write: file of mode "write", under the service's data root.
+            cache: False computes the answer anew, also where the service holds that of an equal job.
             wait: seconds to wait for the end; None: do not wait.
-            validate: True checks the answer by a certificate.
             parameters: the algorithm's.
 
         Raises:
@@ -132,12 +128,12 @@ class RemoteGraph:
             )
         extras = {
             "version": self.version, "priority": priority, "timeout_s": timeout_s, "column": column, "write": write,
-            "validate": validate or None,
+            "cache": None if cache else False,
         }  # fmt: skip
         body = {"graph": self.name, "algorithm": algorithm, "parameters": _plain(parameters), "mode": mode}
         body |= {key: value for key, value in extras.items() if value is not None}
-        record = self._link.call("POST", "/v1/jobs", body, wait=wait)
-        return Job(self._link, {"algorithm": algorithm, "graph": self.name, **record})
+        record = self._link.call("POST", "/v1/jobs", body, wait=wait, top=1)
+        return Job(self._link, record)
 
     def run(self, algorithm: str, **settings: Any) -> RemoteResult:
         """Run an algorithm and return its result; keywords as of :meth:`submit`. A KeyboardInterrupt cancels the job.
@@ -149,10 +145,10 @@ class RemoteGraph:
 
     def run_remotely(self, algorithm: Any, *, progress: Any = None, **settings: Any) -> RemoteResult:
         """Run an algorithm for :func:`dgraph.run`; ``progress`` gets phases and rounds as of a local run."""
-        for name, shown in HERE.items():
-            if settings.pop(name, None) is not None:
+        for name in HERE:
+            if settings.pop(name, None):
                 raise UsageError(
-                    f"{shown} belongs to a run of this process, and {self.name} is a graph of a service; leave it out"
+                    f"{name}= belongs to a run of this process, and {self.name} is a graph of a service; leave it out"
                 )
         return self._followed(algorithm, progress, settings)
 

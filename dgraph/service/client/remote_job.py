@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dgraph.errors import OutputError
+from dgraph.errors import OutputError, UsageError
 from dgraph.service.client.http_link import Link
 from dgraph.service.client.problems import error_of_job
 
@@ -40,8 +40,7 @@ class Job:
 
     def refresh(self) -> Job:
         """Ask the service for the record, and return the job."""
-        # The answer of the first request may hold a result, which later records do not.
-        self.record |= self._link.call("GET", f"/v1/jobs/{self.id}")
+        self.record = self._link.call("GET", f"/v1/jobs/{self.id}")
         return self
 
     def events(self) -> Iterator[dict[str, Any]]:
@@ -74,7 +73,7 @@ class Job:
                 if self.refresh().state not in ENDED:
                     time.sleep(pause)
                     pause = min(pause * 2, POLL_S)
-        except BaseException:
+        except KeyboardInterrupt:
             self.cancel()
             raise
         if self.state != "done":
@@ -83,9 +82,16 @@ class Job:
 
     def result(self) -> RemoteResult:
         """Wait for the job's end and return its result; columns are fetched when they are read."""
-        from dgraph.service.client.remote_result import result_of
+        from dgraph.service.client.remote_result import RemoteResult
 
-        return result_of(self.wait(), self._link)
+        return RemoteResult(self.wait(), self._link)
+
+    def report(self) -> dict[str, Any]:
+        """Return the report of the run, as ``dgraph/report/schema.json`` describes it; {} if it is no longer kept."""
+        try:
+            return self._link.call("GET", f"/v1/jobs/{self.id}/report")
+        except UsageError:
+            return {}
 
     def __repr__(self) -> str:
         named = {key: self.record.get(key) for key in ("algorithm", "graph", "round")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +54,12 @@ class Rows:
         self._link, self._place = link, f"/v1/jobs/{job}"
         self._held: dict[str, Any] = {}
 
+    @cached_property
+    def types(self) -> dict[str, Any]:
+        """Name of each column → its Arrow type."""
+        schema = self.table(limit=1).schema
+        return dict(zip(schema.names, schema.types, strict=True))
+
     def __contains__(self, name: str) -> bool:
         return name in self._held
 
@@ -75,36 +80,53 @@ class Rows:
         reader = ipc.open_file(buffer) if bytes(raw[:6]) == FILE else ipc.open_stream(buffer)
         return reader.read_all()
 
-    def top(self, k: int) -> dict[str, list]:
-        """Fetch the ``k`` rows of largest values."""
-        return self._link.call("GET", f"{self._place}/result", format="json", top=k)["columns"]
-
     def of(self, vertices: Sequence[int | str]) -> dict[str, list]:
         """Fetch the rows of some vertices."""
         return self._link.call("POST", f"{self._place}/lookup", {"vertices": list(vertices)})["columns"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class RemoteResult(Result):
     """Result of a job of a service: the methods and columns of :class:`~dgraph.Result`.
 
-    ``top`` and ``value`` and the rows of ``repr`` are fetched alone. Other calls fetch the columns that they read,
-    whole and once. ``value`` and ``top`` find columns that are here already without a request.
+    ``top``, ``value`` and ``repr`` fetch the rows that they show. Other calls fetch the columns that they read, whole
+    and once; after that no request is made.
 
     Attributes:
         job: the job.
     """
 
-    job: Job | None = None
+    job: Job
 
-    @property
-    def _rows(self) -> Rows:
-        return self.__dict__["rows"]
+    def __init__(self, job: Job, link: Link):
+        record = job.record
+        converged = record.get("converged")
+        vars(self).update(
+            algorithm=record["algorithm"], comm=Threads(), summary=record.get("summary") or {},
+            converged=converged is None or converged, limit=record.get("limit"), rounds=record.get("round") or 0,
+            nullable=("distance", "predecessor"), job=job, _rows=Rows(link, job.id),
+        )  # fmt: skip
+
+    @cached_property
+    def report(self) -> dict:  # type: ignore[override]
+        """The service's report of the run; of an earlier run, if the service answered from its cache."""
+        return self.job.report()
+
+    @cached_property
+    def named(self) -> RemoteNames | None:  # type: ignore[override]
+        """Numbers and names of the vertices; None if vertices are numbers."""
+        words = [name for name, kind in self._rows.types.items() if _is_text(kind)]
+        return RemoteNames(self._rows, words) if words else None
+
+    @cached_property
+    def columns(self) -> Columns:  # type: ignore[override]
+        """Arrays by name, fetched when they are read."""
+        rows = self._rows
+        given = {name: partial(_fetched, rows, name) for name in rows.types}
+        return FetchedColumns(given) if self.named is None else self.named.decoded()
 
     def count_rows(self) -> int:
         """Return the number of rows."""
-        known = self.job.record.get("rows") if self.job is not None else None
-        return len(self._rows.fetch(["vertex"])["vertex"]) if known is None else known
+        return self.job.record["rows"]
 
     def _here(self) -> Mapping[str, np.ndarray]:
         self._rows.fetch(list(self.columns))
@@ -120,20 +142,19 @@ class RemoteResult(Result):
         name = self._column(column)
         if name in self._rows or name != self._column(None) or k < 1:
             return super().top(k, column)
-        found = self._rows.top(k)
-        return {key: _listed(found[key]) for key in ("vertex", name)}
+        table = self._rows.table(columns=f"vertex,{name}", top=k)
+        found = {key: _numpy(key, table.column(key)) for key in ("vertex", name)}
+        return {key: decode_names(values) if values.dtype.kind == "S" else values for key, values in found.items()}
 
     def value(self, vertex: int | str, column: str | None = None) -> Any:
         """Return the value of one vertex, as :meth:`dgraph.Result.value` does."""
         name = self._column(column)
         if name in self._rows and "vertex" in self._rows:
             return super().value(vertex, column)
-        asked = str(vertex) if self.named is not None else self._number(vertex)
-        found = self._rows.of([asked])[name][0]
-        return found if found is not None or self.named is not None else _null(name, self._is_float(name))
-
-    def _is_float(self, name: str) -> bool:
-        return self._rows.table(limit=1, columns=name).column(name).type in ("double", "float")
+        text = _is_text(self._rows.types["vertex"])
+        found = self._rows.of([str(vertex) if text else self._number(vertex)])[name][0]
+        kind = self._rows.types[name]
+        return found if found is not None or _is_text(kind) else _null(name, kind)
 
 
 class RemoteNames(NamedColumns):
@@ -141,11 +162,11 @@ class RemoteNames(NamedColumns):
 
     Args:
         rows: where the columns come from.
-        columns: all of them.
-        words: those that hold names.
+        words: names of the columns that hold names of vertices.
     """
 
-    def __init__(self, rows: Rows, columns: Sequence[str], words: Sequence[str]):
+    def __init__(self, rows: Rows, words: Sequence[str]):
+        columns = list(rows.types)
         fetched = {name: partial(_fetched, rows, name) for name in columns}
         held = FetchedColumns({name: fetched[name] for name in words})
         numbers = {name: partial(self._numbered, name) if name in words else fetched[name] for name in columns}
@@ -169,24 +190,6 @@ class RemoteNames(NamedColumns):
         return np.where(words == b"", -1, np.searchsorted(names, words))
 
 
-def result_of(job: Job, link: Link) -> RemoteResult:
-    """Return the result of a job that is done."""
-    record = job.record | (job.record.get("result") or {})
-    rows = Rows(link, job.id)
-    schema = rows.table(limit=1).schema
-    words = [name for name, kind in zip(schema.names, schema.types, strict=True) if str(kind).endswith("string")]
-    named = RemoteNames(rows, schema.names, words) if words else None
-    columns = named.decoded() if named else FetchedColumns({name: partial(_fetched, rows, name) for name in schema.names})
-    report = record.get("report") or {"graph": {"name": record.get("graph", "")}, "ranks": []}
-    made = RemoteResult(
-        algorithm=record["algorithm"], columns=columns, comm=Threads(), summary=record.get("summary") or {},
-        converged=record.get("converged", True), limit=record.get("limit"), rounds=record.get("rounds") or 0,
-        report=report, named=named, job=job,
-    )  # fmt: skip
-    made.__dict__["rows"] = rows
-    return made
-
-
 def _fetched(rows: Rows, name: str) -> np.ndarray:
     return _numpy(name, rows.fetch([name])[name])
 
@@ -198,18 +201,19 @@ def _decoded(words: Mapping[str, np.ndarray], name: str) -> np.ndarray:
 def _numpy(name: str, column: Any) -> np.ndarray:
     """Return an Arrow column as ``Result.columns`` has it: numbers for null, names as bytes."""
     compute = extra("pyarrow.compute", "a result of a service")
-    if str(column.type).endswith("string"):
+    if _is_text(column.type):
         words = compute.fill_null(column, "").cast("binary").to_numpy()
         return words.astype("S") if words.size else np.empty(0, "S1")
     if column.null_count:
-        column = compute.fill_null(column, _null(name, column.type in ("double", "float")))
+        column = compute.fill_null(column, _null(name, column.type))
     return column.to_numpy()
 
 
-def _null(name: str, is_float: bool) -> float:
+def _null(name: str, kind: Any) -> float:
+    """Return the number that stands for null in a column of an Arrow type."""
     whole, real = UNKNOWN.get(name, (-1, np.nan))
-    return real if is_float else whole
+    return real if str(kind) in ("double", "float") else whole
 
 
-def _listed(values: list) -> np.ndarray:
-    return np.array(values, object) if any(isinstance(value, str) for value in values) else np.array(values)
+def _is_text(kind: Any) -> bool:
+    return str(kind).endswith("string")

@@ -23,7 +23,7 @@ EVENTS = 1000
 
 RECORD = (
     "id", "state", "graph", "version", "algorithm", "parameters", "mode", "priority", "timeout_s", "created", "started",
-    "finished", "round", "seconds", "rows", "cached", "summary", "error",
+    "finished", "round", "seconds", "rows", "cached", "summary", "converged", "limit", "error",
 )  # fmt: skip
 """Fields of a job's public record."""
 
@@ -71,7 +71,7 @@ class Job:
 
     __slots__ = (
         "algorithm", "cached", "cancelling", "column", "created", "deadline", "done", "error", "events", "finished", "graph",
-        "id", "key", "listeners", "made", "mode", "owner", "parameters", "priority", "result", "round", "rows", "seconds",
+        "converged", "id", "key", "limit", "listeners", "made", "mode", "owner", "parameters", "priority", "report", "result", "round", "rows", "seconds",
         "started", "state", "summary", "target", "ticket", "timeout_s", "timer", "top", "version",
     )  # fmt: skip
 
@@ -106,6 +106,9 @@ class Job:
         self.rows: int | None = None
         self.summary: dict[str, Any] | None = None
         self.error: dict[str, Any] | None = None
+        self.converged: bool | None = None
+        self.limit: str | None = None
+        self.report: dict[str, Any] | None = None
         self.result: Any = None
         self.ticket: Any = None
         self.timer: asyncio.TimerHandle | None = None

@@ -214,6 +214,7 @@ class JobQueue:
                 column=job.column,
                 write=job.target,
                 timeout_s=left,
+                report=True,
             )
         except RanksDied as died:
             error = {"kind": "RanksDied", "message": f"{died}; the ranks restart: submit the job again"}
@@ -227,6 +228,7 @@ class JobQueue:
             self.running = None
         job.rows, job.summary, job.seconds = reply.get("rows"), reply.get("summary"), reply.get("seconds")
         job.round = reply.get("rounds") or job.round
+        job.converged, job.limit, job.report = reply.get("converged"), reply.get("limit"), reply.pop("report", None)
         stored = Stored(job.id, job.owner.name, key, spool, reply, job.top)
         if job.cancelling or job.error is not None:  # it ended before the cancellation reached it
             if rows and spool is None:
@@ -246,6 +248,8 @@ class JobQueue:
         """End a job with the result of an equal one."""
         job.cached, job.result = True, stored
         job.rows, job.summary, job.seconds = stored.rows, stored.summary, 0.0
+        if (first := self.jobs.get(stored.job)) is not None:
+            job.round, job.converged, job.limit, job.report = first.round, first.converged, first.limit, first.report
         self.results.alias(job, stored)
         self.metrics.cached.inc()
         self._end(job, "done")

@@ -178,6 +178,8 @@ class JobRecord(BaseModel):
     rows: int | None
     cached: bool = Field(description="true if an earlier job's result answers this one")
     summary: dict[str, Any] | None
+    converged: bool | None = Field(description="false if a limit ended the run early")
+    limit: str | None = Field(description="the limit that ended the run early")
     error: dict[str, Any] | None
 
 

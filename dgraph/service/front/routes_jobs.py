@@ -137,6 +137,17 @@ async def show(request: Request, id: JobId) -> Response:
     return json_response(await job_record(service_of(request), id))
 
 
+@router.get("/v1/jobs/{id}/report", responses=documented(404, 422))
+async def report(request: Request, id: JobId) -> Response:
+    """Show the report of a run: time by rank and phase, rounds, messages, memory. It is kept for recent jobs."""
+    service = service_of(request)
+    record, job = await job_record(service, id), service.queue.jobs.get(id)
+    if job is None or job.report is None:
+        detail = f"the job is {record['state']} and has no report: reports are of recent jobs that are done"
+        raise Problem(404, detail, "NotFound")
+    return json_response(job.report)
+
+
 @router.delete(
     "/v1/jobs/{id}",
     response_model=models.JobRecord,
