@@ -10,7 +10,7 @@ from typing import Any
 
 from dgraph._support.extras import extra
 from dgraph.errors import UsageError
-from dgraph.service.client.http_link import ARROW, Link
+from dgraph.service.client.http_link import ARROW, CSV, Link
 from dgraph.service.client.problems import class_of
 from dgraph.service.client.remote_graph import RemoteGraph
 from dgraph.service.client.remote_job import Job
@@ -88,18 +88,11 @@ class Service:
             wait: as of :meth:`load`.
             options: as of :meth:`load`.
         """
-        pyarrow = extra("pyarrow", "a table that a service receives")
-        ipc = extra("pyarrow.ipc", "a table that a service receives")
-        if not hasattr(table, "__arrow_c_stream__"):
-            raise UsageError(f"got {type(table).__name__}; give a data frame, or a table with __arrow_c_stream__")
-        made = pyarrow.table(table)
-        if any(str(kind).endswith(("string", "string_view")) for kind in made.schema.types):
-            options = {"ids": "string"} | options
-        body = io.BytesIO()
-        with ipc.new_stream(body, made.schema) as writer:
-            writer.write_table(made)
+        body, kind, names = _body(table, options.get("columns"))
+        if names:
+            options = {"ids": "string", "header": True} | options
         words = {key: str(value).lower() if isinstance(value, bool) else value for key, value in options.items()}
-        record = self._link.call("PUT", f"/v1/graphs/{name}/data", body.getbuffer(), ARROW, **words)
+        record = self._link.call("PUT", f"/v1/graphs/{name}/data", body, kind, **words)
         graph = RemoteGraph(self._link, record)
         return self._ready(graph) if wait else graph
 
@@ -152,3 +145,20 @@ class Service:
 
     def __repr__(self) -> str:
         return f"<Service at {self._link.address}>"
+
+
+def _body(table: Any, columns: str | None) -> tuple[memoryview, str, bool]:
+    """Return the body of a table of edges, its kind, and True if vertices have names; the loader reads those as CSV."""
+    pyarrow = extra("pyarrow", "a table that a service receives")
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise UsageError(f"got {type(table).__name__}; give a data frame, or a table with __arrow_c_stream__")
+    made, body = pyarrow.table(table), io.BytesIO()
+    ends = made if columns is None or columns.split(",")[0].isdigit() else made.select(columns.split(",")[:2])
+    if any("string" in str(kind) for kind in ends.schema.types):
+        plain = [pyarrow.large_string() if "string" in str(kind) else kind for kind in made.schema.types]
+        made = made.cast(pyarrow.schema(zip(made.column_names, plain, strict=True)))
+        extra("pyarrow.csv", "a table with names").write_csv(made, body)
+        return body.getbuffer(), CSV, True
+    with extra("pyarrow.ipc", "a table that a service receives").new_stream(body, made.schema) as writer:
+        writer.write_table(made)
+    return body.getbuffer(), ARROW, False

@@ -23,6 +23,7 @@ from dgraph.service.client.problems import error_of
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
+CSV = "text/csv"
 
 LOST = (http.client.HTTPException, ConnectionError)
 

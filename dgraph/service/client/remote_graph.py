@@ -40,7 +40,7 @@ class RemoteGraph:
         record = self._record
         if record.get("state") == "loading":
             record = self.refresh()._record
-        return record | (record.get("facts") or {})
+        return (record.get("facts") or {}) | record
 
     @property
     def n(self) -> int:

@@ -6,6 +6,7 @@ import asyncio
 import mmap
 from typing import IO
 
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 PIECE = 4 << 20
@@ -15,7 +16,7 @@ STALLED_S = 60.0
 """Seconds in which a client must take a piece; a slower one is disconnected."""
 
 
-class FileResponse:
+class FileResponse(Response):
     """ASGI response: bytes ``offset`` to ``offset + length`` of an open file, which it closes.
 
     Args:
@@ -24,6 +25,8 @@ class FileResponse:
         media: Content-Type.
         name: file name offered to browsers.
     """
+
+    background = None
 
     def __init__(self, file: IO[bytes], offset: int, length: int, media: str, name: str):
         self.file, self.offset, self.length, self.media, self.name = file, offset, length, media, name

@@ -162,6 +162,7 @@ def written(rows: Any, form: str, folder: Path) -> IO[bytes]:
         else:
             with pyarrow.ipc.new_stream(file, rows.schema) as writer:
                 writer.write_table(rows)
+        file.flush()
     except BaseException:
         file.close()
         raise
