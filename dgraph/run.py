@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph._support import interrupts
+from dgraph._support.callers import users_frame
 from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
 from dgraph.backend import Backend, backend, connect
 from dgraph.backend.affinity import mask
@@ -126,16 +126,8 @@ def run(
     if not result.converged and comm.rank == 0:
         advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"
         text = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
-        warnings.warn(text, ConvergenceWarning, stacklevel=_users_frame())
+        warnings.warn(text, ConvergenceWarning, stacklevel=users_frame())
     return result
-
-
-def _users_frame() -> int:
-    """Return the ``stacklevel`` at which a warning of :func:`run` names the line outside dgraph that called it."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "dgraph":
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _algorithm(algorithm: str | Algorithm | Program, parameters: dict[str, Any]) -> Algorithm:

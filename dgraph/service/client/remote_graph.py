@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph.errors import UsageError
+from dgraph._support.callers import users_frame
+from dgraph.errors import ConvergenceWarning, UsageError
 from dgraph.service.client.http_link import Link
 from dgraph.service.client.remote_job import Job
 
@@ -121,19 +123,22 @@ class RemoteGraph:
             UsageError: the service refuses the request.
             OutputError: the service is away, or its queue is full.
         """
+        settings = {
+            "priority": priority, "timeout_s": timeout_s, "column": column, "write": write,
+            "cache": None if cache else False,
+        }  # fmt: skip
+        return self.post(algorithm, parameters, wait=wait, mode=mode, **settings)
+
+    def post(self, algorithm: str, parameters: Mapping[str, Any], wait: float | None = None, **settings: Any) -> Job:
+        """Submit a run as :meth:`submit` does, with the algorithm's parameters apart from the job's settings."""
         if not isinstance(algorithm, str):
             raise UsageError(
                 f"{type(algorithm).__name__} is code, and a service runs the algorithms it has, by name; give a name, "
                 "such as 'bfs', or run it on a local graph"
             )
-        extras = {
-            "version": self.version, "priority": priority, "timeout_s": timeout_s, "column": column, "write": write,
-            "cache": None if cache else False,
-        }  # fmt: skip
-        body = {"graph": self.name, "algorithm": algorithm, "parameters": _plain(parameters), "mode": mode}
-        body |= {key: value for key, value in extras.items() if value is not None}
-        record = self._link.call("POST", "/v1/jobs", body, wait=wait, top=1)
-        return Job(self._link, record)
+        body = {"graph": self.name, "algorithm": algorithm, "parameters": _plain(parameters), "version": self.version}
+        body |= {key: value for key, value in settings.items() if value is not None}
+        return Job(self._link, self._link.call("POST", "/v1/jobs", body, wait=wait, top=1))
 
     def run(self, algorithm: str, **settings: Any) -> RemoteResult:
         """Run an algorithm and return its result; keywords as of :meth:`submit`. A KeyboardInterrupt cancels the job.
@@ -244,9 +249,5 @@ def _shown(progress: Any):
 
 
 def _warn(algorithm: str, limit: str | None) -> None:
-    import warnings
-
-    from dgraph.errors import ConvergenceWarning
-
     text = f"{algorithm} did not converge: it was stopped after {limit or 'a limit'}; allow more rounds"
-    warnings.warn(text, ConvergenceWarning, stacklevel=6)
+    warnings.warn(text, ConvergenceWarning, stacklevel=users_frame())

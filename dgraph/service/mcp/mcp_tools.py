@@ -85,7 +85,7 @@ def server_of(service: Service) -> MCPServer:
         timeout_s: Annotated[float, Field(gt=0, le=3600, description="seconds after which the run ends")] = 300.0,
     ) -> dict[str, Any]:
         """Run an algorithm, wait for its end, and return its figures and the rows of largest value."""
-        job = service.graph(graph).submit(algorithm, timeout_s=timeout_s, wait=1.0, **(parameters or {}))
+        job = service.graph(graph).post(algorithm, parameters or {}, wait=1.0, timeout_s=timeout_s)
         return _answer(job.wait(), rows)
 
     @tool
