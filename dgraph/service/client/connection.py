@@ -15,7 +15,7 @@ from dgraph.service.client.problems import class_of
 from dgraph.service.client.remote_graph import RemoteGraph
 from dgraph.service.client.remote_job import Job
 
-TOKEN = "DGRAPH_TOKEN"  # noqa: S105 - the name of a variable
+TOKEN = "DGRAPH_TOKEN"
 """Environment variable with the token, where none is passed."""
 
 TIMEOUT_S = 300.0

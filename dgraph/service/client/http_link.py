@@ -1,7 +1,7 @@
 """HTTP to a service, over TCP or a Unix socket, with the standard library alone.
 
-``http.client`` speaks over any socket, and reads a body of known length into one buffer, which Arrow columns then share:
-HTTP libraries hand it over in small pieces. Each thread has a connection of its own.
+``http.client`` speaks over any socket, and reads a body of known length into one buffer, which Arrow columns then
+share: HTTP libraries hand it over in small pieces. Each thread has a connection of its own.
 """
 
 from __future__ import annotations
@@ -185,6 +185,6 @@ def _whole(answer: http.client.HTTPResponse) -> memoryview:
     while at < len(buffer):
         count = answer.readinto(buffer[at:])
         if not count:
-            raise http.client.IncompleteRead(bytes(), len(buffer) - at)
+            raise http.client.IncompleteRead(b"", len(buffer) - at)
         at += count
     return buffer

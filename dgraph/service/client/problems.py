@@ -65,5 +65,3 @@ def error_of_job(job: str, state: str, error: object) -> DgraphError:
     text = given.get("detail") or given.get("message") or f"job {job} was {state}"
     made = class_of(kind, given.get("status", 500))
     return made(str(text))
-
-

@@ -1,7 +1,7 @@
-"""The tools: list_graphs, describe, estimate, run, top, path. :func:`server_of` makes the server of the official package.
+"""The tools: list_graphs, describe, estimate, run, top, path. Main entry: :func:`server_of`.
 
-Answers are small: at most ``MOST_ROWS`` rows, with figures of the whole. An agent that needs every row gets the job's id,
-with which ``dgraph.connect`` or ``GET /v1/jobs/{id}/result`` fetch them.
+Answers are small: at most ``MOST_ROWS`` rows, with figures of the whole. An agent that needs every row gets the job's
+id, with which ``dgraph.connect`` or ``GET /v1/jobs/{id}/result`` fetch them.
 """
 
 from __future__ import annotations
