@@ -12,6 +12,8 @@ from dgraph.cli.arguments import HelpRequested, flag
 from dgraph.cli.commands import command_parser
 from dgraph.errors import DgraphError, UsageError
 
+DEVICES = ("auto", "cpu", "cuda")
+
 EPILOG = """\
 examples:
   python -m dgraph serve
@@ -65,49 +67,29 @@ def _parser() -> Any:
     parser = command_parser("serve")
     parser.epilog = EPILOG
     where = parser.add_argument_group("where")
-    where.add_argument(
-        "--state-dir",
-        type=Path,
-        metavar="DIR",
-        help="history, results, stores and sockets (default: ~/.local/state/dgraph)",
-    )
-    where.add_argument(
-        "--data-root", type=Path, metavar="DIR", help="folder of the files that requests may name (default: .)"
-    )
-    where.add_argument(
-        "--socket",
-        type=Path,
-        metavar="PATH",
-        help="Unix socket, of mode 0600 (default: service.sock in the state folder)",
-    )
+    _path(where, "--state-dir", "DIR", "history, results, stores, sockets (default: ~/.local/state/dgraph)")
+    _path(where, "--data-root", "DIR", "folder of the files that requests may name (default: .)")
+    _path(where, "--socket", "PATH", "Unix socket, of mode 0600 (default: service.sock in the state folder)")
     where.add_argument("--port", type=int, metavar="P", help="TCP port (default: 0, a free one)")
-    where.add_argument(
-        "--bind",
-        metavar="ADDRESS",
-        help="address of the port; others than loopback need --token-file (default: 127.0.0.1)",
-    )
+    where.add_argument("--bind", metavar="ADDRESS", help="address of the port (default: 127.0.0.1); others need tokens")
     where.add_argument("--no-tcp", **flag(), help="no TCP port, so no page")
     who = parser.add_argument_group("who")
-    who.add_argument(
-        "--token-file", type=Path, metavar="F", help="one token a line, then optionally read or admin; mode 0600"
-    )
-    who.add_argument(
-        "--allow-host", metavar="NAMES", help="more names, separated by commas, that the Host header may have"
-    )
+    _path(who, "--token-file", "F", "one token a line, then optionally read or admin; mode 0600")
+    who.add_argument("--allow-host", metavar="NAMES", help="more names for the Host header, separated by commas")
     ranks = parser.add_argument_group("ranks")
     ranks.add_argument("--ranks", type=int, metavar="N", help="ranks to start (default: 1)")
-    ranks.add_argument(
-        "--device", metavar="NAME", choices=("auto", "cpu", "cuda"), help="auto, cpu or cuda (default: auto)"
-    )
+    ranks.add_argument("--device", metavar="NAME", choices=DEVICES, help="auto, cpu or cuda (default: auto)")
     limits = parser.add_argument_group("limits")
     limits.add_argument("--queue", type=int, metavar="N", help="most queued jobs (default: 4096)")
     limits.add_argument("--spool-bytes", type=int, metavar="N", help="bytes of results that are kept (default: 8 GiB)")
-    limits.add_argument(
-        "--upload-bytes", type=int, metavar="N", help="largest body of a graph, decompressed (default: 16 GiB)"
-    )
+    limits.add_argument("--upload-bytes", type=int, metavar="N", help="largest upload, decompressed (default: 16 GiB)")
     limits.add_argument("--no-cache", **flag(False, of="cache"), help="no job uses another's result")
     parser.add_argument("-q", "--quiet", **flag(), help="log warnings and errors only")
     return parser
+
+
+def _path(group: Any, option: str, metavar: str, text: str) -> None:
+    group.add_argument(option, type=Path, metavar=metavar, help=text)
 
 
 def _launched() -> bool:

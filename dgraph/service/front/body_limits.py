@@ -31,11 +31,8 @@ FIRST_LINE = 1 << 20
 
 def too_large(got: str, limit: int) -> Problem:
     """Return the problem of a body above its limit."""
-    return Problem(
-        413,
-        f"got a body of {got}, but the limit is {limit:,} bytes; send less, or read a file of the data root",
-        limit=limit,
-    )
+    detail = f"got a body of {got}, but the limit is {limit:,} bytes; send less, or read a file of the data root"
+    return Problem(413, detail, limit=limit)
 
 
 def limited(scope: Scope, headers: dict[bytes, bytes], receive: Receive, settings: Settings) -> Receive:

@@ -7,6 +7,7 @@ their stores before the queue goes on.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -185,10 +186,8 @@ class Catalogue:
     async def _remove(self, name: str, number: int | None) -> None:
         """Make the ranks drop a version, or all, and delete the stores."""
         fields = {"graph": name} if number is None else {"graph": name, "version": number}
-        try:
+        with contextlib.suppress(RanksDied, RankError):  # dead ranks hold nothing
             await self.ranks.call("drop", **fields)
-        except (RanksDied, RankError):
-            pass  # dead ranks hold nothing; a graph that never loaded is not there
         folder = self.settings.state / "graphs" / name
         if number is not None or name not in self.graphs:
             await asyncio.to_thread(shutil.rmtree, folder if number is None else folder / str(number), True)

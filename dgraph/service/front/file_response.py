@@ -32,6 +32,7 @@ class FileResponse(Response):
         self.file, self.offset, self.length, self.media, self.name = file, offset, length, media, name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
         headers = [
             (b"content-type", self.media.encode()),
             (b"content-length", str(self.length).encode()),

@@ -39,7 +39,8 @@ class History:
         self.keep = keep
         self.thread = ThreadPoolExecutor(1, "history")
         self.dirty: dict[str, Job] = {}
-        self.writing: asyncio.Future[None] | None = None
+        self.writing = asyncio.Lock()
+        self.flushing: asyncio.Task | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.written = 0
         self.db = self.thread.submit(self._open, path).result()
@@ -62,23 +63,19 @@ class History:
 
     def _due(self) -> None:
         self.timer = None
-        asyncio.ensure_future(self.flush())
+        self.flushing = asyncio.ensure_future(self.flush())
 
     async def flush(self) -> None:
         """Write all changes that were noted before this call."""
-        while self.dirty or self.writing is not None:
-            if self.writing is not None:
-                await asyncio.shield(self.writing)
-                continue
+        async with self.writing:
             rows = [job.row() for job in self.dirty.values()]
             self.dirty.clear()
-            self.writing = asyncio.get_running_loop().run_in_executor(self.thread, self._write, rows)
+            if not rows:
+                return
             try:
-                await asyncio.shield(self.writing)
+                await asyncio.get_running_loop().run_in_executor(self.thread, self._write, rows)
             except sqlite3.Error:
                 fault("the history cannot be written", jobs=len(rows))
-            finally:
-                self.writing = None
 
     def _write(self, rows: list[tuple]) -> None:
         self.db.execute("BEGIN")

@@ -70,9 +70,10 @@ class Job:
     """
 
     __slots__ = (
-        "algorithm", "cached", "cancelling", "column", "created", "deadline", "done", "error", "events", "finished", "graph",
-        "converged", "id", "key", "limit", "listeners", "made", "mode", "owner", "parameters", "priority", "report", "result", "round", "rows", "seconds",
-        "started", "state", "summary", "target", "ticket", "timeout_s", "timer", "top", "version",
+        "algorithm", "cached", "cancelling", "column", "converged", "created", "deadline", "done", "error", "events",
+        "finished", "graph", "id", "key", "limit", "listeners", "made", "mode", "owner", "parameters", "priority", "report",
+        "result", "round", "rows", "seconds", "started", "state", "summary", "target", "ticket", "timeout_s", "timer",
+        "top", "version",
     )  # fmt: skip
 
     def __init__(

@@ -84,17 +84,13 @@ class JobQueue:
         self.wake.set()
 
     def _check_room(self, owner: Principal) -> None:
-        after = {"Retry-After": "1"}
-        if self.queued >= self.settings.queue:
-            raise Problem(
-                429, f"{self.queued} jobs are queued, which is the limit; submit it again later", headers=after
-            )
-        if owner.queued >= self.settings.queue_each:
-            raise Problem(
-                429,
-                f"{owner.queued} jobs of this token are queued, which is its limit; submit it again later",
-                headers=after,
-            )
+        for count, limit, of in (
+            (self.queued, self.settings.queue, ""),
+            (owner.queued, self.settings.queue_each, " of this token"),
+        ):
+            if count >= limit:
+                detail = f"{count} jobs{of} are queued, which is the limit; submit it again later"
+                raise Problem(429, detail, headers={"Retry-After": "1"})
 
     def cancel(self, job: Job) -> None:
         """Cancel a job: at once if it is queued, within one round if it runs; no effect if it has ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -15,13 +16,14 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        make = {"registry": self.registry}
-        self.jobs = Counter("dgraph_jobs", "Jobs that ended", ["algorithm", "state"], **make)
-        self.seconds = Histogram("dgraph_job_seconds", "Run time of jobs", ["algorithm"], buckets=SECONDS, **make)
-        self.waited = Histogram("dgraph_job_wait_seconds", "Time of jobs in the queue", buckets=SECONDS, **make)
-        self.requests = Counter("dgraph_http_requests", "Requests", ["method", "route", "status"], **make)
-        self.cached = Counter("dgraph_result_cache_hits", "Jobs answered from the result cache", **make)
-        self.evicted = Counter("dgraph_results_evicted", "Results evicted", **make)
+        make = partial(Counter, registry=self.registry)
+        times = partial(Histogram, registry=self.registry, buckets=SECONDS)
+        self.jobs = make("dgraph_jobs", "Jobs that ended", ["algorithm", "state"])
+        self.seconds = times("dgraph_job_seconds", "Run time of jobs", ["algorithm"])
+        self.waited = times("dgraph_job_wait_seconds", "Time of jobs in the queue")
+        self.requests = make("dgraph_http_requests", "Requests", ["method", "route", "status"])
+        self.cached = make("dgraph_result_cache_hits", "Jobs answered from the result cache")
+        self.evicted = make("dgraph_results_evicted", "Results evicted")
         self._requests: dict[tuple[str, str, int], Counter] = {}
         self._ends: dict[tuple[str, str], Counter] = {}
 
@@ -33,7 +35,7 @@ class Metrics:
         """Add a gauge with the label ``state``."""
         gauge = Gauge(name, text, ["state"], registry=self.registry)
         for state in states:
-            gauge.labels(state).set_function(lambda state=state: read(state))
+            gauge.labels(state).set_function(partial(read, state))
 
     def request(self, method: str, route: str, status: int) -> None:
         """Count a request."""

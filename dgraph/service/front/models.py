@@ -142,9 +142,7 @@ class NewJob(Strict):
     graph: Name
     algorithm: str = Field(max_length=64, description="name in /v1/algorithms")
     parameters: dict[str, Any] = Field(default_factory=dict, description="as of the Python function")
-    version: int | None = Field(
-        None, ge=1, lt=1 << 31, description="of the graph; null: the newest when the job starts"
-    )
+    version: int | None = Field(None, ge=1, lt=1 << 31, description="null: the newest when the job starts")
     mode: Mode = Field(
         "stream",
         description="stream: rows; stats: figures alone; mutate: keep a column with the graph; write: write a file",

@@ -7,6 +7,7 @@ requests, such as lookups, do not: rank 0 answers them after the request under w
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 from dgraph.service.front.problem_documents import Problem, of_error
@@ -24,7 +25,6 @@ class RankCalls:
         self.ranks = ranks
         self.turn = asyncio.Lock()
         self.draining = False
-        self.estimates: dict[tuple, tuple[float, dict]] = {}
 
     @property
     def up(self) -> bool:
@@ -71,10 +71,8 @@ class RankCalls:
         """Send a request whose answer nobody needs."""
 
         async def quietly() -> None:
-            try:
+            with contextlib.suppress(RanksDied, RankError):  # dead ranks hold nothing
                 await self.ranks.call(op, **fields)
-            except (RanksDied, RankError):
-                pass  # dead ranks hold nothing
 
         task = asyncio.ensure_future(quietly())
         _background.add(task)

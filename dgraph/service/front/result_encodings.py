@@ -1,4 +1,4 @@
-"""Results as JSON, Arrow and Parquet, from the Arrow files that the ranks spool. All functions block: threads run them."""
+"""Results as JSON, Arrow and Parquet, from the Arrow files that the ranks spool. Functions block: threads run them."""
 
 from __future__ import annotations
 
@@ -189,16 +189,15 @@ class Lookup:
         """Return the rows of vertices, in the order given.
 
         Raises:
-            Problem: 404 with the first that is not a vertex.
+            Problem: 422 with the first that is not a vertex.
         """
         import pyarrow
 
         words = pyarrow.types.is_string(self.vertices.type) or pyarrow.types.is_large_string(self.vertices.type)
         for vertex in vertices:
             if isinstance(vertex, str) != words:
-                raise Problem(
-                    422, f"got the vertex {vertex!r}, but ids of this graph are {'words' if words else 'integers'}"
-                )
+                kind = "words" if words else "integers"
+                raise Problem(422, f"got the vertex {vertex!r}, but ids of this graph are {kind}", "UsageError")
         wanted = pyarrow.array(vertices, self.vertices.type)
         if self.numbers is not None:
             asked = wanted.to_numpy()
@@ -209,7 +208,6 @@ class Lookup:
             missing = found.is_null().to_numpy(zero_copy_only=False)
             where = found.fill_null(0).to_numpy()
         if missing.any():
-            raise Problem(
-                404, f"{vertices[int(np.argmax(missing))]!r} is not a vertex of the graph; give one of its ids"
-            )
+            wrong = vertices[int(np.argmax(missing))]
+            raise Problem(422, f"{wrong!r} is not a vertex of the graph; give one of its ids", "UsageError")
         return columns_of(self.rows.take(pyarrow.array(where)))

@@ -61,7 +61,7 @@ class Stored:
         self.spooling: Any = None
 
     def answers(self, top: int) -> bool:
-        """Return True if the first ``top`` rows are at hand; 0: any rows may be asked later, which it always answers."""
+        """Return True if it answers a job with this ``top``; 0 stands for any rows."""
         return top <= self.top_k or self.path is not None or self.rows <= self.top_k
 
     def first(self, top: int) -> dict[str, list]:

@@ -181,6 +181,7 @@ class Guard:
         self.app, self.doors, self.settings, self.metrics, self.unix = app, doors, settings, metrics, unix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or pass it to the application."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
@@ -206,7 +207,7 @@ class Guard:
             self.metrics.request(scope["method"], getattr(route, "path", "other"), status)
 
     def _refused(self, scope: Scope, headers: dict[bytes, bytes]) -> ASGIApp | None:
-        """Return the response that refuses a request; None, and ``scope["state"]["principal"]`` set, if it is allowed."""
+        """Return the response that refuses a request; None if it is allowed: its principal is in ``scope["state"]``."""
         path, method = scope["path"], scope["method"]
         state = scope.setdefault("state", {})
         if self.unix:
@@ -226,8 +227,8 @@ class Guard:
         if who is None:
             return problems.response(
                 401,
-                "got no valid token; send the header Authorization: Bearer TOKEN with a token of the token file, or open "
-                "the address with the one-time login that the service printed",
+                "got no valid token; send the header Authorization: Bearer TOKEN with a token of the token file, or "
+                "open the address with the one-time login that the service printed",
                 headers={"WWW-Authenticate": 'Bearer realm="dgraph"'},
             )
         if who.role == "read" and method not in ("GET", "HEAD") and not path.endswith(READ_POSTS):

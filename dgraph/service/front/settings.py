@@ -130,7 +130,8 @@ def take_state(state: Path) -> IO[str]:
         holder = lock.read().strip() or "unknown"
         lock.close()
         raise UsageError(
-            f"the state folder {state} is used by another service, process {holder}; end it, or give another --state-dir"
+            f"the state folder {state} is used by another service, process {holder}; end it, or give another "
+            "--state-dir"
         ) from None
     lock.truncate(0)
     lock.write(f"{os.getpid()}\n")
