@@ -103,6 +103,7 @@ class RemoteGraph:
         column: str | None = None,
         write: str | None = None,
         cache: bool = True,
+        report: bool = True,
         wait: float | None = None,
         **parameters: Any,
     ) -> Job:
@@ -116,6 +117,7 @@ class RemoteGraph:
             column: name of the column of mode "mutate".
             write: file of mode "write", under the service's data root.
             cache: False computes the answer anew, also where the service holds that of an equal job.
+            report: False leaves out the report of the run, which takes about a millisecond.
             wait: seconds to wait for the end; None: do not wait.
             parameters: the algorithm's.
 
@@ -125,7 +127,7 @@ class RemoteGraph:
         """
         settings = {
             "priority": priority, "timeout_s": timeout_s, "column": column, "write": write,
-            "cache": None if cache else False,
+            "report": report, "cache": None if cache else False,
         }  # fmt: skip
         return self.post(algorithm, parameters, wait=wait, mode=mode, **settings)
 

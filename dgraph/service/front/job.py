@@ -71,8 +71,8 @@ class Job:
 
     __slots__ = (
         "algorithm", "cached", "cancelling", "column", "converged", "created", "deadline", "done", "error", "events",
-        "finished", "graph", "id", "key", "limit", "listeners", "made", "mode", "owner", "parameters", "priority", "report",
-        "result", "round", "rows", "seconds", "started", "state", "summary", "target", "ticket", "timeout_s", "timer",
+        "finished", "graph", "id", "key", "limit", "listeners", "made", "mode", "owner", "parameters", "priority",
+        "report", "reported", "result", "round", "rows", "seconds", "started", "state", "summary", "target", "ticket", "timeout_s", "timer",
         "top", "version",
     )  # fmt: skip
 
@@ -110,6 +110,7 @@ class Job:
         self.converged: bool | None = None
         self.limit: str | None = None
         self.report: dict[str, Any] | None = None
+        self.reported = False
         self.result: Any = None
         self.ticket: Any = None
         self.timer: asyncio.TimerHandle | None = None

@@ -210,7 +210,7 @@ class JobQueue:
                 column=job.column,
                 write=job.target,
                 timeout_s=left,
-                report=True,
+                report=job.reported,
             )
         except RanksDied as died:
             error = {"kind": "RanksDied", "message": f"{died}; the ranks restart: submit the job again"}

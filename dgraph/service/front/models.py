@@ -152,6 +152,7 @@ class NewJob(Strict):
         None, gt=0, le=1e7, description="seconds from submission, waiting included, after which the job fails"
     )
     cache: bool = Field(True, description="false: neither use nor fill the result cache")
+    report: bool = Field(False, description="collect the report of the run, for GET /v1/jobs/{id}/report")
     column: Name | None = Field(None, description="mutate: name of the column that is kept; the result's by default")
     write: str | None = Field(None, min_length=1, max_length=4096, description="write: file, relative to the data root")
 

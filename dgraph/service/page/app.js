@@ -239,7 +239,7 @@ at("ask").addEventListener("submit", async event => {
   event.preventDefault();
   say("answer", "");
   try {
-    const job = await call("POST", `/v1/jobs?top=${TOP}`, query());
+    const job = await call("POST", `/v1/jobs?top=${TOP}`, { ...query(), report: true });
     choose(job);
     if (innerWidth < 900) at("job").scrollIntoView({ behavior: "smooth" });
   } catch (error) { say("answer", error.message, true); }
