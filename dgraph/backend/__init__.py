@@ -19,7 +19,7 @@ from dgraph.program.traversal import Traversal
 if TYPE_CHECKING:
     from dgraph.backend.cuda.gpu_options import Options
 
-__all__ = ["Backend", "Connection", "backend", "connect", "refuse_early"]
+__all__ = ["Backend", "Connection", "backend", "connect", "has_gpu", "refuse_early"]
 
 
 def backend(
@@ -120,7 +120,7 @@ def _takes_gpu(wanted: Auto | Cpu | Cuda, named: Mapping[str, str]) -> bool:
     Raises:
         UsageError: it is not, and an option of GPUs was given.
     """
-    if isinstance(wanted, Cuda) or (isinstance(wanted, Auto) and _has_gpu()):
+    if isinstance(wanted, Cuda) or (isinstance(wanted, Auto) and has_gpu()):
         return True
     about = {"gpus": getattr(wanted, "gpus", None), "gpu-memory": getattr(wanted, "memory", None)}
     gpus = {name: value for name, value in about.items() if value is not None}
@@ -131,7 +131,8 @@ def _takes_gpu(wanted: Auto | Cpu | Cuda, named: Mapping[str, str]) -> bool:
     return False
 
 
-def _has_gpu() -> bool:
+def has_gpu() -> bool:
+    """Return True if this process sees a GPU, and has CuPy to reach it."""
     if find_spec("cupy") is None:
         return False
     from dgraph.backend.cuda.device.device import count

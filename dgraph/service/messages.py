@@ -19,16 +19,22 @@ Operations, with their keys → the keys of ``ok``. ``graph`` and ``version`` na
 ``open``        store → as ``load``. Opens a graph that ``load``, ``table`` or ``change`` wrote.
 ``drop``        → {}. Without a version: all of them.
 ``change``      new_version, path, store → as ``load``. ``path`` is an Arrow file: source, target, weight, remove.
-``estimate``    algorithm, parameters → bytes_by_rank, available_by_rank, fits
-``run``         job, algorithm, parameters, mode, top, keep, spool, column, write, timeout_s → summary, rounds,
-                converged, seconds, columns, rows, bytes, top, report. See ``Run``.
+``estimate``    algorithm, parameters → bytes_by_rank, available_by_rank, fits. With ``source``, a generator, and
+                options in place of a graph: the same for its load.
+``run``         the keys of ``Run`` → summary, rounds, converged, limit, seconds, columns (names), rows, bytes, top,
+                report
 ``rows``        job, spool, columns, offset, limit → rows. Writes rows of a held result to an Arrow file.
 ``lookup``      job, vertices → columns. Rows of some vertices, in the order asked.
+``top``         job, top, column → top. The rows of largest values of a held result.
 ``release``     job → {}. Frees a held result.
 ``path``        source, target, weighted → vertices, length
 ``memory``      → by_rank: list of {device_used, device_total, host_used}
 ``stop``        → {}. The ranks end.
 ==============  =======================================================================================================
+
+``options`` of a load are the keywords of ``Graph.load`` that JSON can hold. ``path`` of ``table`` and ``change`` may be
+removed afterwards, but not written to. ``run`` and ``path`` take ``where``, which selects vertices by a kept column:
+``{"column": "core", "is": ">=", "value": 3}``.
 """
 
 from __future__ import annotations
@@ -63,6 +69,11 @@ class Run(TypedDict, total=False):
         column: name of the column that mode "mutate" keeps with the graph.
         write: file that mode "write" writes, by the suffixes of ``Result.save``.
         timeout_s: seconds after which the run ends with error kind "TimedOut"; None: no limit.
+        where: selection of vertices, on whose subgraph the algorithm runs; None: all.
+        options: fields of :class:`dgraph.Options`.
+        validate: True checks the answer by its certificate.
+        report: True returns the report.
+        previous: job of a held result from which the run may start.
     """
 
     job: str
@@ -77,6 +88,11 @@ class Run(TypedDict, total=False):
     column: str | None
     write: str | None
     timeout_s: float | None
+    where: dict[str, Any] | None
+    options: dict[str, Any]
+    validate: bool
+    report: bool
+    previous: str | None
 
 
 KINDS = ("UsageError", "DataError", "OutputError", "OutOfMemory", "Cancelled", "TimedOut", "NotFound", "InternalError")

@@ -274,7 +274,7 @@ def test_rows_alone_may_be_too_many():
 
 
 def test_without_a_gpu(capsys, monkeypatch):
-    monkeypatch.setattr("dgraph.backend._has_gpu", lambda: False)
+    monkeypatch.setattr("dgraph.backend.has_gpu", lambda: False)
     assert main(["bfs", "rmat:5", "--build", "device"]) == 2
     assert "--build device is about GPUs, and this run has none" in capsys.readouterr().err
     with pytest.raises(UsageError, match="--build device is about GPUs"):

@@ -218,7 +218,7 @@ def test_a_schedule_walks_the_programs_rounds():
 
 
 def test_without_a_gpu(monkeypatch):
-    monkeypatch.setattr("dgraph.backend._has_gpu", lambda: False)
+    monkeypatch.setattr("dgraph.backend.has_gpu", lambda: False)
     graph = dgraph.Graph.from_edges(np.array([0]), np.array([1]), n=2).undirected()
     with pytest.raises(UsageError, match="kcore --variant estimates says how a GPU walks edges"):
         dgraph.run("kcore", graph, variant="estimates")

@@ -211,7 +211,7 @@ def test_without_cupy(monkeypatch):
 
 
 def test_options_of_the_gpu_without_one(monkeypatch):
-    monkeypatch.setattr("dgraph.backend._has_gpu", lambda: False)
+    monkeypatch.setattr("dgraph.backend.has_gpu", lambda: False)
     with pytest.raises(UsageError, match=r"--schedule virtual_warp,warp_size=4 is about GPUs"):
         run(schedule="virtual_warp", warp_size=4)
     with pytest.raises(UsageError, match=r"--schedule alb is about GPUs, and this run has none"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import socket
@@ -36,7 +37,7 @@ class FrontLink:
         self._lock = threading.Lock()
         self._pending: set[int] = set()
         self._cancelled: set[int] = set()
-        self.gone = False
+        self.gone = self._closed = False
         """True once the front has ended."""
         threading.Thread(target=self._read, name="front-link", daemon=True).start()
 
@@ -66,6 +67,12 @@ class FrontLink:
         self._end(number)
         self._send({"id": number, "error": {"kind": kind, "message": message}})
 
+    def close(self) -> None:
+        """Close the connection: no request follows."""
+        self._closed = True
+        with contextlib.suppress(OSError):  # the front has closed it
+            self._socket.shutdown(socket.SHUT_RDWR)
+
     def _end(self, number: int) -> None:
         with self._lock:
             self._pending.discard(number)
@@ -87,7 +94,8 @@ class FrontLink:
             pass
         self._leave()
         time.sleep(GRACE)
-        os._exit(EXIT_CODE)
+        if not self._closed:
+            os._exit(EXIT_CODE)
 
     def _take(self, message: dict[str, Any]) -> None:
         with self._lock:

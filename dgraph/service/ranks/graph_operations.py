@@ -11,32 +11,57 @@ import numpy as np
 from dgraph.engine.placement import local_graph
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.timings import Trace, plain
+from dgraph.graph.devices import Auto, Cpu
 from dgraph.graph.stored_graph import Graph
 from dgraph.service.ranks import graph_store
+from dgraph.service.ranks.memory_operations import refuse_large
 from dgraph.service.ranks.rank_state import RankState, Request
+
+ONE_THREAD = {"auto": Auto(threads=1), "cpu": Cpu(threads=1)}
+"""Devices of small graphs: a GPU as before, but one CPU thread."""
+
+SMALL = 1 << 20
+"""Arcs up to which CPU rounds run on one thread: the front needs cores, too, and a team waits for each other's."""
 
 
 def load(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
     """Load a graph and write it to the folder ``store``."""
     observer.phase("load", request["source"])
     options = request.get("options") or {}
-    graph = graph_store.load(request["source"], options, Path(request["store"]), state.device, state.comm)
-    return _held(state, request, request["version"], graph, observer)
+    refuse_large(state, request["source"], options, observer)
+    graph = graph_store.load(request["source"], options, state.device, state.comm)
+    return _stored(state, request, graph, {"source": request["source"], "options": options}, observer)
 
 
 def table(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
-    """Load a graph from a file of edges that the front received."""
+    """Load a graph from a file of edges that the front received, and write it to the folder ``store``."""
     observer.phase("load", request["format"])
-    options, path, store = request.get("options") or {}, Path(request["path"]), Path(request["store"])
-    graph = graph_store.load_table(path, request["format"], options, store, state.device, state.comm)
-    return _held(state, request, request["version"], graph, observer)
+    options, store, comm = request.get("options") or {}, Path(request["store"]), state.comm
+    file = graph_store.take_table(Path(request["path"]), request["format"], store, comm)
+    graph = graph_store.load(str(file), options, state.device, comm)
+    source = {"source": file.name, "inside": True, "options": options}
+    answer = _stored(state, request, graph, source, observer)
+    graph_store.forget_table(file, store, comm)
+    return answer
+
+
+def change(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
+    """Add and remove edges; the result is another version, and the folder ``store`` holds it."""
+    name, base = request["graph"], request["version"]
+    observer.phase("change", name)
+    graph, store = state.graphs.find(name, base), Path(request["store"])
+    changed = graph_store.changed(graph, Path(request["path"]))
+    state.check(observer)
+    kept = graph_store.keep_change(changed, state.graphs.stores[name, base], Path(request["path"]), store)
+    return _held(state, name, request["new_version"], kept, store, observer)
 
 
 def reopen(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
     """Open a graph that ``load``, ``table`` or ``change`` wrote."""
     observer.phase("open", request["graph"])
-    graph = graph_store.open_stored(Path(request["store"]), state.device, state.comm)
-    return _held(state, request, request["version"], graph, observer)
+    store = Path(request["store"])
+    graph = graph_store.open_stored(store, state.device, state.comm)
+    return _held(state, request["graph"], request["version"], graph, store, observer)
 
 
 def drop(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
@@ -45,13 +70,26 @@ def drop(state: RankState, request: Request, observer: Progress) -> dict[str, An
     return {}
 
 
-def _held(state: RankState, request: Request, version: int, graph: Graph, observer: Progress) -> dict[str, Any]:
-    """Partition a graph, keep it, and describe it."""
+def _stored(
+    state: RankState, request: Request, graph: Graph, source: dict[str, Any], observer: Progress
+) -> dict[str, Any]:
+    """Write a loaded graph to its folder, and hold it."""
+    state.check(observer)
+    observer.phase("store", request["graph"])
+    store = Path(request["store"])
+    graph = graph_store.keep(graph, source, store)
+    return _held(state, request["graph"], request["version"], graph, store, observer)
+
+
+def _held(state: RankState, name: str, version: int, graph: Graph, store: Path, observer: Progress) -> dict[str, Any]:
+    """Partition a graph, hold it, and describe it."""
     comm = state.comm
+    if state.device in ONE_THREAD and graph.arcs <= SMALL:
+        graph = graph.on(device=ONE_THREAD[state.device])
     trace = Trace(comm, [])
     local = local_graph(graph, trace, observer)
     policy = next(choice["taken"] for choice in trace.choices if choice["what"] == "policy")
-    state.graphs.hold(request["graph"], version, graph)
+    state.graphs.hold(name, version, graph, store)
     held = _array_bytes(local, local.out, graph.__dict__.get("_rows"))
     facts = {
         "n": graph.n, "m": graph.m, "arcs": graph.arcs, "directed": graph.directed,

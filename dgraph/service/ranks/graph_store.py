@@ -13,6 +13,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dgraph._support.extras import extra
 from dgraph.comm import Comm
 from dgraph.errors import DataError, UsageError, unknown
@@ -22,6 +24,9 @@ from dgraph.result.files.shared_file import output_errors
 
 PARTS, RECORD = "parts", "graph.json"
 
+MOST_CHANGES = 32
+"""Changes that are applied to a partition when it is opened; the next one writes the partition anew."""
+
 FORMATS = {"arrow": ".arrow", "parquet": ".parquet", "csv": ".csv"}
 """Format of a received table → suffix by which the loader knows it."""
 
@@ -29,34 +34,30 @@ FILE_MAGIC = b"ARROW1"
 """First bytes of an Arrow file; a stream begins otherwise."""
 
 
-def load(source: str, options: dict[str, Any], store: Path, device: str, comm: Comm) -> Graph:
-    """Load a graph and write it to the folder ``store``; collective.
+def load(source: str, options: dict[str, Any], device: str, comm: Comm) -> Graph:
+    """Load a graph; collective.
 
     Args:
         source: file, store or generator.
         options: ``policy`` and fields of :class:`LoadOptions`.
-        store: folder to make.
         device: where its rounds will run.
         comm: the ranks.
 
     Raises:
-        UsageError, DataError, OutputError: as of ``Graph.load`` and ``Graph.save_store``.
+        UsageError, DataError, OutputError: as of ``Graph.load``.
     """
     policy, known = _split(options)
-    graph = Graph.load(source, policy=policy, device=device, comm=comm, **known)
-    return keep(graph, {"source": source, "options": options}, store)
+    return Graph.load(source, policy=policy, device=device, comm=comm, **known)
 
 
-def load_table(path: Path, kind: str, options: dict[str, Any], store: Path, device: str, comm: Comm) -> Graph:
-    """Load a graph from a received file of edges, and write it to the folder ``store``; collective.
+def take_table(path: Path, kind: str, store: Path, comm: Comm) -> Path:
+    """Link or copy a received file of edges into the folder ``store``; collective.
 
     Args:
-        path: the file; it may be removed afterwards.
-        kind: a word of ``FORMATS``.
-        options: as of :func:`load`.
-        store: as of :func:`load`.
-        device: as of :func:`load`.
-        comm: as of :func:`load`.
+        path: the file; it may be removed afterwards, but not written to.
+        kind: a word of ``FORMATS``; an Arrow stream becomes an Arrow file.
+        store: folder to make.
+        comm: the ranks.
     """
     if kind not in FORMATS:
         raise unknown("format of a table", kind, FORMATS)
@@ -64,12 +65,18 @@ def load_table(path: Path, kind: str, options: dict[str, Any], store: Path, devi
     with comm.together(), output_errors(table):
         if comm.rank == 0:
             store.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _take(path, table, kind)
-    graph = load(str(table), options, store, device, comm)
+            if kind == "arrow" and not _begins(path, FILE_MAGIC):
+                _filed(path, table)
+            else:
+                _link(path, table)
+    return table
+
+
+def forget_table(table: Path, store: Path, comm: Comm) -> None:
+    """Remove a file of :func:`take_table` that the folder's partition has made superfluous; collective."""
     with comm.together():
         if comm.rank == 0 and (store / PARTS).exists():
             table.unlink()
-    return graph
 
 
 def keep(graph: Graph, source: dict[str, Any], store: Path) -> Graph:
@@ -77,7 +84,7 @@ def keep(graph: Graph, source: dict[str, Any], store: Path) -> Graph:
 
     Args:
         graph: the graph; it is closed if another one takes its place.
-        source: ``source`` and ``options``, by which it can be loaded again.
+        source: ``source`` and ``options``, by which it can be loaded again; ``inside``: it is a file of the folder.
         store: folder to make.
     """
     comm, device = graph.comm, graph.device
@@ -90,11 +97,52 @@ def keep(graph: Graph, source: dict[str, Any], store: Path) -> Graph:
         graph.save_store(store / PARTS, overwrite=True)
         graph.close()
         graph = Graph.open(store / PARTS, device=device, comm=comm)
+    _record(store, {"partition": partition, **source}, comm)
+    return graph
+
+
+def changed(graph: Graph, batch: Path) -> Graph:
+    """Return the graph with the edges of a file added and removed; collective.
+
+    Args:
+        graph: the graph, which stays as it is.
+        batch: Arrow file or stream with the columns source and target, and perhaps weight, and remove (bool).
+
+    Raises:
+        UsageError, DataError: as of ``Graph.with_edges``; a column that is missing.
+    """
+    change = getattr(graph, "with_edges", None)
+    if change is None:
+        raise UsageError("this version of dgraph cannot change graphs; load the changed graph under another name")
+    add, remove, weights = None, None, None
+    with graph.comm.together():
+        if graph.comm.rank == 0:
+            add, remove, weights = _batch(batch)
+    return change(add, remove, weights=weights)
+
+
+def keep_change(graph: Graph, base: Path, batch: Path, store: Path) -> Graph:
+    """Write a changed graph to the folder ``store``: the base's files, which cost no space, and the batch; collective.
+
+    ``open_stored`` applies the batches anew. A graph with more than ``MOST_CHANGES`` of them is written as a whole.
+
+    Args:
+        graph: the changed graph; it is closed if another one takes its place.
+        base: folder of the graph that was changed.
+        batch: the change.
+        store: folder to make.
+    """
+    comm = graph.comm
+    record = _read(base, comm)
+    number = record.get("changes", 0) + 1
+    if record["partition"] and number > MOST_CHANGES:
+        return keep(graph, {"source": record["source"], "options": record["options"]}, store)
     with comm.together(), output_errors(store):
         if comm.rank == 0:
-            draft = store / f".{RECORD}"
-            draft.write_text(json.dumps({"partition": partition, **source}))
-            os.replace(draft, store / RECORD)
+            shutil.rmtree(store, ignore_errors=True)
+            shutil.copytree(base, store, copy_function=_link, ignore=shutil.ignore_patterns(RECORD))
+            shutil.copyfile(batch, store / f"change-{number}.arrow")
+    _record(store, record | {"changes": number}, comm)
     return graph
 
 
@@ -104,20 +152,42 @@ def open_stored(store: Path, device: str, comm: Comm) -> Graph:
     Raises:
         DataError: the folder is incomplete.
     """
-    record = {}
+    record = _read(store, comm)
+    if record["partition"]:
+        graph = Graph.open(store / PARTS, device=device, comm=comm)
+    else:
+        source = str(store / record["source"]) if record.get("inside") else record["source"]
+        graph = load(source, record["options"], device, comm)
+    for number in range(record.get("changes", 0)):
+        graph = changed(graph, store / f"change-{number + 1}.arrow")
+    return graph
+
+
+def _record(store: Path, facts: dict[str, Any], comm: Comm) -> None:
+    """Write the record that makes a folder complete; collective."""
+    with comm.together(), output_errors(store):
+        if comm.rank == 0:
+            draft = store / f".{RECORD}"
+            draft.write_text(json.dumps(facts))
+            os.replace(draft, store / RECORD)
+
+
+def _read(store: Path, comm: Comm) -> dict[str, Any]:
+    """Return the record of a folder; collective.
+
+    Raises:
+        DataError: the folder is incomplete.
+    """
+    facts = {}
     with comm.together():
         if comm.rank == 0:
             try:
-                record = json.loads((store / RECORD).read_text())
+                facts = json.loads((store / RECORD).read_text())
             except (OSError, ValueError) as wrong:
                 raise DataError(
                     f"{store} does not hold a whole graph ({type(wrong).__name__}); load the graph again"
                 ) from wrong
-    record = comm.bcast_json(record)
-    if record["partition"]:
-        return Graph.open(store / PARTS, device=device, comm=comm)
-    policy, known = _split(record["options"])
-    return Graph.load(record["source"], policy=policy, device=device, comm=comm, **known)
+    return comm.bcast_json(facts)
 
 
 def _split(options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -137,19 +207,18 @@ def _split(options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return options.get("policy", "auto"), {name: value for name, value in options.items() if name != "policy"}
 
 
-def _take(path: Path, table: Path, kind: str) -> None:
-    """Link or copy a received file to its place; an Arrow stream becomes an Arrow file."""
-    table.unlink(missing_ok=True)
-    if kind == "arrow":
-        with open(path, "rb") as file:
-            stream = file.read(len(FILE_MAGIC)) != FILE_MAGIC
-        if stream:
-            _filed(path, table)
-            return
+def _begins(path: Path, magic: bytes) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(magic)) == magic
+
+
+def _link(source: str | Path, target: str | Path) -> None:
+    """Link a file that nobody writes any more, or copy it to another file system."""
+    Path(target).unlink(missing_ok=True)
     try:
-        os.link(path, table)
+        os.link(source, target)
     except OSError:
-        shutil.copyfile(path, table)
+        shutil.copyfile(source, target)
 
 
 def _filed(path: Path, table: Path) -> None:
@@ -161,3 +230,27 @@ def _filed(path: Path, table: Path) -> None:
                 out.write_batch(batch)
     except pyarrow.ArrowInvalid as wrong:
         raise DataError(f"the table is not an Arrow stream or file: {wrong}; send one of these") from wrong
+
+
+def _batch(path: Path) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]:
+    """Return the edges to add and to remove, shape (k, 2), and the weights of those to add."""
+    ipc, pyarrow = extra("pyarrow.ipc", "a change of edges"), extra("pyarrow", "a change of edges")
+    try:
+        opened = ipc.open_file if _begins(path, FILE_MAGIC) else ipc.open_stream
+        with opened(str(path)) as file:
+            table = file.read_all()
+    except pyarrow.ArrowInvalid as wrong:
+        raise DataError(f"the change is not an Arrow stream or file: {wrong}; send one of these") from wrong
+    columns = {name: table.column(name) for name in table.column_names}
+    for name in ("source", "target"):
+        if name not in columns:
+            raise UsageError(f"the change has no column {name}, only {', '.join(columns) or 'none'}; add it")
+    for name, column in columns.items():
+        if column.null_count and name != "weight":
+            raise DataError(f"the column {name} of the change has {column.null_count} missing values; fill them in")
+    arrays = {name: column.to_numpy() for name, column in columns.items()}
+    ends = np.stack([arrays["source"], arrays["target"]], axis=1)
+    gone = arrays.get("remove", np.zeros(len(ends), bool)).astype(bool)
+    weights = arrays.get("weight")
+    weights = None if weights is None or gone.all() else weights[~gone]
+    return None if gone.all() else ends[~gone], ends[gone] if gone.any() else None, weights

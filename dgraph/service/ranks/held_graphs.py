@@ -6,6 +6,7 @@ import json
 import operator
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,18 +26,24 @@ Key = tuple[str, int]
 
 
 class HeldGraphs:
-    """Graphs by (name, version), the same on every rank."""
+    """Graphs by (name, version), the same on every rank.
+
+    Attributes:
+        stores: folders of the graphs.
+    """
 
     def __init__(self) -> None:
+        self.stores: dict[Key, Path] = {}
         self._graphs: dict[Key, Graph] = {}
         self._subgraphs: OrderedDict[tuple[Key, str], Graph] = OrderedDict()
 
     def __iter__(self) -> Iterator[Graph]:
         return iter(self._graphs.values())
 
-    def hold(self, name: str, version: int, graph: Graph) -> None:
-        """Hold a graph, in place of the one of that name and version."""
+    def hold(self, name: str, version: int, graph: Graph, store: Path) -> None:
+        """Hold a graph, in place of the one of that name and version; ``store`` is its folder."""
         self.drop(name, version)
+        self.stores[name, version] = store
         self._graphs[name, version] = graph
 
     def find(self, name: str, version: int) -> Graph:
@@ -56,6 +63,7 @@ class HeldGraphs:
         for key in [key for key in self._graphs if key[0] == name and version in (None, key[1])]:
             self._forget_subgraphs(key)
             self._graphs.pop(key).close()
+            del self.stores[key]
 
     def replace(self, name: str, version: int, graph: Graph) -> None:
         """Set another handle of the same edges, such as one with a further column."""

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms import ALGORITHMS
+from dgraph.comm.hosts import ranks_here
 from dgraph.comm.memory import free_memory
 from dgraph.engine.rounds.progress import Progress
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import OutOfMemory, UsageError, unknown
+from dgraph.graph.generate import is_generator
 from dgraph.graph.stored_graph import Graph
 from dgraph.service.ranks.rank_state import RankState, Request
 
@@ -29,12 +31,31 @@ def estimate(state: RankState, request: Request, observer: Progress) -> dict[str
     needed = comm.largest(needed)
     on_gpu = graph is not None and graph.held is not None
     free = graph.held.device.free() if on_gpu else free_memory()  # type: ignore[union-attr]
+    here = len(ranks_here(comm))
+    free = free // here if free is not None and not on_gpu else free
     available = comm.allgather(np.array([-1 if free is None else free], np.int64))[:, 0].tolist()
     return {
         "bytes_by_rank": [needed] * comm.size,
         "available_by_rank": [None if each < 0 else each for each in available],
         "fits": all(each < 0 or needed <= each for each in available),
     }
+
+
+def refuse_large(state: RankState, source: str, options: dict[str, Any], observer: Progress) -> None:
+    """Refuse a generator whose graph cannot fit; collective.
+
+    Raises:
+        OutOfMemory: with the figures.
+    """
+    if not is_generator(source):
+        return
+    plan = estimate(state, {"source": source, "options": options}, observer)
+    if not plan["fits"]:
+        free = min(each for each in plan["available_by_rank"] if each is not None)
+        raise OutOfMemory(
+            f"{source} needs up to {plan['bytes_by_rank'][0]:,} bytes on each of {state.comm.size} ranks, and a rank "
+            f"has {free:,}; name a smaller graph, drop others, or start more ranks on more hosts"
+        )
 
 
 def memory(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
@@ -55,8 +76,6 @@ def _needed(state: RankState, request: Request, graph: Graph | None) -> int:
     shaping = {key: given[key] for key in SHAPING if given.get(key) is not None}
     shaping |= {"source": 0} if work.needs_source else {}
     if graph is None:
-        from dgraph.graph.generate import is_generator
-
         source, options = request["source"], request.get("options") or {}
         if not is_generator(source):
             raise UsageError(f"{source} is a file; only a generator's memory is known before it is loaded; load it")

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dgraph.comm import Comm
+from dgraph.engine.rounds.progress import Progress
+from dgraph.errors import Cancelled
 from dgraph.graph.stored_graph import Graph
 from dgraph.service.ranks.held_graphs import HeldGraphs
 from dgraph.service.ranks.held_results import HeldResults
@@ -29,6 +31,15 @@ class RankState:
     device: str
     graphs: HeldGraphs = field(default_factory=HeldGraphs)
     results: HeldResults = field(default_factory=HeldResults)
+
+    def check(self, observer: Progress) -> None:
+        """End a cancelled request between two steps that have no rounds; collective.
+
+        Raises:
+            Cancelled: on every rank.
+        """
+        if self.comm.total(int(observer.cancelled())):
+            raise Cancelled("the request was cancelled between two steps; nothing of it is kept")
 
     def graph(self, request: Request) -> Graph:
         """Return the graph that a request names; collective if it selects vertices (``where``)."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from dgraph.algorithms import ALGORITHMS, Algorithm
 from dgraph.engine.rounds.progress import Progress
-from dgraph.engine.rounds.timings import plain
+from dgraph.engine.rounds.timings import Trace, plain
 from dgraph.engine.run_options import Options
 from dgraph.errors import OutOfMemory, UsageError, unknown
 from dgraph.graph.stored_graph import Graph
@@ -21,6 +21,14 @@ from dgraph.service.ranks.result_rows import listed, rows_of, spool
 MODES = ("stream", "stats", "mutate", "write")
 
 LARGEST = 1 << 63
+
+
+class Unreported(Trace):
+    """Record of a run whose report nobody asked for: ranks need not send each other theirs."""
+
+    def collect(self):
+        """Return no report."""
+        return {}
 
 
 def run(state: RankState, request: Request, observer: Progress) -> dict[str, Any]:
@@ -95,12 +103,16 @@ def _solved(state: RankState, request: Request, graph: Graph, observer: Progress
     with state.comm.together():
         work = _algorithm(request["algorithm"], request.get("parameters") or {}, graph)
         options = _options(request.get("options") or {})
+    trace = Trace if request.get("report") else Unreported
+    more: dict[str, Any] = {"validate": bool(request.get("validate"))}
+    if request.get("previous") is not None:
+        more["previous"] = state.results.find(request["previous"])
     try:
-        return run_algorithm(work, graph, options=options, progress=observer, validate=bool(request.get("validate")))
+        return run_algorithm(work, graph, options=options, progress=observer, trace=trace(state.comm, []), **more)
     except OutOfMemory:
         if not state.results.clear():
             raise
-    return run_algorithm(work, graph, options=options, progress=observer, validate=bool(request.get("validate")))
+    return run_algorithm(work, graph, options=options, progress=observer, trace=trace(state.comm, []), **more)
 
 
 def _algorithm(name: str, parameters: dict[str, Any], graph: Graph) -> Algorithm:

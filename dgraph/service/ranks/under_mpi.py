@@ -25,7 +25,11 @@ END_S = 25.0
 """Seconds that the front has to end after the ranks did."""
 
 
-def serve_under_mpi(argv: Sequence[str], comm: Comm, device: str = "auto") -> int:
+SERVE = (sys.executable, "-m", "dgraph", "serve")
+"""Command of the front."""
+
+
+def serve_under_mpi(argv: Sequence[str], comm: Comm, device: str = "auto", command: Sequence[str] = SERVE) -> int:
     """Serve with the ranks of this launch; return the front's exit code on every rank; collective.
 
     SIGTERM goes to the front, which drains; the ranks end after it.
@@ -34,6 +38,7 @@ def serve_under_mpi(argv: Sequence[str], comm: Comm, device: str = "auto") -> in
         argv: the words behind ``python -m dgraph serve``.
         comm: all ranks.
         device: where rounds run: "auto", "cpu" or "cuda".
+        command: starts the front; ``argv`` follows.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -41,7 +46,7 @@ def serve_under_mpi(argv: Sequence[str], comm: Comm, device: str = "auto") -> in
     front, link, code = None, None, 0
     try:
         if folder is not None:
-            front = _started(argv, folder / "ranks.sock", comm.size)
+            front = _started([*command, *argv], folder / "ranks.sock", comm.size)
             link = _linked(front, folder / "ranks.sock")
             code = 0 if link else _code(front)
         if comm.largest(int(link is not None)):
@@ -55,9 +60,9 @@ def serve_under_mpi(argv: Sequence[str], comm: Comm, device: str = "auto") -> in
     return comm.largest(code)
 
 
-def _started(argv: Sequence[str], socket: Path, ranks: int) -> subprocess.Popen:
+def _started(command: Sequence[str], socket: Path, ranks: int) -> subprocess.Popen:
     front = subprocess.Popen(
-        [sys.executable, "-m", "dgraph", "serve", *argv],
+        command,
         env=without_launcher() | {EXTERNAL: str(ranks), SOCKET: str(socket)},
         stdin=subprocess.DEVNULL,
     )

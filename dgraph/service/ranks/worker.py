@@ -7,6 +7,7 @@ the others would wait for it, and the supervisor starts it again.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph._support.version import __version__
+from dgraph.backend import has_gpu
 from dgraph.comm import Comm
 from dgraph.engine.rounds.progress import Progress
 from dgraph.errors import (
@@ -49,6 +51,7 @@ OPERATIONS: dict[str, tuple[Operation, dict[str, Any]]] = {
     "load": (graph_operations.load, {**GRAPH, "source": str, "store": str}),
     "table": (graph_operations.table, {**GRAPH, "path": str, "format": str, "store": str}),
     "open": (graph_operations.reopen, {**GRAPH, "store": str}),
+    "change": (graph_operations.change, {**GRAPH, "new_version": int, "path": str, "store": str}),
     "drop": (graph_operations.drop, {"graph": str}),
     "estimate": (memory_operations.estimate, {}),
     "memory": (memory_operations.memory, {}),
@@ -88,9 +91,11 @@ def work(link: FrontLink | None, device: str, comm: Comm) -> int:
     ranks = comm.allgather_json([os.getpid(), socket.gethostname()])
     if link is not None:
         link.hello(
-            ranks=comm.size, pids=[pid for pid, _ in ranks], hosts=[host for _, host in ranks], backend=device,
-            version=__version__,
+            ranks=comm.size, pids=[pid for pid, _ in ranks], hosts=[host for _, host in ranks],
+            backend="cuda" if device == "cuda" or (device == "auto" and has_gpu()) else "cpu", version=__version__,
         )  # fmt: skip
+        with contextlib.suppress(ImportError):  # now, and not in the first request that spools
+            import pyarrow.ipc  # noqa: F401
     while True:
         if link is None:
             request = channel.receive()
@@ -103,8 +108,10 @@ def work(link: FrontLink | None, device: str, comm: Comm) -> int:
         kind, answer = _carried_out(state, request, observer)
         if link is not None:
             _send(link, request["id"], kind, answer)
-    if link is not None and "id" in request:
-        link.answer(request["id"], {})
+    if link is not None:
+        if "id" in request:
+            link.answer(request["id"], {})
+        link.close()
     return 0
 
 

@@ -95,7 +95,7 @@ class RankProcess:
     """
 
     def __init__(self, arguments: Sequence[str], log: Path, extra: Mapping[str, str] | None = None):
-        self.log, self.ranks = log, dict[int, int]()
+        self.log, self.ranks, self._closed = log, dict[int, int](), False
         with open(log, "ab") as out:
             self._log_begin = out.tell()
             self.process = subprocess.Popen(
@@ -127,7 +127,10 @@ class RankProcess:
                 signal.pidfd_send_signal(file, number)
 
     def close(self) -> None:
-        """Kill what still runs, and close the files; blocks until the launcher has ended."""
+        """Kill what still runs, and close the files; blocks until the launcher has ended; once only."""
+        if self._closed:
+            return
+        self._closed = True
         self.signal(signal.SIGKILL)
         self.process.wait()
         for file in (self.pidfd, *self._ranks.values()):

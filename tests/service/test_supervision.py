@@ -1,0 +1,125 @@
+"""Ranks that die, a front that dies, and starts under another launcher: real processes, killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+from children import environment, mpiexec
+from ranks_served import Served, alive, until
+
+from dgraph.service.supervisor.supervisor import RanksDied
+
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
+
+GRAPH = "rmat:8,seed=3"
+LONG = {"algorithm": "pagerank", "parameters": {"tol": 0.0, "max_iter": 10**9}}
+
+FRONT = """
+    import asyncio, os, sys
+    from pathlib import Path
+    from dgraph.service.supervisor.supervisor import Ranks
+
+    async def front():
+        state = Path(sys.argv[1])
+        ranks = Ranks(state, int(sys.argv[2]), device="cpu", external=len(sys.argv) > 3)
+        await ranks.start()
+        await ranks.call("load", graph="g", version=1, source="rmat:8", store=str(state / "g"))
+        running = asyncio.Event()
+        run = asyncio.create_task(ranks.call("run", graph="g", version=1, job="a", algorithm="pagerank",
+            parameters={"tol": 0.0, "max_iter": 10**9}, on_event=lambda event: running.set()))
+        await running.wait()
+        if len(sys.argv) > 3 and sys.argv[3] == "end":
+            run.cancel()
+            await ranks.stop()
+            print("served by", ranks.hello["ranks"], "ranks", flush=True)
+            sys.exit(5)
+        print(os.getpid(), *ranks.processes(), flush=True)
+        await run
+
+    asyncio.run(front())
+"""
+
+
+def kill_and_reopen(served, rank):
+    pid = served.ranks.hello["pids"][rank]
+    started = list(served.ranks.processes())
+    future, _ = served.begin("run", graph="web", version=1, job="long", **LONG)
+    time.sleep(0.2)
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(RanksDied) as caught:
+        future.result(20)
+    text = str(caught.value)
+    assert all(word in text for word in (f"rank {rank} ", f"process {pid}", "signal 9")), text
+    if served.ranks.condition != "up":
+        with pytest.raises(RanksDied, match="restarting"):
+            served.call("memory")
+    assert until(lambda: served.ranks.condition == "up") < 10
+    assert not any(alive(each) for each in started)
+    served.reopen("web")
+    assert served.run("web", "cc")["converged"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_killed_ranks_are_named_and_started_again(tmp_path, ranks):
+    served = Served(tmp_path, ranks)
+    try:
+        served.load("web", GRAPH)
+        kill_and_reopen(served, ranks - 1)
+        assert served.changes[-2:] == ["down", "up"]
+        assert (served.ranks.restarts, served.ranks.reason.partition(" (")[0]) == (1, f"rank {ranks - 1}")
+        last = list(served.ranks.processes())
+    finally:
+        served.stop()
+    assert not any(alive(each) for each in last)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".sock"] == []
+    with pytest.raises(RanksDied):
+        served_call_after_stop(served)
+
+
+def served_call_after_stop(served):
+    import asyncio
+
+    asyncio.run(served.ranks.call("memory"))
+
+
+def test_a_start_that_fails_shows_the_log(tmp_path):
+    with pytest.raises(RanksDied, match="Fatal Python error"):
+        Served(tmp_path, 1, environment={"PYTHONHOME": "/nonexistent"})
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_all_ranks_end_when_the_front_is_killed(tmp_path, ranks):
+    script = tmp_path / "front.py"
+    script.write_text(textwrap.dedent(FRONT))
+    front = subprocess.Popen(
+        [sys.executable, script, tmp_path, str(ranks)], stdout=subprocess.PIPE, text=True, env=environment()
+    )
+    with front:
+        pids = [int(word) for word in front.stdout.readline().split()]
+        assert len(pids) == (2 if ranks == 1 else ranks + 2)
+        assert all(map(alive, pids))
+        front.kill()
+    assert until(lambda: not any(map(alive, pids))) < 5
+
+
+@pytest.mark.exhaustive
+def test_ranks_of_another_launcher_serve_a_front_that_rank_0_starts(tmp_path):
+    script, ranks = tmp_path / "front.py", tmp_path / "ranks.py"
+    script.write_text(textwrap.dedent(FRONT))
+    ranks.write_text(
+        textwrap.dedent(f"""
+        import sys
+        from dgraph.comm import world
+        from dgraph.service.ranks.under_mpi import serve_under_mpi
+        sys.exit(serve_under_mpi({[str(tmp_path), "2", "end"]}, world(), "cpu", [sys.executable, {str(script)!r}]))
+    """)
+    )
+    ran = subprocess.run(
+        [*mpiexec(), "-n", "2", sys.executable, ranks], capture_output=True, text=True, env=environment(), timeout=60
+    )
+    assert "served by 2 ranks" in ran.stdout, ran.stdout + ran.stderr
+    assert ran.returncode == 5
