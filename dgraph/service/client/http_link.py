@@ -28,7 +28,14 @@ CSV = "text/csv"
 LOST = (http.client.HTTPException, ConnectionError)
 
 
-class UnixConnection(http.client.HTTPConnection):
+class TcpConnection(http.client.HTTPConnection):
+    """Connection that is closed with the thread it belongs to."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class UnixConnection(TcpConnection):
     """Connection over a Unix socket.
 
     Args:
@@ -165,7 +172,7 @@ class Link:
         if self._path is not None:
             return UnixConnection(self._path, self._timeout)
         place = urlsplit(self.address)
-        kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
+        kind = http.client.HTTPSConnection if place.scheme == "https" else TcpConnection
         return kind(place.hostname or "", place.port, timeout=self._timeout)
 
     def _away(self, lost: BaseException) -> OutputError:

@@ -72,8 +72,8 @@ class Job:
     __slots__ = (
         "algorithm", "cached", "cancelling", "column", "converged", "created", "deadline", "done", "error", "events",
         "finished", "graph", "id", "key", "limit", "listeners", "made", "mode", "owner", "parameters", "priority",
-        "report", "reported", "result", "round", "rows", "seconds", "started", "state", "summary", "target", "ticket", "timeout_s", "timer",
-        "top", "version",
+        "report", "reported", "result", "round", "rows", "seconds", "started", "state", "summary", "target", "ticket",
+        "timeout_s", "timer", "top", "version",
     )  # fmt: skip
 
     def __init__(

@@ -140,11 +140,11 @@ async def show(request: Request, id: JobId) -> Response:
 
 @router.get("/v1/jobs/{id}/report", responses=documented(404, 422))
 async def report(request: Request, id: JobId) -> Response:
-    """Show the report of a run: time by rank and phase, rounds, messages, memory. It is kept for recent jobs that asked for it."""
+    """Show the report of a run: time by rank and phase, rounds, messages, memory; of a recent job that asked for it."""
     service = service_of(request)
     record, job = await job_record(service, id), service.queue.jobs.get(id)
     if job is None or job.report is None:
-        detail = f"the job is {record['state']} and has no report: reports are of recent jobs that are done and were submitted with report true"
+        detail = f"the job is {record['state']} and has no report; submit one with report true, and ask when it is done"
         raise Problem(404, detail, "NotFound")
     return json_response(job.report)
 
