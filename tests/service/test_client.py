@@ -16,7 +16,7 @@ import pytest
 from children import ROOT, environment
 
 import dgraph
-from dgraph.errors import DataError, OutputError, UsageError
+from dgraph.errors import Cancelled, DataError, OutputError, UsageError
 from dgraph.service.client.http_link import Link
 from dgraph.service.client.problems import class_of, error_of, error_of_job
 
@@ -142,8 +142,9 @@ def test_numbers_that_are_sent(client):
 def test_a_client_imports_neither_numba_nor_mpi(live):
     code = (
         "import sys, dgraph; graph = dgraph.connect(sys.argv[1]).graph('rome'); result = dgraph.bfs(graph, source=1); "
-        "print(result.path(50), result.top(3), result.to_arrow().num_rows, dgraph.run('cc', graph).columns['labels'][:3], "
-        "result); print(sorted({name.partition('.')[0] for name in sys.modules}))"
+        "print(result.path(50), result.top(3), result); "
+        "print(dgraph.run('cc', graph).columns['labels'][:3]); "
+        "print(sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, live.unix],
@@ -156,18 +157,8 @@ def test_a_client_imports_neither_numba_nor_mpi(live):
     assert done.returncode == 0, done.stderr
     loaded = set(eval(done.stdout.splitlines()[-1]))
     assert {"dgraph", "numpy", "pyarrow"} <= loaded
-    assert not loaded & {
-        "numba",
-        "llvmlite",
-        "mpi4py",
-        "cupy",
-        "pandas",
-        "polars",
-        "pymetis",
-        "rich",
-        "scipy",
-        "networkx",
-    }
+    heavy = {"numba", "llvmlite", "mpi4py", "cupy", "pandas", "polars", "pymetis", "rich", "scipy", "networkx"}
+    assert loaded & heavy == set()
 
 
 @pytest.mark.parametrize(
@@ -178,7 +169,7 @@ def test_a_client_imports_neither_numba_nor_mpi(live):
         (lambda s, g: dgraph.bfs(g, 1, depth=3), UsageError, "unknown parameter of bfs 'depth'"),
         (lambda s, g: dgraph.run("dfs", g), UsageError, "unknown algorithm 'dfs'"),
         (lambda s, g: s.load("x", "../secret.txt"), UsageError, "data root"),
-        (lambda s, g: s.load("x", "ldbc_example"), DataError, "ldbc_example"),
+        (lambda s, g: s.put("x", pa.table({"source": [-1], "target": [2]})), DataError, "-1"),
         (lambda s, g: s.put("x", [1, 2]), UsageError, "got list; give a data frame"),
         (lambda s, g: dgraph.bfs(g, 1, validate=True), UsageError, "validate= belongs to a run of this process"),
         (lambda s, g: dgraph.bfs(g, 1, checkpoint="c"), UsageError, "checkpoint= belongs"),
@@ -204,7 +195,7 @@ def test_an_interrupt_cancels_the_job(client, rome):
     while job.refresh().state == "running" and time.monotonic() < end:
         time.sleep(0.02)
     assert (job.state, job.record["algorithm"]) == ("cancelled", "pagerank")
-    with pytest.raises(OutputError, match="cancelled"):
+    with pytest.raises(Cancelled, match="cancelled"):
         job.result()
 
 
@@ -218,7 +209,7 @@ def test_events_of_a_job(rome):
 
 def test_a_run_that_a_limit_ended_warns(rome):
     with pytest.warns(dgraph.ConvergenceWarning, match="3 rounds") as caught:
-        result = dgraph.pagerank(rome, tol=0, max_iter=3)
+        result = dgraph.pagerank(rome, tol=1e-15, max_iter=3)
     assert not result.converged
     assert caught[0].filename == __file__
 
@@ -259,7 +250,7 @@ def test_addresses_of_another_form(address):
 
 
 def test_nothing_answers(tmp_path):
-    with pytest.raises(OutputError, match="does not answer.*No such file.*serve"):
+    with pytest.raises(OutputError, match=r"does not answer.*No such file.*serve"):
         dgraph.connect(f"unix:{tmp_path}/none.sock")
 
 
@@ -291,7 +282,7 @@ def test_a_connection_that_the_service_closed_is_opened_again(tmp_path):
     ("status", "body", "kind", "words"),
     [
         (404, b'{"detail": "no such graph"}', UsageError, "no such graph"),
-        (422, b'{"detail": "bad line 3", "kind": "DataError"}', DataError, "bad line 3"),
+        (422, b'{"detail": "bad line 3", "type": "urn:dgraph:problem:DataError"}', DataError, "bad line 3"),
         (429, b'{"title": "Too Many Requests"}', OutputError, "Too Many"),
         (503, b"<html>", OutputError, "answered 503"),
         (500, b"", dgraph.InternalError, "answered 500"),
@@ -308,5 +299,5 @@ def test_kinds_of_errors_have_a_class_each():
     from dgraph.service.messages import KINDS
 
     assert all(issubclass(class_of(kind), dgraph.DgraphError) for kind in KINDS)
-    assert type(error_of_job("7", "cancelled", None)) is OutputError
+    assert type(error_of_job("7", "cancelled", None)) is Cancelled
     assert str(error_of_job("7", "failed", {"kind": "DataError", "message": "line 3"})) == "line 3"

@@ -9,8 +9,8 @@ from dgraph import errors
 from dgraph.errors import DgraphError, InternalError, OutputError, UsageError
 
 BY_KIND: dict[str, type[DgraphError]] = {
-    **dict.fromkeys(("Cancelled", "TimedOut", "RanksDied"), OutputError),
-    **dict.fromkeys(("OutOfMemory", "NotFound"), UsageError),
+    **dict.fromkeys(("TimedOut", "RanksDied", "Restarted"), OutputError),
+    **dict.fromkeys(("NotFound", "Evicted"), UsageError),
 }
 """Kind of a service's error → class, for kinds that have no class of their own in ``dgraph.errors``."""
 
@@ -37,7 +37,7 @@ def error_of(status: int, body: bytes, reason: str, address: str) -> DgraphError
 
     Args:
         status: of HTTP.
-        body: a problem document (RFC 9457), or whatever else came.
+        body: a problem document (RFC 9457), whose ``type`` ends with the kind; or whatever else came.
         reason: of the status, in words.
         address: the service's.
     """
@@ -49,7 +49,8 @@ def error_of(status: int, body: bytes, reason: str, address: str) -> DgraphError
     text = problem.get("detail") or problem.get("title") or f"{address} answered {status} {reason}"
     if status == HTTPStatus.UNAUTHORIZED:
         text = f"{text}; pass token=, a line of the service's token file"
-    return class_of(problem.get("kind"), status)(str(text))
+    kind = str(problem.get("type", "")).rpartition(":")[2]
+    return class_of(kind, status)(str(text))
 
 
 def error_of_job(job: str, state: str, error: object) -> DgraphError:

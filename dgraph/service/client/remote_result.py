@@ -199,14 +199,46 @@ def _decoded(words: Mapping[str, np.ndarray], name: str) -> np.ndarray:
 
 
 def _numpy(name: str, column: Any) -> np.ndarray:
-    """Return an Arrow column as ``Result.columns`` has it: numbers for null, names as bytes."""
-    compute = extra("pyarrow.compute", "a result of a service")
-    if _is_text(column.type):
-        words = compute.fill_null(column, "").cast("binary").to_numpy()
-        return words.astype("S") if words.size else np.empty(0, "S1")
-    if column.null_count:
-        column = compute.fill_null(column, _null(name, column.type))
-    return column.to_numpy()
+    """Return an Arrow column as ``Result.columns`` has it: numbers for null, names as bytes.
+
+    Numbers without null share the memory of the answer. Buffers are read as they are, because most conversions of
+    pyarrow import pandas.
+    """
+    text, boolean = _is_text(column.type), str(column.type) == "bool"
+    if text:
+        column = column.cast("large_binary")
+    parts = []
+    for chunk in column.chunks:
+        span = slice(chunk.offset, chunk.offset + len(chunk))
+        validity, *buffers = chunk.buffers()
+        known = None if validity is None or not chunk.null_count else _bits(validity)[span]
+        if text:
+            parts.append(_words(buffers, span, known))
+        elif boolean:
+            parts.append(_bits(buffers[0])[span].astype(bool))
+        else:
+            values = np.frombuffer(buffers[0], column.type.to_pandas_dtype())[span]
+            parts.append(values if known is None else np.where(known, values, _null(name, column.type)))
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty(0, "S1" if text else column.type.to_pandas_dtype())
+
+
+def _bits(buffer: Any) -> np.ndarray:
+    return np.unpackbits(np.frombuffer(buffer, np.uint8), bitorder="little")
+
+
+def _words(buffers: list, span: slice, known: np.ndarray | None) -> np.ndarray:
+    """Return the words of Arrow's offsets and bytes, dtype S; empty if they are not known."""
+    offsets = np.frombuffer(buffers[0], np.int64)[span.start : span.stop + 1]
+    lengths = np.diff(offsets) if known is None else np.where(known, np.diff(offsets), 0)
+    width = max(int(lengths.max(initial=0)), 1)
+    out = np.zeros((lengths.size, width), np.uint8)
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    if within.size:
+        letters = np.frombuffer(buffers[1], np.uint8)
+        out[np.repeat(np.arange(lengths.size), lengths), within] = letters[np.repeat(offsets[:-1], lengths) + within]
+    return out.view(f"S{width}").ravel()
 
 
 def _null(name: str, kind: Any) -> float:
