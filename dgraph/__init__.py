@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from dgraph.comm import Comm, communicator
     from dgraph.engine.checkpoint import Checkpoint
     from dgraph.engine.run_options import Options
-    from dgraph.functions import run
     from dgraph.graph.devices import Auto, Cpu, Cuda
     from dgraph.graph.stored_graph import Graph
     from dgraph.program import (
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     )
     from dgraph.result.result import Result
     from dgraph.service.client.connection import connect
+    from dgraph.service.client.run_dispatch import run
 
     GraphLike: TypeAlias = str | PathLike | Graph | Any
     Vertices: TypeAlias = Sequence[int | str] | Mapping[int | str, float]
@@ -141,7 +141,7 @@ if TYPE_CHECKING:
 
 
 HOMES = {
-    "run": "dgraph.functions",
+    "run": "dgraph.service.client.run_dispatch",
     "connect": "dgraph.service.client.connection",
     "build_on_gpus": "dgraph.backend.build",
     "Checkpoint": "dgraph.engine.checkpoint",
@@ -175,7 +175,7 @@ keep_kernels(Path(__file__).parent)
 
 def __getattr__(name: str):
     if name in FUNCTIONS:
-        value = import_module("dgraph.functions").function_of(name)
+        value = import_module("dgraph.service.client.run_dispatch").function_of(name)
     elif name in HOMES:
         value = getattr(import_module(HOMES[name]), name)
     else:

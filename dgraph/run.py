@@ -60,7 +60,7 @@ def run(
     progress: Progress | None = None,
     **parameters: Any,
 ) -> Result:
-    """Run an algorithm on every rank of the graph's communicator; arguments as of :func:`dgraph.functions.run`."""
+    """Run an algorithm on every rank of the graph's communicator; ``run_dispatch.py`` describes the arguments."""
     comm = graph.comm if isinstance(graph, Graph) else communicator(None)
     trace, progress, options = trace or Trace(comm), progress or Progress(), options or Options()
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dgraph.errors import DataError, UsageError
-from dgraph.functions import run
 from dgraph.graph.stored_graph import Graph
 from dgraph.networkx_backend import calls
 from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, engine_graph
 from dgraph.networkx_backend.visit_order import visit_order
 from dgraph.result.columns import UNREACHED
 from dgraph.result.result import Result
+from dgraph.service.client.run_dispatch import run
 
 
 class Distances(NamedTuple):

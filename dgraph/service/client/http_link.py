@@ -187,7 +187,7 @@ def _whole(answer: http.client.HTTPResponse) -> memoryview:
     """Read a body into one buffer."""
     if answer.length is None or answer.length < 1 << 16:
         return memoryview(answer.read())
-    buffer = memoryview(np.empty(answer.length, np.uint8)).cast("B")
+    buffer = np.empty(answer.length, np.uint8).data
     at = 0
     while at < len(buffer):
         count = answer.readinto(buffer[at:])

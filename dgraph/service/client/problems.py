@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
+from typing import Any
 
 from dgraph import errors
 from dgraph.errors import DgraphError, InternalError, OutputError, UsageError
@@ -61,7 +62,7 @@ def error_of_job(job: str, state: str, error: object) -> DgraphError:
         state: "failed" or "cancelled".
         error: of its record: a problem document, an object with kind and message, a text, or None.
     """
-    given = error if isinstance(error, dict) else {"detail": error}
+    given: dict[str, Any] = error if isinstance(error, dict) else {"detail": error}
     kind = given.get("kind") or ("Cancelled" if state == "cancelled" else None)
     text = given.get("detail") or given.get("message") or f"job {job} was {state}"
     made = class_of(kind, given.get("status", 500))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from dgraph.result.columns import UNREACHED, Columns
 from dgraph.result.named_columns import NamedColumns
 from dgraph.result.result import Result
 from dgraph.service.client.http_link import Link
-
-if TYPE_CHECKING:
-    from dgraph.service.client.remote_job import Job
 
 UNKNOWN = {"distance": (UNREACHED, np.inf)}
 """Column → integer and float that stand for null in ``Result.columns``; other columns have -1 and not-a-number."""
@@ -92,12 +89,13 @@ class RemoteResult(Result):
     and once; after that no request is made.
 
     Attributes:
-        job: the job.
+        job: the :class:`~dgraph.service.client.remote_job.Job`.
     """
 
-    job: Job
+    job: Any
+    _rows: Rows
 
-    def __init__(self, job: Job, link: Link):
+    def __init__(self, job: Any, link: Link):
         record = job.record
         converged = record.get("converged")
         vars(self).update(
@@ -107,18 +105,18 @@ class RemoteResult(Result):
         )  # fmt: skip
 
     @cached_property
-    def report(self) -> dict:  # type: ignore[override]
+    def report(self) -> dict:
         """The service's report of the run; of an earlier run, if the service answered from its cache."""
         return self.job.report()
 
     @cached_property
-    def named(self) -> RemoteNames | None:  # type: ignore[override]
+    def named(self) -> RemoteNames | None:
         """Numbers and names of the vertices; None if vertices are numbers."""
         words = [name for name, kind in self._rows.types.items() if _is_text(kind)]
         return RemoteNames(self._rows, words) if words else None
 
     @cached_property
-    def columns(self) -> Columns:  # type: ignore[override]
+    def columns(self) -> Columns:
         """Arrays by name, fetched when they are read."""
         rows = self._rows
         given = {name: partial(_fetched, rows, name) for name in rows.types}
@@ -173,7 +171,7 @@ class RemoteNames(NamedColumns):
         vars(self).update(words=held, columns=FetchedColumns(numbers))
 
     @cached_property
-    def names(self) -> Names:  # type: ignore[override]
+    def names(self) -> Names:
         """Table of the names, which are the column ``vertex``."""
         here = self.words["vertex"]
         return Names(here, np.array([0, here.size]))
