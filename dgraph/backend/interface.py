@@ -41,6 +41,8 @@ class Machine(ABC):
     traced: Traced
     state: Mapping[str, Any]
     minima = 0
+    first_arcs = 1 << 24
+    """Arcs that fused rounds may visit before the first check for signals and cancellation: a tenth of a second."""
 
     @property
     def compiling(self) -> float:

@@ -169,6 +169,7 @@ def test_a_rank_that_lost_another_does_not_wait_for_an_agreement():
 
     run = Rounds.__new__(Rounds)
     run.machine, run.comm, run.error, run.checkpoints = Waiting(), Deaf(), None, None
+    run.progress = Progress()
     run._attempt(lost)
     with pytest.raises(PeerLost, match="waited for a message from rank 1"):
         run._agree()

@@ -122,7 +122,29 @@ def names(requirements):
 
 def test_every_dependency_is_pinned():
     wanted = names(PROJECT["dependencies"]) | names(PROJECT["optional-dependencies"]["mpi"])
+    wanted |= names(PROJECT["optional-dependencies"]["service"])
     installed = names(re.findall(r"cupy-[\w-]+|nvidia-[\w-]+", steps_of("Dockerfile.cuda")))
     assert wanted | installed <= PINS.keys()
     assert {"cupy-cuda12x", "nvidia-nccl-cu12"} <= installed
     assert all(re.fullmatch(r"[\d.]+", version) for version in PINS.values())
+
+
+def serve_words(text):
+    """Return the words behind ``serve`` of a command."""
+    words = re.findall(r"[^\s,\"\[\]]+", text)
+    return words[words.index("serve") + 1 :]
+
+
+def test_the_units_command_lines_are_valid():
+    from dgraph.cli.serve import _parser
+
+    unit = (ROOT / "launch" / "service" / "dgraph.service").read_text()
+    compose = (DOCKER / "compose.yaml").read_text()
+    of_unit = serve_words(re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE).group(1))
+    of_compose = serve_words(re.search(r"command: (.*?\])", compose, re.DOTALL).group(1))
+    assert _parser().parsed(of_unit)["no_tcp"]
+    given = _parser().parsed(of_compose)
+    assert (given["bind"], given["port"], str(given["token_file"])) == ("0.0.0.0", 8484, "/etc/dgraph/tokens")
+    assert f":{given['port']}\"" in compose
+    for seconds in (re.search(r"TimeoutStopSec=(\d+)", unit), re.search(r"stop_grace_period: (\d+)s", compose)):
+        assert int(seconds.group(1)) > 20

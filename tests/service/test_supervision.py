@@ -32,7 +32,7 @@ FRONT = """
         run = asyncio.create_task(ranks.call("run", graph="g", version=1, job="a", algorithm="pagerank",
             parameters={"tol": 0.0, "max_iter": 10**9}, on_event=lambda event: running.set()))
         await running.wait()
-        if len(sys.argv) > 3 and sys.argv[3] == "end":
+        if sys.argv[3:] == ["end"]:
             run.cancel()
             await ranks.stop()
             print("served by", ranks.hello["ranks"], "ranks", flush=True)
@@ -86,6 +86,15 @@ def served_call_after_stop(served):
     asyncio.run(served.ranks.call("memory"))
 
 
+def test_the_front_imports_neither_numba_nor_mpi():
+    code = (
+        "import sys, dgraph.service.supervisor.supervisor\n"
+        "sys.exit(str({'numba', 'mpi4py', 'cupy', 'numpy', 'pyarrow'} & sys.modules.keys()))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=False)
+    assert ran.stderr.strip() == "set()"
+
+
 def test_a_start_that_fails_shows_the_log(tmp_path):
     with pytest.raises(RanksDied, match="Fatal Python error"):
         Served(tmp_path, 1, environment={"PYTHONHOME": "/nonexistent"})
@@ -106,20 +115,44 @@ def test_all_ranks_end_when_the_front_is_killed(tmp_path, ranks):
     assert until(lambda: not any(map(alive, pids))) < 5
 
 
-@pytest.mark.exhaustive
-def test_ranks_of_another_launcher_serve_a_front_that_rank_0_starts(tmp_path):
-    script, ranks = tmp_path / "front.py", tmp_path / "ranks.py"
+def under_mpi(folder, word):
+    """Return the command of two ranks, of which rank 0 starts a front that ``word`` tells what to do."""
+    script, ranks = folder / "front.py", folder / "ranks.py"
     script.write_text(textwrap.dedent(FRONT))
     ranks.write_text(
-        textwrap.dedent(f"""
-        import sys
-        from dgraph.comm import world
-        from dgraph.service.ranks.under_mpi import serve_under_mpi
-        sys.exit(serve_under_mpi({[str(tmp_path), "2", "end"]}, world(), "cpu", [sys.executable, {str(script)!r}]))
-    """)
+        "import sys\n"
+        "from dgraph.comm import world\n"
+        "from dgraph.service.ranks.under_mpi import serve_under_mpi\n"
+        f"command = {[sys.executable, str(script)]}\n"
+        f"sys.exit(serve_under_mpi({[str(folder), '2', word]}, world(), 'cpu', command))\n"
     )
-    ran = subprocess.run(
-        [*mpiexec(), "-n", "2", sys.executable, ranks], capture_output=True, text=True, env=environment(), timeout=60
-    )
+    return [*mpiexec(), "-n", "2", sys.executable, ranks]
+
+
+@pytest.mark.exhaustive
+def test_ranks_of_another_launcher_serve_a_front_that_rank_0_starts(tmp_path):
+    ran = subprocess.run(under_mpi(tmp_path, "end"), capture_output=True, text=True, env=environment(), timeout=60)
     assert "served by 2 ranks" in ran.stdout, ran.stdout + ran.stderr
     assert ran.returncode == 5
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("how", ["kill the front", "terminate the launcher", "kill a rank"])
+def test_ranks_of_another_launcher_end_with_the_front(tmp_path, how):
+    started = subprocess.Popen(
+        under_mpi(tmp_path, "stay"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment()
+    )
+    with started:
+        front, *ranks = (int(word) for word in started.stdout.readline().split())
+        assert len(ranks) == 2
+        pid, number = {
+            "kill the front": (front, signal.SIGKILL),
+            "terminate the launcher": (started.pid, signal.SIGTERM),
+            "kill a rank": (ranks[1], signal.SIGKILL),
+        }[how]
+        os.kill(pid, number)
+        try:
+            assert until(lambda: not any(map(alive, [front, *ranks]))) < 5
+        finally:
+            started.kill()
+    assert started.returncode != 0

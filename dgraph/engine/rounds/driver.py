@@ -25,8 +25,8 @@ from dgraph.program import Program
 LOOK_AROUND = 0.05
 """Seconds of fused rounds between two checks for signals, cancellation and progress output."""
 
-FIRST_BATCH, FIRST_ARCS = 16, 1 << 24
-"""Rounds before the first of these checks, and the arcs that they may visit together."""
+FIRST_BATCH = 16
+"""Rounds before the first of these checks, unless they might visit more arcs than ``Machine.first_arcs``."""
 
 CANCEL = 1 << 40
 """Request of a rank to end the run after this round. Requests are summed over ranks; those for checkpoints are
@@ -88,7 +88,7 @@ class Rounds:
         checkpoints: Checkpoints | None = None,
     ):  # fmt: skip
         self.machine, self.comm, self.checkpoints = machine, comm, checkpoints
-        self.first_batch = max(1, min(FIRST_BATCH, FIRST_ARCS // max(local.arcs, 1)))
+        self.first_batch = max(1, min(FIRST_BATCH, machine.first_arcs // max(local.arcs, 1)))
         self.record, self.progress, self.watchdog = record, progress, comm.watchdog
         from dgraph.engine.sync import Sync  # not at the top: --help would wait for Numba
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 import dgraph
 from dgraph.service.front import problem_documents as problems
-from dgraph.service.front import routes_graphs, routes_jobs, routes_results, routes_service
+from dgraph.service.front.routes import routes_graphs, routes_jobs, routes_results, routes_service
 from dgraph.service.front.service_context import Service
 
 PAGE = Path(__file__).parents[1] / "page"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mmap
 from typing import IO
 
@@ -11,6 +12,9 @@ from starlette.types import Receive, Scope, Send
 
 PIECE = 4 << 20
 """Bytes that are passed to the transport at a time."""
+
+POPULATE_READ = 22
+"""``MADV_POPULATE_READ``: map all pages of a piece at once."""
 
 STALLED_S = 60.0
 """Seconds in which a client must take a piece; a slower one is disconnected."""
@@ -26,29 +30,30 @@ class FileResponse(Response):
         name: file name offered to browsers.
     """
 
-    background = None
-
     def __init__(self, file: IO[bytes], offset: int, length: int, media: str, name: str):
-        self.file, self.offset, self.length, self.media, self.name = file, offset, length, media, name
+        self.file, self.offset, self.length = file, offset, length
+        self.status_code, self.background = 200, None
+        self.raw_headers = [
+            (b"content-type", media.encode()),
+            (b"content-length", str(length).encode()),
+            (b"content-disposition", f'attachment; filename="{name}"'.encode()),
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response."""
-        headers = [
-            (b"content-type", self.media.encode()),
-            (b"content-length", str(self.length).encode()),
-            (b"content-disposition", f'attachment; filename="{self.name}"'.encode()),
-        ]
         with self.file:
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             if not self.length or scope["method"] == "HEAD":
                 await send({"type": "http.response.body", "body": b""})
                 return
-            flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
-            mapped = mmap.mmap(self.file.fileno(), 0, flags, mmap.PROT_READ)
+            mapped = mmap.mmap(self.file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ)
             view = memoryview(mapped)
             at, end = self.offset, self.offset + self.length
             while at < end:
                 stop = min(at + PIECE, end)
+                first = at - at % mmap.PAGESIZE
+                with contextlib.suppress(OSError):  # kernels before 5.14 read the pages one by one
+                    mapped.madvise(POPULATE_READ, first, stop - first)
                 message = {"type": "http.response.body", "body": view[at:stop], "more_body": stop < end}
                 async with asyncio.timeout(STALLED_S):
                     await send(message)

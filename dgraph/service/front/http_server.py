@@ -88,6 +88,7 @@ def _server(app: Any) -> _Server:
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=False,
         limit_concurrency=CONNECTIONS,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=3,

@@ -23,7 +23,7 @@ EVENTS = 1000
 
 RECORD = (
     "id", "state", "graph", "version", "algorithm", "parameters", "mode", "priority", "timeout_s", "created", "started",
-    "finished", "round", "seconds", "rows", "cached", "summary", "converged", "limit", "error",
+    "finished", "round", "seconds", "rounds", "converged", "limit", "rows", "columns", "cached", "summary", "error",
 )  # fmt: skip
 """Fields of a job's public record."""
 
@@ -63,6 +63,7 @@ class Job:
         graph, version, algorithm, parameters, mode, priority, timeout_s: as in ``models.NewJob``.
         key: graph-independent part of the cache's key; None: the job neither uses nor fills the cache.
         top: rows to return with the answer; 0: none.
+        extra: more keys of the operation ``run``: where, options, validate, report.
         column, target: of modes mutate and write.
         owner: principal that submitted it.
         id: its id; None: a new one.
@@ -70,10 +71,44 @@ class Job:
     """
 
     __slots__ = (
-        "algorithm", "cached", "cancelling", "column", "converged", "created", "deadline", "done", "error", "events",
-        "finished", "graph", "id", "key", "limit", "listeners", "made", "mode", "owner", "parameters", "priority",
-        "report", "reported", "result", "round", "rows", "seconds", "started", "state", "summary", "target", "ticket",
-        "timeout_s", "timer", "top", "version",
+        "algorithm",
+        "cached",
+        "cancelling",
+        "column",
+        "columns",
+        "converged",
+        "created",
+        "deadline",
+        "done",
+        "error",
+        "events",
+        "extra",
+        "finished",
+        "graph",
+        "id",
+        "key",
+        "limit",
+        "listeners",
+        "made",
+        "mode",
+        "owner",
+        "parameters",
+        "priority",
+        "report",
+        "result",
+        "round",
+        "rounds",
+        "rows",
+        "seconds",
+        "started",
+        "state",
+        "summary",
+        "target",
+        "ticket",
+        "timeout_s",
+        "timer",
+        "top",
+        "version",
     )  # fmt: skip
 
     def __init__(
@@ -89,6 +124,7 @@ class Job:
         priority: int = 0,
         timeout_s: float | None = None,
         top: int = 0,
+        extra: dict[str, Any] | None = None,
         column: str | None = None,
         target: str | None = None,
         id: str | None = None,
@@ -97,20 +133,21 @@ class Job:
         self.id = id or new_id()
         self.graph, self.version, self.algorithm, self.parameters = graph, version, algorithm, parameters
         self.owner, self.key, self.mode, self.priority, self.timeout_s = owner, key, mode, priority, timeout_s
-        self.top, self.column, self.target = top, column, target
+        self.top, self.column, self.target, self.extra = top, column, target, extra or {}
         self.created = time.time() if created is None else created
         self.deadline = None if timeout_s is None else self.created + timeout_s
         self.state, self.round, self.cached, self.cancelling = "queued", 0, False, False
         self.started: float | None = None
         self.finished: float | None = None
         self.seconds: float | None = None
-        self.rows: int | None = None
-        self.summary: dict[str, Any] | None = None
-        self.error: dict[str, Any] | None = None
+        self.rounds: int | None = None
         self.converged: bool | None = None
         self.limit: str | None = None
+        self.rows: int | None = None
+        self.columns: list[str] | None = None
         self.report: dict[str, Any] | None = None
-        self.reported = False
+        self.summary: dict[str, Any] | None = None
+        self.error: dict[str, Any] | None = None
         self.result: Any = None
         self.ticket: Any = None
         self.timer: asyncio.TimerHandle | None = None
@@ -125,7 +162,8 @@ class Job:
 
     def row(self) -> tuple[str, str, str, str]:
         """Return the row of the history: id, state, graph, and the record with what a restart needs, as JSON."""
-        more = {"column": self.column, "write": self.target, "top": self.top, "key": self.key, "owner": self.owner.name}
+        more = {"column": self.column, "write": self.target, "top": self.top, "key": self.key, "extra": self.extra}
+        more["owner"] = self.owner.name
         text = json.dumps({**self.record(), "_": more}, separators=(",", ":"), default=str)
         return self.id, self.state, self.graph, text
 

@@ -205,12 +205,13 @@ class JobQueue:
                 parameters=job.parameters,
                 mode=job.mode,
                 top=job.top if rows else 0,
-                keep=rows and spool is None,
+                keep=rows,
                 spool=None if spool is None else str(spool),
                 column=job.column,
                 write=job.target,
                 timeout_s=left,
-                report=job.reported,
+                previous=self.results.before(job),
+                **job.extra,
             )
         except RanksDied as died:
             error = {"kind": "RanksDied", "message": f"{died}; the ranks restart: submit the job again"}
@@ -222,12 +223,12 @@ class JobQueue:
             return self._failed(job, spool, "cancelled" if error["kind"] == "Cancelled" else "failed", error)
         finally:
             self.running = None
-        job.rows, job.summary, job.seconds = reply.get("rows"), reply.get("summary"), reply.get("seconds")
-        job.round = reply.get("rounds") or job.round
-        job.converged, job.limit, job.report = reply.get("converged"), reply.get("limit"), reply.pop("report", None)
+        for name in ("rows", "summary", "seconds", "rounds", "converged", "limit", "columns", "report"):
+            setattr(job, name, reply.get(name))
+        job.round = job.rounds or job.round
         stored = Stored(job.id, job.owner.name, key, spool, reply, job.top)
         if job.cancelling or job.error is not None:  # it ended before the cancellation reached it
-            if rows and spool is None:
+            if rows:
                 self.ranks.send("release", job=job.id)
             return self._failed(job, spool, "cancelled" if job.cancelling else "failed", job.error)
         job.result = stored
@@ -243,9 +244,8 @@ class JobQueue:
     def answer(self, job: Job, stored: Stored) -> None:
         """End a job with the result of an equal one."""
         job.cached, job.result = True, stored
-        job.rows, job.summary, job.seconds = stored.rows, stored.summary, 0.0
-        if (first := self.jobs.get(stored.job)) is not None:
-            job.round, job.converged, job.limit, job.report = first.round, first.converged, first.limit, first.report
+        job.rows, job.summary, job.seconds, job.columns = stored.rows, stored.summary, 0.0, stored.columns
+        job.rounds, job.converged, job.limit = stored.rounds, stored.converged, stored.limit
         self.results.alias(job, stored)
         self.metrics.cached.inc()
         self._end(job, "done")
@@ -282,6 +282,7 @@ class JobQueue:
                 *(document[name] for name in ("graph", "version", "algorithm", "parameters")),
                 owner=Principal(more["owner"]),
                 key=more["key"],
+                extra=more["extra"],
                 column=more["column"],
                 target=more["write"],
                 top=more["top"],

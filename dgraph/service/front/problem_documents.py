@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -103,6 +104,14 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def _methods(app: FastAPI, path: str) -> list[str]:
+    """Return the methods that the document of the interface has for a path."""
+    for template, operations in app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
+            return sorted(method.upper() for method in operations)
+    return ["GET"]
+
+
 def install(app: FastAPI) -> None:
     """Make the application answer every error with a problem document."""
 
@@ -111,7 +120,10 @@ def install(app: FastAPI) -> None:
         if isinstance(error, Problem):
             return response(error.status_code, str(error.detail), error.kind, error.headers, **error.more)
         detail = f"{request.method} {request.url.path}: {error.detail}; see /openapi.json"
-        return response(error.status_code, detail, headers=error.headers)
+        headers = error.headers
+        if error.status_code == 405:
+            headers = {"Allow": ", ".join(_methods(app, request.url.path))}
+        return response(error.status_code, detail, headers=headers)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:

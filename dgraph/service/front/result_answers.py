@@ -71,16 +71,31 @@ async def spooled(service: Service, stored: Stored) -> Any:
 async def _spool(service: Service, stored: Stored) -> None:
     path = service.results.path(stored.job)
     try:
-        await service.ranks.ask("rows", job=stored.job, spool=str(path), columns=None, offset=0, limit=None)
+        await _held(service, stored, "rows", job=stored.job, spool=str(path), columns=None, offset=0, limit=None)
         service.results.spool(stored, path)
     finally:
         stored.spooling = None
 
 
+async def _held(service: Service, stored: Stored, op: str, **fields: Any) -> dict[str, Any]:
+    """Ask the ranks for rows of a held result.
+
+    Raises:
+        Problem: 410 if they gave it up to make room, or another error of the ranks.
+    """
+    try:
+        return await service.ranks.ask(op, **fields)
+    except Problem as problem:
+        if problem.kind != "NotFound":
+            raise
+        service.results.drop(stored)
+        raise Problem(410, "the result was evicted to make room for others; submit the job again", "Evicted") from None
+
+
 async def lookup(service: Service, stored: Stored, vertices: list[int | str]) -> dict[str, list]:
     """Return the rows of some vertices."""
     if stored.path is None:
-        reply = await service.ranks.ask("lookup", job=stored.job, vertices=vertices)
+        reply = await _held(service, stored, "lookup", job=stored.job, vertices=vertices)
         return reply["columns"]
     path = await spooled(service, stored)
 

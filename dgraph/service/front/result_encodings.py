@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,23 +150,21 @@ def json_parts(rows: Any, total: int) -> Iterator[bytes]:
 
 
 def written(rows: Any, form: str, folder: Path) -> IO[bytes]:
-    """Write a table as an Arrow stream or as Parquet to a file without a name; return it, at its end."""
+    """Write a table as an Arrow stream or as Parquet to a file without a name; return it, open for reading."""
     import pyarrow
 
-    file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - the response closes it
+    path = folder / f".{secrets.token_hex(12)}"
     try:
         if form == "parquet":
             from pyarrow import parquet
 
-            parquet.write_table(rows, file)
+            parquet.write_table(rows, path)
         else:
-            with pyarrow.ipc.new_stream(file, rows.schema) as writer:
+            with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_stream(sink, rows.schema) as writer:
                 writer.write_table(rows)
-        file.flush()
-    except BaseException:
-        file.close()
-        raise
-    return file
+        return path.open("rb")
+    finally:
+        path.unlink(missing_ok=True)
 
 
 class Lookup:

@@ -30,31 +30,21 @@ class Stored:
         job: id of the job that made it; the ranks know it by this id.
         path: its Arrow file; None: the ranks hold it.
         top: first rows by column, and how many were asked for.
-        rows, columns, summary, seconds, round: of the run.
+        rows, columns, summary, rounds, converged, limit: of the run.
         size: bytes of the file.
     """
 
     __slots__ = (
-        "aliases",
-        "columns",
-        "job",
-        "key",
-        "lookup",
-        "owner",
-        "path",
-        "rows",
-        "size",
-        "spooling",
-        "summary",
-        "top",
-        "top_k",
-    )
+        "aliases", "columns", "converged", "job", "key", "limit", "lookup", "owner", "path", "rounds", "rows", "size",
+        "spooling", "summary", "top", "top_k",
+    )  # fmt: skip
 
     def __init__(self, job: str, owner: str, key: Key | None, path: Path | None, reply: dict[str, Any], top: int):
         self.job, self.owner, self.key, self.path = job, owner, key, path
         self.top, self.top_k = reply.get("top") or {}, top
         self.rows, self.columns = reply.get("rows") or 0, list(reply.get("columns") or ())
         self.summary = reply.get("summary") or {}
+        self.rounds, self.converged, self.limit = reply.get("rounds"), reply.get("converged"), reply.get("limit")
         self.size = path.stat().st_size if path is not None and path.exists() else 0
         self.aliases = [job]
         self.lookup: Any = None
@@ -104,9 +94,8 @@ class ResultStore:
         self.by_job[stored.job] = stored
         if stored.key is not None:
             self.cache[stored.key] = stored
-        if stored.path is None:
-            self.held[stored.job] = stored
-        else:
+        self.held[stored.job] = stored
+        if stored.path is not None:
             self._spool(stored)
         self._evict()
 
@@ -118,12 +107,11 @@ class ResultStore:
             self.by_job.pop(stored.aliases.pop(0), None)
 
     def spool(self, stored: Stored, path: Path) -> None:
-        """Note that a held result was written to a file; the ranks release it."""
-        if self.held.pop(stored.job, None) is None:
+        """Note that a held result was written to a file."""
+        if stored.job not in self.held:
             path.unlink(missing_ok=True)
             return
         stored.path, stored.size = path, path.stat().st_size
-        self._release(stored.job)
         self._spool(stored)
         self._evict()
 
@@ -131,6 +119,16 @@ class ResultStore:
         self.spooled[stored.job] = stored
         self.bytes += stored.size
         self.bytes_of[stored.owner] = self.bytes_of.get(stored.owner, 0) + stored.size
+
+    def before(self, job: Job) -> str | None:
+        """Return the job of a held result of an older version, from which this run may start; None if there is none."""
+        if job.key is None or not job.version:
+            return None
+        for version in range(job.version - 1, 0, -1):
+            found = self.cache.get((job.graph, version, job.key))
+            if found is not None:
+                return found.job if found.job in self.held else None
+        return None
 
     def touch(self, stored: Stored) -> None:
         """Note that a result was used."""
@@ -147,15 +145,17 @@ class ResultStore:
         while self.bytes > self.settings.spool_bytes and len(self.spooled) > 1:
             self.drop(next(iter(self.spooled.values())))
         while len(self.held) > self.settings.held_results:
-            self.drop(next(iter(self.held.values())), release=False)  # the ranks have dropped it by the same rule
+            _, oldest = self.held.popitem(last=False)  # the ranks have dropped it by the same rule
+            if oldest.path is None:
+                self.drop(oldest)
 
-    def drop(self, stored: Stored, release: bool = True) -> None:
+    def drop(self, stored: Stored) -> None:
         """Forget a result, its file and its place on the ranks."""
         for alias in stored.aliases:
             self.by_job.pop(alias, None)
         if stored.key is not None and self.cache.get(stored.key) is stored:
             del self.cache[stored.key]
-        if self.held.pop(stored.job, None) is not None and release:
+        if self.held.pop(stored.job, None) is not None:
             self._release(stored.job)
         if self.spooled.pop(stored.job, None) is not None and stored.path is not None:
             stored.path.unlink(missing_ok=True)
@@ -170,7 +170,8 @@ class ResultStore:
         """Forget the results that the ranks held."""
         for stored in list(self.held.values()):
             del self.held[stored.job]
-            self.drop(stored, release=False)
+            if stored.path is None:
+                self.drop(stored)
 
     def drop_graph(self, name: str, versions: set[int] | None = None) -> None:
         """Forget the cache of a graph, or of some of its versions; files go."""

@@ -32,7 +32,7 @@ SERVE = (sys.executable, "-m", "dgraph", "serve")
 def serve_under_mpi(argv: Sequence[str], comm: Comm, device: str = "auto", command: Sequence[str] = SERVE) -> int:
     """Serve with the ranks of this launch; return the front's exit code on every rank; collective.
 
-    SIGTERM goes to the front, which drains; the ranks end after it.
+    SIGTERM and SIGINT become a SIGTERM to the front, which drains; the ranks end after it.
 
     Args:
         argv: the words behind ``python -m dgraph serve``.
@@ -40,13 +40,15 @@ def serve_under_mpi(argv: Sequence[str], comm: Comm, device: str = "auto", comma
         device: where rounds run: "auto", "cpu" or "cuda".
         command: starts the front; ``argv`` follows.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    fronts: list[subprocess.Popen] = []
+    for number in (signal.SIGINT, signal.SIGTERM):  # not SIG_IGN, which the front would inherit
+        signal.signal(number, lambda *_: [front.terminate() for front in fronts])
     folder = Path(tempfile.mkdtemp(prefix="dgraph-ranks-")) if comm.rank == 0 else None
     front, link, code = None, None, 0
     try:
         if folder is not None:
             front = _started([*command, *argv], folder / "ranks.sock", comm.size)
+            fronts.append(front)
             link = _linked(front, folder / "ranks.sock")
             code = 0 if link else _code(front)
         if comm.largest(int(link is not None)):
@@ -61,13 +63,11 @@ def serve_under_mpi(argv: Sequence[str], comm: Comm, device: str = "auto", comma
 
 
 def _started(command: Sequence[str], socket: Path, ranks: int) -> subprocess.Popen:
-    front = subprocess.Popen(
+    return subprocess.Popen(
         command,
         env=without_launcher() | {EXTERNAL: str(ranks), SOCKET: str(socket)},
         stdin=subprocess.DEVNULL,
     )
-    signal.signal(signal.SIGTERM, lambda number, frame: front.send_signal(number))
-    return front
 
 
 def _linked(front: subprocess.Popen, socket: Path) -> FrontLink | None:

@@ -94,7 +94,11 @@ class Ranks:
             RanksDied: they did not start; the text has the end of their log.
         """
         self._set("starting")
-        await self._launch()
+        try:
+            await self._launch()
+        except BaseException:
+            self._set("stopped")
+            raise
         self._keeper = asyncio.create_task(self._keep())
 
     async def call(

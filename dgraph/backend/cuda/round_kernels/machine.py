@@ -61,6 +61,7 @@ class Machine(RoundLog, GpuSnapshot):
     """
 
     walks_by_schedule, uses_union_find, filters_edges = True, False, False
+    first_arcs = 1 << 33
     make_exchange: Callable[[Machine, Comm, Mapping[str, Any], Any], DeviceExchange] | None = None
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, forced: str, options: Options):

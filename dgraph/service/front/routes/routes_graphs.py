@@ -10,11 +10,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from dgraph.service.front import edge_batches, jail, models
+from dgraph.service.front import edge_batches, jail
 from dgraph.service.front.body_limits import check_table, save_upload
 from dgraph.service.front.job import checked
 from dgraph.service.front.problem_documents import Problem, documented, of_error
-from dgraph.service.front.routes_jobs import json_response
+from dgraph.service.front.routes import models
+from dgraph.service.front.routes.routes_jobs import json_response
 from dgraph.service.front.service_context import principal_of, service_of
 
 router = APIRouter(tags=["graphs"])
@@ -70,12 +71,7 @@ async def load(request: Request, body: models.NewGraph) -> Response:
 async def upload(
     request: Request,
     name: Annotated[models.Name, Path()],
-    directed: Annotated[bool | None, Query()] = None,
-    weights: Annotated[str | None, Query(max_length=64)] = None,
-    ids: Annotated[str | None, Query(pattern="^(integer|string)$")] = None,
-    columns: Annotated[str | None, Query(max_length=512, description="SOURCE,TARGET[,WEIGHT]")] = None,
-    header: Annotated[bool | None, Query(description="CSV: the first line is a header")] = None,
-    merge: Annotated[str | None, Query(pattern="^(min|max|sum|first|count)$")] = None,
+    fields: Annotated[models.LoadQuery, Query()],
 ) -> Response:
     """Make a graph, or a new version of one, of the edges in the body: Arrow, Parquet or CSV, gzip allowed."""
     service, owner = service_of(request), principal_of(request)
@@ -86,8 +82,7 @@ async def upload(
         raise Problem(415, f"got Content-Type {media!r:.100}; send one of {', '.join(FORMS)}")
     if encoding not in ("identity", "gzip"):
         raise Problem(415, f"got Content-Encoding {encoding!r:.40}; send gzip or none")
-    given = {"directed": directed, "weights": weights, "ids": ids, "columns": columns, "header": header, "merge": merge}
-    options = {key: value for key, value in given.items() if value is not None}
+    options = fields.model_dump(exclude_unset=True)
     settings, form, held = service.settings, FORMS[media], 0
     path = settings.state / "uploads" / f"{secrets.token_hex(12)}.{form}"
 
@@ -106,12 +101,12 @@ async def upload(
     try:
         await save_upload(request.stream(), path, encoding, settings.upload_bytes, count)
         await asyncio.to_thread(check_table, path, form, settings)
-        fields = {"path": str(path), "format": form, "options": options}
+        table = {"path": str(path), "format": form, "options": options}
         old = service.catalogue.graphs.get(name)
         if old is None or old.state == "failed":
-            graph = service.catalogue.add(name, f"upload ({form})", options, "table", fields)
+            graph = service.catalogue.add(name, f"upload ({form})", options, "table", table)
         else:
-            service.catalogue.replace(old, f"upload ({form})", options, "table", fields)
+            service.catalogue.replace(old, f"upload ({form})", options, "table", table)
             graph = old
     except BaseException:
         path.unlink(missing_ok=True)

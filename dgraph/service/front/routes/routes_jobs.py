@@ -8,12 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from dgraph.service.front import jail, models
-from dgraph.service.front.algorithm_schemas import RESULTS
-from dgraph.service.front.event_stream import event_text, events_of
+from dgraph.service.front import jail
 from dgraph.service.front.job import ENDED, Job, checked
 from dgraph.service.front.problem_documents import Problem, documented, of_error
 from dgraph.service.front.result_answers import result_of
+from dgraph.service.front.routes import models
+from dgraph.service.front.routes.algorithm_schemas import RESULTS
+from dgraph.service.front.routes.event_stream import event_text, events_of
 from dgraph.service.front.service_context import Service, principal_of, service_of
 
 router = APIRouter(tags=["jobs"])
@@ -67,7 +68,9 @@ async def submit(
             raise Problem(422, f"got mode mutate without column, and {body.algorithm} has no default; name the column")
     target = None if body.write is None else str(jail.writable(service.settings.data_root, body.write))
     cache = body.cache and service.settings.cache and body.mode in ("stream", "stats")
-    key = json.dumps([body.algorithm, body.mode == "stats", parameters], sort_keys=True, default=str) if cache else None
+    extra = body.model_dump(include={"where", "options", "validate_", "report"}, exclude_defaults=True, by_alias=True)
+    shape = [body.algorithm, body.mode == "stats", parameters, {**extra, "report": None}]
+    key = json.dumps(shape, sort_keys=True, default=str) if cache else None
     job = Job(
         body.graph,
         body.version,
@@ -79,10 +82,10 @@ async def submit(
         priority=body.priority,
         timeout_s=body.timeout_s,
         top=top if body.mode == "stream" else 0,
+        extra=extra,
         column=column,
         target=target,
     )
-    job.reported = body.report
     service.queue.submit(job)
     if wait and await job.ended(wait):
         return json_response(await _answer(service, job))
@@ -138,14 +141,15 @@ async def show(request: Request, id: JobId) -> Response:
     return json_response(await job_record(service_of(request), id))
 
 
-@router.get("/v1/jobs/{id}/report", responses=documented(404, 422))
+@router.get("/v1/jobs/{id}/report", responses={200: {"model": dict[str, Any]}, **documented(404, 410, 422)})
 async def report(request: Request, id: JobId) -> Response:
-    """Show the report of a run: time by rank and phase, rounds, messages, memory; of a recent job that asked for it."""
+    """Show the report of a run that was submitted with ``report``; the latest jobs keep theirs."""
     service = service_of(request)
-    record, job = await job_record(service, id), service.queue.jobs.get(id)
+    record = await job_record(service, id)
+    job = service.queue.jobs.get(id)
     if job is None or job.report is None:
-        detail = f"the job is {record['state']} and has no report; submit one with report true, and ask when it is done"
-        raise Problem(404, detail, "NotFound")
+        detail = f"the job is {record['state']} and keeps no report; submit it with report true, and cache false"
+        raise Problem(410, detail, "NoReport")
     return json_response(job.report)
 
 

@@ -9,11 +9,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dgraph.algorithms import ALGORITHMS
+
+LARGEST = (1 << 63) - 1
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 GraphState = Literal["loading", "ready", "failed"]
 Mode = Literal["stream", "stats", "mutate", "write"]
-Vertex = Annotated[int, Field(ge=0, lt=1 << 63)] | Annotated[str, Field(min_length=1, max_length=255)]
-End = Annotated[int, Field(ge=0, lt=1 << 63)] | Annotated[str, Field(min_length=1, max_length=255)] | float
+KNOWN: dict[str, Any] = {"enum": list(ALGORITHMS)}
+Vertex = Annotated[int, Field(ge=0, le=LARGEST)] | Annotated[str, Field(min_length=1, max_length=255)]
+End = Annotated[int, Field(ge=0, le=LARGEST)] | Annotated[str, Field(min_length=1, max_length=255)] | float
 Name = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="1 to 64 letters, digits, '_', '.' or '-'")
 ]
@@ -34,7 +38,7 @@ class LoadFields(Strict):
     keep_parallel: bool = False
     merge: Literal["min", "max", "sum", "first", "count"] = "min"
     sparse_ids: bool = False
-    seed: int = Field(1, ge=0, lt=1 << 63)
+    seed: int = Field(1, ge=0, le=LARGEST)
     ids: Literal["integer", "string"] = "integer"
     order: Literal["original", "degree"] = "original"
     lenient: bool = False
@@ -44,6 +48,12 @@ class LoadFields(Strict):
     columns: str | None = Field(None, max_length=512, description="SOURCE,TARGET[,WEIGHT]: names or numbers from 1")
     edge_data: Literal["int32", "int64", "float32", "float64"] | None = None
     policy: str | None = Field(None, max_length=64, description="partitioning policy")
+
+
+class LoadQuery(LoadFields):
+    """Options of a load, as a query string writes them."""
+
+    model_config = ConfigDict(extra="forbid", strict=False)
 
 
 class NewGraph(Strict):
@@ -123,7 +133,7 @@ class EstimateQuery(Strict):
     """Run whose memory is asked for."""
 
     graph: Name
-    algorithm: str = Field(max_length=64)
+    algorithm: str = Field(max_length=64, json_schema_extra=KNOWN)
     parameters: dict[str, Any] = Field(default_factory=dict)
     version: int | None = Field(None, ge=1, lt=1 << 31)
 
@@ -136,11 +146,30 @@ class EstimateAnswer(BaseModel):
     fits: bool
 
 
+class Where(Strict):
+    """Selection of vertices by a column that an earlier job of mode mutate kept."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+    column: Name
+    is_: Literal["==", "!=", "<", "<=", ">", ">="] = Field(alias="is")
+    value: float | int | str
+
+
+class RunFields(Strict):
+    """Options of a run, with the names and meanings of ``dgraph.Options``."""
+
+    direction: Literal["auto", "push", "pull"] | None = None
+    schedule: str | None = Field(None, max_length=128)
+    rounds: str | None = Field(None, max_length=64)
+    max_rounds: int | None = Field(None, ge=1, le=LARGEST)
+    sync: Literal["auto", "full"] | None = None
+
+
 class NewJob(Strict):
     """Run of an algorithm on a graph of the catalogue."""
 
     graph: Name
-    algorithm: str = Field(max_length=64, description="name in /v1/algorithms")
+    algorithm: str = Field(max_length=64, description="name in /v1/algorithms", json_schema_extra=KNOWN)
     parameters: dict[str, Any] = Field(default_factory=dict, description="as of the Python function")
     version: int | None = Field(None, ge=1, lt=1 << 31, description="null: the newest when the job starts")
     mode: Mode = Field(
@@ -152,7 +181,10 @@ class NewJob(Strict):
         None, gt=0, le=1e7, description="seconds from submission, waiting included, after which the job fails"
     )
     cache: bool = Field(True, description="false: neither use nor fill the result cache")
-    report: bool = Field(False, description="collect the report of the run, for GET /v1/jobs/{id}/report")
+    report: bool = Field(False, description="keep the report of the run: GET /v1/jobs/{id}/report")
+    validate_: bool = Field(False, alias="validate", description="prove the answer with its certificate")
+    where: Where | None = Field(None, description="run on the vertices that a kept column selects")
+    options: RunFields = Field(default_factory=RunFields)  # type: ignore[arg-type]
     column: Name | None = Field(None, description="mutate: name of the column that is kept; the result's by default")
     write: str | None = Field(None, min_length=1, max_length=4096, description="write: file, relative to the data root")
 
@@ -174,11 +206,13 @@ class JobRecord(BaseModel):
     finished: float | None
     round: int = Field(description="rounds that ended")
     seconds: float | None = Field(description="run time on the ranks")
+    rounds: int | None
+    converged: bool | None = Field(description="false if a limit ended the run")
+    limit: str | None = Field(description="the limit that ended it")
     rows: int | None
+    columns: list[str] | None
     cached: bool = Field(description="true if an earlier job's result answers this one")
     summary: dict[str, Any] | None
-    converged: bool | None = Field(description="false if a limit ended the run early")
-    limit: str | None = Field(description="the limit that ended the run early")
     error: dict[str, Any] | None
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from dgraph.service.front import models, result_answers, result_encodings
+from dgraph.service.front import result_answers, result_encodings
 from dgraph.service.front.file_response import FileResponse
 from dgraph.service.front.problem_documents import documented
 from dgraph.service.front.result_encodings import MEDIA, Selection
-from dgraph.service.front.routes_jobs import JobId, job_record, json_response
+from dgraph.service.front.routes import models
+from dgraph.service.front.routes.routes_jobs import JobId, job_record, json_response
 from dgraph.service.front.service_context import service_of
 
 router = APIRouter(tags=["results"])
-Count = Annotated[int | None, Query(ge=0, lt=1 << 63)]
+Count = Annotated[int | None, Query(ge=0, le=models.LARGEST)]
 
 
 @router.get(
@@ -32,7 +34,7 @@ async def result(
     id: JobId,
     format: Annotated[Literal["json", "arrow", "parquet"], Query()] = "json",
     columns: Annotated[str | None, Query(max_length=4096, description="names, separated by commas")] = None,
-    offset: Annotated[int, Query(ge=0, lt=1 << 63, description="first row")] = 0,
+    offset: Annotated[int, Query(ge=0, le=models.LARGEST, description="first row")] = 0,
     limit: Count = None,
     top: Count = None,
 ) -> Any:
@@ -56,7 +58,7 @@ async def result(
         table = await asyncio.to_thread(rows)
         return StreamingResponse(result_encodings.json_parts(table, stored.rows), media_type=MEDIA["json"])
     file = await asyncio.to_thread(lambda: result_encodings.written(rows(), format, service.settings.spool))
-    return FileResponse(file, 0, file.tell(), MEDIA[format], name)
+    return FileResponse(file, 0, os.fstat(file.fileno()).st_size, MEDIA[format], name)
 
 
 @router.post(

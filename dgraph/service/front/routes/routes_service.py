@@ -9,10 +9,10 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from dgraph.service.front import models
-from dgraph.service.front.algorithm_schemas import schemas
 from dgraph.service.front.problem_documents import Problem, documented
-from dgraph.service.front.routes_jobs import json_response
+from dgraph.service.front.routes import models
+from dgraph.service.front.routes.algorithm_schemas import schemas
+from dgraph.service.front.routes.routes_jobs import json_response
 from dgraph.service.front.service_context import principal_of, service_of
 
 router = APIRouter(tags=["service"])

@@ -1,0 +1,82 @@
+"""The front as a process: slow clients, the Unix socket, large bodies, the end by SIGTERM, the command line."""
+
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pyarrow as pa
+import pytest
+from fake_ranks import table
+from processes import serving_process
+
+
+def closed(raw, seconds):
+    """Return what a server sent until it closed the connection."""
+    raw.settimeout(seconds)
+    found = b""
+    while part := raw.recv(65536):
+        found += part
+    return found
+
+
+@pytest.mark.starts_children
+def test_a_front_serves_both_sockets_and_sheds_slow_clients(tmp_path):
+    with serving_process(tmp_path) as (address, token, http):
+        port = int(address.rpartition(":")[2])
+        silent, headers, body = (socket.create_connection(("127.0.0.1", port)) for _ in range(3))
+        headers.sendall(b"GET /healthz HTTP/1.1\r\nHost: loc")
+        start = f"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+        body.sendall(start.encode() + b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+        began = time.monotonic()
+        unix = httpx.HTTPTransport(uds=str(tmp_path / "state" / "service.sock"))
+        with httpx.Client(transport=unix, base_url="http://localhost", timeout=20) as local:
+            assert local.post("/v1/graphs", json={"name": "g", "source": "path:9"}).status_code == 202
+            job = {"graph": "g", "algorithm": "bfs", "parameters": {"source": 7}}
+            answer = local.post("/v1/jobs?wait=10", json=job).json()
+            assert answer["state"] == "done"
+        content = http.get(f"/v1/jobs/{answer['id']}/result?format=arrow").content
+        assert pa.ipc.open_stream(content).read_all().equals(table(7))
+        assert closed(silent, 10) == closed(headers, 10) == b""
+        body.settimeout(10)
+        assert b" 408 " in body.recv(65536).split(b"\r\n")[0]
+        for raw in (silent, headers, body):
+            raw.close()
+        assert time.monotonic() - began < 10
+        second = subprocess.run(
+            [sys.executable, "-m", "dgraph", "serve", "--state-dir", str(tmp_path / "state"), "--no-tcp"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (second.returncode, "used by another service" in second.stderr) == (2, True), second.stderr
+    assert not (tmp_path / "state" / "service.sock").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--help"], 0, "--token-file F"),
+        (["--bind", "0.0.0.0"], 2, "--token-file"),
+        (["--port", "70000"], 2, "65535"),
+        (["--ranks", "0"], 2, "1 or more"),
+        (["--prot", "1"], 2, "did you mean --port"),
+    ],
+)
+def test_the_command_line(tmp_path, capsys, words, code, said):
+    from dgraph.cli import main
+
+    state = [] if "--help" in words else ["--state-dir", str(tmp_path)]
+    assert main(["serve", *words, *state]) == code
+    shown = capsys.readouterr()
+    assert said in (shown.out or shown.err)
+
+
+def test_the_front_imports_no_mpi_numba_or_cupy():
+    code = (
+        "import sys, dgraph.cli.serve, dgraph.service.front.http_server;"
+        "print([name for name in ('mpi4py', 'numba', 'cupy', 'pyarrow', 'pandas') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
