@@ -171,7 +171,7 @@ def test_a_client_imports_neither_numba_nor_mpi(live):
         (lambda s, g: s.load("x", "../secret.txt"), UsageError, "data root"),
         (lambda s, g: s.put("x", pa.table({"source": [-1], "target": [2]})), DataError, "-1"),
         (lambda s, g: s.put("x", [1, 2]), UsageError, "got list; give a data frame"),
-        (lambda s, g: dgraph.bfs(g, 1, validate=True), UsageError, "validate= belongs to a run of this process"),
+        (lambda s, g: dgraph.bfs(g, 1, options={"speed": 1}), UsageError, "speed"),
         (lambda s, g: dgraph.bfs(g, 1, checkpoint="c"), UsageError, "checkpoint= belongs"),
         (lambda s, g: dgraph.run(object(), g), UsageError, "object is code"),
         (lambda s, g: g.run("pagerank", tol=0, max_iter=10**7, timeout_s=0.3), OutputError, "0.3"),
@@ -212,6 +212,12 @@ def test_a_run_that_a_limit_ended_warns(rome):
         result = dgraph.pagerank(rome, tol=1e-15, max_iter=3)
     assert not result.converged
     assert caught[0].filename == __file__
+
+
+def test_options_and_a_certificate(rome):
+    result = dgraph.bfs(rome, 2, options=dgraph.Options(direction="push"), validate=True)
+    assert result.report["outcome"]["validation"]["passed"]
+    assert set(result.report["rounds"]["by_direction"]) == {"push"}
 
 
 def test_jobs_are_listed_newest_first(client, rome):

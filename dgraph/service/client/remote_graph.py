@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 SHORT_S = 0.5
 """Seconds that the first request waits for the answer; longer runs are then followed by their events."""
 
-HERE = ("options", "validate", "checkpoint", "trace")
+HERE = ("checkpoint", "trace")
 """Settings of a run that belong to the processes that run it."""
 
 
@@ -104,6 +105,8 @@ class RemoteGraph:
         write: str | None = None,
         cache: bool = True,
         report: bool = True,
+        validate: bool = False,
+        options: Any = None,
         wait: float | None = None,
         **parameters: Any,
     ) -> Job:
@@ -118,6 +121,8 @@ class RemoteGraph:
             write: file of mode "write", under the service's data root.
             cache: False computes the answer anew, also where the service holds that of an equal job.
             report: False leaves out the report of the run, which takes about a millisecond.
+            validate: True proves the answer with its certificate; a wrong one raises ``ValidationFailed``.
+            options: :class:`~dgraph.Options` of the rounds, or a dict of its fields; None: the defaults.
             wait: seconds to wait for the end; None: do not wait.
             parameters: the algorithm's.
 
@@ -128,6 +133,7 @@ class RemoteGraph:
         settings = {
             "priority": priority, "timeout_s": timeout_s, "column": column, "write": write,
             "report": report, "cache": None if cache else False,
+            "validate": validate or None, "options": _chosen(options),
         }  # fmt: skip
         return self.post(algorithm, parameters, wait=wait, mode=mode, **settings)
 
@@ -219,6 +225,13 @@ class RemoteGraph:
         size = f", {record['n']:,} vertices, {record['m']:,} edges" if "n" in record else ""
         version = "" if self.version is None else f", version {self.version}"
         return f"<RemoteGraph {self.name} at {self._link.address}: {record['state']}{size}{version}>"
+
+
+def _chosen(options: Any) -> dict[str, Any] | None:
+    """Return the fields of options that are not the defaults."""
+    if options is None or isinstance(options, Mapping):
+        return options
+    return {each.name: value for each in fields(options) if (value := getattr(options, each.name)) != each.default}
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:

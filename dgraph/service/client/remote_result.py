@@ -100,7 +100,7 @@ class RemoteResult(Result):
         converged = record.get("converged")
         vars(self).update(
             algorithm=record["algorithm"], comm=Threads(), summary=record.get("summary") or {},
-            converged=converged is None or converged, limit=record.get("limit"), rounds=record.get("round") or 0,
+            converged=converged is None or converged, limit=record.get("limit"), rounds=record.get("rounds") or 0,
             nullable=("distance", "predecessor"), job=job, _rows=Rows(link, job.id),
         )  # fmt: skip
 

@@ -94,12 +94,12 @@ async function change(method, name, body) {
 
 async function jobs() {
   state.jobs = (await call("GET", "/v1/jobs?limit=30")).jobs;
-  const shown = state.jobs.map(job => [job.id, job.state, job.round, job.seconds, ago(job.created), state.chosen]);
+  const shown = state.jobs.map(job => [job.id, job.state, job.rounds ?? job.round, job.seconds, ago(job.created), state.chosen]);
   draw("jobs-body", shown, () => state.jobs.length ? [table(
     [["Job", ""], ["Graph", ""], ["State", ""], ["Rounds", "number wide"], ["Time", "number"], ["Submitted", "number wide"]],
     state.jobs.map(job => make("tr", { class: job.id === state.chosen ? "chosen" : "" },
       make("td", {}, make("button", { type: "button", class: "link", "data-key": job.id, "aria-pressed": String(job.id === state.chosen), onclick: () => choose(job) }, job.algorithm)),
-      make("td", {}, job.graph), make("td", {}, pill(job.state)), make("td", { class: "number wide" }, count(job.round)),
+      make("td", {}, job.graph), make("td", {}, pill(job.state)), make("td", { class: "number wide" }, count(job.rounds ?? job.round)),
       make("td", { class: "number" }, job.cached ? "cached" : seconds(job.seconds)), make("td", { class: "number wide" }, ago(job.created)))),
     "Jobs, the newest first")] : [empty("No job has run yet. Choose a graph and an algorithm, and press Run.")]);
 }
@@ -147,7 +147,7 @@ function showJob() {
   at("job").setAttribute("aria-busy", String(live));
   draw("job-body", [job, state.points.length, state.phase, state.report !== null, state.rows], () => {
     const given = Object.entries(job.parameters || {}).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`);
-    const facts = [`${count(job.round)} rounds`];
+    const facts = [`${count(job.rounds ?? job.round)} rounds`];
     if (job.seconds !== null && job.seconds !== undefined) facts.push(job.cached ? "answered from the cache" : seconds(job.seconds));
     if (live && state.phase && !state.points.length) facts.push(state.phase);
     const summary = Object.entries(job.summary || {}).filter(([, value]) => typeof value !== "object" || value === null);
