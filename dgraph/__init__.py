@@ -54,7 +54,8 @@ if TYPE_CHECKING:
         where,
     )
     from dgraph.result.result import Result
-    from dgraph.run import run
+    from dgraph.service.client.connection import connect
+    from dgraph.service.client.run_dispatch import run
 
     GraphLike: TypeAlias = str | PathLike | Graph | Any
     Vertices: TypeAlias = Sequence[int | str] | Mapping[int | str, float]
@@ -144,7 +145,8 @@ if TYPE_CHECKING:
 
 
 HOMES = {
-    "run": "dgraph.run",
+    "run": "dgraph.service.client.run_dispatch",
+    "connect": "dgraph.service.client.connection",
     "build_on_gpus": "dgraph.backend.build",
     "Checkpoint": "dgraph.engine.checkpoint",
     "Options": "dgraph.engine.run_options",
@@ -177,7 +179,7 @@ keep_kernels(Path(__file__).parent)
 
 def __getattr__(name: str):
     if name in FUNCTIONS:
-        value = import_module("dgraph.run").function_of(name)
+        value = import_module("dgraph.service.client.run_dispatch").function_of(name)
     elif name in HOMES:
         value = getattr(import_module(HOMES[name]), name)
     else:
@@ -194,8 +196,9 @@ class _Package(ModuleType):
     """``dgraph.run`` is the function, also after something imported the module of that name."""
 
     def __setattr__(self, name, value):
-        shadows = isinstance(value, ModuleType) and HOMES.get(name) == value.__name__
-        super().__setattr__(name, getattr(value, name) if shadows else value)
+        if isinstance(value, ModuleType) and name in HOMES:
+            value = getattr(import_module(HOMES[name]), name)
+        super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Package

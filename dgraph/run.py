@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -13,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dgraph._support import interrupts
+from dgraph._support.callers import users_frame
 from dgraph.algorithms import ALGORITHMS, Algorithm, Answer, ProgramAlgorithm
-from dgraph.algorithms.signatures import docstring, signature
 from dgraph.backend import Backend, backend, connect
 from dgraph.backend.affinity import mask
 from dgraph.backend.schedule_options import CHOICES
@@ -63,31 +62,7 @@ def run(
     progress: Progress | None = None,
     **parameters: Any,
 ) -> Result:
-    """Run an algorithm on a graph, on every rank of the graph's communicator.
-
-    Calls of several threads run one after the other; on several ranks they are refused if they overlap
-    (``docs/guide/mpi-and-slurm.md``). After a ``KeyboardInterrupt`` on one rank the next call is right.
-
-    Args:
-        algorithm: a name (``python -m dgraph list``), an :class:`Algorithm`, or a :class:`Program` of your own.
-        graph: a :class:`Graph`, or what :func:`~dgraph.graph.graph_like.as_graph` makes one of with defaults: a file or
-            a generator ``NAME:SIZE``, a data frame or Arrow table, a NetworkX graph, a sparse matrix.
-        options: how the rounds go; None: defaults.
-        validate: True checks the answer by a certificate that shares no code with the run.
-        checkpoint: folder and times of checkpoints; a folder alone: SIGUSR1 ends the run with a checkpoint there.
-        previous: a result of the same call on this graph, or on one that this graph was made from by ``with_edges``.
-            bfs, cc and sssp start from it if edges were only added since, pagerank always; ``summary["started"]`` says
-            "previous answer" or "from scratch". Answers are those of a run from scratch (pagerank: within ``tol``).
-        trace: receiver of timings.
-        progress: receiver of phases and rounds while they happen.
-        parameters: the algorithm's, by cuGraph's and NetworkX's names.
-
-    Warns:
-        ConvergenceWarning: on rank 0, if a limit ended the run early.
-
-    Raises:
-        UsageError, DataError, OutputError, ValidationFailed, Checkpointed: on every rank alike.
-    """
+    """Run an algorithm on every rank of the graph's communicator; ``run_dispatch.py`` describes the arguments."""
     comm = graph.comm if isinstance(graph, Graph) else communicator(None)
     trace, progress, options = trace or Trace(comm), progress or Progress(), options or Options()
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
@@ -176,33 +151,8 @@ def run(
     if not result.converged and comm.rank == 0:
         advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"
         text = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
-        warnings.warn(text, ConvergenceWarning, stacklevel=_users_frame())
+        warnings.warn(text, ConvergenceWarning, stacklevel=users_frame())
     return result
-
-
-def _users_frame() -> int:
-    """Return the ``stacklevel`` at which a warning of :func:`run` names the line outside dgraph that called it."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "dgraph":
-        level, frame = level + 1, frame.f_back
-    return level
-
-
-def function_of(name: str) -> Callable[..., Result]:
-    """Return the function of an algorithm in the register, such as ``dgraph.sssp``: :func:`run` with its name."""
-    algorithm = ALGORITHMS[name]
-    described = signature(algorithm)
-    places = [row.name for row in described.parameters.values() if row.kind is row.POSITIONAL_OR_KEYWORD]
-
-    def call(*values: Any, **given: Any) -> Result:
-        if len(values) > len(places):
-            raise TypeError(f"{name}() takes {len(places)} positional arguments ({', '.join(places)}); name the others")
-        return run(name, **dict(zip(places, values, strict=False)), **given)
-
-    call.__name__ = call.__qualname__ = name
-    call.__module__, call.__doc__ = "dgraph", docstring(algorithm)
-    call.__signature__ = described  # type: ignore[attr-defined]
-    return call
 
 
 def _algorithm(algorithm: str | Algorithm | Program, parameters: dict[str, Any]) -> Algorithm:

@@ -49,6 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from dgraph.cli.serve import serve_command
 
         return serve_command(words[1:])
+    if words[:1] == ["mcp"]:
+        from dgraph.cli.mcp import mcp_command
+
+        return mcp_command(words[1:])
     return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
 
 

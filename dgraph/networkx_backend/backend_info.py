@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
+
+SERVICE = "DGRAPH_SERVICE"
+"""Environment variable with the address of a service that runs the algorithms; ``service`` of the configuration."""
 
 BFS = "runs bfs"
 TREE = "runs bfs; one pass over the arcs then orders the nodes as NetworkX does"
@@ -74,6 +78,6 @@ def get_info() -> dict[str, Any]:
         "project": "dgraph-analytics",
         "package": "dgraph.networkx_backend",
         "short_summary": "Parallel CPU and GPU algorithms of dgraph.",
-        "default_config": {"device": "auto", "min_edges": 10_000},
+        "default_config": {"device": "auto", "min_edges": 10_000, "service": os.environ.get(SERVICE, "")},
         "functions": functions,
     }

@@ -18,6 +18,7 @@ import numpy as np
 from dgraph.comm.serial import SerialComm
 from dgraph.graph.devices import Cpu
 from dgraph.graph.stored_graph import Graph
+from dgraph.networkx_backend.service_graphs import service_graph
 
 SMALL = 20_000
 """Arcs below which one CPU thread runs the rounds, unless ``nx.config.backends.dgraph.device`` names a device."""
@@ -59,7 +60,7 @@ class ConvertedGraph:
         self.__networkx_cache__: dict = {}
         self.nodes, self.offsets, self.targets, self.values = nodes, offsets, targets, dict(values)
         self.source, self._directed, self._multigraph = source, directed, multigraph
-        self._engines: dict[tuple, Graph] = {}
+        self._engines: dict[tuple, Any] = {}
 
     def is_directed(self) -> bool:
         """Return True if edges have a direction."""
@@ -154,7 +155,7 @@ class ConvertedGraph:
         return found
 
     def engine(self, attribute: str | None = None, *, backwards: bool = False, parallel: bool = False) -> Graph:
-        """Return the graph on which the engine runs, made at first use.
+        """Return the graph on which the engine runs, made at first use; at a service, if one is configured.
 
         Args:
             attribute: the edge attribute that gives weights; None: no weights.
@@ -166,7 +167,8 @@ class ConvertedGraph:
         key = (None if weights is None else attribute, backwards, parallel)
         if key not in self._engines:
             rows = self.rows(weights, backwards)
-            self._engines[key] = engine_graph(*rows, directed=self._directed, parallel=parallel)
+            found = None if parallel else service_graph(*rows, directed=self._directed)
+            self._engines[key] = found or engine_graph(*rows, directed=self._directed, parallel=parallel)
         return self._engines[key]
 
     def rows(

@@ -15,7 +15,7 @@ from dgraph.networkx_backend.converted_graph import ConvertedGraph, both_ways, e
 from dgraph.networkx_backend.visit_order import visit_order
 from dgraph.result.columns import UNREACHED
 from dgraph.result.result import Result
-from dgraph.run import run
+from dgraph.service.client.run_dispatch import run
 
 
 class Distances(NamedTuple):

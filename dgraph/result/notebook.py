@@ -24,7 +24,8 @@ def headline(result: Any) -> str:
     if "n" in graph:
         parts.append(f"{graph['n']:,} vertices, {graph['m']:,} edges")
     parts += [f"{name} {_cell(value)}" for name, value in result.summary.items() if np.isscalar(value)]
-    parts.append(f"{result.comm.size} rank{'s'[: result.comm.size != 1]}")
+    count = len(ranks) or result.comm.size
+    parts.append(f"{count} rank{'s'[: count != 1]}")
     parts.append(f"{result.rounds:,} round{'s'[: result.rounds != 1]}")
     if ranks:
         seconds = max(rank["seconds"].get("solve", 0.0) for rank in ranks)
@@ -35,7 +36,7 @@ def headline(result: Any) -> str:
 
 def footer(result: Any) -> str:
     """Return how many rows are shown, and of how many."""
-    rows = len(next(iter(result.named.words.values())) if result.named else result.columns["vertex"])
+    rows = result.count_rows()
     here = f" of rank {result.comm.rank}" if result.comm.size > 1 else ""
     return f"{min(ROWS, rows):,} of {rows:,} rows{here}"
 

@@ -227,6 +227,10 @@ class Result:
             for name in columns
         }
 
+    def count_rows(self) -> int:
+        """Return the number of this rank's rows; not collective."""
+        return len(next(iter(self.named.words.values())) if self.named else self.columns["vertex"])
+
     @collective
     def gather(self, root: int = 0) -> dict[str, np.ndarray] | None:
         """Gather all rows by ascending vertex on ``root``; return None on the other ranks.

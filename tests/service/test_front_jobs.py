@@ -275,3 +275,21 @@ async def test_reports_and_further_keys_of_a_run(one):
     assert (await one.http.get(f"/v1/jobs/{plain['id']}/report")).status_code == 410
     for wrong in ({"where": {"column": "core"}}, {"options": {"direction": "up"}}, {"validate": "yes"}):
         assert (await one.job(**wrong)).status_code == 422, wrong
+
+
+@serving
+async def test_a_graph_whose_load_kills_the_ranks_fails_in_the_end(one):
+    one.ranks.gate.clear()
+    await one.http.post("/v1/graphs", json={"name": "g", "source": "path:50"})
+    id = (await one.job()).json()["id"]
+    for times in (1, 2, 3):
+        while sum(op == "load" for op, _ in one.ranks.calls) < times:
+            await asyncio.sleep(0.005)
+        assert (await one.http.get("/v1/graphs/g")).json()["state"] == "loading"
+        one.ranks.die()
+        await asyncio.sleep(0.02)
+        one.ranks.become("up")
+    assert "died 3 times" in (await one.ready())["error"]["message"]
+    assert (await one.state(id, "failed"))["error"]["kind"] == "RanksDied"
+    one.ranks.gate.set()
+    await one.load("h")

@@ -25,6 +25,10 @@ VERSIONS = 2
 """Versions of a graph that stay open besides those that a queued job names: the newest and the one before."""
 
 
+DEATHS = 3
+"""Deaths of the ranks during the load of one version after which it has failed, so that the service goes on."""
+
+
 class Catalogue:
     """All graphs.
 
@@ -136,13 +140,19 @@ class Catalogue:
         if not version.stored:
             await asyncio.to_thread(shutil.rmtree, store, True)
             store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not self.ranks.up:
+            return None  # asked for when they are
         graph.ticket = Ticket()
         try:
             reply = await self.ranks.call(
                 op, ticket=graph.ticket, graph=graph.name, version=base, store=str(store), **fields
             )
-        except RanksDied:
-            return  # tried again when they are up
+        except RanksDied as died:
+            version.deaths += 1
+            if version.deaths < DEATHS:
+                return None  # tried again when they are up
+            detail = f"the ranks died {DEATHS} times while they loaded it: {died}; give a smaller graph or more ranks"
+            return self._failed(graph, version, "RanksDied", detail)
         except RankError as error:
             return self._failed(graph, version, error.kind, error.message)
         finally:

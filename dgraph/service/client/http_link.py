@@ -1,0 +1,197 @@
+"""HTTP to a service, over TCP or a Unix socket, with the standard library alone.
+
+``http.client`` speaks over any socket, and reads a body of known length into one buffer, which Arrow columns then
+share: HTTP libraries hand it over in small pieces. Each thread has a connection of its own.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import select
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+
+from dgraph._support.version import __version__
+from dgraph.errors import OutputError, UsageError
+from dgraph.service.client.problems import error_of
+
+JSON = "application/json"
+ARROW = "application/vnd.apache.arrow.stream"
+CSV = "text/csv"
+
+LOST = (http.client.HTTPException, ConnectionError)
+
+
+class TcpConnection(http.client.HTTPConnection):
+    """Connection that is closed with the thread it belongs to."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class UnixConnection(TcpConnection):
+    """Connection over a Unix socket.
+
+    Args:
+        path: of the socket.
+        timeout: seconds that one read or write may take.
+    """
+
+    def __init__(self, path: str, timeout: float):
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connect to the socket."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class Link:
+    """Requests to one service.
+
+    Args:
+        address: ``unix:/path.sock``, ``http://host:port`` or ``https://host:port``.
+        token: sent with every request; None: none.
+        timeout: seconds in which the service must send something.
+
+    Raises:
+        UsageError: the address has another form.
+    """
+
+    def __init__(self, address: str, token: str | None, timeout: float):
+        self.address, self._timeout = address, timeout
+        self._headers = {"User-Agent": f"dgraph/{__version__}"}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._of_thread = threading.local()
+        kind, _, rest = address.partition(":")
+        place = urlsplit(address)
+        if kind == "unix" and rest:
+            self._path: str | None = rest.removeprefix("//")
+        elif kind in ("http", "https") and place.hostname and place.path in ("", "/") and not place.query:
+            self._path = None
+        else:
+            raise UsageError(
+                f"{address!r} is not the address of a service; give unix:/PATH.sock, http://HOST:PORT or "
+                "https://HOST:PORT, without a path"
+            )
+
+    def call(self, method: str, path: str, body: Any = None, kind: str = JSON, **query: Any) -> Any:
+        """Send a request and return the object of the answer's JSON; None if the answer has no body.
+
+        Args:
+            method: of HTTP.
+            path: such as ``/v1/graphs``.
+            body: an object for JSON, or the bytes of a body of another kind; None: no body.
+            kind: content type of the body.
+            query: parameters of the address; those that are None are left out.
+
+        Raises:
+            DgraphError: the error that the service answered with, see :func:`error_of`; or the service is away.
+        """
+        raw = self.fetch(method, path, body, kind, **query)
+        return json.loads(bytes(raw)) if len(raw) else None
+
+    def fetch(self, method: str, path: str, body: Any = None, kind: str = JSON, **query: Any) -> memoryview:
+        """Send a request and return the answer's body; arguments and errors as of :meth:`call`."""
+        with self._open(method, path, body, kind, query) as answer:
+            try:
+                return _whole(answer)
+            except (*LOST, OSError) as lost:
+                raise self._away(lost) from lost
+
+    def events(self, path: str, last: str | None = None) -> Iterator[tuple[str, dict]]:
+        """Yield id and data of the server-sent events of a path, until the stream ends.
+
+        Args:
+            path: of the stream.
+            last: id of the last event that was received; None: from the first.
+        """
+        headers = {"Accept": "text/event-stream"} | ({} if last is None else {"Last-Event-ID": last})
+        connection = self._connection()
+        try:
+            with self._answered(connection, "GET", path, None, headers) as answer:
+                number, lines = last or "", []
+                for line in answer:
+                    text = line.decode().rstrip("\r\n")
+                    field, _, value = text.partition(":")
+                    value = value.removeprefix(" ")
+                    if field == "id":
+                        number = value
+                    elif field == "data":
+                        lines.append(value)
+                    elif not text and lines:
+                        yield number, json.loads("\n".join(lines))
+                        lines = []
+        except (*LOST, OSError) as lost:
+            raise self._away(lost) from lost
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        held = self._of_thread.__dict__.pop("connection", None)
+        if held is not None:
+            held.close()
+
+    def _open(self, method: str, path: str, body: Any, kind: str, query: Mapping[str, Any]) -> http.client.HTTPResponse:
+        asked = {name: value for name, value in query.items() if value is not None}
+        target = f"{path}?{urlencode(asked)}" if asked else path
+        headers = {"Accept": JSON} | ({} if body is None else {"Content-Type": kind})
+        sent = json.dumps(body, allow_nan=False).encode() if body is not None and kind == JSON else body
+        held = getattr(self._of_thread, "connection", None)
+        if held is not None and held.sock is not None and select.select([held.sock], [], [], 0)[0]:
+            held.close()  # the service has closed the connection, which was idle
+        if held is None:
+            held = self._of_thread.connection = self._connection()
+        return self._answered(held, method, target, sent, headers)
+
+    def _answered(self, connection, method: str, target: str, body, headers: dict) -> http.client.HTTPResponse:
+        try:
+            connection.request(method, target, body, self._headers | headers)
+            answer = connection.getresponse()
+            if answer.status >= 400:
+                raise error_of(answer.status, bytes(_whole(answer)), answer.reason, self.address)
+            return answer
+        except (*LOST, OSError) as lost:
+            connection.close()
+            raise self._away(lost) from lost
+        except BaseException:  # an interrupt leaves half an answer on the connection
+            connection.close()
+            raise
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._path is not None:
+            return UnixConnection(self._path, self._timeout)
+        place = urlsplit(self.address)
+        kind = http.client.HTTPSConnection if place.scheme == "https" else TcpConnection
+        return kind(place.hostname or "", place.port, timeout=self._timeout)
+
+    def _away(self, lost: BaseException) -> OutputError:
+        why = getattr(lost, "strerror", None) or str(lost) or type(lost).__name__
+        return OutputError(
+            f"the service at {self.address} does not answer: {why}; check the address, and that `python -m dgraph "
+            "serve` runs there"
+        )
+
+
+def _whole(answer: http.client.HTTPResponse) -> memoryview:
+    """Read a body into one buffer."""
+    if answer.length is None or answer.length < 1 << 16:
+        return memoryview(answer.read())
+    buffer = np.empty(answer.length, np.uint8).data
+    at = 0
+    while at < len(buffer):
+        count = answer.readinto(buffer[at:])
+        if not count:
+            raise http.client.IncompleteRead(b"", len(buffer) - at)
+        at += count
+    return buffer

@@ -1,0 +1,268 @@
+"""``RemoteGraph``: a graph that a service keeps loaded."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dgraph._support.callers import users_frame
+from dgraph.errors import ConvergenceWarning, UsageError
+from dgraph.service.client.http_link import Link
+from dgraph.service.client.remote_job import Job
+
+if TYPE_CHECKING:
+    from dgraph.service.client.remote_result import RemoteResult
+
+SHORT_S = 0.5
+"""Seconds that the first request waits for the answer; longer runs are then followed by their events."""
+
+HERE = ("checkpoint", "previous", "trace")
+"""Settings of a run that belong to the processes that run it."""
+
+
+class RemoteGraph:
+    """A graph of a service. ``dgraph.bfs(graph, 1)`` and the other functions run it there.
+
+    Attributes:
+        name: in the service's catalogue.
+        version: the version that runs take; None: the newest.
+    """
+
+    def __init__(self, link: Link, record: Mapping[str, Any], version: int | None = None):
+        self._link, self._record = link, dict(record)
+        self.name: str = record["name"]
+        self.version = version
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Figures of the graph: n, m, arcs, directed, weight_type, ids, policy, fingerprint, notes, …."""
+        record = self._record
+        if record.get("state") == "loading":
+            record = self.refresh()._record
+        return (record.get("facts") or {}) | record
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self._figure("n")
+
+    @property
+    def m(self) -> int:
+        """Number of edges; an undirected edge counts once."""
+        return self._figure("m")
+
+    @property
+    def arcs(self) -> int:
+        """Number of arcs; an undirected edge counts twice."""
+        return self._figure("arcs")
+
+    @property
+    def directed(self) -> bool:
+        """True if an edge goes one way."""
+        return self._figure("directed")
+
+    @property
+    def weight_type(self) -> np.dtype | None:
+        """The dtype of the weights; None: every edge weighs 1."""
+        found = self._figure("weight_type")
+        return None if found is None else np.dtype(found)
+
+    @property
+    def state(self) -> str:
+        """State when it was last received: loading, ready or failed."""
+        return self._record["state"]
+
+    @property
+    def bytes_by_rank(self) -> list[int]:
+        """Bytes that the graph takes on each rank."""
+        return list(self._record.get("bytes_by_rank") or ())
+
+    def fingerprint(self) -> str:
+        """Return the hash of vertices, arcs and weights that the local graph has, too."""
+        return self._figure("fingerprint")
+
+    def refresh(self) -> RemoteGraph:
+        """Ask the service for the record, and return the graph."""
+        self._record = self._link.call("GET", f"/v1/graphs/{self.name}")
+        return self
+
+    def at(self, version: int) -> RemoteGraph:
+        """Return a handle of one version, whose answers later changes of the graph leave as they are."""
+        return RemoteGraph(self._link, self._record, version)
+
+    def submit(
+        self,
+        algorithm: str,
+        *,
+        mode: str = "stream",
+        priority: int | None = None,
+        timeout_s: float | None = None,
+        column: str | None = None,
+        write: str | None = None,
+        cache: bool = True,
+        report: bool = True,
+        validate: bool = False,
+        options: Any = None,
+        wait: float | None = None,
+        **parameters: Any,
+    ) -> Job:
+        """Submit a run and return its job, at once or after ``wait`` seconds.
+
+        Args:
+            algorithm: a name, such as "bfs".
+            mode: "stream", "stats", "mutate" (keeps a column with the graph), or "write" (writes a file).
+            priority: higher ones run first; None: the service's default.
+            timeout_s: seconds after which the run ends; None: the service's default.
+            column: name of the column of mode "mutate".
+            write: file of mode "write", under the service's data root.
+            cache: False computes the answer anew, also where the service holds that of an equal job.
+            report: False leaves out the report of the run, which takes about a millisecond.
+            validate: True proves the answer with its certificate; a wrong one raises ``ValidationFailed``.
+            options: :class:`~dgraph.Options` of the rounds, or a dict of its fields; None: the defaults.
+            wait: seconds to wait for the end; None: do not wait.
+            parameters: the algorithm's.
+
+        Raises:
+            UsageError: the service refuses the request.
+            OutputError: the service is away, or its queue is full.
+        """
+        settings = {
+            "priority": priority, "timeout_s": timeout_s, "column": column, "write": write,
+            "report": report, "cache": None if cache else False,
+            "validate": validate or None, "options": _chosen(options),
+        }  # fmt: skip
+        return self.post(algorithm, parameters, wait=wait, mode=mode, **settings)
+
+    def post(self, algorithm: str, parameters: Mapping[str, Any], wait: float | None = None, **settings: Any) -> Job:
+        """Submit a run as :meth:`submit` does, with the algorithm's parameters apart from the job's settings."""
+        if not isinstance(algorithm, str):
+            raise UsageError(
+                f"{type(algorithm).__name__} is code, and a service runs the algorithms it has, by name; give a name, "
+                "such as 'bfs', or run it on a local graph"
+            )
+        body = {"graph": self.name, "algorithm": algorithm, "parameters": _plain(parameters), "version": self.version}
+        body |= {key: value for key, value in settings.items() if value is not None}
+        return Job(self._link, self._link.call("POST", "/v1/jobs", body, wait=wait, top=1))
+
+    def run(self, algorithm: str, **settings: Any) -> RemoteResult:
+        """Run an algorithm and return its result; keywords as of :meth:`submit`. A KeyboardInterrupt cancels the job.
+
+        Raises:
+            DgraphError: the error of the service, of the class that a local run would raise.
+        """
+        return self._followed(algorithm, None, settings)
+
+    def run_remotely(self, algorithm: Any, *, progress: Any = None, **settings: Any) -> RemoteResult:
+        """Run an algorithm for :func:`dgraph.run`; ``progress`` gets phases and rounds as of a local run."""
+        for name in HERE:
+            if settings.pop(name, None):
+                raise UsageError(
+                    f"{name}= belongs to a run of this process, and {self.name} is a graph of a service; leave it out"
+                )
+        return self._followed(algorithm, progress, settings)
+
+    def _followed(self, algorithm: str, progress: Any, settings: dict[str, Any]) -> RemoteResult:
+        from dgraph._support import interrupts
+
+        with interrupts.deferred():  # an interrupt before the id is known would leave the job running
+            job = self.submit(algorithm, wait=SHORT_S, **settings)
+        result = job.wait(None if progress is None else _shown(progress)).result()
+        if not result.converged:
+            _warn(algorithm, result.limit)
+        return result
+
+    def estimate(self, algorithm: str, **parameters: Any) -> dict[str, Any]:
+        """Return the memory that a run would take on each rank, the memory there is, and whether it fits."""
+        body = {"graph": self.name, "algorithm": algorithm, "parameters": _plain(parameters)}
+        return self._link.call("POST", "/v1/estimate", body)
+
+    def path(self, source: int | str, target: int | str, *, weighted: bool | None = None) -> list:
+        """Return the vertices of a shortest path; ``[]`` if there is none.
+
+        Args:
+            source: its first vertex.
+            target: its last vertex.
+            weighted: False counts hops; None: weights where the graph has some.
+        """
+        body: dict[str, Any] = {"source": _scalar(source), "target": _scalar(target)}
+        if weighted is not None:
+            body["weighted"] = weighted
+        return self._link.call("POST", f"/v1/graphs/{self.name}/path", body)["vertices"]
+
+    def change(self, add: Any = None, remove: Any = None) -> RemoteGraph:
+        """Add and remove edges, and return the new version; this handle's version stays as it is.
+
+        Args:
+            add: rows of source, target and perhaps weight: a list of lists; None: none.
+            remove: rows of source and target; None: none.
+        """
+        body = {name: [list(map(_scalar, row)) for row in rows] for name, rows in (("add", add), ("remove", remove))
+                if rows is not None}  # fmt: skip
+        made = self._link.call("POST", f"/v1/graphs/{self.name}/edges", body)
+        return RemoteGraph(self._link, self.refresh()._record, made["version"])
+
+    def pin(self, pinned: bool = True) -> RemoteGraph:
+        """Keep the graph in memory, or allow the service to evict it."""
+        self._record = self._link.call("PATCH", f"/v1/graphs/{self.name}", {"pinned": pinned})
+        return self
+
+    def drop(self) -> None:
+        """Remove the graph from the service, with all its versions."""
+        self._link.call("DELETE", f"/v1/graphs/{self.name}")
+
+    def _figure(self, name: str) -> Any:
+        facts = self.facts
+        if name not in facts:
+            raise UsageError(f"the graph {self.name} is {facts.get('state', 'not ready')}: {name} is not known yet")
+        return facts[name]
+
+    def __repr__(self) -> str:
+        record = self._record | (self._record.get("facts") or {})
+        size = f", {record['n']:,} vertices, {record['m']:,} edges" if "n" in record else ""
+        version = "" if self.version is None else f", version {self.version}"
+        return f"<RemoteGraph {self.name} at {self._link.address}: {record['state']}{size}{version}>"
+
+
+def _chosen(options: Any) -> dict[str, Any] | None:
+    """Return the fields of options that are not the defaults."""
+    if options is None or isinstance(options, Mapping):
+        return None if options is None else dict(options)
+    return {each.name: value for each in fields(options) if (value := getattr(options, each.name)) != each.default}
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as JSON has them: vertices that are keys become text."""
+    out: dict[str, Any] = {}
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            out[name] = {str(_scalar(key)): _scalar(each) for key, each in value.items()}
+        elif isinstance(value, (list, tuple, np.ndarray)):
+            out[name] = [_scalar(each) for each in value]
+        elif value is not None:
+            out[name] = _scalar(value)
+    return out
+
+
+def _scalar(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _shown(progress: Any):
+    """Return a receiver of events that shows them to a ``Progress``."""
+
+    def seen(event: dict[str, Any]) -> None:
+        if "phase" in event:
+            progress.phase(event["phase"])
+        elif "round" in event:
+            progress.round(event["round"], event.get("active", 0))
+
+    return seen
+
+
+def _warn(algorithm: str, limit: str | None) -> None:
+    text = f"{algorithm} did not converge: it was stopped after {limit or 'a limit'}; allow more rounds"
+    warnings.warn(text, ConvergenceWarning, stacklevel=users_frame())

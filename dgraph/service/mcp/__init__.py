@@ -1,0 +1,1 @@
+"""Model Context Protocol over a service: tools with which an agent finds graphs, runs algorithms and reads answers."""

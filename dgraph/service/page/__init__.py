@@ -1,0 +1,1 @@
+"""The service's web page: static files that the front serves at ``/``."""

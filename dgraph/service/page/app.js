@@ -1,0 +1,307 @@
+// The page: polls graphs, jobs and health, follows the chosen job's events, and draws what changed.
+import { call, follow } from "./api.js";
+import { PARTS, ago, bars, breakdown, bytes, count, figure, legend, make, rounds, seconds, table } from "./figures.js";
+import { fill, read } from "./form.js";
+import { themed } from "./theme.js";
+
+const at = id => document.getElementById(id);
+const ENDED = ["done", "failed", "cancelled"];
+const TOP = 10;
+const state = { graphs: [], jobs: [], algorithms: [], chosen: null, record: null, points: [], phase: "", report: null, rows: null, stop: () => {} };
+const drawn = {};
+
+// Draws a part of the page only if what it shows has changed, so that focus and selection stay.
+function draw(id, shown, nodes) {
+  const key = JSON.stringify(shown);
+  if (drawn[id] === key) return;
+  const made = nodes().filter(Boolean), old = document.activeElement;
+  const kept = old && at(id).contains(old) ? old.dataset.key : null;
+  at(id).replaceChildren(...made);
+  drawn[id] = key;
+  if (kept) at(id).querySelector(`[data-key="${CSS.escape(kept)}"]`)?.focus();
+}
+
+const pill = name => make("span", { class: `pill ${name}` }, name);
+const empty = text => make("p", { class: "empty" }, text);
+
+function notice(error) {
+  at("notice").hidden = !error;
+  if (!error) return;
+  at("notice").textContent = error.status === 401
+    ? "Your login has ended. Make a new one where the service runs, and open its address: curl --unix-socket STATE/service.sock -X POST http://localhost/v1/login"
+    : error.message;
+}
+
+async function health() {
+  let found;
+  try {
+    found = await call("GET", "/healthz");
+  } catch (error) {
+    at("health").replaceChildren(make("span", { class: "dot down" }), "the service does not answer");
+    throw error;
+  }
+  const up = found.ranks === "up", running = state.jobs.filter(job => job.state === "running").length;
+  const waiting = state.jobs.filter(job => job.state === "queued").length;
+  const words = [up ? "ranks up" : `ranks ${found.ranks}: jobs wait`];
+  if (running) words.push(`${running} running`);
+  if (waiting) words.push(`${waiting} queued`);
+  if (!running && !waiting) words.push("idle");
+  if (found.restarts) words.push(`${found.restarts} restart${found.restarts > 1 ? "s" : ""}`);
+  draw("health", words, () => [make("span", { class: `dot ${up ? "up" : "waiting"}` }), words.join(" · ")]);
+}
+
+async function graphs() {
+  state.graphs = (await call("GET", "/v1/graphs")).graphs;
+  draw("graphs-body", state.graphs, () => state.graphs.length ? [make("ul", { class: "graphs" }, ...state.graphs.map(graph))]
+    : [empty("No graph is loaded. Load one below: a file of the data root, or a generator such as grid:900x900.")]);
+  if (!state.graphs.length && !at("loader").dataset.seen) at("loader").open = at("loader").dataset.seen = true;
+  const names = state.graphs.filter(each => each.state !== "failed").map(each => each.name);
+  const before = at("graph").value;
+  draw("graph", names, () => names.map(name => make("option", { value: name }, name)));
+  if (names.includes(before)) at("graph").value = before;
+  at("ask").querySelector(".main").disabled = at("estimate").disabled = !names.length;
+}
+
+function graph(each) {
+  const facts = each.facts || {}, held = each.bytes_by_rank || [], most = Math.max(...held, 1);
+  const size = held.reduce((sum, value) => sum + value, 0);
+  const words = each.state === "ready"
+    ? `${count(facts.n)} vertices · ${count(facts.m)} ${facts.directed ? "arcs" : "edges"}${facts.weight_type ? " · weighted" : ""}${each.version > 1 ? ` · version ${each.version}` : ""} · ${bytes(size)}${held.length > 1 ? `, at most ${bytes(most)} a rank` : ""}`
+    : each.state === "loading" ? "loading; jobs on it wait" : `failed: ${(each.error || {}).message || (each.error || {}).detail || "see the log"}`;
+  return make("li", {},
+    make("p", { class: "title" }, make("b", {}, each.name), each.state === "ready" ? null : pill(each.state), each.pinned ? make("span", { class: "pill" }, "pinned") : null,
+      make("button", { type: "button", class: "quiet", "data-key": `pin-${each.name}`, onclick: () => change("PATCH", each.name, { pinned: !each.pinned }) }, each.pinned ? "Unpin" : "Pin"),
+      make("button", { type: "button", class: "quiet", "data-key": `drop-${each.name}`, disabled: each.pinned, "aria-label": `Remove ${each.name}`, onclick: event => confirmed(event.target, () => change("DELETE", each.name)) }, "Remove")),
+    make("p", { class: each.state === "failed" ? "bad" : "note" }, words),
+    held.length > 1 ? bars({ memory: held }, bytes) : null);
+}
+
+// Asks once more before something is removed.
+function confirmed(button, act) {
+  if (button.dataset.sure) return act();
+  const before = button.textContent;
+  button.dataset.sure = "1";
+  button.textContent = "Really remove?";
+  setTimeout(() => { delete button.dataset.sure; button.textContent = before; }, 4000);
+}
+
+async function change(method, name, body) {
+  try {
+    await call(method, `/v1/graphs/${encodeURIComponent(name)}`, body);
+    await graphs();
+  } catch (error) { notice(error); }
+}
+
+async function jobs() {
+  state.jobs = (await call("GET", "/v1/jobs?limit=30")).jobs;
+  const shown = state.jobs.map(job => [job.id, job.state, job.rounds ?? job.round, job.seconds, ago(job.created), state.chosen]);
+  draw("jobs-body", shown, () => state.jobs.length ? [table(
+    [["Job", ""], ["Graph", ""], ["State", ""], ["Rounds", "number wide"], ["Time", "number"], ["Submitted", "number wide"]],
+    state.jobs.map(job => make("tr", { class: job.id === state.chosen ? "chosen" : "" },
+      make("td", {}, make("button", { type: "button", class: "link", "data-key": job.id, "aria-pressed": String(job.id === state.chosen), onclick: () => choose(job) }, job.algorithm)),
+      make("td", {}, job.graph), make("td", {}, pill(job.state)), make("td", { class: "number wide" }, count(job.rounds ?? job.round)),
+      make("td", { class: "number" }, job.cached ? "cached" : seconds(job.seconds)), make("td", { class: "number wide" }, ago(job.created)))),
+    "Jobs, the newest first")] : [empty("No job has run yet. Choose a graph and an algorithm, and press Run.")]);
+}
+
+// Shows a job, and follows it to its end.
+function choose(job) {
+  state.stop();
+  Object.assign(state, { chosen: job.id, record: job, points: [], phase: "", report: null, rows: null, stop: () => {} });
+  showJob();
+  if (ENDED.includes(job.state)) return ended();
+  let waiting = false;
+  state.stop = follow(job.id, (kind, data) => {
+    if (kind === "round") state.points.push({ round: data.round, active: data.active });
+    if (kind === "phase") state.phase = data.phase;
+    if (kind === "state") state.record = { ...state.record, ...data };
+    if (kind === "round") state.record = { ...state.record, round: data.round };
+    if (kind === "state" && ENDED.includes(data.state)) return ended();
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; showJob(); });
+  });
+  jobs().catch(notice);
+}
+
+async function ended() {
+  const id = state.chosen, path = `/v1/jobs/${encodeURIComponent(id)}`;
+  try {
+    const record = await call("GET", path);
+    if (state.chosen !== id) return;
+    state.record = record;
+    showJob();
+    jobs().catch(notice);
+    if (record.state !== "done") return;
+    const wanted = [call("GET", `${path}/report`).catch(() => null)];
+    if (record.mode === "stream") wanted.push(call("GET", `${path}/result?format=json&top=${TOP}`).catch(error => ({ error: error.message })));
+    const [report, rows] = await Promise.all(wanted);
+    if (state.chosen !== id) return;
+    Object.assign(state, { report, rows: rows || null });
+    showJob();
+  } catch (error) { notice(error); }
+}
+
+function showJob() {
+  const job = state.record, live = !ENDED.includes(job.state);
+  at("job").setAttribute("aria-busy", String(live));
+  draw("job-body", [job, state.points.length, state.phase, state.report !== null, state.rows], () => {
+    const given = Object.entries(job.parameters || {}).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`);
+    const facts = [`${count(job.rounds ?? job.round)} rounds`];
+    if (job.seconds !== null && job.seconds !== undefined) facts.push(job.cached ? "answered from the cache" : seconds(job.seconds));
+    if (live && state.phase && !state.points.length) facts.push(state.phase);
+    const summary = Object.entries(job.summary || {}).filter(([, value]) => typeof value !== "object" || value === null);
+    return [
+      make("p", { class: "title" }, make("b", {}, `${job.algorithm} on ${job.graph}`), pill(job.state),
+        live ? make("button", { type: "button", class: "danger", "data-key": "cancel", onclick: cancel }, "Cancel") : null),
+      make("p", { class: "note" }, [...given, ...facts].join(" · ")),
+      job.error ? make("p", { class: "bad" }, job.error.message || job.error.detail || String(job.error)) : null,
+      job.state === "cancelled" ? make("p", { class: "note" }, "It was cancelled; its record stays in the list.") : null,
+      job.converged === false ? make("p", { class: "bad" }, `Not converged: stopped after ${job.limit}.`) : null,
+      summary.length ? make("dl", { class: "facts" }, ...summary.map(([name, value]) => make("div", {}, make("dt", {}, name.replaceAll("_", " ")),
+        make("dd", {}, typeof value === "number" ? Number.isInteger(value) ? count(value) : figure(value, 5) : String(value))))) : null,
+      ...answerRows(job), ...roundsFigure(), ...rankFigures(),
+    ];
+  });
+}
+
+function answerRows(job) {
+  if (!state.rows) return [];
+  if (state.rows.error) return [make("h3", {}, "Answer"), make("p", { class: "note" }, state.rows.error)];
+  const names = Object.keys(state.rows.columns), columns = Object.values(state.rows.columns), path = `/v1/jobs/${encodeURIComponent(job.id)}/result`;
+  const cell = (value, i) => value === null ? "–" : typeof value !== "number" || i === 0 ? String(value) : Number.isInteger(value) ? count(value) : figure(value, 6);
+  const rows = (columns[0] || []).map((_, i) => make("tr", {}, ...columns.map((values, at) => make("td", { class: "number" }, cell(values[i], at)))));
+  return [make("h3", {}, names[1] ? `Largest ${names[1].replaceAll("_", " ")}` : "Answer"),
+    rows.length ? table(names.map(name => [name.replaceAll("_", " "), "number"]), rows, "First rows of the answer") : empty("No row has a value."),
+    make("p", { class: "note" }, `${count(state.rows.rows)} rows in all: `, ...["arrow", "parquet", "json"].flatMap((kind, i) => [i ? ", " : "", make("a", { href: `${path}?format=${kind}`, download: true }, kind)]))];
+}
+
+function roundsFigure() {
+  const kept = state.report?.rounds?.kept;
+  const points = kept?.length ? kept.map(row => ({ round: row.round, active: row.frontier_vertices })) : state.points;
+  if (points.length < 2) return [];
+  return [make("h3", {}, "Active vertices by round"), rounds(thinned(points), Math.max(at("job-body").clientWidth, 240))];
+}
+
+function thinned(points) {
+  const step = Math.ceil(points.length / 600);
+  return points.filter((_, i) => i % step === 0 || i === points.length - 1);
+}
+
+function rankFigures() {
+  const found = state.report && breakdown(state.report);
+  if (!found) return [];
+  const out = [];
+  if (found.parts) out.push(make("h3", {}, "Time in rounds, by rank"), legend(PARTS.filter(name => name in found.parts)), bars(found.parts, seconds));
+  if (found.whole) out.push(make("h3", {}, "Whole run, by rank"), legend(Object.keys(found.whole)), bars(found.whole, seconds));
+  return out;
+}
+
+async function cancel() {
+  try {
+    await call("DELETE", `/v1/jobs/${encodeURIComponent(state.chosen)}`);
+    state.stop();
+    await ended();
+  } catch (error) { notice(error); }
+}
+
+async function memory() {
+  if (state.jobs.some(job => job.state === "running")) return;
+  const found = (await call("GET", "/v1/memory")).by_rank;
+  const shown = found.map(rank => [rank.host_used >> 20, rank.device_used >> 20]);
+  draw("memory-body", shown, () => {
+    const gpu = found.some(rank => rank.device_total);
+    const parts = [make("p", { class: "note" }, "Process memory of each rank."), bars({ memory: found.map(rank => rank.host_used || 0) }, bytes)];
+    if (gpu) parts.push(make("p", { class: "note" }, "GPU memory in use; grey is free."), bars({ memory: found.map(rank => rank.device_used || 0), idle: found.map(rank => Math.max((rank.device_total || 0) - (rank.device_used || 0), 0)) }, bytes));
+    return parts;
+  });
+}
+
+const algorithm = () => state.algorithms.find(each => each.name === at("algorithm").value);
+const textIds = () => (state.graphs.find(each => each.name === at("graph").value)?.facts || {}).ids === "string";
+
+function choices() {
+  const chosen = algorithm();
+  at("about").textContent = (chosen.help || "").replaceAll("``", "");
+  at("more").hidden = !fill(chosen.parameters, at("needed"), at("optional"));
+}
+
+function say(id, text, bad = false) {
+  at(id).textContent = text;
+  at(id).className = bad ? "bad" : "note";
+}
+
+function query() {
+  return { graph: at("graph").value, algorithm: at("algorithm").value, parameters: read(at("ask"), algorithm().parameters, textIds()) };
+}
+
+at("ask").addEventListener("submit", async event => {
+  event.preventDefault();
+  say("answer", "");
+  try {
+    const job = await call("POST", `/v1/jobs?top=${TOP}`, { ...query(), report: true });
+    choose(job);
+    if (innerWidth < 900) at("job").scrollIntoView({ behavior: "smooth" });
+  } catch (error) { say("answer", error.message, true); }
+});
+
+at("estimate").addEventListener("click", async () => {
+  try {
+    const found = await call("POST", "/v1/estimate", query());
+    const most = Math.max(...found.bytes_by_rank), free = found.available_by_rank.filter(each => each !== null);
+    say("answer", `A run takes ${bytes(most)} a rank; ${free.length ? `${bytes(Math.min(...free))} are free` : "the free memory is not known"}. It ${found.fits ? "fits" : "does not fit"}.`, !found.fits);
+  } catch (error) { say("answer", error.message, true); }
+});
+
+at("load").addEventListener("submit", async event => {
+  event.preventDefault();
+  const given = Object.fromEntries([...new FormData(at("load"))].map(([name, value]) => [name, value.trim()]));
+  const options = given.weights ? { weights: given.weights } : {};
+  try {
+    await call("POST", "/v1/graphs", { name: given.name, source: given.source, options });
+    at("load").reset();
+    say("loaded", `${given.name} is loading.`);
+    await graphs();
+  } catch (error) { say("loaded", error.message, true); }
+});
+
+at("algorithm").addEventListener("change", choices);
+
+// Repeats a poll, more slowly while the page is hidden; returns after its first turn.
+async function every(pause, work) {
+  const turn = async () => {
+    if (!document.hidden) {
+      try {
+        await work();
+        if (!at("notice").hidden && work === jobs) notice(null);
+      } catch (error) { if (error.status === 401 || error.status === 0) notice(error); }
+    }
+    setTimeout(turn, pause);
+  };
+  await turn();
+}
+
+themed(at("theme"));
+addEventListener("resize", () => { delete drawn["job-body"]; if (state.record) showJob(); });
+await every(2000, jobs);
+await every(3000, graphs);
+every(3000, health);
+every(5000, memory);
+for (;;) {
+  try {
+    state.algorithms = (await call("GET", "/v1/algorithms")).algorithms;
+    break;
+  } catch (error) {
+    notice(error);
+    await new Promise(again => setTimeout(again, 2000));
+  }
+}
+at("algorithm").replaceChildren(...state.algorithms.map(each => make("option", { value: each.name }, each.name)));
+if (state.jobs.length) {
+  const last = state.jobs[0];
+  if ([...at("graph").options].some(option => option.value === last.graph)) at("graph").value = last.graph;
+  if (state.algorithms.some(each => each.name === last.algorithm)) at("algorithm").value = last.algorithm;
+  choose(last);
+}
+choices();
+document.body.dataset.ready = "true";

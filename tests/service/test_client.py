@@ -1,0 +1,309 @@
+"""The client against a service of its own processes: answers, columns and errors are those of a local run."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+from children import ROOT, environment
+
+import dgraph
+from dgraph.errors import Cancelled, DataError, OutputError, UsageError
+from dgraph.service.client.http_link import Link
+from dgraph.service.client.problems import class_of, error_of, error_of_job
+
+pytestmark = pytest.mark.starts_children
+
+CALLS = {"who": ["ann", "bob", "ann", "zoë"], "whom": ["bob", "ann", "cy, jr", "yan"], "minutes": [3, 4, 5, 6]}
+RUNS = [
+    ("bfs", {"source": 1}),
+    ("bfs", {"source": np.int64(1), "depth_limit": 5, "return_predecessors": False}),
+    ("sssp", {"source": 1, "cutoff": 4000}),
+    ("cc", {}),
+    ("pagerank", {"personalization": {5: 1.0, np.int64(9): 3}}),
+    ("kcore", {}),
+    ("color", {}),
+]
+
+
+@pytest.fixture(scope="module")
+def client(live):
+    with dgraph.connect(live.unix) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def rome(client):
+    return client.graph("rome")
+
+
+@pytest.fixture(scope="module")
+def local():
+    return dgraph.Graph.load(ROOT / "tests/data/rome99.gr")
+
+
+@pytest.fixture(scope="module")
+def pair(client):
+    """Return a graph whose vertices have names, at the service and here."""
+    frame = pandas.DataFrame(CALLS)
+    there = client.put("calls", frame, directed=False, merge="sum")
+    return there, dgraph.Graph.from_pandas(frame, "who", "whom", "minutes", directed=False, merge="sum")
+
+
+def same_columns(found, wanted):
+    assert list(found) == list(wanted)
+    for name in wanted:
+        assert found[name].dtype == wanted[name].dtype, name
+        np.testing.assert_array_equal(found[name], wanted[name])
+
+
+def same(found, wanted, tmp_path):
+    """Check that two results cannot be told apart by what they offer."""
+    column = list(wanted.columns)[1]
+    assert repr(found).splitlines()[1:] == repr(wanted).splitlines()[1:]
+    same_columns(found.top(4), wanted.top(4))
+    vertex = wanted.columns["vertex"][3]
+    vertex = vertex if isinstance(vertex, str) else int(vertex)
+    assert found.value(vertex) == wanted.value(vertex)
+    same_columns(found.gather(), wanted.gather())
+    same_columns(found.columns, wanted.columns)
+    assert found.to_arrow().equals(wanted.to_arrow())
+    assert pa.table(found).equals(pa.table(wanted))
+    pandas.testing.assert_frame_equal(found.to_pandas(), wanted.to_pandas())
+    assert found.to_polars().equals(wanted.to_polars())
+    same_columns(found.top(4, column), wanted.top(4, column))
+    assert found.value(vertex, column) == wanted.value(vertex, column)
+    assert sorted(found.to_networkx().nodes(data=True)) == sorted(wanted.to_networkx().nodes(data=True))
+    for name, result in (("there.csv", found), ("here.csv", wanted)):
+        result.save(tmp_path / name)
+    assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
+    assert (found.summary, found.rounds, found.converged) == (wanted.summary, wanted.rounds, wanted.converged)
+    assert found.report["graph"]["fingerprint"] == wanted.report["graph"]["fingerprint"]
+
+
+@pytest.mark.parametrize(("name", "given"), RUNS, ids=[f"{name}{i}" for i, (name, _) in enumerate(RUNS)])
+def test_answers_are_those_of_a_local_run(rome, local, tmp_path, name, given):
+    found, wanted = getattr(dgraph, name)(rome, **given), getattr(dgraph, name)(local, **given)
+    same(found, wanted, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["sssp", "cc"])
+def test_answers_with_names(pair, tmp_path, name):
+    given = {"source": "ann"} if name == "sssp" else {}
+    found, wanted = dgraph.run(name, pair[0], **given), dgraph.run(name, pair[1], **given)
+    same(found, wanted, tmp_path)
+    if name == "sssp":
+        assert found.path("cy, jr") == ["ann", "cy, jr"]
+        assert found.path("yan") == []
+        assert found.value("yan") == np.iinfo(np.int64).max
+
+
+def test_a_path_is_the_local_one(rome, local):
+    wanted = dgraph.bfs(local, 1).path(50)
+    assert dgraph.bfs(rome, 1).path(50) == wanted
+    assert rome.path(1, 50, weighted=False) == wanted
+
+
+def test_facts_of_a_graph(rome, local, client):
+    assert (rome.n, rome.m, rome.arcs, rome.directed) == (local.n, local.m, local.arcs, local.directed)
+    assert rome.weight_type == local.weight_type
+    assert rome.fingerprint() == local.fingerprint()
+    assert rome.name in [graph.name for graph in client.graphs()]
+    assert f"{local.n:,} vertices" in repr(rome)
+    estimate = rome.estimate("pagerank")
+    assert estimate["fits"]
+    assert min(estimate["bytes_by_rank"]) > 0
+
+
+@pytest.mark.parametrize("make", [polars.DataFrame, pa.table])
+def test_tables_that_are_sent(client, pair, make):
+    graph = client.put("sent", make(CALLS), directed=False, merge="sum", columns="who,whom,minutes")
+    assert graph.fingerprint() == pair[1].fingerprint()
+
+
+def test_numbers_that_are_sent(client):
+    edges = {"source": [0, 5, 7], "target": [5, 7, 0], "weight": [0.5, 1.5, 2.0]}
+    graph = client.put("numbers", pa.table(edges))
+    wanted = dgraph.sssp(dgraph.Graph.from_arrow(pa.table(edges), "source", "target", "weight"), 5)
+    assert dgraph.sssp(graph, 5).to_arrow().equals(wanted.to_arrow())
+    graph.drop()
+    with pytest.raises(UsageError, match="numbers"):
+        client.graph("numbers")
+
+
+def test_a_client_imports_neither_numba_nor_mpi(live):
+    code = (
+        "import sys, dgraph; graph = dgraph.connect(sys.argv[1]).graph('rome'); result = dgraph.bfs(graph, source=1); "
+        "print(result.path(50), result.top(3), result); "
+        "print(dgraph.run('cc', graph).columns['labels'][:3]); "
+        "print(sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, live.unix],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(eval(done.stdout.splitlines()[-1]))
+    assert {"dgraph", "numpy", "pyarrow"} <= loaded
+    heavy = {"numba", "llvmlite", "mpi4py", "cupy", "pandas", "polars", "pymetis", "rich", "scipy", "networkx"}
+    assert loaded & heavy == set()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda s, g: s.graph("nope"), UsageError, "'nope'.*known are"),
+        (lambda s, g: dgraph.bfs(g, 10**9), UsageError, "1000000000 is not a vertex"),
+        (lambda s, g: dgraph.bfs(g, 1, depth=3), UsageError, "unknown parameter of bfs 'depth'"),
+        (lambda s, g: dgraph.run("dfs", g), UsageError, "unknown algorithm 'dfs'"),
+        (lambda s, g: s.load("x", "../secret.txt"), UsageError, "data root"),
+        (lambda s, g: s.put("x", pa.table({"source": [-1], "target": [2]})), DataError, "-1"),
+        (lambda s, g: s.put("x", [1, 2]), UsageError, "got list; give a data frame"),
+        (lambda s, g: dgraph.bfs(g, 1, options={"speed": 1}), UsageError, "speed"),
+        (lambda s, g: dgraph.bfs(g, 1, checkpoint="c"), UsageError, "checkpoint= belongs"),
+        (lambda s, g: dgraph.run(object(), g), UsageError, "object is code"),
+        (lambda s, g: g.run("pagerank", tol=0, max_iter=10**7, timeout_s=0.3), OutputError, "0.3"),
+        (lambda s, g: s.job("nope"), UsageError, "'nope'"),
+        (lambda s, g: dgraph.cc(g).path(1), UsageError, "cc finds none"),
+        (lambda s, g: dgraph.bfs(g, 1).value(1, "colour"), UsageError, "colour"),
+    ],
+)
+def test_errors_have_the_classes_of_local_ones(client, rome, call, kind, words):
+    with pytest.raises(kind, match=words) as caught:
+        call(client, rome)
+    assert type(caught.value) is kind
+
+
+def test_an_interrupt_cancels_the_job(client, rome):
+    threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        dgraph.pagerank(rome, tol=0, max_iter=10**8)
+    job = next(client.jobs(graph="rome"))
+    end = time.monotonic() + 10
+    while job.refresh().state == "running" and time.monotonic() < end:
+        time.sleep(0.02)
+    assert (job.state, job.record["algorithm"]) == ("cancelled", "pagerank")
+    with pytest.raises(Cancelled, match="cancelled"):
+        job.result()
+
+
+def test_events_of_a_job(rome):
+    job = rome.submit("pagerank", tol=0, max_iter=20_000, cache=False)
+    rounds = [event["round"] for event in job.events() if "round" in event]
+    assert rounds == sorted(set(rounds))
+    assert rounds
+    assert job.wait().record["round"] == 20_000
+
+
+def test_a_run_that_a_limit_ended_warns(rome):
+    with pytest.warns(dgraph.ConvergenceWarning, match="3 rounds") as caught:
+        result = dgraph.pagerank(rome, tol=1e-15, max_iter=3)
+    assert not result.converged
+    assert caught[0].filename == __file__
+
+
+def test_options_and_a_certificate(rome):
+    result = dgraph.bfs(rome, 2, options=dgraph.Options(direction="push"), validate=True)
+    assert result.report["outcome"]["validation"]["passed"]
+    assert set(result.report["rounds"]["by_direction"]) == {"push"}
+
+
+def test_jobs_are_listed_newest_first(client, rome):
+    made = [rome.submit("bfs", source=source) for source in (1, 2, 3)]
+    assert [job.wait().record["summary"]["source"] for job in made] == [1, 2, 3]
+    listed = [job.id for job, _ in zip(client.jobs(), range(3), strict=False)]
+    assert listed == [job.id for job in reversed(made)]
+    assert client.job(made[0].id).result().top(1).keys() == {"vertex", "distance"}
+    assert {job.state for job in client.jobs(state="failed")} <= {"failed"}
+
+
+def test_threads_share_a_client(rome, local):
+    wanted = {source: dgraph.bfs(local, source).summary for source in range(1, 9)}
+    found = {}
+
+    def work(source):
+        found[source] = dgraph.bfs(rome, source).summary
+
+    threads = [threading.Thread(target=work, args=(source,)) for source in wanted]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert found == wanted
+
+
+def test_tcp_needs_a_token(live, tmp_path):
+    with pytest.raises(UsageError, match="token"):
+        dgraph.connect(live.tcp, token="wrong")
+
+
+@pytest.mark.parametrize("address", ["/run/x.sock", "unix:", "tcp://x:1", "http://h:1/login?token=3", ""])
+def test_addresses_of_another_form(address):
+    with pytest.raises(UsageError, match="is not the address of a service"):
+        dgraph.connect(address)
+
+
+def test_nothing_answers(tmp_path):
+    with pytest.raises(OutputError, match=r"does not answer.*No such file.*serve"):
+        dgraph.connect(f"unix:{tmp_path}/none.sock")
+
+
+def test_a_connection_that_the_service_closed_is_opened_again(tmp_path):
+    path = str(tmp_path / "s")
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen()
+
+    def serve():
+        for _ in range(2):
+            connection, _ = server.accept()
+            connection.recv(4096)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            connection.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    link = Link(f"unix:{path}", None, 5.0)
+    assert link.call("GET", "/") == {}
+    time.sleep(0.05)
+    assert link.call("GET", "/") == {}
+    thread.join()
+    link.close()
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "words"),
+    [
+        (404, b'{"detail": "no such graph"}', UsageError, "no such graph"),
+        (422, b'{"detail": "bad line 3", "type": "urn:dgraph:problem:DataError"}', DataError, "bad line 3"),
+        (429, b'{"title": "Too Many Requests"}', OutputError, "Too Many"),
+        (503, b"<html>", OutputError, "answered 503"),
+        (500, b"", dgraph.InternalError, "answered 500"),
+        (401, b'{"detail": "no token"}', UsageError, "pass token="),
+    ],
+)
+def test_problem_documents(status, body, kind, words):
+    error = error_of(status, body, "reason", "unix:/s")
+    assert type(error) is kind
+    assert words in str(error)
+
+
+def test_kinds_of_errors_have_a_class_each():
+    from dgraph.service.messages import KINDS
+
+    assert all(issubclass(class_of(kind), dgraph.DgraphError) for kind in KINDS)
+    assert type(error_of_job("7", "cancelled", None)) is Cancelled
+    assert str(error_of_job("7", "failed", {"kind": "DataError", "message": "line 3"})) == "line 3"

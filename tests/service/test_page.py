@@ -1,0 +1,154 @@
+"""The web page in headless Chromium, against a service of its own processes."""
+
+import os
+import re
+import shutil
+from urllib.parse import urlsplit
+
+import pytest
+from children import ROOT
+
+import dgraph
+
+pytestmark = pytest.mark.starts_children
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = (
+    "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+SLOW = {"tol": "0", "max_iter": "100000000"}
+
+if CHROMIUM is None:
+    pytest.skip("no chromium: apt-get install chromium", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, chromium_sandbox=os.getuid() != 0)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, live):
+    """Return a function that logs in to the page; at the end no script failed and nothing came from elsewhere."""
+    contexts, faults, hosts = [], [], set()
+
+    def open_page(size=WIDE, scheme="light"):
+        context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+        page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+        page.goto(live.login())
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [text for text in faults if "the server responded with a status of 4" not in text] == []
+    assert len(hosts) == 1, hosts
+
+
+def ask(page, graph, algorithm, **parameters):
+    page.select_option("#graph", graph)
+    page.select_option("#algorithm", algorithm)
+    if parameters and not page.locator("#more").evaluate("node => node.open || node.hidden"):
+        page.click("#more > summary")
+    for name, value in parameters.items():
+        page.fill(f"#parameter-{name}", str(value))
+    page.click("#ask button.main")
+
+
+def rounds_after(page, least):
+    """Wait until the job shows more rounds; the page's policy forbids ``wait_for_function``, which evaluates text."""
+    for _ in range(300):
+        found = re.search(r"([\d,]+) rounds", page.inner_text("#job .note"))
+        if found and (count := int(found[1].replace(",", ""))) > least:
+            return count
+        page.wait_for_timeout(50)
+    raise AssertionError(page.inner_text("#job"))
+
+
+def test_a_query_from_the_form_to_the_answer(opened):
+    page = opened()
+    ask(page, "rome", "sssp", source=1)
+    page.wait_for_selector("#job table")
+    assert page.inner_text("#job .title b") == "sssp on rome"
+    rows = [row.inner_text().split("\t") for row in page.locator("#job tbody tr").all()]
+    wanted = dgraph.sssp(dgraph.Graph.load(ROOT / "tests/data/rome99.gr"), 1).top(10)
+    shown = [[str(v), f"{d:,}"] for v, d in zip(*(values.tolist() for values in wanted.values()), strict=True)]
+    assert rows == shown
+    assert page.locator("#job svg").get_attribute("aria-label").startswith("active vertices by round")
+    page.wait_for_selector("#job .bars .compute")
+    assert "3,353" in page.inner_text("#graphs-body")
+    assert "sssp" in page.inner_text("#jobs tbody tr:first-child")
+    assert page.inner_text("#health").startswith("ranks up")
+    page.click("#estimate")
+    page.wait_for_selector("#answer:has-text('It fits')")
+    with page.expect_download() as download:
+        page.click("#job a:has-text('parquet')")
+    assert download.value.suggested_filename.endswith(".parquet")
+
+
+def test_rounds_are_live_and_a_job_can_be_cancelled(opened):
+    page = opened()
+    ask(page, "rome", "pagerank", **SLOW)
+    page.wait_for_selector("#job .pill.running")
+    first = rounds_after(page, 0)
+    rounds_after(page, first)
+    page.click("#job button:has-text('Cancel')")
+    page.wait_for_selector("#job .pill.cancelled")
+    page.wait_for_selector("#jobs tr.chosen .pill.cancelled")
+
+
+def test_refusals_are_shown_where_they_arise(opened):
+    page = opened()
+    ask(page, "rome", "bfs", source="x1")
+    page.wait_for_selector("#answer.bad:has-text('source: x1 is not an integer')")
+    ask(page, "rome", "bfs", source=10**9)
+    page.wait_for_selector("#job .bad:has-text('1000000000 is not a vertex')")
+    page.click("#loader > summary")
+    page.fill("#load [name=name]", "bad")
+    page.fill("#load [name=source]", "nothing.el")
+    page.click("#load button")
+    page.wait_for_selector("#loaded.bad:has-text('no such file')")
+
+
+def test_a_graph_is_loaded_pinned_and_removed(opened):
+    page = opened()
+    page.click("#loader > summary")
+    page.fill("#load [name=name]", "grid")
+    page.fill("#load [name=source]", "grid:20x30")
+    page.click("#load button")
+    row = page.locator("#graphs li", has_text="grid")
+    row.locator("text=600 vertices").wait_for()
+    row.locator("button:has-text('Unpin'), button:has-text('Pin')").click()
+    row.locator("button:has-text('Unpin')").click()
+    row.locator("button:has-text('Pin')").wait_for()
+    row.locator("button[aria-label='Remove grid']").click()
+    row.locator("button:has-text('Really remove?')").click()
+    row.wait_for(state="detached")
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_a_phone_in_either_scheme(opened, scheme):
+    page = opened(PHONE, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    background = "getComputedStyle(document.body).backgroundColor"
+    first = page.evaluate(background)
+    assert (sum(map(int, first[4:-1].split(","))) < 200) == (scheme == "dark")
+    for _ in range(2 if scheme == "light" else 1):
+        page.click("#theme")
+    assert page.evaluate(background) != first
+    unlabelled = "[...document.querySelectorAll('input, select')].filter(node => !node.labels.length).length"
+    assert page.evaluate(unlabelled) == 0
+    tops = [page.locator(f"#{name}").bounding_box()["y"] for name in ("query", "job", "jobs", "graphs", "memory")]
+    assert tops == sorted(tops)
