@@ -38,7 +38,7 @@ class PreviousAnswer:
     local: LocalGraph
     _columns: Mapping[str, np.ndarray]
     _steps: list[Version]
-    _rows: np.ndarray
+    _rows: np.ndarray | None
     used: bool = False
 
     def column(self, name: str, fill: Any, vertices: bool = False) -> np.ndarray:
@@ -54,7 +54,9 @@ class PreviousAnswer:
             for step in self._steps:
                 if step.shift is not None:
                     values = np.where(values < 0, values, shifted(values, step.shift))
-        found = np.full(self.local.masters, fill, np.result_type(values.dtype))
+        if self._rows is None:
+            return values
+        found = np.full(self.local.masters, fill, values.dtype)
         old = self._rows >= 0
         found[old] = values[self._rows[old]]
         return found
@@ -83,8 +85,14 @@ class PreviousAnswer:
     @cached_property
     def sources(self) -> np.ndarray:
         """Masters from which an added edge leads: uint8 (masters,), 1 or 0."""
-        ends = self.added[:, 0] if self.directed else self.added.ravel()
-        return np.isin(self.local.original[: self.local.masters], ends).astype(np.uint8)
+        ends = np.unique(self.added[:, 0] if self.directed else self.added)
+        original = self.local.original[: self.local.masters]
+        if not self.local.ascending:
+            return np.isin(original, ends).astype(np.uint8)
+        found = np.zeros(original.size, np.uint8)
+        at = np.searchsorted(original, ends)
+        found[at[at < original.size][original[at[at < original.size]] == ends[at < original.size]]] = 1
+        return found
 
 
 def previous_answer(
@@ -133,11 +141,14 @@ def previous_answer(
     return PreviousAnswer(added, removed, raised, directed, local, columns, steps, rows), ""
 
 
-def _rows(vertex: np.ndarray, local: LocalGraph) -> tuple[np.ndarray, int]:
-    """Return the row of every master in an ascending column of vertices, -1 for new ones; and the rows of no master."""
+def _rows(vertex: np.ndarray, local: LocalGraph) -> tuple[np.ndarray | None, int]:
+    """Return the row of every master in an ascending column of vertices, -1 for new ones; and the rows of no master.
+
+    None stands for equal rows.
+    """
     original = local.original[: local.masters]
     if np.array_equal(vertex, original):
-        return np.arange(vertex.size), 0
+        return None, 0
     at = np.searchsorted(vertex, original)
     found = np.minimum(at, max(vertex.size - 1, 0))
     same = vertex[found] == original if vertex.size else np.zeros(original.size, bool)
