@@ -49,7 +49,7 @@ XFAIL = {
 
 
 def on_start_tests(items: list) -> None:
-    """Mark the tests of NetworkX that are expected to fail; NetworkX's ``conftest.py`` calls it."""
+    """Mark the tests of NetworkX that are expected to fail; the configuration of NetworkX's tests calls it."""
     import pytest
 
     for item in items:
