@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHORT_S = 0.5
 """Seconds that the first request waits for the answer; longer runs are then followed by their events."""
 
-HERE = ("checkpoint", "trace")
+HERE = ("checkpoint", "trace", "previous")
 """Settings of a run that belong to the processes that run it."""
 
 
@@ -159,7 +159,7 @@ class RemoteGraph:
     def run_remotely(self, algorithm: Any, *, progress: Any = None, **settings: Any) -> RemoteResult:
         """Run an algorithm for :func:`dgraph.run`; ``progress`` gets phases and rounds as of a local run."""
         for name in HERE:
-            if settings.pop(name, None):
+            if settings.pop(name, None) is not None:
                 raise UsageError(
                     f"{name}= belongs to a run of this process, and {self.name} is a graph of a service; leave it out"
                 )
