@@ -233,3 +233,16 @@ class Meeting:
                 self.comm.Abort(1)
             time.sleep(0.0002)
         return bool(anywhere[0])
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory):
+    """Return a service of its own processes with the graph ``rome``; the tests of a session share it."""
+    from live_service import started
+
+    import dgraph
+
+    with started(tmp_path_factory.mktemp("live")) as service:
+        with dgraph.connect(service.unix) as client:
+            client.load("rome", "rome99.gr")
+        yield service

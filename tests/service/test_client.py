@@ -214,6 +214,16 @@ def test_a_run_that_a_limit_ended_warns(rome):
     assert caught[0].filename == __file__
 
 
+@pytest.mark.skipif(not hasattr(dgraph.Graph, "with_edges"), reason="this version cannot change graphs")
+def test_edges_are_visible_at_their_version(client):
+    graph = client.load("changing", "path:50")
+    longer = graph.with_edges(np.array([[0, 40], [3, 9]]))
+    assert [dgraph.bfs(each, 0).value(40) for each in (longer, graph.at(1), graph)] == [1, 40, 1]
+    shorter = longer.with_edges(remove=[[0, 40]])
+    assert dgraph.bfs(shorter, 0).value(40) == 35
+    assert dgraph.bfs(longer, 0).value(40) == 1
+
+
 def test_options_and_a_certificate(rome):
     result = dgraph.bfs(rome, 2, options=dgraph.Options(direction="push"), validate=True)
     assert result.report["outcome"]["validation"]["passed"]
