@@ -63,10 +63,10 @@ async function graphs() {
 }
 
 function graph(each) {
-  const facts = each.facts || {}, held = each.bytes_by_rank || [], most = Math.max(...held, 1);
+  const facts = each.facts || {}, held = each.bytes_by_rank || [];
   const size = held.reduce((sum, value) => sum + value, 0);
   const words = each.state === "ready"
-    ? `${count(facts.n)} vertices · ${count(facts.m)} ${facts.directed ? "arcs" : "edges"}${facts.weight_type ? " · weighted" : ""}${each.version > 1 ? ` · version ${each.version}` : ""} · ${bytes(size)}${held.length > 1 ? `, at most ${bytes(most)} a rank` : ""}`
+    ? `${count(facts.n)} vertices · ${count(facts.m)} ${facts.directed ? "arcs" : "edges"}${facts.weight_type ? " · weighted" : ""}${each.version > 1 ? ` · version ${each.version}` : ""} · ${bytes(size)}`
     : each.state === "loading" ? "loading; jobs on it wait" : `failed: ${(each.error || {}).message || (each.error || {}).detail || "see the log"}`;
   return make("li", {},
     make("p", { class: "title" }, make("b", {}, each.name), each.state === "ready" ? null : pill(each.state), each.pinned ? make("span", { class: "pill" }, "pinned") : null,
