@@ -20,9 +20,11 @@ import partitioning
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.bfs_variants import VARIANTS, traversal
 from dgraph.algorithms.cc import UnionFindLabels
+from dgraph.algorithms.delta_stepping import Distances
+from dgraph.algorithms.gather_near_hubs import has_hubs
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import SINGLE, PageRank
-from dgraph.algorithms.sssp import Distances, Sssp, has_hubs
+from dgraph.algorithms.sssp import Sssp
 from dgraph.backend.cuda import schedules
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block

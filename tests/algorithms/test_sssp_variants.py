@@ -14,8 +14,8 @@ from devices import device_of, local_graph, on_devices
 from flat_run import flat_run
 
 import dgraph
-from dgraph.algorithms import sssp
-from dgraph.algorithms.sssp import LimitedDistances
+from dgraph.algorithms import gather_near_hubs
+from dgraph.algorithms.delta_stepping import LimitedDistances
 from dgraph.backend.cuda import backend as cuda_backend
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
@@ -92,8 +92,8 @@ def test_programs_that_follow_are_compiled_beside_the_first(directed, far, monke
         compile(self, names)
 
     monkeypatch.setattr(ModuleSet, "compile", noted)
-    monkeypatch.setattr(sssp, "HUB", 10**6 if far else 1)
-    monkeypatch.setattr(sssp, "CROWD", 100)
+    monkeypatch.setattr(gather_near_hubs, "HUB", 10**6 if far else 1)
+    monkeypatch.setattr(gather_near_hubs, "CROWD", 100)
     solved("hubs", emulated.backend(), directed, variant="gather")
     names = [name for name, _ in asked]
     first = {False: "LimitedDistances", True: "UntilHub"}[far]
@@ -115,8 +115,8 @@ def test_programs_that_follow_are_compiled_beside_the_first(directed, far, monke
 def test_gathered_distances(name, how, policy, monkeypatch):
     """Check distances; ``how``: options of an emulated GPU. "at once": without the first phase over all edges."""
     policy, *kind = policy.split()
-    monkeypatch.setattr(sssp, "HUB", 1 if "once" in kind else 10**9)
-    monkeypatch.setattr(sssp, "CROWD", 20)
+    monkeypatch.setattr(gather_near_hubs, "HUB", 1 if "once" in kind else 10**9)
+    monkeypatch.setattr(gather_near_hubs, "CROWD", 20)
     more = {"policy": policy, "variant": "gather"}
     _, distances, wanted = solved(name, emulated.backend(**how), "directed" in kind, **more)
     same(distances, wanted)
@@ -126,7 +126,7 @@ def test_gathered_distances(name, how, policy, monkeypatch):
 @pytest.mark.parametrize("direction", ["push", "pull", "flip"])
 @pytest.mark.parametrize("sync", ["full", "poison"])
 def test_gathered_in_every_direction(direction, sync, monkeypatch):
-    monkeypatch.setattr(sssp, "CROWD", 20)
+    monkeypatch.setattr(gather_near_hubs, "CROWD", 20)
     more = {"direction": direction, "sync": sync, "policy": "hash", "variant": "gather"}
     _, distances, wanted = solved("hubs", "cpu", False, **more)
     same(distances, wanted)
@@ -161,8 +161,8 @@ def test_a_source_far_from_hubs(how, dtype, margin, monkeypatch):
     The last leaf has a distance early, which is too large. Without a margin, rounding might make a heavy edge look
     light, so plain buckets are used.
     """
-    monkeypatch.setattr(sssp, "CROWD", 10)
-    monkeypatch.setattr(sssp, "MARGIN", margin)
+    monkeypatch.setattr(gather_near_hubs, "CROWD", 10)
+    monkeypatch.setattr(gather_near_hubs, "MARGIN", margin)
     n, src, dst, weights, wanted = path_to_a_hub(dtype)
     comm = world()
     mine = slice(comm.rank, None, comm.size)
@@ -179,7 +179,7 @@ def test_a_source_far_from_hubs(how, dtype, margin, monkeypatch):
 @pytest.mark.mpi
 def test_a_gpu_looks_back_from_far_vertices_and_leaves_heavy_edges_out(monkeypatch):
     """Check that one round pulls from near vertices, and that the rounds before it walk light edges only."""
-    monkeypatch.setattr(sssp, "NEAR", 1.5)
+    monkeypatch.setattr(gather_near_hubs, "NEAR", 1.5)
     monkeypatch.setattr(light, "LIGHTEST", 1)
     backend, more = emulated.backend(), {"variant": "gather", "return_predecessors": False}
     found, distances, wanted = solved("hubs", backend, False, **more)
@@ -200,7 +200,7 @@ def test_edges_by_target_are_brought_into_order_once_that_pays(before, monkeypat
     At the third run; at once if another program has them; not if one rank lacks memory.
     """
     monkeypatch.setattr(cuda_backend, "PULLS_BEFORE_CSC", 3)
-    monkeypatch.setattr(sssp, "NEAR", 1.5)
+    monkeypatch.setattr(gather_near_hubs, "NEAR", 1.5)
     backend, graph, wanted = emulated.backend(), loaded("hubs"), right("hubs", True)
     more = {"source": SOURCE, "backend": backend, "allow_gpu_sharing": True}
     if before == "bfs":
@@ -224,7 +224,7 @@ def test_mirrors_that_look_back_hear_who_need_not(policy, directed, monkeypatch)
 
     A mirror has no distance, so it would pull although its master is near.
     """
-    monkeypatch.setattr(sssp, "NEAR", 1.5)
+    monkeypatch.setattr(gather_near_hubs, "NEAR", 1.5)
     monkeypatch.setattr(cuda_backend, "PULLS_BEFORE_CSC", 1)
     started, run = [], Context.run
 
@@ -269,12 +269,12 @@ def test_gpus_gather_where_there_are_hubs(monkeypatch):
         return [choice["taken"] for choice in found.report["choices"] if choice["what"] == "variant"]
 
     assert taken(backend) == [], "no vertex has so many edges"
-    monkeypatch.setattr(sssp, "HUB", 16)
+    monkeypatch.setattr(gather_near_hubs, "HUB", 16)
     assert taken(backend) == ["gather"]
     for more in ({"cutoff": 300.0}, {"delta": 20.0}, {"variant": "buckets"}):
         assert taken(backend, **more) == []
     assert taken("cpu") == []
-    monkeypatch.setattr(sssp, "MEAN", 100)
+    monkeypatch.setattr(gather_near_hubs, "MEAN", 100)
     assert taken(backend) == []
 
 

@@ -13,9 +13,9 @@ from flat_run import flat_run
 import dgraph
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.cc import Labels
+from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore import Peel, Shells
 from dgraph.algorithms.pagerank import PageRank
-from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cpu.codegen.constant_folding import folded
 from dgraph.backend.cpu.round.machine import Machine
 from dgraph.backend.cpu.threads.team import Team

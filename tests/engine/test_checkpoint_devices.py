@@ -10,7 +10,7 @@ from flat_run import flat_run
 from test_checkpoint import compare, graph, stopped
 
 import dgraph
-from dgraph.algorithms import kcore, sssp
+from dgraph.algorithms import gather_near_hubs, kcore
 from dgraph.backend.cuda.round_kernels import light_edges
 from dgraph.comm import SerialComm, world
 
@@ -43,7 +43,7 @@ def narrow():
     It has a MonkeyPatch of its own, because ``stopped`` undoes the test's.
     """
     with pytest.MonkeyPatch.context() as change:
-        change.setattr(sssp, "FAR", 0.3)
+        change.setattr(gather_near_hubs, "FAR", 0.3)
         yield
 
 

@@ -17,8 +17,8 @@ from flat_run import flat_run
 from simulated import on_ranks, succeed
 
 from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.pagerank import Pagerank
-from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.graph_build import build_memory

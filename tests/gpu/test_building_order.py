@@ -14,8 +14,8 @@ from simulated import succeed
 
 import partitioning
 from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.pagerank import PageRank
-from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.device_graph import cuts_of

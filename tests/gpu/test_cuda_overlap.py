@@ -17,7 +17,7 @@ from one_round import in_a_child
 from test_cuda_exchange import PROGRAMS, SOURCE, check, mesh
 
 from dgraph.algorithms.bfs import Levels
-from dgraph.algorithms.sssp import Distances
+from dgraph.algorithms.delta_stepping import Distances
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.codegen import message_layout
 from dgraph.backend.cuda.exchange import push_overlap

@@ -11,7 +11,7 @@ from gpu_ranks import field, run
 
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels
-from dgraph.algorithms.sssp import Distances
+from dgraph.algorithms.delta_stepping import Distances
 from dgraph.backend.cuda.codegen import message_layout
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.round_kernels.launcher import Launcher

@@ -16,10 +16,10 @@ from flat_run import flat_run
 import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
+from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.kernels.components_cuda import ComponentsSingle
 from dgraph.algorithms.pagerank import PageRank
-from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block as at
 from dgraph.backend.cuda.device_graph import device_graph

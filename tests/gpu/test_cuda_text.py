@@ -15,17 +15,12 @@ import dgraph
 from dgraph.algorithms.bfs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.color import ByKey
+from dgraph.algorithms.delta_stepping import Distances, LimitedDistances
 from dgraph.algorithms.kcore import Peel, ShellLevels, Shells
 from dgraph.algorithms.kernels.components_cuda import text as components
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank, WeightedPersonalizedPageRank
-from dgraph.algorithms.sssp import (
-    Distances,
-    LimitedDistances,
-    NearerParents,
-    Overflowed,
-    PlateauHops,
-    PlateauParents,
-)
+from dgraph.algorithms.sssp import Overflowed
+from dgraph.algorithms.sssp_predecessors import NearerParents, PlateauHops, PlateauParents
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.backend.cuda.device_graph.field_stats import text as counting

@@ -14,9 +14,9 @@ from flat_run import flat_run
 import partitioning
 from dgraph.algorithms import kcore
 from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore import Peel, ShellLevels
 from dgraph.algorithms.pagerank import PageRank, WeightedPageRank
-from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import message_layout
 from dgraph.backend.cuda.device_graph import device_graph

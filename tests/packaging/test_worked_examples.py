@@ -98,11 +98,11 @@ def test_ties(page, graph, oracle):
     compared(result, "ties", lambda got: np.testing.assert_array_equal(got, want))
 
 
-def test_independent(page, graph, oracle):
-    result = dgraph.run(page["Independent"](seed=2), graph.undirected())
-
-    def independent(chosen):
-        assert chosen.any()
-        assert not any(chosen[u] and chosen[v] for u, v in oracle.edges)
-
-    compared(result, "chosen", independent)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_count_hops(direction, page, graph, oracle):
+    result = dgraph.run(page["WithinHops"](hops=2), graph, options=dgraph.Options(direction=direction))
+    want = dict.fromkeys(oracle, 0)
+    for start in oracle:
+        for end in networkx.single_source_shortest_path_length(oracle, start, cutoff=2):
+            want[end] = max(want[end], start)
+    compared(result, "largest", lambda got: np.testing.assert_array_equal(got, [want[v] for v in sorted(oracle)]))

@@ -142,7 +142,7 @@ def test_a_full_disk_leaves_nothing(comm, folder, monkeypatch, suffix):
 @pytest.mark.mpi
 def test_bad_requests_name_what_is_known(comm, folder):
     result = scattered(comm, whole())
-    with pytest.raises(UsageError, match=r"unknown output format '.cvs'.*\.csv, \.npz, \.parquet, \.txt"):
+    with pytest.raises(UsageError, match=r"unknown output format '.cvs'.*\.csv, \.feather, \.npz, \.parquet, \.txt"):
         result.save(folder / "out.cvs")
     with pytest.raises(UsageError, match="did you mean 'distance'"):
         result.save(folder / "out.txt", "distances")

@@ -19,9 +19,9 @@ from devices import device_of, local_graph
 from dgraph.algorithms.bfs import Levels
 from dgraph.algorithms.bfs_variants import VARIANTS, traversal
 from dgraph.algorithms.cc import Labels
+from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
-from dgraph.algorithms.sssp import Distances
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import Options
 from dgraph.backend.cuda.round_kernels.machine import Machine
