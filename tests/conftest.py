@@ -10,6 +10,7 @@
 import gc
 import os
 import shutil
+import signal
 import tempfile
 import time
 import zlib
@@ -83,9 +84,9 @@ def exhaustive_only(config) -> bool:
 def mark_exhaustive(items, ranks: int, only: bool) -> None:
     """Mark five sixths of the parameters of each test as exhaustive, selected by a hash of the test's name.
 
-    On one rank the first parameters of a test are not marked, nor are those of a test that applies mutants. Of the
-    tests that are not marked on one rank, each number of ranks above one leaves a third unmarked. Tests that stand for
-    the rank tests belong to both sessions.
+    The first parameters of a test are not marked, nor are those of a test that applies mutants. Of the rank tests that
+    are not marked, each runs on one number of ranks, those that apply mutants on one rank. Tests that stand for the
+    rank tests belong to both sessions.
     """
     seen = set()
     for item in items:
@@ -95,8 +96,10 @@ def mark_exhaustive(items, ranks: int, only: bool) -> None:
             continue
         number, first = zlib.crc32(item.nodeid.encode()), item.function not in seen
         seen.add(item.function)
-        chosen = first or number % 6 == 0 or applies_mutants(item.function)
-        if not chosen or (ranks > 1 and number // 6 % 3 != ranks % 3):
+        mutants = applies_mutants(item.function)
+        turn = 0 if mutants else number // 6 % 4
+        elsewhere = "mpi" in item.keywords and ranks <= 4 and turn != ranks - 1
+        if elsewhere or not (first or number % 6 == 0 or mutants):
             item.add_marker("exhaustive")
 
 
@@ -246,3 +249,11 @@ def live(tmp_path_factory):
         with dgraph.connect(service.unix) as client:
             client.load("rome", "rome99.gr")
         yield service
+
+
+@pytest.fixture
+def interruptible():
+    """Let SIGINT raise KeyboardInterrupt; a shell that starts the suite in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -33,6 +33,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import dgraph
 
+pytestmark = pytest.mark.usefixtures("interruptible")
+
 BACKEND, THREADS, GRAPHS, TURNS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 CALLS = ["bfs", "sssp", "cc", "kcore", "pagerank", "color"]
 graphs = [
@@ -66,14 +68,6 @@ def has_gpu(request):
     """Skip tests marked ``gpu`` if there is no GPU."""
     if request.node.get_closest_marker("gpu") and not pytest.importorskip("cupy").cuda.is_available():
         pytest.skip("there is no GPU")
-
-
-@pytest.fixture(autouse=True)
-def interruptible():
-    """Let SIGINT raise KeyboardInterrupt; a shell that starts the suite in the background has it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.starts_children

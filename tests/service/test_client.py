@@ -186,7 +186,7 @@ def test_errors_have_the_classes_of_local_ones(client, rome, call, kind, words):
     assert type(caught.value) is kind
 
 
-def test_an_interrupt_cancels_the_job(client, rome):
+def test_an_interrupt_cancels_the_job(client, rome, interruptible):
     threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         dgraph.pagerank(rome, tol=0, max_iter=10**8)
