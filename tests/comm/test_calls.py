@@ -17,6 +17,8 @@ from dgraph.comm import world
 from dgraph.errors import UsageError
 from dgraph.report import Progress
 
+pytestmark = pytest.mark.usefixtures("interruptible")
+
 CALLS = {
     "bfs": {"source": 5},
     "sssp": {"source": 5},
@@ -32,8 +34,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import dgraph
-
-pytestmark = pytest.mark.usefixtures("interruptible")
 
 BACKEND, THREADS, GRAPHS, TURNS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 CALLS = ["bfs", "sssp", "cc", "kcore", "pagerank", "color"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHORT_S = 0.5
 """Seconds that the first request waits for the answer; longer runs are then followed by their events."""
 
-HERE = ("checkpoint", "previous", "trace")
+HERE = ("checkpoint", "trace", "previous")
 """Settings of a run that belong to the processes that run it."""
 
 
@@ -159,7 +159,7 @@ class RemoteGraph:
     def run_remotely(self, algorithm: Any, *, progress: Any = None, **settings: Any) -> RemoteResult:
         """Run an algorithm for :func:`dgraph.run`; ``progress`` gets phases and rounds as of a local run."""
         for name in HERE:
-            if settings.pop(name, None):
+            if settings.pop(name, None) is not None:
                 raise UsageError(
                     f"{name}= belongs to a run of this process, and {self.name} is a graph of a service; leave it out"
                 )
@@ -193,16 +193,18 @@ class RemoteGraph:
             body["weighted"] = weighted
         return self._link.call("POST", f"/v1/graphs/{self.name}/path", body)["vertices"]
 
-    def change(self, add: Any = None, remove: Any = None) -> RemoteGraph:
-        """Add and remove edges, and return the new version; this handle's version stays as it is.
+    def with_edges(self, add: Any = None, remove: Any = None, *, weights: Any = None) -> RemoteGraph:
+        """Make a version with edges added and removed, and return it; earlier versions stay as they are.
 
         Args:
-            add: rows of source, target and perhaps weight: a list of lists; None: none.
-            remove: rows of source and target; None: none.
+            add: vertices, shape (k, 2): original ids or names; None: none.
+            remove: as ``add``.
+            weights: of the edges to add, shape (k,), if the graph has weights.
         """
-        body = {name: [list(map(_scalar, row)) for row in rows] for name, rows in (("add", add), ("remove", remove))
-                if rows is not None}  # fmt: skip
-        made = self._link.call("POST", f"/v1/graphs/{self.name}/edges", body)
+        added, removed = _rows(add), _rows(remove)
+        if weights is not None:
+            added = [[*row, _scalar(weight)] for row, weight in zip(added, weights, strict=True)]
+        made = self._link.call("POST", f"/v1/graphs/{self.name}/edges", {"add": added, "remove": removed})
         return RemoteGraph(self._link, self.refresh()._record, made["version"])
 
     def pin(self, pinned: bool = True) -> RemoteGraph:
@@ -230,7 +232,7 @@ class RemoteGraph:
 def _chosen(options: Any) -> dict[str, Any] | None:
     """Return the fields of options that are not the defaults."""
     if options is None or isinstance(options, Mapping):
-        return None if options is None else dict(options)
+        return options if options is None else dict(options)
     return {each.name: value for each in fields(options) if (value := getattr(options, each.name)) != each.default}
 
 
@@ -245,6 +247,12 @@ def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
         elif value is not None:
             out[name] = _scalar(value)
     return out
+
+
+def _rows(edges: Any) -> list[list]:
+    if edges is None:
+        return []
+    return edges.tolist() if isinstance(edges, np.ndarray) else [list(map(_scalar, row)) for row in edges]
 
 
 def _scalar(value: Any) -> Any:
