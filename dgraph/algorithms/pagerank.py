@@ -194,7 +194,7 @@ CONTINUED: dict[tuple[bool, bool], type[PageRank]] = {
     ),
 )
 class Pagerank(Algorithm):
-    """PageRank, by weights where the graph has them: the share of time that a random walk spends at each vertex.
+    """PageRank, by weights where there are some: the share of time that a random walk spends at each vertex.
 
     Column: ``pagerank`` (float64, or float32 in single precision), which sums to 1.
     """

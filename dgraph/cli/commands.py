@@ -24,7 +24,7 @@ COMMANDS = {
     "warmup": "Compile the kernels of runs ahead, for all algorithms or those named: minutes, once a machine.",
     "balance": "Compare load-balancing schedules on a GPU: time, memory, edges by block, warp and thread.",
     "serve": "Keep graphs loaded, and answer queries over HTTP: jobs, results, a page (--port, --socket).",
-    "mcp": "Offer a service's graphs and algorithms to an agent: Model Context Protocol on stdin and stdout.",
+    "mcp": "Offer a service's graphs to an agent: Model Context Protocol on stdin and stdout.",
     "report": "Show and compare reports of runs, as text, as a page (--html) or as a trace (--trace).",
 }
 MODULES = {"list": "listing"}

@@ -125,7 +125,7 @@ def test_every_name_is_listed(dgraph):
     assert names["policies"] >= {"auto", "metis", "oec", "iec", "cvc", "hash"}
     assert names["generators"] >= {"rmat", "kron", "uniform", "grid", "road", "star", "path"}
     assert names["formats"] >= {".gr", ".col", ".mtx", ".e", ".cedge", ".el", ".wel", ".npz"}
-    assert names["outputs"] == {".txt", ".npz", ".csv", ".parquet", ".arrow"}
+    assert names["outputs"] == {".txt", ".npz", ".csv", ".parquet", ".arrow", ".feather"}
     assert all(row["help"] for rows in listed.values() for row in rows)
     text = dgraph("list")[1]
     assert all(name in text for group in names.values() for name in group)

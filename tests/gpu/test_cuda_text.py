@@ -174,6 +174,9 @@ def test_a_text_follows_from_the_wording_alone():
             def edge(self, u, e, v):
                 return {"level": u.level + constant}
 
+            def step(self, g):
+                return {"done": g.active == 0}
+
         for name, value in flags.items():
             setattr(Small, name, value)
         return Small()

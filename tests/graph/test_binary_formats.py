@@ -126,7 +126,7 @@ def test_tables_that_are_none(tmp_path):
                 loaded(tmp_path / "a.parquet", ranks)
 
     refused(DataError, r"src\[1\] is null", src=[1, None, 3], dst=[1, 2, 3])
-    refused(DataError, "src holds double; ids are integers", src=[1.0, 2.0], dst=[1, 2])
+    refused(DataError, "src holds double; both ends are integers, or both names", src=[1.0, 2.0], dst=[1, 2])
     refused(DataError, r"dst\[1\] is -2", src=[1, 2], dst=[1, -2])
     refused(DataError, r"w\[0\] is nan", src=[1, 2], dst=[1, 2], w=[float("nan"), 1.0])
     refused(DataError, "w holds string; weights are real", src=[1, 2], dst=[1, 2], w=["a", "b"])
