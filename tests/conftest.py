@@ -82,7 +82,7 @@ def exhaustive_only(config) -> bool:
 
 
 def mark_exhaustive(items, ranks: int, only: bool) -> None:
-    """Mark five sixths of the parameters of each test as exhaustive, selected by a hash of the test's name.
+    """Mark eleven of twelve parameters of each test as exhaustive, selected by a hash of the test's name.
 
     The first parameters of a test are not marked, nor are those of a test that applies mutants. Of the rank tests that
     are not marked, each runs on one number of ranks, those that apply mutants on one rank. Tests that stand for the
@@ -97,9 +97,9 @@ def mark_exhaustive(items, ranks: int, only: bool) -> None:
         number, first = zlib.crc32(item.nodeid.encode()), item.function not in seen
         seen.add(item.function)
         mutants = applies_mutants(item.function)
-        turn = 0 if mutants else number // 6 % 4
+        turn = 0 if mutants else number // 12 % 4
         elsewhere = "mpi" in item.keywords and ranks <= 4 and turn != ranks - 1
-        if elsewhere or not (first or number % 6 == 0 or mutants):
+        if elsewhere or not (first or number % 12 == 0 or mutants):
             item.add_marker("exhaustive")
 
 
