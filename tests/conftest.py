@@ -29,6 +29,9 @@ RANK_TESTS = "test_the_rank_tests["
 TURNS = {2: (0, 1), 3: (2, 3), 4: (4, 5)}
 """Ranks → sixths of each test's parameters that run on them; together all run."""
 
+FEW_RANKS = (1, 3)
+"""Numbers of ranks of the default session; the exhaustive one has 1 to 4."""
+
 GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
 """Seconds that the other ranks have to finish a test that failed on one rank."""
 
@@ -85,20 +88,20 @@ def mark_exhaustive(items, ranks: int, only: bool) -> None:
     """Mark eleven of twelve parameters of each test as exhaustive, selected by a hash of the test's name.
 
     The first parameters of a test are not marked, nor are those of a test that applies mutants. Of the rank tests that
-    are not marked, each runs on one number of ranks, those that apply mutants on one rank. Tests that stand for the
-    rank tests belong to both sessions.
+    are not marked, each runs on one of the ``FEW_RANKS``, those that apply mutants on one rank. Tests that stand for
+    the rank tests on these belong to both sessions.
     """
     seen = set()
     for item in items:
         if item.name.startswith(RANK_TESTS):
-            if only:
+            if only or item.callspec.params["ranks"] not in FEW_RANKS:
                 item.add_marker("exhaustive")
             continue
         number, first = zlib.crc32(item.nodeid.encode()), item.function not in seen
         seen.add(item.function)
         mutants = applies_mutants(item.function)
-        turn = 0 if mutants else number // 12 % 4
-        elsewhere = "mpi" in item.keywords and ranks <= 4 and turn != ranks - 1
+        turn = FEW_RANKS[0 if mutants else number // 12 % len(FEW_RANKS)]
+        elsewhere = "mpi" in item.keywords and (ranks != turn if ranks in FEW_RANKS else only)
         if elsewhere or not (first or number % 12 == 0 or mutants):
             item.add_marker("exhaustive")
 

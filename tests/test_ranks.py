@@ -42,6 +42,7 @@ def suite(folder, body, *, timeout=60, **more):
     return begun(folder, body, **more).wait(timeout)
 
 
+@pytest.mark.exhaustive
 def test_a_good_suite_passes_on_every_rank(tmp_path):
     ran = suite(tmp_path, "def test_sum():\n    assert world().total(1) == 3\n", ranks=3)
     assert (ran.code, ran.codes()) == (0, [0, 0, 0]), ran.story()
@@ -62,6 +63,7 @@ def test_one_failing_rank_fails_the_suite_and_the_rest_still_runs(tmp_path):
     assert "rank one is unhappy" in ran.story()
 
 
+@pytest.mark.exhaustive
 def test_first_failure_stops_all_ranks_alike(tmp_path):
     body = "def test_first():\n    assert world().rank\ndef test_second():\n    world().barrier()\n"
     ran = suite(tmp_path, body, options=["-x"])
@@ -89,6 +91,7 @@ def early(tmp_path_factory):
     jobs.end()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("what", "said"), ENDS_EARLY.items())
 def test_a_rank_that_ends_before_a_collective_hangs_nobody(what, said, early):
     ran = early.ended(what)
@@ -113,6 +116,7 @@ def test_a_rank_that_hangs_is_shown_and_ended(tmp_path):
     assert ran.alive() == []
 
 
+@pytest.mark.exhaustive
 def test_the_watchdog_shows_where_ranks_hang_and_ends_them(tmp_path):
     body = "def test_it():\n    if world().rank == 0: time.sleep(99)\n    world().barrier()\n"
     ran = suite(tmp_path, body, options=["--timeout=0"], timeout=6)
