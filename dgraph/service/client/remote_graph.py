@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 SHORT_S = 0.5
 """Seconds that the first request waits for the answer; longer runs are then followed by their events."""
 
+CHANGE_S = 60
+"""Seconds for which a batch of edges may wait for its version, so that its error is raised here."""
+
 HERE = ("checkpoint", "trace", "previous")
 """Settings of a run that belong to the processes that run it."""
 
@@ -204,7 +207,8 @@ class RemoteGraph:
         added, removed = _rows(add), _rows(remove)
         if weights is not None:
             added = [[*row, _scalar(weight)] for row, weight in zip(added, weights, strict=True)]
-        made = self._link.call("POST", f"/v1/graphs/{self.name}/edges", {"add": added, "remove": removed})
+        batch = {"add": added, "remove": removed}
+        made = self._link.call("POST", f"/v1/graphs/{self.name}/edges", batch, wait=CHANGE_S)
         return RemoteGraph(self._link, self.refresh()._record, made["version"])
 
     def pin(self, pinned: bool = True) -> RemoteGraph:

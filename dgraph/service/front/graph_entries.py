@@ -21,6 +21,7 @@ class Version:
         stored: True if its store is complete, so that it can be opened.
         facts, bytes_by_rank: as the ranks reported.
         jobs: queued and running jobs that need it.
+        error: why it failed.
         deaths: times that the ranks died while they loaded or opened it.
     """
 
@@ -33,6 +34,7 @@ class Version:
     bytes_by_rank: list[int] | None = None
     jobs: int = 0
     deaths: int = 0
+    error: dict[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
         """Return what the history keeps."""

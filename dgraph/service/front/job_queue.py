@@ -60,16 +60,21 @@ class JobQueue:
         self.server = asyncio.ensure_future(self._serve())
 
     def submit(self, job: Job, restored: bool = False) -> None:
-        """Take a job.
+        """Take a job; one whose result is known ends at once.
 
         Raises:
             Problem: 429 if the queue, or the owner's share of it, is full; 404 or 422 as of ``Catalogue.version``.
         """
+        known = None
         if not restored:
-            self._check_room(job.owner)
-            version = self.catalogue.version(self.catalogue.graph(job.graph), job.version)
-            if version is not None:
-                self.guard.refuse(job, version.number)
+            version = self.catalogue.settled(self.catalogue.graph(job.graph), job.version)
+            known = None if version is None else self._known(job, version.number)
+            if known is None:
+                self._check_room(job.owner)
+                if version is not None:
+                    self.guard.refuse(job, version.number)
+            elif version is not None:
+                job.version = version.number
         self.jobs[job.id] = job
         self.queued += 1
         job.owner.queued += 1
@@ -80,8 +85,14 @@ class JobQueue:
             job.timer = asyncio.get_running_loop().call_later(left, self._too_late, job)
         job.event("state", {"state": "queued"})
         self.history.note(job)
+        if known is not None:  # the ranks, which may be busy, are not needed
+            return self.answer(job, known)
         heapq.heappush(self.heap, (-job.priority, next(self.order), job))
         self.wake.set()
+
+    def _known(self, job: Job, version: int) -> Stored | None:
+        """Return the result of an equal job on a version; None if there is none."""
+        return None if job.key is None else self.results.cached((job.graph, version, job.key), job.top)
 
     def _check_room(self, owner: Principal) -> None:
         for count, limit, of in (
@@ -167,10 +178,10 @@ class JobQueue:
         if job.version is None:
             job.version = version.number
             version.jobs += 1
-        key = None if job.key is None else (job.graph, version.number, job.key)
-        if key is not None and (found := self.results.cached(key, job.top)) is not None:
+        if (found := self._known(job, version.number)) is not None:
             self.answer(job, found)
             return
+        key = None if job.key is None else (job.graph, version.number, job.key)
         try:
             refusal = await self.guard.refusal(job, version.number)
         except RanksDied:  # it was not sent yet: it stays queued
@@ -226,6 +237,8 @@ class JobQueue:
         for name in ("rows", "summary", "seconds", "rounds", "converged", "limit", "columns", "report"):
             setattr(job, name, reply.get(name))
         job.round = job.rounds or job.round
+        if job.version is None or not self.catalogue.has(job.graph, job.version, job.created):
+            key = None  # another graph may have the name now
         stored = Stored(job.id, job.owner.name, key, spool, reply, job.top)
         if job.cancelling or job.error is not None:  # it ended before the cancellation reached it
             if rows:
@@ -246,7 +259,7 @@ class JobQueue:
         job.cached, job.result = True, stored
         job.rows, job.summary, job.seconds, job.columns = stored.rows, stored.summary, 0.0, stored.columns
         job.rounds, job.converged, job.limit = stored.rounds, stored.converged, stored.limit
-        self.results.alias(job, stored)
+        self.results.alias(job.id, stored)
         self.metrics.cached.inc()
         self._end(job, "done")
 

@@ -41,7 +41,7 @@ MEANING = {
     405: "The method does not exist for this path.",
     408: "The body did not arrive in time.",
     409: "The state of the graph or job does not allow it.",
-    410: "The result existed and was evicted; submit the job again.",
+    410: "The result existed and is gone; the document says why. Submit the job again.",
     413: "The body is larger than the limit.",
     415: "The body's type or encoding is not one of those listed.",
     422: "A field is missing, unknown, or has a value that it cannot have.",

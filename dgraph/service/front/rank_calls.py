@@ -1,17 +1,21 @@
 """Calls from the front to the ranks, and their turn.
 
 Jobs, loads and changes take turns by ``turn``, so that what the ranks do is what the front says they do. Short
-requests, such as lookups, do not: rank 0 answers them after the request under way.
+requests on results do not: rank 0 answers them after the request under way.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from typing import Any
 
 from dgraph.service.front.problem_documents import Problem, of_error
 from dgraph.service.supervisor.supervisor import RankError, RanksDied
+
+TURN_S = 10.0
+"""Seconds for which a path or an estimate waits while the ranks are busy."""
 
 
 class RankCalls:
@@ -19,11 +23,17 @@ class RankCalls:
 
     Args:
         ranks: ``supervisor.Ranks``.
+
+    Attributes:
+        turn: held by a job, load or change that the ranks work on.
+        draining: True once the service ends.
+        memory: the latest figures of memory, and their time; None: none yet.
     """
 
     def __init__(self, ranks: Any):
         self.ranks = ranks
         self.turn = asyncio.Lock()
+        self.memory: tuple[float, list[dict[str, Any]]] | None = None
         self.draining = False
 
     @property
@@ -66,6 +76,36 @@ class RankCalls:
             raise of_error({"kind": "RanksDied", "message": f"{died}; ask again in a second"}) from None
         except RankError as error:
             raise of_error({"kind": error.kind, "message": error.message}) from None
+
+    async def ask_in_turn(self, op: str, **fields: Any) -> dict[str, Any]:
+        """Send a request for a route when jobs, loads and changes let it, within ``TURN_S``.
+
+        Raises:
+            Problem: as of :meth:`ask`; 503 if the ranks are busy for longer.
+        """
+        self.need()
+        try:
+            async with asyncio.timeout(TURN_S):
+                await self.turn.acquire()
+        except TimeoutError:
+            detail = f"a job, load or change has kept the ranks busy for {TURN_S:g} s; ask again later, or cancel it"
+            raise Problem(503, detail, "Busy", headers={"Retry-After": "10"}) from None
+        try:
+            return await self.ask(op, **fields)
+        finally:
+            self.turn.release()
+
+    async def memory_by_rank(self) -> tuple[float, list[dict[str, Any]]]:
+        """Return the time of the latest figures of memory, and these; while the ranks are busy, the last ones known.
+
+        Raises:
+            Problem: as of :meth:`ask_in_turn`.
+        """
+        self.need()
+        if self.memory is None or not self.turn.locked():
+            found = await self.ask_in_turn("memory")
+            self.memory = time.time(), found["by_rank"]
+        return self.memory
 
     def send(self, op: str, **fields: Any) -> None:
         """Send a request whose answer nobody needs."""

@@ -62,6 +62,7 @@ class Service:
     async def start(self) -> None:
         """Read the catalogue and the queue of the last run, and begin to serve the ranks."""
         await self.catalogue.restore()
+        self.results.restore(await self.history.finished(self.results.files()), self.catalogue.has)
         await self.queue.restore()
         self.supervisor.on_change(self._changed)
         self.queue.start()
