@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+from pathlib import Path
 
+import pytest
 from fake_ranks import table
 from front import front, serving
 
@@ -236,6 +238,19 @@ def test_after_a_restart_queued_jobs_run_and_the_running_one_has_failed(tmp_path
     asyncio.run(body())
 
 
+def test_a_job_that_the_end_of_the_service_cancels_says_so(tmp_path):
+    async def body():
+        async with front(tmp_path) as one:
+            await one.load()
+            one.ranks.gate.clear()
+            running = (await one.job()).json()["id"]
+            await one.state(running, "running")
+        async with front(tmp_path) as one:
+            assert "the service ended" in (await one.state(running, "cancelled"))["error"]["message"]
+
+    asyncio.run(body())
+
+
 def test_restored_results_keep_to_the_limit(tmp_path):
     async def body():
         async with front(tmp_path) as one:
@@ -328,6 +343,8 @@ async def test_bad_jobs_are_refused(one):
         assert answer.status_code == status, (wrong, answer.text)
         assert answer.headers["content-type"] == "application/problem+json"
         assert {"type", "title", "status", "detail"} <= set(answer.json())
+    form = await one.http.post("/v1/jobs", content=b"{}", headers={"Content-Type": "application/x-www-form-urlencoded"})
+    assert (form.status_code, "send Content-Type: application/json" in form.json()["detail"]) == (415, True)
     for text in ("{", "[]", "\xff", "[" * 100_000):
         answer = await one.http.post(
             "/v1/jobs", content=text.encode("latin-1"), headers={"Content-Type": "application/json"}
@@ -341,12 +358,32 @@ async def test_modes_that_keep_no_rows(one):
     stats = await one.job("?wait=5", mode="stats")
     assert stats.json()["result"]["summary"] == {"reached": 50}
     kept = await one.job("?wait=5", mode="mutate", column="hops")
+    assert (await one.http.get("/v1/graphs/g")).json()["columns"] == ["hops"]
+    (one.service.settings.data_root / "there.csv").write_text("input")
+    assert (await one.job(mode="write", write="there.csv")).status_code == 409
+    assert (await one.job("?wait=5", mode="write", write="there.csv", replace=True)).status_code == 200
     written = await one.job("?wait=5", mode="write", write="out.csv")
     assert (kept.status_code, written.status_code) == (200, 200)
     run = one.ranks.calls[-1][1]
     assert run["write"] == str(one.service.settings.data_root / "out.csv")
     assert (run["keep"], run["spool"]) == (False, None)
     assert (await one.http.get(f"/v1/jobs/{kept.json()['id']}/result")).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("of_ranks", "of_http"),
+    [
+        ("say --header (header=True), or", "say header=true, or"),
+        ("say --columns 1,2[,3] (columns=)", "say columns=1,2[,3]"),
+        ("--columns (columns=), --ids string", "columns, ids string"),
+        ("give one for every new edge, with weights=", "give one for every new edge, as the third number of its row"),
+        ("/s/dgraph/graphs/bad/1/table.csv:2: 7 columns", "the data sent:2: 7 columns"),
+        ("/s/dgraph/graphs/bad/1 does not", "graphs/bad/1 does not"),
+        ("a -- b, x--y", "a -- b, x--y"),
+    ],
+)
+def test_messages_of_the_ranks_in_words_of_http(of_ranks, of_http):
+    assert rank_calls.RankCalls(None, Path("/s/dgraph")).plain(of_ranks) == of_http
 
 
 @serving

@@ -183,6 +183,8 @@ class Catalogue:
             return
         version.state, version.stored = "ready", True
         version.facts, version.bytes_by_rank = reply.get("facts"), reply.get("bytes_by_rank")
+        if version.facts and "notes" in version.facts:
+            version.facts["notes"] = [self.ranks.plain(note) for note in version.facts["notes"]]
         graph.error = None
         if path := version.fields.get("path"):
             Path(path).unlink(missing_ok=True)
@@ -264,6 +266,7 @@ class Catalogue:
         elif condition == "down":
             for graph in self.graphs.values():
                 for version in graph.versions.values():
+                    version.columns.clear()
                     if version.state == "ready":
                         version.state = "loading"
 

@@ -202,11 +202,11 @@ async def _serve(settings: Settings, ranks: Any) -> int:
         service.address = (
             f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{port}"
         )
+    await service.start()
     serving = [
         asyncio.ensure_future(server.serve(sockets=[listener]))
         for server, listener in zip(servers, listeners, strict=True)
     ]
-    await service.start()
     starting = asyncio.ensure_future(_start_ranks(ranks, end))
     log("listening", socket=str(settings.unix_socket), address=service.address, state=str(settings.state))
     print(f"dgraph: Unix socket {settings.unix_socket}", flush=True)

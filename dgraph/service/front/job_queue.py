@@ -29,6 +29,14 @@ RECENT = 500
 """Ended jobs whose events stay in memory; the records of older ones are read from the history."""
 
 
+SERVICE_ENDED: dict[str, Any] = {
+    "kind": "Cancelled",
+    "message": "the service ended before it; submit it again",
+}
+SELECTED = "; the graph of this run is the selection of `where`"
+LOST_COLUMNS = "; columns that jobs kept are lost when the ranks or the service restart: run those jobs again"
+
+
 class JobQueue:
     """Queue of all jobs.
 
@@ -229,8 +237,8 @@ class JobQueue:
             return self._failed(job, spool, "failed", error)
         except RankError as rank_error:
             if job.cancelling:
-                return self._failed(job, spool, "cancelled", None)
-            error = job.error or {"kind": rank_error.kind, "message": rank_error.message}
+                return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
+            error = job.error or {"kind": rank_error.kind, "message": _explained(job, rank_error)}
             return self._failed(job, spool, "cancelled" if error["kind"] == "Cancelled" else "failed", error)
         finally:
             self.running = None
@@ -243,7 +251,11 @@ class JobQueue:
         if job.cancelling or job.error is not None:  # it ended before the cancellation reached it
             if rows:
                 self.ranks.send("release", job=job.id)
-            return self._failed(job, spool, "cancelled" if job.cancelling else "failed", job.error)
+            if job.cancelling:
+                return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
+            return self._failed(job, spool, "failed", job.error)
+        if job.mode == "mutate" and (kept := self._version(job)) is not None and job.column not in kept.columns:
+            kept.columns.append(job.column)
         job.result = stored
         if rows:
             self.results.add(stored)
@@ -314,3 +326,10 @@ class JobQueue:
             await job.ended(2.0)
         if self.server is not None:
             self.server.cancel()
+
+
+def _explained(job: Job, error: RankError) -> str:
+    """Return the text of an error, and what it means for a job that selects vertices."""
+    if error.kind != "UsageError" or not job.extra.get("where"):
+        return error.message
+    return error.message + (LOST_COLUMNS if "unknown column" in error.message else SELECTED)

@@ -19,6 +19,9 @@ from starlette.responses import Response
 
 MEDIA = "application/problem+json"
 
+NOT_JSON = ("model_attributes_type", "dict_type")
+"""Types of the validator's errors for a body that was not read as JSON."""
+
 STATUS = {
     "UsageError": 422,
     "DataError": 422,
@@ -133,6 +136,10 @@ def install(app: FastAPI) -> None:
         ]
         unparsed = any(each["type"] == "json_invalid" for each in error.errors())
         first = found[0]
+        media = request.headers.get("content-type", "")
+        if error.errors()[0]["type"] in NOT_JSON and "json" not in media.lower():
+            detail = f"got a body of Content-Type {media[:100] or 'none'}; send Content-Type: application/json"
+            return response(415, f"{detail} (curl: --json, or -H and -d)")
         detail = f"{first['where']}: {first['message']}, got {first['got']}; see /openapi.json for the valid values"
         return response(400 if unparsed else 422, detail, errors=found)
 

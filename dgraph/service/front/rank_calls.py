@@ -8,14 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
+from pathlib import Path
 from typing import Any
 
 from dgraph.service.front.problem_documents import Problem, of_error
 from dgraph.service.supervisor.supervisor import RankError, RanksDied
 
+OWN_FILE = r"/(?:graphs/[^/\s]+/\d+/table|uploads/[0-9a-f]+(?:\.edges)?)\.\w+"
+FLAG = re.compile(r"--([a-z][a-z-]*)((?: [\w,\[\]]+)?) \((\w+)=(\w*)\)")
+BARE_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+"""In messages of the ranks: files of the state folder, and options as the command line and Python write them."""
+
 TURN_S = 10.0
 """Seconds for which a path or an estimate waits while the ranks are busy."""
+
+
+def _option(found: re.Match) -> str:
+    """Return an option as JSON or a query names it, with its value if the message has one."""
+    value = found[4].lower() or found[2].strip()
+    return f"{found[3]}={value}" if value else found[3]
 
 
 class RankCalls:
@@ -23,6 +36,7 @@ class RankCalls:
 
     Args:
         ranks: ``supervisor.Ranks``.
+        state: the state folder.
 
     Attributes:
         turn: held by a job, load or change that the ranks work on.
@@ -30,8 +44,9 @@ class RankCalls:
         memory: the latest figures of memory, and their time; None: none yet.
     """
 
-    def __init__(self, ranks: Any):
-        self.ranks = ranks
+    def __init__(self, ranks: Any, state: Path):
+        self.ranks, self.state = ranks, state
+        self.own_file = re.compile(re.escape(str(state)) + OWN_FILE)
         self.turn = asyncio.Lock()
         self.memory: tuple[float, list[dict[str, Any]]] | None = None
         self.draining = False
@@ -61,7 +76,16 @@ class RankCalls:
         Raises:
             RanksDied, RankError: as of the supervisor.
         """
-        return await self.ranks.call(op, **fields)
+        try:
+            return await self.ranks.call(op, **fields)
+        except RankError as error:
+            raise RankError(error.kind, self.plain(error.message)) from None
+
+    def plain(self, text: str) -> str:
+        """Return a text of the ranks in words of HTTP: options of JSON, and no path of the state folder."""
+        text = self.own_file.sub("the data sent", text).replace(f"{self.state}/", "")
+        text = BARE_FLAG.sub(r"\1", FLAG.sub(_option, text))
+        return text.replace("with weights=", "as the third number of its row")
 
     async def ask(self, op: str, **fields: Any) -> dict[str, Any]:
         """Send a short request for a route.
@@ -71,7 +95,7 @@ class RankCalls:
         """
         self.need()
         try:
-            return await self.ranks.call(op, **fields)
+            return await self.call(op, **fields)
         except RanksDied as died:
             raise of_error({"kind": "RanksDied", "message": f"{died}; ask again in a second"}) from None
         except RankError as error:

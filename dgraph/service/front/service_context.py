@@ -29,7 +29,7 @@ class Service:
 
     def __init__(self, settings: Settings, ranks: Any):
         self.settings, self.supervisor = settings, ranks
-        self.ranks = RankCalls(ranks)
+        self.ranks = RankCalls(ranks, settings.state)
         self.metrics = Metrics()
         self.doors = Doors.of(settings)
         self.history = History(settings.state / "history.sqlite", settings.keep_jobs)

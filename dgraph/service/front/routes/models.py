@@ -79,6 +79,7 @@ class GraphRecord(BaseModel):
     created: float
     facts: dict[str, Any] | None = Field(description="vertices, edges and the like, from the load")
     bytes_by_rank: list[int] | None
+    columns: list[str] = Field(description="columns that jobs of mode mutate kept; they end with the ranks")
     error: dict[str, Any] | None
 
 
@@ -187,6 +188,7 @@ class NewJob(Strict):
     options: RunFields = Field(default_factory=RunFields)  # type: ignore[arg-type]
     column: Name | None = Field(None, description="mutate: name of the column that is kept; the result's by default")
     write: str | None = Field(None, min_length=1, max_length=4096, description="write: file, relative to the data root")
+    replace: bool = Field(False, description="write: replace a file of that name")
 
 
 class JobRecord(BaseModel):
