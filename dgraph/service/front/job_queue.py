@@ -31,7 +31,7 @@ RECENT = 500
 
 SERVICE_ENDED: dict[str, Any] = {
     "kind": "Cancelled",
-    "message": "the service ended before it; submit it again",
+    "message": "the service ended before the job; submit it again",
 }
 SELECTED = "; the graph of this run is the selection of `where`"
 LOST_COLUMNS = "; columns that jobs kept are lost when the ranks or the service restart: run those jobs again"

@@ -181,7 +181,7 @@ class NewJob(Strict):
     timeout_s: float | None = Field(
         None, gt=0, le=1e7, description="seconds from submission, waiting included, after which the job fails"
     )
-    cache: bool = Field(True, description="false: neither use nor fill the result cache")
+    cache: bool = Field(True, description="false: neither use nor fill the result cache, as with ``where``")
     report: bool = Field(False, description="keep the report of the run: GET /v1/jobs/{id}/report")
     validate_: bool = Field(False, alias="validate", description="prove the answer with its certificate")
     where: Where | None = Field(None, description="run on the vertices that a kept column selects")
