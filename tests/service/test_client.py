@@ -231,7 +231,7 @@ def test_a_kept_column_selects_vertices(client):
     near = graph.submit("cc", where={"column": "hops", "is": "<", "value": np.int64(20)}).wait().result()
     assert near.gather()["vertex"].tolist() == list(range(20))
     with pytest.raises(UsageError, match=r"unknown column.*lost when the ranks or the service restart"):
-        graph.submit("cc", where={"column": "hop", "value": 20}).wait().result()
+        graph.submit("cc", where={"column": "hop", "is": "==", "value": 20}).wait().result()
 
 
 def test_options_and_a_certificate(rome):
