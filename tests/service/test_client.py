@@ -224,6 +224,16 @@ def test_edges_are_visible_at_their_version(client):
     assert dgraph.bfs(longer, 0).value(40) == 1
 
 
+def test_a_kept_column_selects_vertices(client):
+    graph = client.load("selected", "path:50")
+    graph.submit("bfs", source=0, mode="mutate", column="hops").wait()
+    assert graph.refresh().facts["columns"] == ["hops"]
+    near = graph.submit("cc", where={"column": "hops", "is": "<", "value": np.int64(20)}).wait().result()
+    assert near.gather()["vertex"].tolist() == list(range(20))
+    with pytest.raises(UsageError, match=r"unknown column.*lost when the ranks or the service restart"):
+        graph.submit("cc", where={"column": "hop", "is": "==", "value": 20}).wait().result()
+
+
 def test_options_and_a_certificate(rome):
     result = dgraph.bfs(rome, 2, options=dgraph.Options(direction="push"), validate=True)
     assert result.report["outcome"]["validation"]["passed"]

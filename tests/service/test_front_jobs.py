@@ -2,8 +2,13 @@
 
 import asyncio
 import json
+from pathlib import Path
 
+import pytest
+from fake_ranks import table
 from front import front, serving
+
+from dgraph.service.front import rank_calls
 
 
 @serving
@@ -198,6 +203,8 @@ def test_after_a_restart_queued_jobs_run_and_the_running_one_has_failed(tmp_path
         async with front(tmp_path) as one:
             await one.load()
             done = (await one.job("?wait=5")).json()["id"]
+            held = (await one.job("?wait=5&top=2", source=7)).json()["id"]
+            equal = (await one.job("?wait=5")).json()["id"]
             one.ranks.gate.clear()
             running, queued = [(await one.job(source=k)).json()["id"] for k in (1, 2)]
             await one.state(running, "running")
@@ -206,14 +213,110 @@ def test_after_a_restart_queued_jobs_run_and_the_running_one_has_failed(tmp_path
             one.service.queue.running = None
             await one.service.history.flush()
             one.service.history.note = lambda job: None
+            for name in ("orphan.arrow", f".{running}.arrow.part"):
+                (one.service.settings.spool / name).write_bytes(b"left")
         async with front(tmp_path) as one:
             assert (await one.state(queued, "done"))["summary"] == {"reached": 48}
             assert (await one.state(running, "failed"))["error"]["kind"] == "Restarted"
             assert (await one.state(done, "done"))["rows"] == 50
-            assert (await one.http.get(f"/v1/jobs/{done}/result")).status_code == 410
+            for id in (done, equal):
+                kept = (await one.http.get(f"/v1/jobs/{id}/result")).json()
+                assert kept == {"columns": table(0).to_pydict(), "rows": 50}
+            assert {path.stem for path in one.service.settings.spool.iterdir()} == {done, queued}
+            assert one.service.results.bytes == sum(p.stat().st_size for p in one.service.settings.spool.iterdir())
+            lost = await one.http.get(f"/v1/jobs/{held}/result")
+            assert lost.status_code == 410
+            assert "the service ended while the ranks held it" in lost.json()["detail"]
+            again = (await one.job("?wait=5&top=1")).json()
+            assert (again["cached"], again["result"]["columns"]) == (True, {"vertex": [49], "distance": [49]})
             assert [op for op, _ in one.ranks.calls][:2] == ["open", "estimate"]
+            await one.http.delete("/v1/graphs/g")
+        async with front(tmp_path) as one:
+            assert list(one.service.settings.spool.iterdir()) == []
+            assert (await one.http.get(f"/v1/jobs/{done}/result")).status_code == 410
 
     asyncio.run(body())
+
+
+def test_a_job_that_the_end_of_the_service_cancels_says_so(tmp_path):
+    async def body():
+        async with front(tmp_path) as one:
+            await one.load()
+            one.ranks.gate.clear()
+            running = (await one.job()).json()["id"]
+            await one.state(running, "running")
+        async with front(tmp_path) as one:
+            assert "the service ended" in (await one.state(running, "cancelled"))["error"]["message"]
+
+    asyncio.run(body())
+
+
+def test_restored_results_keep_to_the_limit(tmp_path):
+    async def body():
+        async with front(tmp_path) as one:
+            await one.load()
+            ids = [(await one.job("?wait=5", source=k)).json()["id"] for k in range(3)]
+        size = (tmp_path / "state" / "spool" / f"{ids[0]}.arrow").stat().st_size
+        async with front(tmp_path, spool_bytes=2 * size + size // 2) as one:
+            codes = [(await one.http.get(f"/v1/jobs/{id}/result")).status_code for id in ids]
+            assert codes == [410, 200, 200]
+            assert "to make room" in (await one.http.get(f"/v1/jobs/{ids[0]}/result")).json()["detail"]
+
+    asyncio.run(body())
+
+
+def test_while_a_job_runs_what_needs_no_ranks_is_answered(tmp_path, monkeypatch):
+    monkeypatch.setattr(rank_calls, "TURN_S", 0.05)
+
+    async def body():
+        async with front(tmp_path) as one:
+            await one.load()
+            memory = (await one.http.get("/v1/memory")).json()
+            first = (await one.job("?wait=5", source=3)).json()
+            one.ranks.gate.clear()
+            running = (await one.job(source=1)).json()["id"]
+            await one.state(running, "running")
+            again = await one.job("?wait=1", source=3)
+            assert (again.status_code, again.json()["cached"]) == (200, True)
+            assert again.json()["result"] == first["result"]
+            assert (await one.http.get("/v1/memory")).json() == memory
+            pair, run = {"source": 1, "target": 2}, {"graph": "g", "algorithm": "cc"}
+            for path, asked in (("graphs/g/path", pair), ("estimate", run)):
+                answer = await one.http.post(f"/v1/{path}", json=asked)
+                assert (answer.status_code, "retry-after" in answer.headers) == (503, True), answer.text
+            change = await one.http.post("/v1/graphs/g/edges", json={"add": [[0, 9]]})
+            assert (change.status_code, change.json()["version"], change.json()["state"]) == (202, 2, "loading")
+            newer, older = await one.job(source=3), await one.job(source=3, version=1)
+            assert (newer.json()["state"], older.json()["state"]) == ("queued", "done")
+            one.ranks.gate.set()
+            assert (await one.state(newer.json()["id"], "done"))["version"] == 2
+            assert (await one.http.post("/v1/graphs/g/path", json=pair)).status_code == 200
+
+    asyncio.run(body())
+
+
+@serving
+async def test_a_refused_batch_of_edges_uses_no_version(one):
+    await one.load()
+    url, batch = "/v1/graphs/g/edges", {"add": [[1, 2]]}
+    one.ranks.refused = "an edge that is not there"
+    refused = await one.http.post(url, json=batch)
+    assert (refused.status_code, refused.json()["detail"]) == (422, "an edge that is not there")
+    found = (await one.http.get("/v1/graphs/g")).json()
+    assert (found["state"], found["version"], found["versions"], found["error"]) == ("ready", 1, [1], None)
+    one.ranks.refused = None
+    assert (await one.http.post(url, json=batch)).json()["version"] == 2
+    one.ranks.refused = "another"
+    promised = await one.http.post(f"{url}?wait=0", json=batch)
+    assert (promised.status_code, promised.json()["version"]) == (202, 3)
+    for _ in range(100):
+        if (await one.http.get("/v1/graphs/g")).json()["error"] is not None:
+            break
+        await asyncio.sleep(0.005)
+    named = await one.job(version=3)
+    assert (named.status_code, "it failed: another" in named.json()["detail"]) == (404, True)
+    one.ranks.refused = None
+    assert (await one.http.post(url, json=batch)).json()["version"] == 4
 
 
 @serving
@@ -240,6 +343,8 @@ async def test_bad_jobs_are_refused(one):
         assert answer.status_code == status, (wrong, answer.text)
         assert answer.headers["content-type"] == "application/problem+json"
         assert {"type", "title", "status", "detail"} <= set(answer.json())
+    form = await one.http.post("/v1/jobs", content=b"{}", headers={"Content-Type": "application/x-www-form-urlencoded"})
+    assert (form.status_code, "send Content-Type: application/json" in form.json()["detail"]) == (415, True)
     for text in ("{", "[]", "\xff", "[" * 100_000):
         answer = await one.http.post(
             "/v1/jobs", content=text.encode("latin-1"), headers={"Content-Type": "application/json"}
@@ -253,12 +358,32 @@ async def test_modes_that_keep_no_rows(one):
     stats = await one.job("?wait=5", mode="stats")
     assert stats.json()["result"]["summary"] == {"reached": 50}
     kept = await one.job("?wait=5", mode="mutate", column="hops")
+    assert (await one.http.get("/v1/graphs/g")).json()["columns"] == ["hops"]
+    (one.service.settings.data_root / "there.csv").write_text("input")
+    assert (await one.job(mode="write", write="there.csv")).status_code == 409
+    assert (await one.job("?wait=5", mode="write", write="there.csv", replace=True)).status_code == 200
     written = await one.job("?wait=5", mode="write", write="out.csv")
     assert (kept.status_code, written.status_code) == (200, 200)
     run = one.ranks.calls[-1][1]
     assert run["write"] == str(one.service.settings.data_root / "out.csv")
     assert (run["keep"], run["spool"]) == (False, None)
     assert (await one.http.get(f"/v1/jobs/{kept.json()['id']}/result")).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("of_ranks", "of_http"),
+    [
+        ("say --header (header=True), or", "say header=true, or"),
+        ("say --columns 1,2[,3] (columns=)", "say columns=1,2[,3]"),
+        ("--columns (columns=), --ids string", "columns, ids string"),
+        ("give one for every new edge, with weights=", "give one for every new edge, as the third number of its row"),
+        ("/s/dgraph/graphs/bad/1/table.csv:2: 7 columns", "the data sent:2: 7 columns"),
+        ("/s/dgraph/graphs/bad/1 does not", "graphs/bad/1 does not"),
+        ("a -- b, x--y", "a -- b, x--y"),
+    ],
+)
+def test_messages_of_the_ranks_in_words_of_http(of_ranks, of_http):
+    assert rank_calls.RankCalls(None, Path("/s/dgraph")).plain(of_ranks) == of_http
 
 
 @serving
@@ -269,6 +394,7 @@ async def test_reports_and_further_keys_of_a_run(one):
     answer = await one.job("?wait=5", **more)
     assert {key: one.ranks.calls[-1][1][key] for key in more} == more
     assert (await one.http.get(f"/v1/jobs/{answer.json()['id']}/report")).json() == {"ranks": []}
+    assert not (await one.job("?wait=5", **more)).json()["cached"]  # the column may be another one by now
     plain = (await one.job("?wait=5")).json()
     assert (plain["cached"], plain["converged"], plain["rounds"]) == (False, True, 2)
     assert "where" not in one.ranks.calls[-1][1]

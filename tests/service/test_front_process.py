@@ -1,5 +1,8 @@
 """The front as a process: slow clients, the Unix socket, large bodies, the end by SIGTERM, the command line."""
 
+import asyncio
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -8,8 +11,12 @@ import time
 import httpx
 import pyarrow as pa
 import pytest
-from fake_ranks import table
+from fake_ranks import FakeRanks, table
 from processes import serving_process
+
+from dgraph.errors import UsageError
+from dgraph.service.front import http_server
+from dgraph.service.front.settings import Settings, take_state
 
 
 def closed(raw, seconds):
@@ -52,7 +59,41 @@ def test_a_front_serves_both_sockets_and_sheds_slow_clients(tmp_path):
             check=False,
         )
         assert (second.returncode, "used by another service" in second.stderr) == (2, True), second.stderr
+        third = [
+            *second.args[:-2],
+            str(tmp_path / "other"),
+            "--no-tcp",
+            "--socket",
+            str(tmp_path / "state/service.sock"),
+        ]
+        refused = subprocess.run(third, capture_output=True, text=True, timeout=60, check=False)
+        assert (refused.returncode, "another service answers" in refused.stderr) == (2, True), refused.stderr
+        with httpx.Client(transport=httpx.HTTPTransport(uds=third[-1]), base_url="http://localhost") as local:
+            assert local.get("/healthz").status_code == 200
     assert not (tmp_path / "state" / "service.sock").exists()
+
+
+def test_a_socket_is_taken_from_the_dead_and_removed_by_its_owner_alone(tmp_path):
+    settings = Settings(tmp_path / "state", tmp_path, port=None, socket=tmp_path / "one.sock", drain_s=0.1)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(settings.unix_socket))
+
+    async def body():
+        with take_state(settings.state):
+            serving = asyncio.ensure_future(http_server._serve(settings, FakeRanks()))
+            while not (settings.state / "history.sqlite").exists():
+                await asyncio.sleep(0.01)
+            with pytest.raises(UsageError, match="another service answers"):
+                http_server.unix_listener(settings)
+            settings.unix_socket.rename(tmp_path / "moved.sock")
+            settings.unix_socket.write_text("of somebody else")
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert await serving == 0
+
+    asyncio.run(body())
+    assert settings.unix_socket.read_text() == "of somebody else"
+    with pytest.raises(UsageError, match="another kind"):
+        http_server.unix_listener(settings)
 
 
 @pytest.mark.parametrize(

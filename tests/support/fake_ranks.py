@@ -28,12 +28,13 @@ class FakeRanks:
         calls: names of the operations that came, with their fields.
         fits: answer of estimates.
         rounds: events that each run sends.
+        refused: why batches of edges are refused; None: they are not.
     """
 
     def __init__(self, n=N):
         self.condition, self.restarts, self.hello = "starting", 0, {}
         self.n, self.fits, self.rounds, self.calls = n, True, 2, []
-        self.gate = asyncio.Event()
+        self.gate, self.refused = asyncio.Event(), None
         self.gate.set()
         self.listeners, self.under_way, self.held = [], set(), {}
 
@@ -106,6 +107,8 @@ class FakeRanks:
     async def change(self, path, store, **_):
         rows = pa.ipc.open_file(path).read_all()
         self.changed = rows.to_pydict()
+        if self.refused:
+            raise RankError("DataError", self.refused)
         return await self.load("", {}, store)
 
     async def drop(self, **_):

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 SHORT_S = 0.5
 """Seconds that the first request waits for the answer; longer runs are then followed by their events."""
 
+CHANGE_S = 60
+"""Seconds for which a batch of edges may wait for its version, so that its error is raised here."""
+
 HERE = ("checkpoint", "trace", "previous")
 """Settings of a run that belong to the processes that run it."""
 
@@ -103,6 +106,8 @@ class RemoteGraph:
         timeout_s: float | None = None,
         column: str | None = None,
         write: str | None = None,
+        replace: bool = False,
+        where: Mapping[str, Any] | None = None,
         cache: bool = True,
         report: bool = True,
         validate: bool = False,
@@ -119,6 +124,9 @@ class RemoteGraph:
             timeout_s: seconds after which the run ends; None: the service's default.
             column: name of the column of mode "mutate".
             write: file of mode "write", under the service's data root.
+            replace: True replaces a file of that name.
+            where: runs on the vertices that a kept column selects, such as ``{"column": "core", "is": ">=", "value":
+                3}``; ``graph.facts["columns"]`` has the names of these columns. None: all vertices.
             cache: False computes the answer anew, also where the service holds that of an equal job.
             report: False leaves out the report of the run, which takes about a millisecond.
             validate: True proves the answer with its certificate; a wrong one raises ``ValidationFailed``.
@@ -132,6 +140,7 @@ class RemoteGraph:
         """
         settings = {
             "priority": priority, "timeout_s": timeout_s, "column": column, "write": write,
+            "replace": replace or None, "where": None if where is None else _plain(where),
             "report": report, "cache": None if cache else False,
             "validate": validate or None, "options": _chosen(options),
         }  # fmt: skip
@@ -204,11 +213,12 @@ class RemoteGraph:
         added, removed = _rows(add), _rows(remove)
         if weights is not None:
             added = [[*row, _scalar(weight)] for row, weight in zip(added, weights, strict=True)]
-        made = self._link.call("POST", f"/v1/graphs/{self.name}/edges", {"add": added, "remove": removed})
+        batch = {"add": added, "remove": removed}
+        made = self._link.call("POST", f"/v1/graphs/{self.name}/edges", batch, wait=CHANGE_S)
         return RemoteGraph(self._link, self.refresh()._record, made["version"])
 
     def pin(self, pinned: bool = True) -> RemoteGraph:
-        """Keep the graph in memory, or allow the service to evict it."""
+        """Make :meth:`drop` and other clients' removals of the graph fail, or allow them again."""
         self._record = self._link.call("PATCH", f"/v1/graphs/{self.name}", {"pinned": pinned})
         return self
 

@@ -77,11 +77,22 @@ class Catalogue:
             found = graph.versions.get(number)
             if found is None or found.state == "failed":
                 have = ", ".join(str(each) for each, one in graph.versions.items() if one.state != "failed")
-                raise Problem(404, f"got version {number} of {graph.name}, which has {have or 'none'}", "NotFound")
+                why = f"; it failed: {found.error['message']}" if found is not None and found.error else ""
+                raise Problem(404, f"got version {number} of {graph.name}, which has {have or 'none'}{why}", "NotFound")
             return found
         if graph.current is None and graph.state == "failed":
             raise of_error(graph.error or {"kind": "InternalError", "message": f"{graph.name} failed to load"})
         return graph.current
+
+    def settled(self, graph: Graph, number: int | None) -> Version | None:
+        """Return the version on which a job that names ``number`` would run; None if a newer one is in the making.
+
+        Raises:
+            Problem: as of :meth:`version`.
+        """
+        found = self.version(graph, number)
+        newer = number is None and any(each.state == "loading" for each in graph.versions.values())
+        return None if newer else found
 
     def add(self, name: str, source: str, options: dict[str, Any], op: str, fields: dict[str, Any]) -> Graph:
         """Begin the load of a new graph.
@@ -108,6 +119,16 @@ class Catalogue:
         """Begin a version that differs from the newest by a batch of edges; return it and the task that makes it."""
         version = graph.begin("change", fields)
         return version, self._start(graph, version)
+
+    async def take_back(self, graph: Graph, version: Version) -> None:
+        """Forget a version that failed, once its error was reported; its number is free unless a later one exists."""
+        graph.versions.pop(version.number, None)
+        if graph.newest == version.number:
+            graph.newest -= 1
+        if graph.error is version.error:
+            graph.error = None
+        if not graph.dropped:
+            await self.history.keep_graph(graph.name, graph.document())
 
     def _start(self, graph: Graph, version: Version) -> asyncio.Task:
         return self._task(self._make(graph, version))
@@ -162,6 +183,8 @@ class Catalogue:
             return
         version.state, version.stored = "ready", True
         version.facts, version.bytes_by_rank = reply.get("facts"), reply.get("bytes_by_rank")
+        if version.facts and "notes" in version.facts:
+            version.facts["notes"] = [self.ranks.plain(note) for note in version.facts["notes"]]
         graph.error = None
         if path := version.fields.get("path"):
             Path(path).unlink(missing_ok=True)
@@ -172,7 +195,7 @@ class Catalogue:
 
     def _failed(self, graph: Graph, version: Version, kind: str, message: str) -> None:
         version.state = "failed"
-        graph.error = {"kind": kind, "message": message}
+        graph.error = version.error = {"kind": kind, "message": message}
         if path := version.fields.get("path"):
             Path(path).unlink(missing_ok=True)
         log("graph failed", graph=graph.name, version=version.number, kind=kind, error=message)
@@ -230,6 +253,11 @@ class Catalogue:
             graph = Graph.of(document)
             self.graphs[graph.name] = graph
 
+    def has(self, name: str, version: int, since: float) -> bool:
+        """Return True if a version of a graph is there, and the graph has its name since before a time."""
+        graph = self.graphs.get(name)
+        return graph is not None and version in graph.versions and graph.created <= since
+
     def ranks_changed(self, condition: str) -> None:
         """Take a change of the ranks' condition."""
         if condition == "up":
@@ -238,6 +266,7 @@ class Catalogue:
         elif condition == "down":
             for graph in self.graphs.values():
                 for version in graph.versions.values():
+                    version.columns.clear()
                     if version.state == "ready":
                         version.state = "loading"
 

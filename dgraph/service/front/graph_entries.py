@@ -21,6 +21,8 @@ class Version:
         stored: True if its store is complete, so that it can be opened.
         facts, bytes_by_rank: as the ranks reported.
         jobs: queued and running jobs that need it.
+        error: why it failed.
+        columns: names of the columns that jobs kept; they end with the ranks.
         deaths: times that the ranks died while they loaded or opened it.
     """
 
@@ -33,6 +35,8 @@ class Version:
     bytes_by_rank: list[int] | None = None
     jobs: int = 0
     deaths: int = 0
+    error: dict[str, Any] | None = None
+    columns: list[str] = field(default_factory=list)
 
     def document(self) -> dict[str, Any]:
         """Return what the history keeps."""
@@ -100,6 +104,7 @@ class Graph:
             "created": self.created,
             "facts": current.facts if current else None,
             "bytes_by_rank": current.bytes_by_rank if current else None,
+            "columns": current.columns if current else [],
             "error": self.error,
         }
 

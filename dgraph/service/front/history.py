@@ -126,6 +126,16 @@ class History:
         found = await self._do("SELECT doc FROM jobs WHERE state IN ('queued', 'running') ORDER BY id")
         return [json.loads(doc) for (doc,) in found]
 
+    async def finished(self, results: set[str]) -> list[dict[str, Any]]:
+        """Return the documents of the done jobs with one of these results, oldest first, with the key ``_``."""
+
+        def read() -> list[dict[str, Any]]:
+            rows = self.db.execute("SELECT doc FROM jobs WHERE state = 'done' ORDER BY id")
+            found = (json.loads(doc) for (doc,) in rows)
+            return [document for document in found if document["_"].get("result") in results]
+
+        return await asyncio.get_running_loop().run_in_executor(self.thread, read) if results else []
+
     async def graphs(self) -> list[dict[str, Any]]:
         """Return the documents of all graphs."""
         return [json.loads(doc) for (doc,) in await self._do("SELECT doc FROM graphs ORDER BY name")]

@@ -10,14 +10,16 @@ import contextlib
 import os
 import signal
 import socket
+import stat
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from dgraph.errors import OutputError
+from dgraph.errors import OutputError, UsageError
 from dgraph.service.front import service_log
 from dgraph.service.front.app import make_app
 from dgraph.service.front.security import Guard
@@ -98,8 +100,14 @@ def _server(app: Any) -> _Server:
 
 
 def unix_listener(settings: Settings) -> socket.socket:
-    """Return the listening Unix socket, of mode 0600 from its first moment."""
+    """Return the listening Unix socket, of mode 0600 from its first moment; the socket of a dead service is replaced.
+
+    Raises:
+        UsageError: a service answers at the path, or the file there is not a socket.
+        OutputError: the system refused.
+    """
     path = settings.unix_socket
+    _check_free(path)
     listener = socket.socket(socket.AF_UNIX)
     path.unlink(missing_ok=True)
     mask = os.umask(0o177)
@@ -111,6 +119,32 @@ def unix_listener(settings: Settings) -> socket.socket:
         os.umask(mask)
     listener.listen(1024)
     return listener
+
+
+def _check_free(path: Path) -> None:
+    """Refuse the path of a socket on which a process listens, and of a file that is not a socket."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.stat().st_mode):
+            raise UsageError(f"got the socket {path}, which is a file of another kind; give another --socket")
+        with socket.socket(socket.AF_UNIX) as one:
+            one.setblocking(False)
+            try:
+                one.connect(str(path))
+            except ConnectionRefusedError:
+                return
+            except BlockingIOError:  # it listens, and its backlog is full
+                pass
+            except OSError as error:
+                raise OutputError(f"cannot listen on {path}: {error}; give another --socket") from None
+        raise UsageError(f"another service answers at the socket {path}; end it, or give another --socket")
+
+
+def _file_of(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of a file; None if there is none."""
+    with contextlib.suppress(FileNotFoundError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    return None
 
 
 def tcp_listener(settings: Settings) -> socket.socket:
@@ -138,7 +172,7 @@ def serve(settings: Settings, make_ranks: Any, quiet: bool = False) -> int:
         The exit code.
 
     Raises:
-        UsageError: the state folder is in use, or the token file cannot be used.
+        UsageError: the state folder or the socket is in use, or the token file cannot be used.
         OutputError: a listener cannot be opened.
     """
     service_log.begin(quiet)
@@ -155,10 +189,11 @@ async def _serve(settings: Settings, ranks: Any) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
+    listeners = [unix_listener(settings)]
+    own = _file_of(settings.unix_socket)
     service = Service(settings, ranks)
     app = make_app(service)
     doors = (app, service.doors, settings, service.metrics)
-    listeners = [unix_listener(settings)]
     servers = [_server(Guard(*doors, unix=True))]
     if settings.port is not None:
         listeners.append(tcp_listener(settings))
@@ -167,11 +202,11 @@ async def _serve(settings: Settings, ranks: Any) -> int:
         service.address = (
             f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{port}"
         )
+    await service.start()
     serving = [
         asyncio.ensure_future(server.serve(sockets=[listener]))
         for server, listener in zip(servers, listeners, strict=True)
     ]
-    await service.start()
     starting = asyncio.ensure_future(_start_ranks(ranks, end))
     log("listening", socket=str(settings.unix_socket), address=service.address, state=str(settings.state))
     print(f"dgraph: Unix socket {settings.unix_socket}", flush=True)
@@ -190,7 +225,8 @@ async def _serve(settings: Settings, ranks: Any) -> int:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(max(19.0 - (time.monotonic() - begun), 0.5)):
             await asyncio.gather(*serving, return_exceptions=True)
-    settings.unix_socket.unlink(missing_ok=True)
+    if _file_of(settings.unix_socket) == own:
+        settings.unix_socket.unlink(missing_ok=True)
     log("ended", seconds=round(time.monotonic() - begun, 3))
     return int(starting.done() and not starting.cancelled() and bool(starting.result()))
 

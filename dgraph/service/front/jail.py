@@ -138,15 +138,18 @@ def _quoted(stem: str) -> str:
 SUFFIXES = (".txt", ".csv", ".npz", ".parquet", ".arrow")
 
 
-def writable(root: Path, path: str) -> Path:
+def writable(root: Path, path: str, replace: bool) -> Path:
     """Return the real path of a file that mode ``write`` may write.
 
     Raises:
-        Problem: 403 if it leaves the root; 422 if its folder does not exist or its suffix is unknown.
+        Problem: 403 if it leaves the root; 409 if it exists and ``replace`` is False; 422 if its folder does
+            not exist or its suffix is unknown.
     """
     real = _inside(root, path, "file to write")
     if real.suffix not in SUFFIXES:
         raise Problem(422, f"got the file {path!r}, whose suffix is not one of {', '.join(SUFFIXES)}; give one of them")
     if not real.parent.is_dir() or real.is_dir():
         raise Problem(422, f"got the file {path!r}, but its folder does not exist in the data root; make it first")
+    if real.exists() and not replace:
+        raise Problem(409, f"got the file {path!r}, which exists; give another name, or replace true")
     return real

@@ -163,7 +163,7 @@ class Job:
     def row(self) -> tuple[str, str, str, str]:
         """Return the row of the history: id, state, graph, and the record with what a restart needs, as JSON."""
         more = {"column": self.column, "write": self.target, "top": self.top, "key": self.key, "extra": self.extra}
-        more["owner"] = self.owner.name
+        more |= {"owner": self.owner.name, "result": None if self.result is None else self.result.job}
         text = json.dumps({**self.record(), "_": more}, separators=(",", ":"), default=str)
         return self.id, self.state, self.graph, text
 

@@ -29,6 +29,14 @@ RECENT = 500
 """Ended jobs whose events stay in memory; the records of older ones are read from the history."""
 
 
+SERVICE_ENDED: dict[str, Any] = {
+    "kind": "Cancelled",
+    "message": "the service ended before the job; submit it again",
+}
+SELECTED = "; the graph of this run is the selection of `where`"
+LOST_COLUMNS = "; columns that jobs kept are lost when the ranks or the service restart: run those jobs again"
+
+
 class JobQueue:
     """Queue of all jobs.
 
@@ -60,16 +68,21 @@ class JobQueue:
         self.server = asyncio.ensure_future(self._serve())
 
     def submit(self, job: Job, restored: bool = False) -> None:
-        """Take a job.
+        """Take a job; one whose result is known ends at once.
 
         Raises:
             Problem: 429 if the queue, or the owner's share of it, is full; 404 or 422 as of ``Catalogue.version``.
         """
+        known = None
         if not restored:
-            self._check_room(job.owner)
-            version = self.catalogue.version(self.catalogue.graph(job.graph), job.version)
-            if version is not None:
-                self.guard.refuse(job, version.number)
+            version = self.catalogue.settled(self.catalogue.graph(job.graph), job.version)
+            known = None if version is None else self._known(job, version.number)
+            if known is None:
+                self._check_room(job.owner)
+                if version is not None:
+                    self.guard.refuse(job, version.number)
+            elif version is not None:
+                job.version = version.number
         self.jobs[job.id] = job
         self.queued += 1
         job.owner.queued += 1
@@ -80,8 +93,14 @@ class JobQueue:
             job.timer = asyncio.get_running_loop().call_later(left, self._too_late, job)
         job.event("state", {"state": "queued"})
         self.history.note(job)
+        if known is not None:  # the ranks, which may be busy, are not needed
+            return self.answer(job, known)
         heapq.heappush(self.heap, (-job.priority, next(self.order), job))
         self.wake.set()
+
+    def _known(self, job: Job, version: int) -> Stored | None:
+        """Return the result of an equal job on a version; None if there is none."""
+        return None if job.key is None else self.results.cached((job.graph, version, job.key), job.top)
 
     def _check_room(self, owner: Principal) -> None:
         for count, limit, of in (
@@ -167,10 +186,10 @@ class JobQueue:
         if job.version is None:
             job.version = version.number
             version.jobs += 1
-        key = None if job.key is None else (job.graph, version.number, job.key)
-        if key is not None and (found := self.results.cached(key, job.top)) is not None:
+        if (found := self._known(job, version.number)) is not None:
             self.answer(job, found)
             return
+        key = None if job.key is None else (job.graph, version.number, job.key)
         try:
             refusal = await self.guard.refusal(job, version.number)
         except RanksDied:  # it was not sent yet: it stays queued
@@ -218,19 +237,25 @@ class JobQueue:
             return self._failed(job, spool, "failed", error)
         except RankError as rank_error:
             if job.cancelling:
-                return self._failed(job, spool, "cancelled", None)
-            error = job.error or {"kind": rank_error.kind, "message": rank_error.message}
+                return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
+            error = job.error or {"kind": rank_error.kind, "message": _explained(job, rank_error)}
             return self._failed(job, spool, "cancelled" if error["kind"] == "Cancelled" else "failed", error)
         finally:
             self.running = None
         for name in ("rows", "summary", "seconds", "rounds", "converged", "limit", "columns", "report"):
             setattr(job, name, reply.get(name))
         job.round = job.rounds or job.round
+        if job.version is None or not self.catalogue.has(job.graph, job.version, job.created):
+            key = None  # another graph may have the name now
         stored = Stored(job.id, job.owner.name, key, spool, reply, job.top)
         if job.cancelling or job.error is not None:  # it ended before the cancellation reached it
             if rows:
                 self.ranks.send("release", job=job.id)
-            return self._failed(job, spool, "cancelled" if job.cancelling else "failed", job.error)
+            if job.cancelling:
+                return self._failed(job, spool, "cancelled", SERVICE_ENDED if self.ranks.draining else None)
+            return self._failed(job, spool, "failed", job.error)
+        if job.mode == "mutate" and (kept := self._version(job)) is not None and job.column not in kept.columns:
+            kept.columns.append(job.column)
         job.result = stored
         if rows:
             self.results.add(stored)
@@ -246,7 +271,7 @@ class JobQueue:
         job.cached, job.result = True, stored
         job.rows, job.summary, job.seconds, job.columns = stored.rows, stored.summary, 0.0, stored.columns
         job.rounds, job.converged, job.limit = stored.rounds, stored.converged, stored.limit
-        self.results.alias(job, stored)
+        self.results.alias(job.id, stored)
         self.metrics.cached.inc()
         self._end(job, "done")
 
@@ -301,3 +326,10 @@ class JobQueue:
             await job.ended(2.0)
         if self.server is not None:
             self.server.cancel()
+
+
+def _explained(job: Job, error: RankError) -> str:
+    """Return the text of an error, and what it means for a job that selects vertices."""
+    if error.kind != "UsageError" or not job.extra.get("where"):
+        return error.message
+    return error.message + (LOST_COLUMNS if "unknown column" in error.message else SELECTED)

@@ -19,6 +19,9 @@ from starlette.responses import Response
 
 MEDIA = "application/problem+json"
 
+NOT_JSON = ("model_attributes_type", "dict_type")
+"""Types of the validator's errors for a body that was not read as JSON."""
+
 STATUS = {
     "UsageError": 422,
     "DataError": 422,
@@ -41,7 +44,7 @@ MEANING = {
     405: "The method does not exist for this path.",
     408: "The body did not arrive in time.",
     409: "The state of the graph or job does not allow it.",
-    410: "The result existed and was evicted; submit the job again.",
+    410: "The result existed and is gone; the document says why. Submit the job again.",
     413: "The body is larger than the limit.",
     415: "The body's type or encoding is not one of those listed.",
     422: "A field is missing, unknown, or has a value that it cannot have.",
@@ -133,6 +136,10 @@ def install(app: FastAPI) -> None:
         ]
         unparsed = any(each["type"] == "json_invalid" for each in error.errors())
         first = found[0]
+        media = request.headers.get("content-type", "")
+        if error.errors()[0]["type"] in NOT_JSON and "json" not in media.lower():
+            detail = f"got a body of Content-Type {media[:100] or 'none'}; send Content-Type: application/json"
+            return response(415, f"{detail} (curl: --json, or -H and -d)")
         detail = f"{first['where']}: {first['message']}, got {first['got']}; see /openapi.json for the valid values"
         return response(400 if unparsed else 422, detail, errors=found)
 

@@ -1,17 +1,34 @@
 """Calls from the front to the ranks, and their turn.
 
 Jobs, loads and changes take turns by ``turn``, so that what the ranks do is what the front says they do. Short
-requests, such as lookups, do not: rank 0 answers them after the request under way.
+requests on results do not: rank 0 answers them after the request under way.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
+import time
+from pathlib import Path
 from typing import Any
 
 from dgraph.service.front.problem_documents import Problem, of_error
 from dgraph.service.supervisor.supervisor import RankError, RanksDied
+
+OWN_FILE = r"/(?:graphs/[^/\s]+/\d+/table|uploads/[0-9a-f]+(?:\.edges)?)\.\w+"
+FLAG = re.compile(r"--([a-z][a-z-]*)((?: [\w,\[\]]+)?) \((\w+)=(\w*)\)")
+BARE_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+"""In messages of the ranks: files of the state folder, and options as the command line and Python write them."""
+
+TURN_S = 10.0
+"""Seconds for which a path or an estimate waits while the ranks are busy."""
+
+
+def _option(found: re.Match) -> str:
+    """Return an option as JSON or a query names it, with its value if the message has one."""
+    value = found[4].lower() or found[2].strip()
+    return f"{found[3]}={value}" if value else found[3]
 
 
 class RankCalls:
@@ -19,11 +36,19 @@ class RankCalls:
 
     Args:
         ranks: ``supervisor.Ranks``.
+        state: the state folder.
+
+    Attributes:
+        turn: held by a job, load or change that the ranks work on.
+        draining: True once the service ends.
+        memory: the latest figures of memory, and their time; None: none yet.
     """
 
-    def __init__(self, ranks: Any):
-        self.ranks = ranks
+    def __init__(self, ranks: Any, state: Path):
+        self.ranks, self.state = ranks, state
+        self.own_file = re.compile(re.escape(str(state)) + OWN_FILE)
         self.turn = asyncio.Lock()
+        self.memory: tuple[float, list[dict[str, Any]]] | None = None
         self.draining = False
 
     @property
@@ -51,7 +76,16 @@ class RankCalls:
         Raises:
             RanksDied, RankError: as of the supervisor.
         """
-        return await self.ranks.call(op, **fields)
+        try:
+            return await self.ranks.call(op, **fields)
+        except RankError as error:
+            raise RankError(error.kind, self.plain(error.message)) from None
+
+    def plain(self, text: str) -> str:
+        """Return a text of the ranks in words of HTTP: options of JSON, and no path of the state folder."""
+        text = self.own_file.sub("the data sent", text).replace(f"{self.state}/", "")
+        text = BARE_FLAG.sub(r"\1", FLAG.sub(_option, text))
+        return text.replace("with weights=", "as the third number of its row")
 
     async def ask(self, op: str, **fields: Any) -> dict[str, Any]:
         """Send a short request for a route.
@@ -61,11 +95,41 @@ class RankCalls:
         """
         self.need()
         try:
-            return await self.ranks.call(op, **fields)
+            return await self.call(op, **fields)
         except RanksDied as died:
             raise of_error({"kind": "RanksDied", "message": f"{died}; ask again in a second"}) from None
         except RankError as error:
             raise of_error({"kind": error.kind, "message": error.message}) from None
+
+    async def ask_in_turn(self, op: str, **fields: Any) -> dict[str, Any]:
+        """Send a request for a route when jobs, loads and changes let it, within ``TURN_S``.
+
+        Raises:
+            Problem: as of :meth:`ask`; 503 if the ranks are busy for longer.
+        """
+        self.need()
+        try:
+            async with asyncio.timeout(TURN_S):
+                await self.turn.acquire()
+        except TimeoutError:
+            detail = f"a job, load or change has kept the ranks busy for {TURN_S:g} s; ask again later, or cancel it"
+            raise Problem(503, detail, "Busy", headers={"Retry-After": "10"}) from None
+        try:
+            return await self.ask(op, **fields)
+        finally:
+            self.turn.release()
+
+    async def memory_by_rank(self) -> tuple[float, list[dict[str, Any]]]:
+        """Return the time of the latest figures of memory, and these; while the ranks are busy, the last ones known.
+
+        Raises:
+            Problem: as of :meth:`ask_in_turn`.
+        """
+        self.need()
+        if self.memory is None or not self.turn.locked():
+            found = await self.ask_in_turn("memory")
+            self.memory = time.time(), found["by_rank"]
+        return self.memory
 
     def send(self, op: str, **fields: Any) -> None:
         """Send a request whose answer nobody needs."""

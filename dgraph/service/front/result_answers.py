@@ -38,7 +38,7 @@ async def find(service: Service, id: str, record: dict[str, Any]) -> Stored:
     """Return the result of a job.
 
     Raises:
-        Problem: 409 if it has none (yet), 410 if it was evicted.
+        Problem: 409 if it has none (yet), 410 if it is gone.
     """
     if record["state"] not in ENDED:
         raise Problem(409, f"the job is {record['state']}; ask for its result when it is done, or POST with wait")
@@ -48,7 +48,7 @@ async def find(service: Service, id: str, record: dict[str, Any]) -> Stored:
         raise Problem(409, f"the job had mode {record['mode']}, which keeps no rows; submit it with mode stream")
     stored = service.results.by_job.get(id)
     if stored is None:
-        raise Problem(410, "the result was evicted to make room for others; submit the job again", "Evicted")
+        raise _gone(service, id)
     service.results.touch(stored)
     return stored
 
@@ -64,8 +64,12 @@ async def spooled(service: Service, stored: Stored) -> Any:
             stored.spooling = asyncio.ensure_future(_spool(service, stored))
         await asyncio.shield(stored.spooling)
     if stored.path is None or not stored.path.exists():
-        raise Problem(410, "the result was evicted to make room for others; submit the job again", "Evicted")
+        raise _gone(service, stored.job)
     return stored.path
+
+
+def _gone(service: Service, job: str) -> Problem:
+    return Problem(410, f"{service.results.why_gone(job)}; submit the job again", "Evicted")
 
 
 async def _spool(service: Service, stored: Stored) -> None:
@@ -89,7 +93,7 @@ async def _held(service: Service, stored: Stored, op: str, **fields: Any) -> dic
         if problem.kind != "NotFound":
             raise
         service.results.drop(stored)
-        raise Problem(410, "the result was evicted to make room for others; submit the job again", "Evicted") from None
+        raise _gone(service, stored.job) from None
 
 
 async def lookup(service: Service, stored: Stored, vertices: list[int | str]) -> dict[str, list]:

@@ -1,8 +1,8 @@
 """Results: rows that the ranks hold or that lie in spooled Arrow files, and the cache over them.
 
 Rule of eviction: the least recently used result goes first, beyond ``spool_bytes`` of files, beyond a token's
-``spool_bytes_each``, and the oldest beyond ``held_results`` on the
-ranks. A job whose result was evicted answers 410.
+``spool_bytes_each``, and the oldest beyond ``held_results`` on the ranks. A job whose result is gone answers 410.
+Files outlive the service: :meth:`ResultStore.restore` takes those that the history knows, by their jobs' age.
 """
 
 from __future__ import annotations
@@ -15,6 +15,14 @@ from typing import Any
 from dgraph.service.front.job import Job
 from dgraph.service.front.metrics import Metrics
 from dgraph.service.front.settings import Settings
+
+EVICTED = "the result was evicted to make room for others"
+RESTARTED = "the ranks that held the result restarted"
+DELETED = "the graph of the result, or its version, was deleted"
+UNKNOWN = "the result is not kept any more: it was evicted, or the service ended while the ranks held it"
+
+GONE = 10_000
+"""Jobs for which the reason is kept why their result is gone."""
 
 ALIASES = 1000
 """Jobs of one cached result whose ``/result`` works; of the oldest of more, it answers 410."""
@@ -76,6 +84,7 @@ class ResultStore:
         self.held: OrderedDict[str, Stored] = OrderedDict()
         self.bytes = 0
         self.bytes_of: dict[str, int] = {}
+        self.gone: OrderedDict[str, str] = OrderedDict()
 
     def path(self, job: str) -> Path:
         """Return the file of a job's result."""
@@ -99,12 +108,47 @@ class ResultStore:
             self._spool(stored)
         self._evict()
 
-    def alias(self, job: Job, stored: Stored) -> None:
+    def alias(self, job: str, stored: Stored) -> None:
         """Let a job answer with another's result."""
-        self.by_job[job.id] = stored
-        stored.aliases.append(job.id)
+        self.by_job[job] = stored
+        stored.aliases.append(job)
         if len(stored.aliases) > ALIASES:
             self.by_job.pop(stored.aliases.pop(0), None)
+
+    def restore(self, documents: list[dict[str, Any]], current: Callable[[str, int, float], bool]) -> None:
+        """Take the files of the last run of the service; delete those that belong to no job.
+
+        Args:
+            documents: of the history's jobs whose results are these files.
+            current: function of a job's graph, version and time; True if the graph is still the same.
+        """
+        for document in documents:
+            more, id = document["_"], document["id"]
+            if more["result"] == id:
+                graph, version = document["graph"], document["version"]
+                same = more["key"] and current(graph, version, document["created"])
+                key = (graph, version, more["key"]) if same else None
+                stored = Stored(id, more["owner"], key, self.path(id), document, 0)
+                self.by_job[id] = stored
+                if key is not None:
+                    self.cache[key] = stored
+                self._spool(stored)
+        for document in documents:
+            found = self.by_job.get(document["_"]["result"])
+            if found is not None and document["id"] != found.job:
+                self.alias(document["id"], found)
+        for path in self.settings.spool.iterdir():
+            if path.name.startswith(".") or path.stem not in self.spooled:
+                path.unlink(missing_ok=True)
+        self._evict()
+
+    def files(self) -> set[str]:
+        """Return the ids of the jobs whose results are files now."""
+        return {path.stem for path in self.settings.spool.glob("[!.]*.arrow")}
+
+    def why_gone(self, job: str) -> str:
+        """Return why a job's result is gone."""
+        return self.gone.get(job, UNKNOWN)
 
     def spool(self, stored: Stored, path: Path) -> None:
         """Note that a held result was written to a file."""
@@ -149,10 +193,13 @@ class ResultStore:
             if oldest.path is None:
                 self.drop(oldest)
 
-    def drop(self, stored: Stored) -> None:
+    def drop(self, stored: Stored, why: str = EVICTED) -> None:
         """Forget a result, its file and its place on the ranks."""
         for alias in stored.aliases:
             self.by_job.pop(alias, None)
+            self.gone[alias] = why
+        while len(self.gone) > GONE:
+            self.gone.popitem(last=False)
         if stored.key is not None and self.cache.get(stored.key) is stored:
             del self.cache[stored.key]
         if self.held.pop(stored.job, None) is not None:
@@ -171,10 +218,10 @@ class ResultStore:
         for stored in list(self.held.values()):
             del self.held[stored.job]
             if stored.path is None:
-                self.drop(stored)
+                self.drop(stored, RESTARTED)
 
     def drop_graph(self, name: str, versions: set[int] | None = None) -> None:
         """Forget the cache of a graph, or of some of its versions; files go."""
         for key, stored in list(self.cache.items()):
             if key[0] == name and (versions is None or key[1] in versions):
-                self.drop(stored)
+                self.drop(stored, DELETED)

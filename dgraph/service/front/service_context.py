@@ -29,7 +29,7 @@ class Service:
 
     def __init__(self, settings: Settings, ranks: Any):
         self.settings, self.supervisor = settings, ranks
-        self.ranks = RankCalls(ranks)
+        self.ranks = RankCalls(ranks, settings.state)
         self.metrics = Metrics()
         self.doors = Doors.of(settings)
         self.history = History(settings.state / "history.sqlite", settings.keep_jobs)
@@ -62,6 +62,7 @@ class Service:
     async def start(self) -> None:
         """Read the catalogue and the queue of the last run, and begin to serve the ranks."""
         await self.catalogue.restore()
+        self.results.restore(await self.history.finished(self.results.files()), self.catalogue.has)
         await self.queue.restore()
         self.supervisor.on_change(self._changed)
         self.queue.start()

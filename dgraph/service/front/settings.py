@@ -110,7 +110,7 @@ def loopback(address: str) -> bool:
 
 
 def take_state(state: Path) -> IO[str]:
-    """Make the state folder, lock it, and empty its spool.
+    """Make the state folder, and lock it.
 
     Returns:
         The lock; closing it gives the folder free.
@@ -138,6 +138,4 @@ def take_state(state: Path) -> IO[str]:
     lock.flush()
     for name in FOLDERS:
         (state / name).mkdir(exist_ok=True, mode=0o700)
-    for left in (state / "spool").iterdir():
-        left.unlink(missing_ok=True)
     return lock

@@ -52,7 +52,8 @@ async function health() {
 
 async function graphs() {
   state.graphs = (await call("GET", "/v1/graphs")).graphs;
-  draw("graphs-body", state.graphs, () => state.graphs.length ? [make("ul", { class: "graphs" }, ...state.graphs.map(graph))]
+  const most = Math.max(...state.graphs.flatMap(each => each.bytes_by_rank || []), 0);
+  draw("graphs-body", state.graphs, () => state.graphs.length ? [make("ul", { class: "graphs" }, ...state.graphs.map(each => graph(each, most)))]
     : [empty("No graph is loaded. Load one below: a file of the data root, or a generator such as grid:900x900.")]);
   if (!state.graphs.length && !at("loader").dataset.seen) at("loader").open = at("loader").dataset.seen = true;
   const names = state.graphs.filter(each => each.state !== "failed").map(each => each.name);
@@ -62,7 +63,8 @@ async function graphs() {
   at("ask").querySelector(".main").disabled = at("estimate").disabled = !names.length;
 }
 
-function graph(each) {
+// Shows a graph; most: the largest number of bytes of any graph on a rank.
+function graph(each, most) {
   const facts = each.facts || {}, held = each.bytes_by_rank || [];
   const size = held.reduce((sum, value) => sum + value, 0);
   const words = each.state === "ready"
@@ -73,7 +75,7 @@ function graph(each) {
       make("button", { type: "button", class: "quiet", "data-key": `pin-${each.name}`, onclick: () => change("PATCH", each.name, { pinned: !each.pinned }) }, each.pinned ? "Unpin" : "Pin"),
       make("button", { type: "button", class: "quiet", "data-key": `drop-${each.name}`, disabled: each.pinned, "aria-label": `Remove ${each.name}`, onclick: event => confirmed(event.target, () => change("DELETE", each.name)) }, "Remove")),
     make("p", { class: each.state === "failed" ? "bad" : "note" }, words),
-    held.length > 1 ? bars({ memory: held }, bytes) : null);
+    held.length > 1 ? bars({ memory: held }, bytes, most) : null);
 }
 
 // Asks once more before something is removed.
@@ -98,7 +100,7 @@ async function jobs() {
   draw("jobs-body", shown, () => state.jobs.length ? [table(
     [["Job", ""], ["Graph", ""], ["State", ""], ["Rounds", "number wide"], ["Time", "number"], ["Submitted", "number wide"]],
     state.jobs.map(job => make("tr", { class: job.id === state.chosen ? "chosen" : "" },
-      make("td", {}, make("button", { type: "button", class: "link", "data-key": job.id, "aria-pressed": String(job.id === state.chosen), onclick: () => choose(job) }, job.algorithm)),
+      make("td", {}, make("button", { type: "button", class: "link", "data-key": job.id, "aria-pressed": String(job.id === state.chosen), onclick: () => choose(job) }, job.algorithm), brief(job) ? make("span", { class: "brief wide" }, brief(job)) : null),
       make("td", {}, job.graph), make("td", {}, pill(job.state)), make("td", { class: "number wide" }, count(job.rounds ?? job.round)),
       make("td", { class: "number" }, job.cached ? "cached" : seconds(job.seconds)), make("td", { class: "number wide" }, ago(job.created)))),
     "Jobs, the newest first")] : [empty("No job has run yet. Choose a graph and an algorithm, and press Run.")]);
@@ -142,11 +144,18 @@ async function ended() {
   } catch (error) { notice(error); }
 }
 
+const given = job => Object.entries(job.parameters || {}).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`);
+
+// A job's parameters and mode in few words.
+function brief(job) {
+  const words = [...given(job), ...(job.mode === "stream" ? [] : [job.mode])].join(" · ");
+  return words.length > 48 ? `${words.slice(0, 47)}…` : words;
+}
+
 function showJob() {
   const job = state.record, live = !ENDED.includes(job.state);
   at("job").setAttribute("aria-busy", String(live));
   draw("job-body", [job, state.points.length, state.phase, state.report !== null, state.rows], () => {
-    const given = Object.entries(job.parameters || {}).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`);
     const facts = [`${count(job.rounds ?? job.round)} rounds`];
     if (job.seconds !== null && job.seconds !== undefined) facts.push(job.cached ? "answered from the cache" : seconds(job.seconds));
     if (live && state.phase && !state.points.length) facts.push(state.phase);
@@ -154,7 +163,7 @@ function showJob() {
     return [
       make("p", { class: "title" }, make("b", {}, `${job.algorithm} on ${job.graph}`), pill(job.state),
         live ? make("button", { type: "button", class: "danger", "data-key": "cancel", onclick: cancel }, "Cancel") : null),
-      make("p", { class: "note" }, [...given, ...facts].join(" · ")),
+      make("p", { class: "note" }, [...given(job), ...facts].join(" · ")),
       job.error ? make("p", { class: "bad" }, job.error.message || job.error.detail || String(job.error)) : null,
       job.state === "cancelled" ? make("p", { class: "note" }, "It was cancelled; its record stays in the list.") : null,
       job.converged === false ? make("p", { class: "bad" }, `Not converged: stopped after ${job.limit}.`) : null,
@@ -265,7 +274,8 @@ at("load").addEventListener("submit", async event => {
   } catch (error) { say("loaded", error.message, true); }
 });
 
-at("algorithm").addEventListener("change", choices);
+at("algorithm").addEventListener("change", () => { choices(); say("answer", ""); });
+at("graph").addEventListener("change", () => say("answer", ""));
 
 // Repeats a poll, more slowly while the page is hidden; returns after its first turn.
 async function every(pause, work) {

@@ -72,11 +72,11 @@ export function rounds(points, width, height = 120) {
   words(`round ${count(first)}`, left, height - 6, "start"), words(count(last), width - right, height - 6, "end"));
 }
 
-// Stacked bars, one a rank; columns: part → numbers by rank
-export function bars(columns, write) {
+// Stacked bars, one a rank; columns: part → numbers by rank; full: the number of a full bar, by default the largest
+export function bars(columns, write, full = 0) {
   const names = Object.keys(columns), ranks = columns[names[0]].length;
   const totals = Array.from({ length: ranks }, (_, r) => names.reduce((sum, name) => sum + columns[name][r], 0));
-  const most = Math.max(...totals, 1e-12);
+  const most = Math.max(...totals, full, 1e-12);
   return make("ul", { class: ranks > 16 ? "bars many" : "bars" }, ...totals.map((total, r) => {
     const told = names.filter(name => columns[name][r] > 0).map(name => `${name} ${write(columns[name][r])}`);
     const track = make("span", { class: "track", role: "img", "aria-label": told.join(", "), title: told.join("\n") }, ...names.map(name => {

@@ -79,6 +79,7 @@ class GraphRecord(BaseModel):
     created: float
     facts: dict[str, Any] | None = Field(description="vertices, edges and the like, from the load")
     bytes_by_rank: list[int] | None
+    columns: list[str] = Field(description="columns that jobs of mode mutate kept; they end with the ranks")
     error: dict[str, Any] | None
 
 
@@ -180,13 +181,14 @@ class NewJob(Strict):
     timeout_s: float | None = Field(
         None, gt=0, le=1e7, description="seconds from submission, waiting included, after which the job fails"
     )
-    cache: bool = Field(True, description="false: neither use nor fill the result cache")
+    cache: bool = Field(True, description="false: neither use nor fill the result cache, as with ``where``")
     report: bool = Field(False, description="keep the report of the run: GET /v1/jobs/{id}/report")
     validate_: bool = Field(False, alias="validate", description="prove the answer with its certificate")
     where: Where | None = Field(None, description="run on the vertices that a kept column selects")
     options: RunFields = Field(default_factory=RunFields)  # type: ignore[arg-type]
     column: Name | None = Field(None, description="mutate: name of the column that is kept; the result's by default")
     write: str | None = Field(None, min_length=1, max_length=4096, description="write: file, relative to the data root")
+    replace: bool = Field(False, description="write: replace a file of that name")
 
 
 class JobRecord(BaseModel):

@@ -31,6 +31,7 @@ FORMS = {
 
 TABLE = {"schema": {"type": "string", "format": "binary"}}
 CHANGE_S = 60.0
+WAIT = f"by default {CHANGE_S:g}, but 0 while the ranks are busy with a job or load"
 
 
 @router.get("/v1/graphs", response_model=models.Graphs, responses=documented())
@@ -152,9 +153,12 @@ async def edges(
     request: Request,
     name: GraphName,
     body: models.Edges,
-    wait: Annotated[float, Query(ge=0, le=3600, description="seconds to wait for the version")] = CHANGE_S,
+    wait: Annotated[float | None, Query(ge=0, le=3600, description=f"seconds to wait for the version: {WAIT}")] = None,
 ) -> Response:
-    """Add and remove edges. They are visible in the version that is returned, and in later ones."""
+    """Add and remove edges. They are visible in the version that is returned, and in later ones.
+
+    A batch that is refused before the answer makes no version. After a 202, the graph's record has the error.
+    """
     service = service_of(request)
     service.ranks.need()
     graph = service.catalogue.graph(name)
@@ -162,10 +166,13 @@ async def edges(
         raise Problem(409, f"{name} is loading; change it when it is ready", headers={"Retry-After": "1"})
     path = service.settings.state / "uploads" / f"{secrets.token_hex(12)}.edges.arrow"
     await asyncio.to_thread(edge_batches.write, body.add, body.remove, FilePath(path))
+    if wait is None:
+        wait = 0.0 if service.ranks.turn.locked() else CHANGE_S
     version, task = service.catalogue.change(graph, {"path": str(path)})
     await asyncio.wait([task], timeout=wait)
     if version.state == "failed":
-        raise of_error(graph.error or {"kind": "InternalError", "message": "the change failed"})
+        await service.catalogue.take_back(graph, version)
+        raise of_error(version.error or {"kind": "InternalError", "message": "the change failed"})
     answer = {"name": name, "version": version.number, "state": version.state}
     return json_response(answer, 200 if version.state == "ready" else 202)
 
@@ -176,11 +183,11 @@ async def edges(
     responses=documented(404, 408, 409, 413, 415, 422, 500, 503, 504, 507),
 )
 async def path(request: Request, name: GraphName, body: models.PathQuery) -> Response:
-    """Find a shortest path."""
+    """Find a shortest path; 503 if a job keeps the ranks busy for longer than 10 s."""
     service = service_of(request)
     fields: dict[str, Any] = {"source": body.source, "target": body.target, "weighted": body.weighted}
     number = _ready(service, name, body.version)
-    reply = await service.ranks.ask("path", graph=name, version=number, **fields)
+    reply = await service.ranks.ask_in_turn("path", graph=name, version=number, **fields)
     return json_response({"vertices": reply["vertices"], "length": reply["length"]})
 
 
@@ -190,12 +197,12 @@ async def path(request: Request, name: GraphName, body: models.PathQuery) -> Res
     responses=documented(404, 408, 409, 413, 415, 422, 500, 503, 504, 507),
 )
 async def estimate(request: Request, body: models.EstimateQuery) -> Response:
-    """Estimate the memory of a run on each rank."""
+    """Estimate the memory of a run on each rank; 503 if a job keeps the ranks busy for longer than 10 s."""
     service = service_of(request)
     checked(body.algorithm, body.parameters)
     number = _ready(service, body.graph, body.version)
     fields = {"algorithm": body.algorithm, "parameters": body.parameters}
-    reply = await service.ranks.ask("estimate", graph=body.graph, version=number, **fields)
+    reply = await service.ranks.ask_in_turn("estimate", graph=body.graph, version=number, **fields)
     return json_response({name: reply[name] for name in ("bytes_by_rank", "available_by_rank", "fits")})
 
 

@@ -66,8 +66,9 @@ async def submit(
         column = RESULTS.get(body.algorithm, ("",))[0]
         if not column:
             raise Problem(422, f"got mode mutate without column, and {body.algorithm} has no default; name the column")
-    target = None if body.write is None else str(jail.writable(service.settings.data_root, body.write))
+    target = None if body.write is None else str(jail.writable(service.settings.data_root, body.write, body.replace))
     cache = body.cache and service.settings.cache and body.mode in ("stream", "stats")
+    cache = cache and body.where is None  # a kept column may change, or end with the ranks
     extra = body.model_dump(include={"where", "options", "validate_", "report"}, exclude_defaults=True, by_alias=True)
     shape = [body.algorithm, body.mode == "stats", parameters, {**extra, "report": None}]
     key = json.dumps(shape, sort_keys=True, default=str) if cache else None

@@ -25,8 +25,9 @@ class Algorithms(BaseModel):
 
 
 class Memory(BaseModel):
-    """Memory of every rank, in bytes."""
+    """Memory of every rank, in bytes, at a time in seconds since 1970."""
 
+    at: float
     by_rank: list[dict[str, int | None]]
 
 
@@ -44,9 +45,9 @@ async def algorithms(request: Request) -> Response:
 
 @router.get("/v1/memory", response_model=Memory, responses=documented(500, 503, 507))
 async def memory(request: Request) -> Response:
-    """Show the memory of every rank."""
-    reply = await service_of(request).ranks.ask("memory")
-    return json_response({"by_rank": reply["by_rank"]})
+    """Show the memory of every rank; while a job runs, the last figures from before it."""
+    at, by_rank = await service_of(request).ranks.memory_by_rank()
+    return json_response({"at": at, "by_rank": by_rank})
 
 
 @router.post("/v1/login", response_model=Login, responses=documented(409))
