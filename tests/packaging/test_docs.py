@@ -32,6 +32,7 @@ from partitioning import __main__ as partitioning_command
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 TEXTS = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")), *PAGES]
+SERVICE = ROOT / "docs" / "guide" / "service.md"
 LINKED = [*TEXTS, *sorted((ROOT / "benchmarks" / "results").glob("*.md"))]
 
 MOST_WORDS = 15_000
@@ -86,7 +87,11 @@ def test_command_lines_parse(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sources.txt").write_text("1\n")
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-    parse(shlex.split(line.rstrip("\\")), ALGORITHMS)
+    command, *words = shlex.split(line.rstrip("\\"))
+    if command in ("serve", "mcp"):  # no tasks of ranks
+        importlib.import_module(f"dgraph.cli.{command}")._parser().parsed(words)
+    else:
+        parse([command, *words], ALGORITHMS)
 
 
 @pytest.mark.parametrize("line", [param for param in found(PARTITIONING) if not re.search("…|GRAPH", param.values[0])])
@@ -107,19 +112,31 @@ def test_links_and_anchors_exist(path):
     assert missing == []
 
 
-@pytest.mark.parametrize("path", [path for path in TEXTS if PYTHON.search(path.read_text())], ids=name)
+@pytest.mark.parametrize(
+    "path", [path for path in TEXTS if path != SERVICE and PYTHON.search(path.read_text())], ids=name
+)
 def test_python_runs(path, tmp_path, monkeypatch):
     """Run the blocks of one page in turn, in one namespace."""
     monkeypatch.chdir(tmp_path)
     run_blocks(path)
 
 
-def run_blocks(path):
-    """Execute the Python of a page; return its namespace. Registers are restored."""
+@pytest.mark.starts_children
+def test_python_of_the_service_runs(live, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with dgraph.connect(live.unix) as client:
+        client.load("web", "rmat:8")
+    run_blocks(SERVICE, {"unix:/home/me/.local/state/dgraph/service.sock": live.unix})
+
+
+def run_blocks(path, replaced=()):
+    """Execute the Python of a page, with some texts replaced; return its namespace. Registers are restored."""
     registers = [(register, dict(register)) for register in (POLICIES, ALGORITHMS)]
     namespace = {"__name__": "page"}
     try:
         for block in PYTHON.findall(path.read_text()):
+            for old, new in dict(replaced).items():
+                block = block.replace(old, new)
             exec(compile(block, name(path), "exec"), namespace)
     finally:
         for register, before in registers:
