@@ -353,7 +353,7 @@ def _numbers(values: list) -> np.ndarray:
         return array.astype(np.int64, copy=False)
     if array.dtype.kind == "u" and array.max() >= 2**63:
         raise NotImplementedError(BEYOND)
-    large = array.dtype.kind == "f" and (np.abs(array) >= EXACT).any()
+    large = array.dtype.kind == "f" and (np.isfinite(array) & (np.abs(array) >= EXACT)).any()
     if large and any(isinstance(value, int) for value in values):
         raise NotImplementedError("integers above 2^53 beside floats would be rounded")
     return array.astype(np.int64 if array.dtype.kind == "u" else np.float64, copy=False)
