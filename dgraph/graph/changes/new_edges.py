@@ -1,4 +1,4 @@
-"""What a change does to each arc: inserted, merged with the one that is there, or removed."""
+"""Effect of a change on each arc: inserted, merged with an existing one, or removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask: tokens, the one-time login of the page, and checks of Host and Origin.
+"""Admission of requests: tokens, the one-time login of the page, and checks of Host and Origin.
 
 :class:`Guard` wraps the application for one listener. On the Unix socket the file's mode is the guard; on TCP every
 path but ``/healthz``, ``/readyz`` and ``/login`` needs a token or the cookie of the login.

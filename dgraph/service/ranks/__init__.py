@@ -1,1 +1,1 @@
-"""What the ranks of the service run: requests of the front, one after the other, on all ranks."""
+"""Program of the ranks: requests of the front, one after the other, on all ranks."""

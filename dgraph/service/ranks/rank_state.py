@@ -18,7 +18,7 @@ Request = dict[str, Any]
 
 @dataclass
 class RankState:
-    """What requests find on this rank.
+    """State of this rank that requests use.
 
     Attributes:
         comm: the ranks.
